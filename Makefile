@@ -1,0 +1,42 @@
+# Kafka Inside Out. Each line calls the kit; nothing clever happens here.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: help setup lab test check notebooks bench lock clean
+
+help:
+	@echo "make lab        set up and open notebook 00 in JupyterLab"
+	@echo "make test       set up and run every check and test"
+	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars"
+	@echo "make check      format, lint and types"
+	@echo "make notebooks  execute notebooks/source and write the notebooks"
+	@echo "make bench      measure the engine beside a real Kafka"
+	@echo "make lock       resolve pyproject.toml into the lock files again"
+	@echo "make clean      remove the virtual environment"
+
+setup:
+	@$(PYTHON) kit/install.py
+
+lab: setup
+	@$(VENV)/bin/kafkalab lab $(ARGS)
+
+test: setup
+	$(RUN) -m pytest $(ARGS)
+
+check: setup
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+notebooks: setup
+	$(RUN) -m kit.authoring build $(ARGS)
+
+bench: setup
+	$(VENV)/bin/kafkalab bench $(ARGS)
+
+lock:
+	@$(PYTHON) kit/install.py --lock
+
+clean:
+	rm -rf $(VENV)

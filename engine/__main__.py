@@ -1,0 +1,140 @@
+"""Serves a cluster in the foreground: `python -m engine --brokers 3 --port 19092 --data DIR`.
+
+Standard library alone.  Ctrl-C stops every broker cleanly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import logging
+import secrets
+import signal
+import sys
+from pathlib import Path
+from random import SystemRandom
+
+from engine.cluster import ClusterSpec
+from engine.control_socket import ControlSocket
+from engine.data_folder import DataFolder, FolderRefused
+from engine.replication.truncation import DEFAULT_RULE, RULES
+from engine.server import PortTaken, Server
+from engine.storage.disk import Disk
+from engine.storage.memory_disk import MemoryDisk
+from engine.wire import uuids
+from engine.wire.errors import KafkaError
+
+FIRST_BROKER = 101
+CONTROLLER = 100
+READY_S = 30.0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m engine", description="A Kafka cluster in one Python process."
+    )
+    parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
+    parser.add_argument(
+        "--port", type=int, default=0, help="of the first broker; 0 takes free ones"
+    )
+    parser.add_argument("--data", type=Path, help="a folder for the logs; without it, in memory")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="a broker config, such as replica.lag.time.max.ms=5000")  # fmt: skip
+    parser.add_argument("--racks", default="", help="comma-separated, one per broker")
+    parser.add_argument("--rule", default=DEFAULT_RULE, choices=list(RULES),
+                        help="how a replica cuts off what its leader does not have")  # fmt: skip
+    parser.add_argument("--cluster-id", help="default: the folder's own, or a new one")
+    parser.add_argument("--control", type=Path, metavar="FILE",
+                        help="open a control socket, its address and secret in FILE")  # fmt: skip
+    options = parser.parse_args(arguments)
+    if not 1 <= options.brokers <= 100:
+        parser.error(f"--brokers {options.brokers}: give a number from 1 to 100")
+    if not 0 <= options.port <= 65536 - options.brokers:
+        parser.error(f"--port {options.port}: there are no ports up to {options.port} + brokers")
+    for each in options.set:
+        if "=" not in each:
+            parser.error(f"--set {each}: give NAME=VALUE")
+    return options
+
+
+def make_cluster(
+    options: argparse.Namespace,
+) -> tuple[ClusterSpec, dict[int, Disk], DataFolder | None]:
+    """What to serve, the disks to serve it from, and the folder, locked while it is held.
+
+    The seed is fresh for each process: topic and producer ids must not repeat when a
+    cluster comes back on the files of its former life.
+    """
+    ids = SystemRandom()
+    brokers = tuple(range(FIRST_BROKER, FIRST_BROKER + options.brokers))
+    nodes = (CONTROLLER, *brokers)
+    disks: dict[int, Disk]
+    folder = None
+    if options.data is None:
+        disks = {node: MemoryDisk() for node in nodes}
+        cluster_id = options.cluster_id or uuids.to_text(uuids.new(ids))
+    else:
+        folder = DataFolder(options.data, nodes, ids, options.cluster_id)
+        disks, cluster_id = {**folder.disks}, folder.cluster_id
+    spec = ClusterSpec(
+        brokers=brokers,
+        controller=CONTROLLER,
+        cluster_id=cluster_id,
+        settings=dict(each.partition("=")[::2] for each in options.set),
+        racks=dict(zip(brokers, filter(None, options.racks.split(",")), strict=False)),
+        log_dirs={node: str(disk.root) for node, disk in disks.items() if hasattr(disk, "root")},
+        seed=ids.getrandbits(64),
+        rule=options.rule,
+    )
+    return spec, disks, folder
+
+
+async def serve(options: argparse.Namespace) -> None:
+    spec, disks, _folder = make_cluster(options)
+    ports = {b: options.port + i for i, b in enumerate(spec.brokers)} if options.port else {}
+    server = Server(disks, spec, ports)
+    await server.start()
+    done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, done.set)
+    await server.wait(server.is_ready, READY_S)
+    if options.control is not None:
+        control = ControlSocket(server, secrets.token_hex(16), done)
+        await control.open()
+        announce(options.control, server, control)
+    print(f"Serving {len(spec.brokers)} brokers: {server.bootstrap}", flush=True)
+    gc.freeze()  # modules and schemas live for ever: no collection need look at them
+    await done.wait()
+    await server.shut_down()
+
+
+def announce(path: Path, server: Server, control: ControlSocket) -> None:
+    """Writes how to reach the back door, for our own user's eyes only."""
+    addresses = {b: listener.port for b, listener in server.listeners.items()}
+    content = {"ports": addresses, "control": control.port, "secret": control.secret,
+               "cluster_id": server.cluster.spec.cluster_id}  # fmt: skip
+    draft = path.with_suffix(".new")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(content))
+    draft.rename(path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    try:
+        asyncio.run(serve(options))
+    except (PortTaken, FolderRefused) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KafkaError as error:
+        print(error.message, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

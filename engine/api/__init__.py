@@ -1,0 +1,138 @@
+"""The APIs a broker offers, one file each, and the way from a request to its file.
+
+`VERSIONS` is what ApiVersions advertises: the APIs that the engine implements, in the versions
+in which a Kafka 4.3.1 broker offers them.  What is not here is not advertised, and a client that
+asks for it nevertheless loses its connection, as with Kafka.  Two ranges differ from the
+schemas': Produce starts at 0, which no 4.x broker serves, because some clients of librdkafka's
+line would not talk to a broker that starts higher (KIP-896); InitProducerId stops before its
+unstable version.
+
+A handler is `handle(broker, now, request)` in the module named after its API.  It answers with
+`broker.outbox.reply`, at once or later.  It may raise KafkaError before it has changed anything;
+`dispatch` turns that into the API's own error answer.  Modules load when first needed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire.codec import MalformedMessage
+from engine.wire.errors import Errors, KafkaError
+from engine.wire.framing import RequestFrame, response_class
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+VERSIONS: dict[str, tuple[int, int, int]] = {
+    # name: key, first and last version
+    "Produce": (0, 0, 13),
+    "Fetch": (1, 4, 18),
+    "ListOffsets": (2, 1, 11),
+    "Metadata": (3, 0, 13),
+    "OffsetCommit": (8, 2, 10),
+    "OffsetFetch": (9, 1, 10),
+    "FindCoordinator": (10, 0, 6),
+    "JoinGroup": (11, 0, 9),
+    "Heartbeat": (12, 0, 4),
+    "LeaveGroup": (13, 0, 5),
+    "SyncGroup": (14, 0, 5),
+    "DescribeGroups": (15, 0, 6),
+    "ListGroups": (16, 0, 5),
+    "ApiVersions": (18, 0, 4),
+    "CreateTopics": (19, 2, 7),
+    "DeleteTopics": (20, 1, 6),
+    "DeleteRecords": (21, 0, 2),
+    "InitProducerId": (22, 0, 5),
+    "OffsetForLeaderEpoch": (23, 2, 4),
+    "DescribeConfigs": (32, 1, 4),
+    "AlterConfigs": (33, 0, 2),
+    "AlterReplicaLogDirs": (34, 1, 2),
+    "DescribeLogDirs": (35, 1, 5),
+    "CreatePartitions": (37, 0, 3),
+    "DeleteGroups": (42, 0, 2),
+    "ElectLeaders": (43, 0, 2),
+    "IncrementalAlterConfigs": (44, 0, 1),
+    "ListPartitionReassignments": (46, 0, 0),
+    "OffsetDelete": (47, 0, 0),
+    "DescribeQuorum": (55, 0, 2),
+    "DescribeCluster": (60, 0, 2),
+    "DescribeProducers": (61, 0, 0),
+    "UnregisterBroker": (64, 0, 0),
+    "ListConfigResources": (74, 0, 1),
+    "DescribeTopicPartitions": (75, 0, 0),
+}
+
+_BY_KEY = {key: (name, low, high) for name, (key, low, high) in VERSIONS.items()}
+
+
+def check_version(header: RequestFrame) -> tuple[int, Any] | None:
+    """Whether a request may be decoded: None if so, else the version and body of the answer.
+
+    Only ApiVersions is answered in a version that is not offered, in version 0, which every
+    client can read (KIP-511).  Anything else raises MalformedMessage: the driver closes the
+    connection, as Kafka does.
+    """
+    known = _BY_KEY.get(header.api_key)
+    if known is None:
+        raise MalformedMessage(f"API key {header.api_key} is not offered here")
+    name, low, high = known
+    if low <= header.api_version <= high:
+        return None
+    if name == "ApiVersions":
+        return 0, _module(header.api_key).unsupported()
+    raise MalformedMessage(
+        f"{name} is offered in versions {low} to {high}, not in {header.api_version}"
+    )
+
+
+def dispatch(broker: Broker, now: int, request: Request) -> None:
+    """Hands a request to its API's module."""
+    module = _module(type(request.body).API_KEY)
+    try:
+        module.handle(broker, now, request)
+    except KafkaError as error:
+        broker.outbox.reply(request, refusal(request, error.code, error.message))
+
+
+def refusal(request: Request, code: Errors, message: str | None = None) -> Any:
+    """The answer that refuses a whole request.
+
+    An API that has no error of its own, only one per topic or group, says in its module's
+    `refuse(request, code, message)` where the error goes.
+    """
+    refuse = getattr(_module(type(request.body).API_KEY), "refuse", None)
+    if refuse is not None:
+        return refuse(request, code, message)
+    answer = response_class(request.body)()
+    if not hasattr(answer, "error_code"):
+        raise TypeError(f"{type(answer).__name__} has no error_code, and its API no refuse().")
+    answer.error_code = code
+    if hasattr(answer, "error_message"):
+        answer.error_message = message
+    return answer
+
+
+def fit(request: Request, answer: Any) -> Any:
+    """The controller's answer, cut to what the version of the client's request can carry.
+
+    Requests travel to the controller in their latest version.  Most fields that a version lacks
+    are left out by the codec; where Kafka forbids that, the API's module has a
+    `fit(answer, version)`.
+    """
+    cut = getattr(_module(type(request.body).API_KEY), "fit", None)
+    return answer if cut is None else cut(answer, request.version)
+
+
+@cache
+def _module(api_key: int) -> ModuleType:
+    return import_module(f"{__name__}.{module_name(_BY_KEY[api_key][0])}")
+
+
+def module_name(name: str) -> str:
+    """`DescribeConfigs` is in `describe_configs`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

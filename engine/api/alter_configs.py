@@ -1,0 +1,32 @@
+"""AlterConfigs (key 33): replaces all configs that a resource sets itself (KIP-133).
+
+What is not in the request goes back to its default, so two tools that change different configs
+undo each other: deprecated since KIP-339 in favour of IncrementalAlterConfigs.  The controller
+does the work; see config_changes.py for what is checked here.
+
+Left out: loggers, client metrics subscriptions, alter.config.policy.class.name.
+Versions: 2+ flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.api import config_changes
+from engine.events import Request
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    changes = {
+        (each.resource_type, each.resource_name): {c.name: c.value for c in each.configs}
+        for each in request.body.resources
+    }
+    config_changes.forward_or_refuse(broker, now, request, changes)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return config_changes.refuse_all(request, code, message)

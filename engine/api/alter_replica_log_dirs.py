@@ -1,0 +1,69 @@
+"""AlterReplicaLogDirs (key 34): move a replica to another log directory of its broker (KIP-113).
+
+Each broker speaks for its own disks.  A replica that is asked to be where it already is has
+nothing to do, and that is success; a directory that the broker does not have is
+LOG_DIR_NOT_FOUND; a partition without a replica here is REPLICA_NOT_AVAILABLE.
+
+Simplified: one log directory per broker, so there is nowhere else to move to; where a replica
+will be created later is not remembered, for the same reason.
+Versions: 2+ flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+Response = m.AlterReplicaLogDirsResponse
+_LONGEST_FILE_NAME = 255
+_ON_ITS_WAY = len("." + 32 * "0" + "-future")
+"""What the directory of a moving replica has after `topic-partition`: a unique id, a word."""
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    errors = {
+        (topic.name, index): _outcome(broker, each.path, topic.name, index)
+        for each in request.body.dirs
+        for topic in each.topics
+        for index in topic.partitions
+    }
+    broker.outbox.reply(request, _answer(errors))
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return _answer(
+        {
+            (topic.name, index): code
+            for each in request.body.dirs
+            for topic in each.topics
+            for index in topic.partitions
+        }
+    )
+
+
+def _outcome(broker: Broker, path: str, topic: str, index: int) -> Errors:
+    if len(f"{topic}-{index}") + _ON_ITS_WAY > _LONGEST_FILE_NAME:
+        return Errors.INVALID_TOPIC_EXCEPTION
+    settings = broker.settings
+    if path != (settings["log.dirs"] or settings["log.dir"])[0]:
+        return Errors.LOG_DIR_NOT_FOUND
+    if (topic, index) not in broker.replicas.partitions:
+        return Errors.REPLICA_NOT_AVAILABLE
+    return Errors.NONE
+
+
+def _answer(errors: dict[tuple[str, int], Errors]) -> Any:
+    """The outcome per partition, topics in the order in which they were asked for."""
+    topics: dict[str, Any] = {}
+    for (name, index), code in errors.items():
+        topic = topics.setdefault(name, Response.AlterReplicaLogDirTopicResult(topic_name=name))
+        topic.partitions.append(
+            Response.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
+        )
+    return Response(results=list(topics.values()))

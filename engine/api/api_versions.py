@@ -1,0 +1,99 @@
+"""ApiVersions (key 18): what this broker speaks, asked first by every modern client (KIP-35).
+
+The client may ask in a version that the broker does not know; the answer then has version 0,
+error UNSUPPORTED_VERSION, and the one range that the client needs to ask again.  From version 3
+the client says what software it is (KIP-511), and a name that could break a log line or a
+metric is refused.
+
+Features (KIP-584) are what brokers must agree on before they use it: *supported* is a range of
+levels that this software knows, *finalised* the level the controller has switched on.  The
+engine lists the features it implements, and no others: a client that saw transaction.version 2
+would rely on it.
+
+Left out: controller listeners; rejecting a client that reached the wrong node.
+Versions: 1+ throttle time, 3+ flexible and features; below 4 a feature that starts at level 0
+is withheld, since older Java clients choke on it (KAFKA-17011).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from engine import api
+from engine.control.features import METADATA_VERSION
+from engine.control.image import MetadataImage
+from engine.control.state import ELR_FEATURE
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+SUPPORTED_FEATURES = {
+    # name: lowest and highest level
+    ELR_FEATURE: (0, 1),
+    "metadata.version": (METADATA_VERSION, METADATA_VERSION),
+}
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_KEY = m.ApiVersionsRequest.API_KEY
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    if request.version >= 3:
+        _check_software(request.body)
+    answer = m.ApiVersionsResponse(
+        api_keys=_ranges(),
+        supported_features=[
+            m.ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in SUPPORTED_FEATURES.items()
+            if low > 0 or request.version >= 4
+        ],
+        finalized_features_epoch=broker.metadata.offset - 1,
+        finalized_features=_finalized(broker.metadata),
+    )
+    broker.outbox.reply(request, answer)
+
+
+def unsupported() -> Any:
+    """The answer, in version 0, to a request in a version that is not offered."""
+    return m.ApiVersionsResponse(
+        error_code=Errors.UNSUPPORTED_VERSION,
+        api_keys=[each for each in _ranges() if each.api_key == _KEY],
+    )
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+
+    return m.ApiVersionsResponse(error_code=code)
+
+
+def _ranges() -> list[Any]:
+    return [
+        m.ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
+        for key, low, high in api.VERSIONS.values()
+    ]
+
+
+def _finalized(metadata: MetadataImage) -> list[Any]:
+    return [
+        m.ApiVersionsResponse.FinalizedFeatureKey(
+            name=name, max_version_level=level, min_version_level=level
+        )
+        for name, level in sorted(metadata.features.items())
+        if level > 0 and name in SUPPORTED_FEATURES
+    ]
+
+
+def _check_software(body: Any) -> None:
+    for what, text in (
+        ("name", body.client_software_name),
+        ("version", body.client_software_version),
+    ):
+        if not _SOFTWARE.fullmatch(text):
+            raise KafkaError(
+                Errors.INVALID_REQUEST,
+                f"A client software {what} has letters, digits, '.' and '-', not {text!r}.",
+            )

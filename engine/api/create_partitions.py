@@ -1,0 +1,34 @@
+"""CreatePartitions (key 37): more partitions for a topic that exists; never fewer.
+
+A broker forwards the request to the controller.  Keys that hashed to one partition hash to
+another afterwards, and old records stay where they are: an order by key ends here.
+
+Left out: quotas on controller mutations.
+Versions: 2+ flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    broker.forward(now, request)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return m.CreatePartitionsResponse(
+        results=[
+            m.CreatePartitionsResponse.CreatePartitionsTopicResult(
+                name=topic.name, error_code=code, error_message=message
+            )
+            for topic in request.body.topics
+        ]
+    )

@@ -1,0 +1,55 @@
+"""DeleteRecords (key 21): forget everything below an offset (KIP-107).
+
+The leader moves its log start; followers learn it with their next fetch.  -1 means up
+to the high watermark.
+
+Left out: waiting until every follower has moved its log start as well (Kafka answers
+only then); a compact-only topic is refused with POLICY_VIOLATION, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.api.topic_names import INTERNAL
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+UP_TO_HIGH_WATERMARK = -1
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    response = m.DeleteRecordsResponse
+    answer = response()
+    for topic in request.body.topics:
+        topic_answer = response.DeleteRecordsTopicResult(name=topic.name)
+        answer.topics.append(topic_answer)
+        for asked in topic.partitions:
+            topic_answer.partitions.append(_delete(broker, topic.name, asked))
+    broker.outbox.reply(request, answer)
+
+
+def _delete(broker: Broker, topic: str, asked: Any) -> Any:
+    answer = m.DeleteRecordsResponse.DeleteRecordsPartitionResult(
+        partition_index=asked.partition_index, low_watermark=-1
+    )
+    try:
+        if topic in INTERNAL:
+            raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION)
+        partition = broker.replicas.leading(topic, asked.partition_index)
+        if not partition.log.config.is_deleted:
+            raise KafkaError(Errors.POLICY_VIOLATION)
+        offset = asked.offset
+        if offset == UP_TO_HIGH_WATERMARK:
+            offset = partition.high_watermark
+        if not 0 <= offset <= partition.high_watermark:
+            raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+        partition.advance_log_start(offset)
+        answer.low_watermark = partition.log.log_start_offset
+    except KafkaError as problem:
+        answer.error_code = problem.code
+    return answer

@@ -1,0 +1,37 @@
+"""DeleteTopics (key 20): topics go, by name or by id, with all their records.
+
+A broker forwards the request to the controller, which writes a RemoveTopicRecord; each broker
+deletes its replicas as it applies that.  The name may be used again at once, for another
+topic: it has another id (KIP-516).
+
+Left out: quotas on controller mutations.
+Versions: before 6 topics have names only; 4+ flexible; 5+ the answer has messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    broker.forward(now, request)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    asked = [(topic.name, topic.topic_id) for topic in request.body.topics]
+    asked += [(name, bytes(16)) for name in request.body.topic_names]
+    return m.DeleteTopicsResponse(
+        responses=[
+            m.DeleteTopicsResponse.DeletableTopicResult(
+                name=name, topic_id=topic_id, error_code=code, error_message=message
+            )
+            for name, topic_id in asked
+        ]
+    )

@@ -1,0 +1,77 @@
+"""DescribeGroups (key 15): a group's state, its members, who got what.
+
+Subscriptions and assignments are shown when the group is Stable; before, they are not
+settled.  An unknown group is not an error but Dead, until version 6.
+
+    v3      authorized operations, on request: with no authorizer, all of them (KIP-430)
+    v4      group.instance.id (KIP-345)
+    v6      an unknown group is GROUP_ID_NOT_FOUND, with a message (KIP-1043)
+
+Left out: authorization.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.groups.group import Member
+from engine.groups.states import GroupState
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
+ALL_OPERATIONS = sum(
+    1 << each for each in (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
+)
+"""What can be done to a group, as a bit field."""
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    answer = m.DescribeGroupsResponse()
+    for group_id in request.body.groups:
+        described = _describe(broker, request.version, group_id)
+        if request.body.include_authorized_operations and not described.error_code:
+            described.authorized_operations = ALL_OPERATIONS
+        answer.groups.append(described)
+    broker.outbox.reply(request, answer)
+
+
+def _describe(broker: Broker, version: int, group_id: str) -> Any:
+    described = m.DescribeGroupsResponse.DescribedGroup(group_id=group_id)
+    shard, error = broker.groups.shard_of(group_id)
+    if shard is None:
+        described.error_code = error
+        return described
+    group = shard.groups.get(group_id)
+    if group is None:
+        described.group_state = str(GroupState.DEAD)
+        if version >= 6:
+            described.error_code = Errors.GROUP_ID_NOT_FOUND
+            described.error_message = f"Group {group_id} not found."
+        return described
+    stable = group.is_in(GroupState.STABLE)
+    described.group_state = str(group.state)
+    described.protocol_type = group.protocol_type
+    described.protocol_data = (group.protocol or "") if stable else ""
+    described.members = [
+        _member(each, version, group.protocol if stable else None)
+        for each in group.members.values()
+    ]
+    return described
+
+
+def _member(member: Member, version: int, protocol: str | None) -> Any:
+    described = m.DescribeGroupsResponse.DescribedGroupMember(
+        member_id=member.id,
+        group_instance_id=member.instance_id if version >= 4 else None,
+        client_id=member.client_id,
+        client_host=member.client_host,
+    )
+    if protocol is not None:
+        described.member_metadata = member.metadata(protocol)
+        described.member_assignment = member.assignment
+    return described

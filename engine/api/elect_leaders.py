@@ -1,0 +1,42 @@
+"""ElectLeaders (key 43): put the preferred replica, or any replica, in the lead (KIP-183, KIP-460).
+
+A broker forwards the request to the controller.  Election type 0 makes the first replica of the
+list leader again, if it is in the ISR; type 1 takes any live replica where there is no leader,
+whatever it may have missed.  Without a list, all partitions are meant.
+
+Versions: 0 knows preferred elections only; 1+ election type and an error for the request;
+2+ flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    broker.forward(now, request)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return m.ElectLeadersResponse(
+        error_code=code if request.version >= 1 else 0,
+        replica_election_results=[
+            m.ElectLeadersResponse.ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    m.ElectLeadersResponse.PartitionResult(
+                        partition_id=index, error_code=code, error_message=message
+                    )
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.body.topic_partitions or ()
+        ],
+    )

@@ -1,0 +1,22 @@
+"""Heartbeat (key 12): a member is alive; it hears whether a rebalance began.
+
+    v3      group.instance.id: a member whose name was taken over is fenced (KIP-345)
+
+Nothing is left out for classic groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Request
+from engine.groups.membership import heartbeat
+from engine.wire import messages as m
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    error = heartbeat(broker.groups, now, request.body)
+    broker.outbox.reply(request, m.HeartbeatResponse(error_code=error))

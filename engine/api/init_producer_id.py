@@ -1,0 +1,30 @@
+"""InitProducerId (key 22): an identity for an idempotent producer (KIP-98).
+
+Without a transactional id any broker answers with a fresh producer id and epoch 0.  A
+producer that names an id and epoch it already has (KIP-360) gets a fresh id too, as in
+Kafka when there is no transactional id.
+
+Left out: transactional ids (COORDINATOR_NOT_AVAILABLE until there is a coordinator).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    transactional_id = request.body.transactional_id
+    if transactional_id is None:
+        broker.producer_ids.give(request, broker.lifecycle.epoch)
+        return
+    error = Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST
+    broker.outbox.reply(
+        request, m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
+    )

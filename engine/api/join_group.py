@@ -1,0 +1,28 @@
+"""JoinGroup (key 11): take part in the next generation of a group.
+
+The answer waits until the join phase ends.  What it takes to join is in
+`engine.groups.join`.
+
+    v0      no rebalance timeout of its own: the session timeout serves
+    v4      a dynamic member without an id gets one and is sent back (KIP-394)
+    v5      group.instance.id: static members (KIP-345)
+    v7      the answer names the protocol type; no protocol name is null, not empty
+    v8      a reason (KIP-800), which is not used
+    v9      skip_assignment: a static leader that returned need not assign (KIP-814)
+
+Left out: groups of the new protocol (KIP-848) and joining them from here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Request
+from engine.groups.join import join
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    join(broker.groups, now, request)

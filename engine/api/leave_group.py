@@ -1,0 +1,39 @@
+"""LeaveGroup (key 13): members go, and the others need not wait for their sessions.
+
+    v0-2    one member, one error
+    v3      several members, an error for each; a static member may be named by its
+            instance id alone, by an administrator (KIP-345)
+    v5      a reason for each (KIP-800), which is not used
+
+Nothing is left out for classic groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Request
+from engine.groups.membership import leave
+from engine.wire import messages as m
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    body, answer = request.body, m.LeaveGroupResponse()
+    if request.version < 3:
+        leaving: list[tuple[str, str | None]] = [(body.member_id, None)]
+    else:
+        leaving = [(each.member_id, each.group_instance_id) for each in body.members]
+    answer.error_code, errors = leave(broker.groups, now, body.group_id, leaving)
+    if request.version < 3:
+        answer.error_code = next((each for each in errors if each), answer.error_code)
+    else:
+        answer.members = [
+            m.LeaveGroupResponse.MemberResponse(
+                member_id=member_id, group_instance_id=instance_id, error_code=error
+            )
+            for (member_id, instance_id), error in zip(leaving, errors, strict=False)
+        ]
+    broker.outbox.reply(request, answer)

@@ -1,0 +1,40 @@
+"""ListGroups (key 16): the groups that this broker coordinates.  Ask every broker.
+
+    v4      filter by state, and the state in the answer (KIP-518)
+    v5      filter by type, and the type in the answer (KIP-848)
+
+Filters ignore case; an empty filter lets all pass.  All groups here are `classic`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Request
+from engine.wire import messages as m
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+GROUP_TYPE = "classic"
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    states = [each.lower() for each in request.body.states_filter]
+    types = [each.lower() for each in request.body.types_filter]
+    answer = m.ListGroupsResponse()
+    for _, shard in sorted(broker.groups.shards.items()):
+        for group in shard.groups.values():
+            if states and str(group.state).lower() not in states:
+                continue
+            if types and GROUP_TYPE not in types:
+                continue
+            answer.groups.append(
+                m.ListGroupsResponse.ListedGroup(
+                    group_id=group.id,
+                    protocol_type=group.protocol_type,
+                    group_state=str(group.state),
+                    group_type=GROUP_TYPE,
+                )
+            )
+    broker.outbox.reply(request, answer)

@@ -1,0 +1,102 @@
+"""ListOffsets (key 2): the offset for a timestamp, or for one of the named places.
+
+    -1 latest (high watermark for consumers, log end for replicas)    -2 earliest
+    -3 the record with the largest timestamp (KIP-734)
+    -4 earliest local, -5 latest tiered, -6 earliest not yet tiered (KIP-405; without
+       tiered storage -4 equals -2, and the other two are unknown)
+
+Right after an election the new leader's high watermark may lie below the start of its
+own epoch: records that were committed are not known to be.  To answer "latest" then
+would go back in time, so the answer is OFFSET_NOT_AVAILABLE and the client asks again
+(KIP-207).  Replica id -2 reads the log end of any replica: a debugging aid.
+
+Versions: 1+ single offset; 4+ leader epoch; 5+ OFFSET_NOT_AVAILABLE (before:
+LEADER_NOT_AVAILABLE); 6+ flexible; 7+ -3; 8+ -4; 9+ -5; 10+ timeout.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.replication.partition import Partition
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+EARLIEST_PENDING_UPLOAD = -6
+FIRST_VERSION = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
+CONSUMER, DEBUGGER = -1, -2
+READ_COMMITTED = 1
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    answer = m.ListOffsetsResponse()
+    for topic in request.body.topics:
+        topic_answer = m.ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name)
+        answer.topics.append(topic_answer)
+        for asked in topic.partitions:
+            topic_answer.partitions.append(_look_up(broker, request, topic.name, asked))
+    broker.outbox.reply(request, answer)
+
+
+def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
+    answer = m.ListOffsetsResponse.ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index
+    )
+    try:
+        if asked.timestamp < 0 and request.version < FIRST_VERSION.get(asked.timestamp, 1 << 15):
+            raise KafkaError(Errors.UNSUPPORTED_VERSION)
+        partition = broker.replicas.serving(topic, asked.partition_index)
+        error = partition.check_leader_epoch(asked.current_leader_epoch)
+        if error != Errors.NONE:
+            raise KafkaError(error)
+        if request.body.replica_id != DEBUGGER and not partition.is_leader:
+            raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
+        found = find(partition, asked.timestamp, request.body.replica_id,
+                     request.body.isolation_level)  # fmt: skip
+        answer.offset, answer.timestamp, epoch = found
+        if request.version >= 4:
+            answer.leader_epoch = epoch
+    except KafkaError as problem:
+        code = problem.code
+        if code == Errors.OFFSET_NOT_AVAILABLE and request.version < 5:
+            code = Errors.LEADER_NOT_AVAILABLE
+        answer.error_code = code
+    return answer
+
+
+def find(
+    partition: Partition, timestamp: int, replica_id: int, isolation_level: int
+) -> tuple[int, int, int]:
+    """(offset, timestamp, leader epoch), (-1, -1, -1) if no record is that young."""
+    log = partition.log
+    from_client = replica_id == CONSUMER
+    if not from_client:
+        end = log.log_end_offset
+    elif isolation_level == READ_COMMITTED:
+        end = partition.last_stable_offset
+    else:
+        end = partition.high_watermark
+    start = partition.epoch_start_offset
+    lagging = from_client and start is not None and start > partition.high_watermark
+    if timestamp == LATEST:
+        if lagging:
+            raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)
+        return end, -1, partition.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        epoch = log.epochs.epoch_for_offset(log.log_start_offset)
+        return log.log_start_offset, -1, epoch if epoch is not None else -1
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return -1, -1, -1
+    found = (
+        log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    )
+    if found is not None and found[0] < end:
+        return found
+    if lagging:
+        raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)
+    return -1, -1, -1

@@ -1,0 +1,25 @@
+"""ListPartitionReassignments (key 46): which replicas are on the move (KIP-455).
+
+A broker forwards the request to the controller, which knows the replicas being added and removed.
+
+Left out: moving them.  Without AlterPartitionReassignments the list is always empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    broker.forward(now, request)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return m.ListPartitionReassignmentsResponse(error_code=code, error_message=message)

@@ -1,0 +1,118 @@
+"""OffsetCommit (key 8): a group stores how far it has read.
+
+Topics and partitions that do not exist are refused one by one; the rest is one batch of
+records in `__consumer_offsets`, and the answer waits until it is replicated.  Who may
+commit is in `engine.groups.offsets`.
+
+    v2-4    a retention of its own for these offsets; -1 means the broker's
+    v6      the leader epoch of the committed position (KIP-320)
+    v7      group.instance.id (KIP-345)
+    v9      an unknown group is GROUP_ID_NOT_FOUND, before it was ILLEGAL_GENERATION
+    v10     topic ids instead of names (KIP-848)
+
+Left out: authorization, groups of the new protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Outbox, Request
+from engine.groups.offsets import check_commit, committing
+from engine.groups.records import CommittedOffset, OffsetRecord, StoredRecord
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+    from engine.control.image import TopicImage
+
+DEFAULT_RETENTION = -1
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    body, c = request.body, broker.groups
+    answer = m.OffsetCommitResponse()
+    records: list[StoredRecord] = []
+    accepted: list[Any] = []
+    metadata_max = broker.settings["offset.metadata.max.bytes"]
+    for topic in body.topics:
+        image, unknown = _find(broker, request.version, topic)
+        answers = m.OffsetCommitResponse.OffsetCommitResponseTopic(
+            name=topic.name, topic_id=topic.topic_id
+        )
+        answer.topics.append(answers)
+        for each in topic.partitions:
+            row = m.OffsetCommitResponse.OffsetCommitResponsePartition(each.partition_index)
+            answers.partitions.append(row)
+            if image is None or each.partition_index not in image.partitions:
+                row.error_code = unknown
+                continue
+            accepted.append(row)
+            if len(each.committed_metadata or "") > metadata_max:
+                row.error_code = Errors.OFFSET_METADATA_TOO_LARGE
+            else:
+                records.append(_record(now, body, image, each))
+    waiting = Answer(broker.outbox, request, answer, accepted)
+    if not accepted:
+        waiting.stored(now, Errors.NONE)
+        return
+    shard, error = c.shard_of(body.group_id)
+    if shard is not None:
+        error = check_commit(
+            shard,
+            body.group_id,
+            body.member_id,
+            body.group_instance_id,
+            body.generation_id_or_member_epoch,
+            request.version,
+        )
+    if shard is None or error is not Errors.NONE:
+        waiting.stored(now, error)
+        return
+    committing(c, now, shard, body.group_id, body.member_id)
+    c.store(now, shard, records, waiting)
+
+
+@dataclass(slots=True)
+class Answer:
+    """Goes out when the records are replicated; `accepted` rows share their fate."""
+
+    outbox: Outbox
+    request: Request
+    body: Any
+    accepted: list[Any]
+
+    def stored(self, now: int, error: Errors) -> None:
+        if error is not Errors.NONE:
+            for row in self.accepted:
+                row.error_code = error
+        self.outbox.reply(self.request, self.body)
+
+
+def _find(broker: Broker, version: int, topic: Any) -> tuple[TopicImage | None, Errors]:
+    """The topic, or None; and the error for partitions that are not there."""
+    metadata = broker.metadata
+    if version >= 10:
+        image = metadata.topics.get(topic.topic_id)
+        if image is None:
+            return None, Errors.UNKNOWN_TOPIC_ID
+        return image, Errors.UNKNOWN_TOPIC_OR_PARTITION
+    topic_id = metadata.topic_ids.get(topic.name)
+    image = None if topic_id is None else metadata.topics[topic_id]
+    return image, Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _record(now: int, body: Any, image: TopicImage, partition: Any) -> OffsetRecord:
+    now_ms = now // 1000
+    retention = body.retention_time_ms
+    committed = CommittedOffset(
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
+        now_ms,
+        -1 if retention == DEFAULT_RETENTION else now_ms + retention,
+        image.id,
+    )
+    return OffsetRecord(body.group_id, image.name, partition.partition_index, committed)

@@ -1,0 +1,66 @@
+"""OffsetDelete (key 47): remove a group's offsets for some partitions (KIP-496).
+
+A topic that the group subscribes to is refused (GROUP_SUBSCRIBED_TO_TOPIC).  A group
+with members that are not consumers is refused as a whole (NON_EMPTY_GROUP), because
+nobody here knows what they read.  A partition without an offset is fine.  The answer
+waits until the tombstones are replicated.  One version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Outbox, Request
+from engine.groups.offsets import check_delete_offsets
+from engine.groups.records import OffsetRecord, StoredRecord
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    body, c = request.body, broker.groups
+    answer = Answer(broker.outbox, request, m.OffsetDeleteResponse())
+    shard, error = c.shard_of(body.group_id)
+    group = None if shard is None else shard.groups.get(body.group_id)
+    if not body.group_id:
+        error = Errors.INVALID_GROUP_ID
+    elif shard is not None:
+        error = Errors.GROUP_ID_NOT_FOUND if group is None else check_delete_offsets(group)
+    if shard is None or group is None or error is not Errors.NONE:
+        answer.stored(now, error)
+        return
+    known = {**dict.fromkeys(shard.offsets.of(group.id)), **shard.on_their_way(group.id)}
+    records: list[StoredRecord] = []
+    for topic in body.topics:
+        topic_id = broker.metadata.topic_ids.get(topic.name)
+        existing = () if topic_id is None else broker.metadata.topics[topic_id].partitions
+        answers = m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name)
+        answer.body.topics.append(answers)
+        for each in topic.partitions:
+            index = each.partition_index
+            row = m.OffsetDeleteResponse.OffsetDeleteResponsePartition(partition_index=index)
+            answers.partitions.append(row)
+            if index not in existing:
+                row.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
+            elif group.is_subscribed(topic.name):
+                row.error_code = Errors.GROUP_SUBSCRIBED_TO_TOPIC
+            elif (topic.name, index) in known:
+                records.append(OffsetRecord(group.id, topic.name, index, None))
+    c.store(now, shard, records, answer)
+
+
+@dataclass(slots=True)
+class Answer:
+    """Goes out when the tombstones are replicated."""
+
+    outbox: Outbox
+    request: Request
+    body: Any
+
+    def stored(self, now: int, error: Errors) -> None:
+        self.body.error_code = error
+        self.outbox.reply(self.request, self.body)

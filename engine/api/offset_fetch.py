@@ -1,0 +1,175 @@
+"""OffsetFetch (key 9): how far has this group read?
+
+A partition without an offset is answered -1, an unknown group likewise: neither is an
+error.  No list of topics means all that the group has.  `require_stable` waits for
+commits that are on their way (KIP-447), so that a consumer which takes over a partition
+sees the last commit of the one before.
+
+    v1      errors only per partition
+    v2      one error for the group; null topics mean all
+    v5      the leader epoch of the position (KIP-320)
+    v7      require_stable (KIP-447)
+    v8      several groups at once (KIP-709)
+    v9      member id and epoch, for KIP-848 groups; not used here
+    v10     topic ids instead of names; an unknown id is UNKNOWN_TOPIC_ID
+
+An offset committed under another id of a topic of this name (deleted, created again)
+does not count.  Left out: UNSTABLE_OFFSET_COMMIT, which needs transactions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+_NO_ID = bytes(16)
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    body, c = request.body, broker.groups
+    groups = [body] if request.version < 8 else body.groups
+    answer = Answer(broker, request, [None] * len(groups), len(groups))
+    if not groups:
+        answer.reply()
+    for position, asked in enumerate(groups):
+        shard, _ = c.shard_of(asked.group_id)
+        if shard is not None:
+            c.settle(now, shard)
+        late = shard is not None and any(each.late for each in shard.writes)
+        if body.require_stable and shard is not None and shard.writes and not late:
+            shard.writes[-1].waiting.append(WaitingGroup(answer, position))
+        else:
+            answer.fill(now, position)
+
+
+@dataclass(slots=True)
+class WaitingGroup:
+    """One group of a request, until the commits on their way have arrived."""
+
+    answer: Answer
+    position: int
+
+    def stored(self, now: int, error: Errors) -> None:
+        self.answer.fill(now, self.position)
+
+
+@dataclass(slots=True)
+class Answer:
+    """Collects the groups' answers; the last one sends the response."""
+
+    broker: Broker
+    request: Request
+    groups: list[Any]
+    missing: int
+
+    def fill(self, now: int, position: int) -> None:
+        body = self.request.body
+        asked = body if self.request.version < 8 else body.groups[position]
+        self.groups[position] = _group(self.broker, now, self.request, asked)
+        self.missing -= 1
+        if not self.missing:
+            self.reply()
+
+    def reply(self) -> None:
+        answer = m.OffsetFetchResponse()
+        if self.request.version >= 8:
+            answer.groups = self.groups
+        else:
+            _flatten(answer, self.groups[0], self.request)
+        self.broker.outbox.reply(self.request, answer)
+
+
+def _group(broker: Broker, now: int, request: Request, asked: Any) -> Any:
+    c, version = broker.groups, request.version
+    answer = m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id)
+    shard, error = c.shard_of(asked.group_id)
+    if shard is not None and (
+        not c.settle(now, shard) or (request.body.require_stable and shard.writes)
+    ):
+        error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    if shard is None or error is not Errors.NONE:
+        answer.error_code = error
+        return answer
+    offsets = shard.offsets.of(asked.group_id)
+    wanted: dict[tuple[str, bytes], list[int]] = {}
+    if asked.topics is None:
+        for name, partition in offsets:
+            topic_id = broker.metadata.topic_ids.get(name, _NO_ID)
+            if version < 10 or topic_id != _NO_ID:
+                wanted.setdefault((name, topic_id), []).append(partition)
+    else:
+        for topic in asked.topics:
+            names = _by_id(broker, topic.topic_id) if version >= 10 else _by_name(broker, topic)
+            wanted.setdefault(names, []).extend(topic.partition_indexes)
+    for (name, topic_id), partitions in wanted.items():
+        answers = m.OffsetFetchResponse.OffsetFetchResponseTopics(name=name, topic_id=topic_id)
+        answer.topics.append(answers)
+        for index in partitions:
+            answers.partitions.append(_partition(offsets.get((name, index)), name, topic_id, index))
+    return answer
+
+
+def _by_id(broker: Broker, topic_id: bytes) -> tuple[str, bytes]:
+    image = broker.metadata.topics.get(topic_id)
+    return "" if image is None else image.name, topic_id
+
+
+def _by_name(broker: Broker, topic: Any) -> tuple[str, bytes]:
+    return topic.name, broker.metadata.topic_ids.get(topic.name, _NO_ID)
+
+
+def _partition(committed: Any, name: str, topic_id: bytes, index: int) -> Any:
+    answer = m.OffsetFetchResponse.OffsetFetchResponsePartitions(
+        partition_index=index, committed_offset=-1, committed_leader_epoch=-1, metadata=""
+    )
+    if not name:
+        answer.error_code = Errors.UNKNOWN_TOPIC_ID
+    elif committed is not None and (
+        _NO_ID in (committed.topic_id, topic_id) or committed.topic_id == topic_id
+    ):
+        answer.committed_offset = committed.offset
+        answer.committed_leader_epoch = committed.leader_epoch
+        answer.metadata = committed.metadata
+    return answer
+
+
+def _flatten(answer: Any, group: Any, request: Request) -> None:
+    """The one group of versions below 8, in their form."""
+    answer.error_code = group.error_code
+    topics = [(each.name, each.partitions) for each in group.topics]
+    if group.error_code and request.version < 2:
+        topics = [
+            (
+                topic.name,
+                [
+                    m.OffsetFetchResponse.OffsetFetchResponsePartitions(
+                        index, -1, -1, "", group.error_code
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.body.topics
+        ]
+    answer.topics = [
+        m.OffsetFetchResponse.OffsetFetchResponseTopic(
+            name=name,
+            partitions=[
+                m.OffsetFetchResponse.OffsetFetchResponsePartition(
+                    each.partition_index,
+                    each.committed_offset,
+                    each.committed_leader_epoch,
+                    each.metadata,
+                    each.error_code,
+                )
+                for each in partitions
+            ],
+        )
+        for name, partitions in topics
+    ]

@@ -1,0 +1,24 @@
+"""UnregisterBroker (key 64): forget a broker that will not come back (KIP-631).
+
+A broker forwards the request to the controller.  Without this a broker that was taken away for
+good stays in the metadata, fenced, and in the replica lists of its partitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    broker.forward(now, request)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return m.UnregisterBrokerResponse(error_code=code, error_message=message)

@@ -1,0 +1,449 @@
+"""Brokers and their controller as one object: processes, links and timers as data.
+
+Nodes are state machines (engine/events.py).  This module carries out their effects: it
+keeps one queue of things that will happen, in order of time, and hands each to the node
+it concerns.  It has no clock of its own; the two drivers bring one:
+
+    engine/server.py   real time; client connections come in over TCP
+    engine/sim         virtual time; the clock jumps to the next thing in the queue
+
+so that a fault means the same in both, and a test can compare them.
+
+    Send     -> a call, and its request on its way to the other node
+    Reply    -> the answer on its way back, or to a client's connection
+    SetTimer -> an Expired in the queue        Flush -> the disk, then Flushed
+
+Processes: kill forgets the object (its files stay, and what the operating system had);
+pause holds back everything that is for the node; stop lets it leave cleanly first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Protocol
+
+from engine.broker import Broker
+from engine.control.controller import Controller
+from engine.events import (
+    CancelTimer,
+    Disconnected,
+    Effect,
+    Event,
+    Expired,
+    Flush,
+    Flushed,
+    Halt,
+    HangUp,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Token,
+    Trace,
+)
+from engine.network import Carriage, Latency, Network, NodeId, NoLatency, pair
+from engine.replication.truncation import DEFAULT_RULE
+from engine.settings import Settings
+from engine.storage.disk import Disk
+
+PRUNE_AT = 1_000
+RUNNING, PAUSED, STOPPED, KILLED = "running", "paused", "stopped", "killed"
+
+
+class Node(Protocol):
+    """A state machine that the cluster drives."""
+
+    def start(self, now: int) -> list[Effect]: ...
+
+    def step(self, now: int, event: Event) -> list[Effect]: ...
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """What a cluster is made of.  Addresses are what brokers tell clients."""
+
+    brokers: tuple[int, ...] = (101, 102, 103)
+    controller: int = 100
+    cluster_id: str = "kafka-inside-out-00001"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    racks: Mapping[int, str] = field(default_factory=dict)
+    addresses: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    log_dirs: Mapping[int, str] = field(default_factory=dict)
+    seed: int = 0
+    rule: str = DEFAULT_RULE
+
+
+@dataclass(slots=True)
+class Call:
+    """A Send that awaits its answer."""
+
+    sender: NodeId
+    destination: int
+    token: Token
+    client_id: str
+
+
+class Cluster:
+    """Nodes, what they wait for, and what is under way; see the module's prologue.
+
+    `trace` holds (time, node, Trace); a bounded deque forgets the oldest lines.
+    `outgoing` collects the replies to connections that are no nodes, for the driver, and
+    `hang_ups` the connections to close.  An error that escapes a node's step is a defect:
+    it is raised, unless `crashes` is a list; then that node dies of it, and no other.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        disks: Mapping[int, Disk],
+        now: int,
+        latency: Latency | None = None,
+        trace_limit: int | None = None,
+        carriage: Carriage | None = None,
+    ) -> None:
+        self.spec = spec
+        self.disks = dict(disks)
+        self.now = now
+        self.latency = latency or NoLatency()
+        self.carriage = carriage
+        self.nodes: dict[NodeId, Any] = {}
+        self.states: dict[NodeId, str] = {}
+        self.incarnations: dict[NodeId, int] = {}
+        self.network = Network()
+        self.queue: list[tuple[int, int, Any]] = []
+        self.sequence = 0
+        self.timers: dict[tuple[NodeId, Token], int] = {}
+        self.calls: dict[int, Call] = {}
+        self.paused: dict[NodeId, list[Any]] = {}
+        self.outgoing: list[tuple[NodeId, Reply]] = []
+        self.hang_ups: list[NodeId] = []
+        self.crashes: list[tuple[NodeId, Exception]] | None = None
+        self.size_after_pruning = 0
+        self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
+        self.trace_count = 0
+
+    # -- processes
+
+    def boot(self) -> None:
+        """Starts the controller and every broker."""
+        for node_id in (self.spec.controller, *self.spec.brokers):
+            self.start(node_id)
+
+    def add(self, node_id: str, node: Node) -> None:
+        """Adds a node of another kind, such as a simulated client."""
+        self.nodes[node_id] = node
+        self.states[node_id] = RUNNING
+        self.carry_out(node_id, node.start(self.now))
+
+    def start(self, node_id: int) -> None:
+        """Starts a node that is not running, on the disk it had."""
+        if self.states.get(node_id) in (RUNNING, PAUSED):
+            return
+        self.incarnations[node_id] = self.incarnations.get(node_id, 0) + 1
+        node = self._make(node_id)
+        self.nodes[node_id] = node
+        self.states[node_id] = RUNNING
+        self._note(node_id, "started", "the process starts")
+        self.carry_out(node_id, node.start(self.now))
+
+    def _make(self, node_id: int) -> Any:
+        spec = self.spec
+        ids = Random(f"{spec.seed}/{node_id}/{self.incarnations[node_id]}")
+        settings = Settings(spec.settings)
+        disk = self.disks[node_id]
+        if node_id == spec.controller:
+            return Controller(node_id, settings, disk, ids, spec.cluster_id)
+        host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
+        own: dict[str, Any] = {
+            "broker.id": node_id,
+            "advertised.listeners": f"PLAINTEXT://{host}:{port}",
+            "broker.rack": spec.racks.get(node_id),
+        }
+        if node_id in spec.log_dirs:
+            own["log.dirs"] = spec.log_dirs[node_id]
+        return Broker(
+            node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id, spec.rule
+        )
+
+    def kill(self, node_id: int) -> None:
+        """The process is gone at once; what it had written stays."""
+        if self.states.get(node_id) in (RUNNING, PAUSED):
+            self._note(node_id, "killed", "the process is gone; its files stay")
+            self._gone(node_id, KILLED)
+
+    def stop(self, node_id: int) -> None:
+        """A clean stop: leaderships move away first, then files are closed."""
+        if self.states.get(node_id) == PAUSED:
+            self.resume(node_id)
+        node = self.nodes.get(node_id)
+        if node is None:
+            return
+        self._note(node_id, "stopping", "leaderships move away first")
+        if isinstance(node, Broker):
+            self.carry_out(node_id, node.stop(self.now))
+        else:
+            self._halt(node_id)
+
+    def _halt(self, node_id: NodeId) -> None:
+        self.nodes[node_id].close()
+        self._note(node_id, "stopped", "cleanly: files flushed and closed")
+        self._gone(node_id, STOPPED)
+
+    def _gone(self, node_id: NodeId, state: str) -> None:
+        del self.nodes[node_id]
+        self.states[node_id] = state
+        self.paused.pop(node_id, None)
+        self.timers = {key: n for key, n in self.timers.items() if key[0] != node_id}
+        for number, call in tuple(self.calls.items()):
+            if call.sender == node_id:
+                del self.calls[number]
+            elif call.destination == node_id:
+                # The end of a connection comes after what was sent before it.
+                self._transmit(node_id, call.sender, ("answer", number, None))
+
+    def pause(self, node_id: int) -> None:
+        """The process stands still, as under SIGSTOP; what is for it waits."""
+        if self.states.get(node_id) == RUNNING:
+            self.states[node_id] = PAUSED
+            self.paused[node_id] = []
+            self._note(node_id, "paused", "the process stands still")
+
+    def resume(self, node_id: int) -> None:
+        if self.states.get(node_id) == PAUSED:
+            self.states[node_id] = RUNNING
+            self._note(node_id, "resumed", "the process goes on where it stood")
+            for item in self.paused.pop(node_id):
+                self._push(self.now, item)
+
+    def lose_power(self, node_id: int, torn: bool = False) -> None:
+        """The machine goes dark: the process dies, and so does what was not flushed.
+
+        With `torn`, some of it survives, perhaps half a batch.
+        """
+        self.kill(node_id)
+        disk: Any = self.disks[node_id]
+        lost = disk.lose_power(Random(f"{self.spec.seed}/{node_id}/{self.now}"), torn)
+        self._note(node_id, "power-lost", "unflushed pages are gone", lost_bytes=lost)
+
+    # -- links
+
+    def cut(self, a: int, b: int) -> None:
+        self.network.cut[pair(a, b)] = None
+        self._note(a, "cut", f"nothing passes between {a} and {b}", peer=b)
+
+    def slow(self, a: int, b: int, delay_us: int) -> None:
+        self.network.delay_us[pair(a, b)] = delay_us
+        self._note(a, "slow", f"{delay_us // 1000} ms between {a} and {b}", peer=b)
+
+    def isolate(self, node_id: int) -> None:
+        """Cuts a node off from every other node; clients still reach it."""
+        for other in (self.spec.controller, *self.spec.brokers):
+            if other != node_id:
+                self.cut(node_id, other)
+
+    def heal(self, a: int | None = None, b: int | None = None) -> None:
+        """Mends one link, all links of `a`, or all; what was held back goes on its way."""
+        for link in (*self.network.cut, *self.network.delay_us):
+            if (a is None or a in link) and (b is None or b in link):
+                held = self.network.heal(*link)
+                self._note(
+                    link[0], "healed", f"{link[0]} and {link[1]} reach each other", peer=link[1]
+                )
+                for source, destination, item in held:
+                    self._transmit(source, destination, item)
+
+    # -- the queue
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next thing happens; None if nothing will."""
+        while self.queue:
+            at, number, item = self.queue[0]
+            if item[0] != "timer" or self.timers.get((item[1], item[2])) == number:
+                return at
+            heapq.heappop(self.queue)
+        return None
+
+    def run(self, now: int, events: int) -> None:
+        """Lets what is due by `now` happen, at most so many events; `next_at` tells if more is."""
+        while events > 0 and (at := self.next_at) is not None and at <= now:
+            self.step()
+            events -= 1
+        self.now = max(self.now, now)
+
+    def step(self) -> NodeId | None:
+        """Lets the next thing happen; gives the node that took a step, if one did."""
+        # Here and not while effects are carried out: a timer is known only once it is pushed.
+        if len(self.queue) > 2 * self.size_after_pruning + PRUNE_AT:
+            self._prune()
+        while self.queue:
+            at, number, item = heapq.heappop(self.queue)
+            if item[0] == "timer" and self.timers.get((item[1], item[2])) != number:
+                continue
+            self.now = max(self.now, at)
+            node_id = self._happen(item)
+            if node_id is not None:
+                return node_id
+        return None
+
+    def _push(self, at: int, item: Any) -> int:
+        self.sequence += 1
+        heapq.heappush(self.queue, (at, self.sequence, item))
+        return self.sequence
+
+    def _prune(self) -> None:
+        """Drops time-outs of calls that were answered, and timers that were replaced."""
+        pending = [each for each in self.queue if self._is_alive(each[1], each[2])]
+        heapq.heapify(pending)
+        self.queue = pending
+        self.size_after_pruning = len(pending)
+
+    def _is_alive(self, number: int, item: Any) -> bool:
+        if item[0] == "timer":
+            return self.timers.get((item[1], item[2])) == number
+        return item[0] != "answer" or item[1] in self.calls
+
+    def _happen(self, item: Any) -> NodeId | None:
+        match item[0]:
+            case "request":
+                _, number, version, body = item
+                call = self.calls.get(number)
+                if call is None:
+                    return None
+                if call.destination not in self.nodes:
+                    self._transmit(call.destination, call.sender, ("answer", number, None))
+                    return None
+                if self.carriage is not None:
+                    body = self.carriage.unpack_request(body)
+                request = Request(call.sender, (number,), version, body, call.client_id)
+                return self._give(call.destination, item, request)
+            case "answer":
+                _, number, body = item
+                call = self.calls.get(number)
+                if call is None:
+                    return None
+                if self.states.get(call.sender) != PAUSED:
+                    del self.calls[number]
+                    if self.carriage is not None:
+                        body = self.carriage.unpack_answer(body)
+                return self._give(call.sender, item, Response(call.destination, call.token, body))
+            case "timer":
+                _, node_id, token = item
+                del self.timers[node_id, token]
+                if self.states[node_id] == PAUSED:
+                    self.timers[node_id, token] = -1
+                    self.paused[node_id].append(("late-timer", node_id, token))
+                    return None
+                return self._give(node_id, item, Expired(token))
+            case "late-timer":
+                _, node_id, token = item
+                if self.timers.pop((node_id, token), None) is None:
+                    return None
+                return self._give(node_id, item, Expired(token))
+            case "flush":
+                _, node_id, incarnation, path, token = item
+                if self.incarnations[node_id] != incarnation or node_id not in self.nodes:
+                    return None
+                self.disks[node_id].flush(path)
+                return self._give(node_id, ("flushed", node_id, token), Flushed(token))
+            case "flushed":
+                return self._give(item[1], item, Flushed(item[2]))
+            case _:
+                return self._give(item[1], item, item[2])
+
+    def _give(self, node_id: NodeId, item: Any, event: Event) -> NodeId | None:
+        """Hands an event to a node, or keeps the item while the node is paused."""
+        if self.states.get(node_id) == PAUSED:
+            self.paused[node_id].append(item)
+            return None
+        node = self.nodes.get(node_id)
+        if node is None:
+            return None
+        try:
+            effects = node.step(self.now, event)
+        except Exception as error:
+            if self.crashes is None:
+                raise
+            self.crashes.append((node_id, error))
+            self._note(node_id, "crashed", f"{type(error).__name__}: {error}")
+            self._gone(node_id, KILLED)
+            return node_id
+        self.carry_out(node_id, effects)
+        return node_id
+
+    # -- effects
+
+    def carry_out(self, node_id: NodeId, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Trace():
+                    self.trace_count += 1
+                    self.trace.append((self.now, node_id, effect))
+                case Send():
+                    self._call(node_id, effect)
+                case Reply():
+                    self._reply(node_id, effect)
+                case SetTimer(token, at):
+                    self.timers[node_id, token] = self._push(
+                        max(at, self.now), ("timer", node_id, token)
+                    )
+                case CancelTimer(token):
+                    self.timers.pop((node_id, token), None)
+                case Flush(path, token):
+                    at = self.now + self.latency.flush_us(node_id)
+                    self._push(at, ("flush", node_id, self.incarnations[node_id], path, token))
+                case HangUp(destination):
+                    if destination not in self.states:
+                        self.hang_ups.append(destination)
+                case Halt():
+                    self._halt(node_id)
+
+    def _call(self, sender: NodeId, effect: Send) -> None:
+        self.sequence += 1
+        number = self.sequence
+        client_id = f"broker-{sender}" if isinstance(sender, int) else sender
+        self.calls[number] = Call(sender, effect.destination, effect.token, client_id)
+        body, version = effect.body, type(effect.body).LATEST
+        if self.carriage is not None:
+            body = self.carriage.pack_request(client_id, version, body)
+        item = ("request", number, version, body)
+        self._transmit(sender, effect.destination, item)
+        self._push(self.now + effect.timeout_us, ("answer", number, None))
+
+    def _reply(self, node_id: NodeId, effect: Reply) -> None:
+        destination = effect.destination
+        if destination in self.states:
+            if effect.token[0] in self.calls and destination in self.nodes:
+                body = effect.body
+                if self.carriage is not None:
+                    body = self.carriage.pack_answer(effect.version, body)
+                self._transmit(node_id, destination, ("answer", effect.token[0], body))
+        else:
+            self.outgoing.append((node_id, effect))
+
+    def _transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
+        if self.network.is_cut(source, destination):
+            self.network.hold(source, destination, (source, destination, item))
+            return
+        latency_us = self.latency.network_us(source, destination)
+        self._push(self.network.arrival(self.now, source, destination, latency_us), item)
+
+    def _note(self, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
+        """A trace line of the cluster's own: what was done to a process or a link."""
+        self.trace_count += 1
+        line = Trace(kind, "", tuple(fields.items()), why, f"cluster.Cluster.{kind}")
+        self.trace.append((self.now, node_id, line))
+
+    # -- clients of the driver
+
+    def submit(self, node_id: int, request: Request) -> None:
+        """A request from a client's connection arrives at a node now."""
+        self._push(self.now, ("event", node_id, request))
+
+    def disconnected(self, node_id: int, source: str) -> None:
+        self._push(self.now, ("event", node_id, Disconnected(source)))

@@ -1,0 +1,153 @@
+"""One client connection: bytes to request frames, replies to bytes.
+
+Requests on a connection are handled one after the other, and answered in that order, as
+in Kafka: the next frame is looked at when the last is answered.  A frame that cannot be
+read ends the connection with one log line and touches nothing else.  A client that does
+not read its answers is not read from either, so it holds at most one answer in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from engine import api
+from engine.events import Request
+from engine.wire import framing
+from engine.wire.codec import MalformedMessage
+
+if TYPE_CHECKING:
+    from engine.server import Listener
+
+log = logging.getLogger("engine")
+LENGTH = 4
+MANY_FRAMES = 64
+MANY_BYTES = 1 << 20
+
+
+class Connection(asyncio.Protocol):
+    """A client of one broker; `name` is how the cluster knows it."""
+
+    def __init__(self, listener: Listener, name: str) -> None:
+        self.listener = listener
+        self.name = name
+        self.peer = ""
+        self.transport: asyncio.Transport
+        self.buffer = bytearray()
+        self.frames: deque[bytes] = deque()
+        self.waiting_bytes = 0
+        self.busy = False
+        self.writable = True
+        self.reading = True
+        self.closed = False
+        self.last_active = 0.0
+
+    # -- called by asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        peer = transport.get_extra_info("peername") or ("", 0)
+        self.peer = peer[0]
+        self.listener.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active = self.listener.loop.time()
+        self.buffer += data
+        position = 0
+        while len(self.buffer) - position >= LENGTH:
+            size = int.from_bytes(self.buffer[position : position + LENGTH], "big", signed=True)
+            if not 0 < size <= self.listener.max_request_bytes:
+                limit = f"socket.request.max.bytes={self.listener.max_request_bytes}"
+                self.abort(f"a frame of {size} bytes is none, or larger than {limit}")
+                return
+            end = position + LENGTH + size
+            if len(self.buffer) < end:
+                break
+            with memoryview(self.buffer) as view:
+                self.frames.append(bytes(view[position + LENGTH : end]))
+            self.waiting_bytes += size
+            position = end
+        if position:
+            del self.buffer[:position]
+        self._regulate()
+        self.next_frame()
+
+    def pause_writing(self) -> None:
+        self.writable = False
+
+    def resume_writing(self) -> None:
+        self.writable = True
+        self.next_frame()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self.frames.clear()
+        self.listener.lost(self)
+
+    # -- requests and replies
+
+    def next_frame(self) -> None:
+        """Takes up the next request, if the last one is answered and the answer is read."""
+        while self.frames and not (self.busy or self.closed or self.listener.is_paused):
+            if not self.writable:
+                return
+            frame = self.frames.popleft()
+            self.waiting_bytes -= len(frame)
+            self._regulate()
+            try:
+                self._take(frame)
+            except MalformedMessage as error:
+                self.abort(str(error))
+                return
+
+    def _take(self, frame: bytes) -> None:
+        header = framing.read_request_header(frame)
+        refusal = api.check_version(header)
+        if refusal is not None:
+            self.write(header.api_key, *refusal, header.correlation_id)
+            return
+        body = framing.read_request_body(header, frame)
+        token = (header.api_key, header.correlation_id)
+        self.busy = True
+        self.listener.submit(
+            Request(self.name, token, header.api_version, body, header.client_id or "", self.peer)
+        )
+
+    def write(self, api_key: int, version: int, body: object, correlation_id: int) -> None:
+        """Sends a response."""
+        if not self.closed:
+            self.transport.write(framing.write_response(api_key, version, correlation_id, body))
+
+    def replied(self, token: tuple[int, int], version: int, body: object) -> None:
+        """The broker has answered the request under way (None: it gets no answer)."""
+        self.busy = False
+        if body is not None:
+            self.write(token[0], version, body, token[1])
+        self.next_frame()
+
+    def _regulate(self) -> None:
+        """Stops reading while many requests wait, so that a flood stays outside."""
+        many = len(self.frames) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
+        want = not many and not self.listener.is_paused
+        if want != self.reading and not self.closed:
+            self.reading = want
+            if want:
+                self.transport.resume_reading()
+            else:
+                self.transport.pause_reading()
+
+    def pause_changed(self) -> None:
+        """The broker was paused or goes on."""
+        self._regulate()
+        self.next_frame()
+
+    def abort(self, why: str) -> None:
+        """Ends the connection at once."""
+        if not self.closed:
+            log.warning("broker %d: connection from %s closed: %s",
+                        self.listener.node_id, self.peer or "?", why)  # fmt: skip
+            self.closed = True
+            self.transport.abort()

@@ -1,0 +1,281 @@
+"""The controller: the one node that decides, and writes down what it decided.
+
+    Request --> a rule of this package --> Decision: records, answer, story
+                records --> appended to the metadata log, applied to the state at once
+                        --> flushed --> committed: the answer goes out, brokers fetch them
+
+Every rule is a function from the state and a request to a decision (`state.Decision`);
+this module only routes.  An answer waits until everything appended before it is
+committed, also when it brings no records itself: it may rest on a decision that a power
+loss could still undo.
+
+Timers: one per broker session, moved along lazily; one each for the two periodic
+elections; one per fetch that waits.  None looks at partitions one by one.
+Source: QuorumController of Kafka 4.3.1.  Simplified: one controller instead of a quorum,
+no snapshots, no metadata transactions, no quotas or ACLs, no reassignment yet.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from engine import api
+from engine.control import (
+    alter_partition,
+    brokers,
+    configs,
+    elections,
+    features,
+    producer_ids,
+    quorum,
+    topics,
+)
+from engine.control.image import MetadataImage
+from engine.control.metadata_fetches import MetadataFetches
+from engine.control.metadata_log import MetadataLog
+from engine.control.sessions import Sessions
+from engine.control.state import ControlState, Decision
+from engine.events import Effect, Event, Expired, Flushed, Outbox, Request
+from engine.settings import Settings
+from engine.storage.disk import Disk
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+from engine.wire.framing import response_class
+
+ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
+
+
+class Controller:
+    """Controller `node_id` on `disk`; `ids` is its only source of randomness.
+
+    With a `cluster_id`, brokers of other clusters are refused.  `levels` are the features
+    that a new cluster starts with; a log that exists keeps its own.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        settings: Settings,
+        disk: Disk,
+        ids: Random,
+        cluster_id: str = "",
+        levels: Mapping[str, int] | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.disk = disk
+        self.ids = ids
+        self.cluster_id = cluster_id
+        self.levels = {**features.FINALISED, **(levels or {})}
+        self.outbox = Outbox()
+        self.state = ControlState(node_id, settings)
+        self.sessions = Sessions(settings["broker.session.timeout.ms"] * 1000)
+        self.unanswered: deque[tuple[int, Request, Any]] = deque()
+        self.log: MetadataLog
+        self.fetches: MetadataFetches
+
+    @property
+    def image(self) -> MetadataImage:
+        """All that has been decided, committed or not."""
+        return self.state.image
+
+    def start(self, now: int) -> list[Effect]:
+        """Reads the log, opens an epoch, and gives every broker a fresh session."""
+        self.log = MetadataLog(self.disk, self.outbox, now)
+        self.fetches = MetadataFetches(self.node_id, self.log, self.outbox)
+        for offset, record in self.log.replay():
+            self.state.apply(offset, record)
+        self.state.apply(*self.log.begin_epoch(self.node_id, now))
+        self.outbox.trace(
+            "control.controller.Controller.start", "controller", "", "the only voter won",
+            leader=self.node_id, epoch=self.log.epoch,
+        )  # fmt: skip
+        if not self.image.features:
+            min_in_sync = self.state.settings["min.insync.replicas"]
+            self._append(
+                now, Decision(records=features.bootstrap_records(self.levels, min_in_sync))
+            )
+        self.sessions.restart(now, self.state)
+        for broker_id in sorted(self.sessions.by_broker):
+            self._watch(broker_id)
+        self._set_periodic(now, ELECT_PREFERRED)
+        self._set_periodic(now, ELECT_UNCLEAN)
+        return self.outbox.drain()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case Request():
+                self._on_request(now, event)
+            case Flushed():
+                self._on_flushed()
+            case Expired():
+                try:
+                    self._on_timer(now, event.token)
+                except KafkaError as error:
+                    rule = "control.controller.Controller.step"
+                    self.outbox.trace(rule, "log-failed", "", error.message)
+        return self.outbox.drain()
+
+    def close(self) -> None:
+        """Flushes and closes the log."""
+        self.log.close()
+
+    # -- requests
+
+    def _on_request(self, now: int, request: Request) -> None:
+        if type(request.body).__name__ == "FetchRequest":
+            self.fetches.fetch(now, request)
+            return
+        try:
+            decision = self._decide(now, request.body)
+            self._append(now, decision)
+            answer = decision.answer
+        except KafkaError as error:
+            answer = _refusal(request, error)
+        self._answer(request, answer)
+        if type(request.body).__name__ == "BrokerHeartbeatRequest":
+            self._watch(request.body.broker_id)
+
+    def _decide(self, now: int, body: Any) -> Decision:
+        """The rule for a request; KafkaError refuses it as a whole."""
+        match type(body).__name__:
+            case "BrokerHeartbeatRequest":
+                return brokers.heartbeat(self.state, self.sessions, now, body)
+            case "BrokerRegistrationRequest":
+                return brokers.register(
+                    self.state, self.sessions, now, body, self.cluster_id, self.log.end_offset
+                )
+            case "UnregisterBrokerRequest":
+                return brokers.unregister(self.state, self.sessions, body)
+            case "AlterPartitionRequest":
+                return alter_partition.alter_partition(self.state, body)
+            case "AllocateProducerIdsRequest":
+                return producer_ids.allocate(self.state, body)
+            case "CreateTopicsRequest":
+                return topics.create(self.state, self.ids, body)
+            case "CreatePartitionsRequest":
+                return topics.create_partitions(self.state, self.ids, body)
+            case "DeleteTopicsRequest":
+                return topics.delete(self.state, body)
+            case "ElectLeadersRequest":
+                return elections.elect_leaders(self.state, body)
+            case "IncrementalAlterConfigsRequest":
+                return configs.incremental_alter(self.state, body)
+            case "AlterConfigsRequest":
+                return configs.legacy_alter(self.state, body)
+            case "DescribeQuorumRequest":
+                return Decision(quorum.describe(self.log, self.fetches, now, body))
+            case "ListPartitionReassignmentsRequest":
+                return Decision(m.ListPartitionReassignmentsResponse())
+            case name:
+                raise KafkaError(Errors.UNSUPPORTED_VERSION, f"A controller answers no {name}.")
+
+    def _append(self, now: int, decision: Decision) -> None:
+        """Writes a decision down and acts by it from now on.
+
+        A log that could not be written takes nothing more until the controller is started
+        again: the decision is dropped, with its story, and so is every later one.
+        """
+        if decision.records:
+            for offset, record in self.log.append(decision.records, now):
+                self.state.apply(offset, record)
+        self.outbox.effects.extend(decision.story)
+
+    def _answer(self, request: Request, answer: Any) -> None:
+        """Answers once everything so far is committed."""
+        if self.log.end_offset <= self.log.high_watermark:
+            self.outbox.reply(request, answer)
+        else:
+            self.unanswered.append((self.log.end_offset, request, answer))
+
+    def _on_flushed(self) -> None:
+        self.log.flushed()
+        while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
+            _, request, answer = self.unanswered.popleft()
+            self.outbox.reply(request, answer)
+        self.fetches.committed()
+
+    # -- timers
+
+    def _on_timer(self, now: int, token: tuple[Any, ...]) -> None:
+        match token[0]:
+            case "metadata-fetch":
+                self.fetches.expired(token)
+            case "session":
+                self._check_session(now, token[1])
+            case "elect-preferred" | "elect-unclean":
+                self._elect(now, token[0])
+
+    def _watch(self, broker_id: int) -> None:
+        """Sets the timer of a session that has none."""
+        session = self.sessions.by_broker.get(broker_id)
+        if session is None or session.watched or session.last_contact is None:
+            return
+        session.watched = True
+        self.outbox.set_timer(
+            ("session", broker_id), session.last_contact + self.sessions.timeout_us
+        )
+
+    def _check_session(self, now: int, broker_id: int) -> None:
+        """A session's timer: heartbeats since then have moved its end."""
+        session = self.sessions.by_broker.get(broker_id)
+        if session is None:
+            return
+        session.watched = False
+        if self.sessions.is_live(now, broker_id):
+            self._watch(broker_id)
+        elif session.last_contact is not None:
+            self._append(now, brokers.expire(self.state, self.sessions, broker_id))
+
+    def _set_periodic(self, now: int, which: str) -> None:
+        settings = self.state.settings
+        if which == ELECT_UNCLEAN:
+            interval_us = settings["unclean.leader.election.interval.ms"] * 1000
+        elif settings["auto.leader.rebalance.enable"]:
+            interval_us = settings["leader.imbalance.check.interval.seconds"] * 1_000_000
+        else:
+            return
+        self.outbox.set_timer((which,), now + interval_us)
+
+    def _elect(self, now: int, which: str) -> None:
+        preferred = which == ELECT_PREFERRED
+        decision = (elections.balance_leaders if preferred else elections.elect_unclean)(self.state)
+        self._append(now, decision)
+        if len(decision.records) >= elections.ELECTIONS_AT_ONCE_MAX:
+            self.outbox.set_timer((which,), now)
+        else:
+            self._set_periodic(now, which)
+
+    # -- views
+
+    def snapshot(self) -> dict[str, Any]:
+        """The controller's own view, as plain data."""
+        image = self.image
+        return {
+            "id": self.node_id,
+            "epoch": self.log.epoch,
+            "metadata_offset": self.log.end_offset,
+            "high_watermark": self.log.high_watermark,
+            "features": dict(image.features),
+            "brokers": {
+                broker.id: {
+                    "epoch": broker.epoch,
+                    "state": str(brokers.state_of(self.state, broker.id)),
+                    "rack": broker.rack,
+                }
+                for broker in image.brokers.values()
+            },
+            "topics": len(image.topics),
+        }
+
+
+def _refusal(request: Request, error: KafkaError) -> Any:
+    """A request's own answer with an error for all of it."""
+    if type(request.body).__name__.removesuffix("Request") in api.VERSIONS:
+        return api.refusal(request, error.code, error.message)
+    # What only brokers send has an error code of its own.
+    answer = response_class(request.body)()
+    answer.error_code = error.code
+    return answer

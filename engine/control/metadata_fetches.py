@@ -1,0 +1,124 @@
+"""Brokers read the metadata log by Fetch, as observers of the quorum (KIP-595).
+
+A broker asks for what comes after the last record that it has applied.  If there is
+nothing yet, the request waits here until something is committed or its max.wait is over:
+that is how a new leader is known everywhere a moment after it was elected, without any
+polling interval.  The answer never goes beyond the high watermark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.control.metadata_log import MetadataLog
+from engine.control.metadata_records import METADATA_TOPIC_ID
+from engine.events import Outbox, Request, Token
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """How far a reader of the log has come, by its last fetch; times in microseconds."""
+
+    offset: int
+    fetched_at: int
+    caught_up_at: int
+
+
+class MetadataFetches:
+    """Fetches that wait, by number; and what is known of each reader."""
+
+    def __init__(self, node_id: int, log: MetadataLog, outbox: Outbox) -> None:
+        self.node_id = node_id
+        self.log = log
+        self.outbox = outbox
+        self.waiting: dict[int, tuple[Request, int]] = {}
+        self.last_number = 0
+        self.observers: dict[int, Observer] = {}
+
+    def fetch(self, now: int, request: Request) -> None:
+        """Answers at once if there is something (or something is wrong), else waits."""
+        body = request.body
+        asked = body.topics[0].partitions[0] if body.topics else None
+        if asked is None or body.topics[0].topic_id != METADATA_TOPIC_ID:
+            self._answer_others(request)
+            return
+        offset = asked.fetch_offset
+        self._observe(now, request, offset)
+        try:
+            ready = self.log.read(offset, 1) != b""
+        except KafkaError:
+            ready = True
+        if ready or body.max_wait_ms <= 0:
+            self._answer(request, offset)
+            return
+        self.last_number += 1
+        self.waiting[self.last_number] = (request, offset)
+        self.outbox.set_timer(("metadata-fetch", self.last_number), now + body.max_wait_ms * 1000)
+
+    def committed(self) -> None:
+        """The high watermark has moved: whoever waits below it gets its answer."""
+        for number, (request, offset) in tuple(self.waiting.items()):
+            if offset < self.log.high_watermark:
+                self.outbox.cancel_timer(("metadata-fetch", number))
+                del self.waiting[number]
+                self._answer(request, offset)
+
+    def expired(self, token: Token) -> None:
+        """max.wait is over: an empty answer says "nothing new, the high watermark is this"."""
+        if token[1] in self.waiting:
+            self._answer(*self.waiting.pop(token[1]))
+
+    def _observe(self, now: int, request: Request, offset: int) -> None:
+        state = request.body.replica_state
+        reader = state.replica_id if state is not None else request.body.replica_id
+        if reader < 0:
+            return
+        before = self.observers.get(reader)
+        caught_up = now if offset >= self.log.high_watermark else -1
+        if before is not None and caught_up < 0:
+            caught_up = before.caught_up_at
+        self.observers[reader] = Observer(offset, now, caught_up)
+
+    def _answer(self, request: Request, offset: int) -> None:
+        response = m.FetchResponse
+        data = response.PartitionData(
+            partition_index=0,
+            high_watermark=self.log.high_watermark,
+            last_stable_offset=self.log.high_watermark,
+            log_start_offset=self.log.log.log_start_offset,
+            current_leader=response.LeaderIdAndEpoch(
+                leader_id=self.node_id, leader_epoch=self.log.epoch
+            ),
+            aborted_transactions=None,
+            records=b"",
+        )
+        try:
+            asked = request.body.topics[0].partitions[0]
+            data.records = self.log.read(offset, asked.partition_max_bytes)
+        except KafkaError as error:
+            data.error_code = error.code
+        topic = response.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])
+        self.outbox.reply(request, response(responses=[topic]))
+
+    def _answer_others(self, request: Request) -> None:
+        """There is one topic here; for others the controller is the wrong node to ask."""
+        response: Any = m.FetchResponse
+        topics = [
+            response.FetchableTopicResponse(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=[
+                    response.PartitionData(
+                        partition_index=each.partition,
+                        error_code=Errors.UNKNOWN_TOPIC_ID,
+                        records=b"",
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.body.topics
+        ]
+        self.outbox.reply(request, response(responses=topics))

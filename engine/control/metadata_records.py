@@ -1,0 +1,111 @@
+"""The records of the metadata log, between message objects and the bytes on disk.
+
+The log `__cluster_metadata-0` is an ordinary log of ordinary record batches.  A record
+has no key; its value is a small frame around a message of the schemas:
+
+    frame version   uvarint  1
+    record type     uvarint  the message's api key: 3 is a PartitionRecord
+    version         uvarint
+    body            the message, encoded in that version (flexible)
+
+so that Kafka's dump-log tool (`--cluster-metadata-decoder`) reads our log, and we read
+Kafka's.  All records of one change travel in one batch: they are there together or not
+at all.  A control batch opens each controller's term (KIP-595).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.records import batch, control
+from engine.records.batch import Record
+from engine.wire import codec, schema, uuids
+from engine.wire import messages as m
+
+METADATA_TOPIC_ID = uuids.METADATA_TOPIC
+METADATA_DIRECTORY = "__cluster_metadata-0"
+RECORDS_PER_BATCH_MAX = 10_000
+"""Kafka refuses a change with more records than this."""
+
+_FRAME_VERSION = 1
+_NAMES: dict[int, str] = {
+    definition.api_key: name
+    for name, definition in schema.load_file("metadata_records").items()
+    if definition.api_key is not None
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderChange:
+    """A controller has begun its term: what the control batch and its header say."""
+
+    leader_id: int
+    epoch: int
+
+
+def version_of(record: Any) -> int:
+    """The version that Kafka 4.3 writes a record in: as low as its contents allow."""
+    if type(record).__name__ != "BrokerRegistrationChangeRecord":
+        latest: int = record.LATEST
+        return latest
+    if record.cordoned_log_dirs is not None:
+        return 3
+    return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
+
+
+def encode_record(record: Any) -> bytes:
+    """The value of one record of the log."""
+    version = version_of(record)
+    header = (_FRAME_VERSION, record.API_KEY, version)
+    return b"".join(map(codec.encode_uvarint, header)) + codec.encode(record, version)
+
+
+def decode_record(value: bytes) -> Any:
+    """The message in a record's value; MalformedMessage if there is none."""
+    try:
+        frame_version, position = codec.decode_uvarint(value, 0)
+        record_type, position = codec.decode_uvarint(value, position)
+        version, position = codec.decode_uvarint(value, position)
+    except IndexError:
+        raise codec.MalformedMessage("a metadata record shorter than its frame") from None
+    if frame_version != _FRAME_VERSION:
+        raise codec.MalformedMessage(f"a metadata record with frame version {frame_version}")
+    name = _NAMES.get(record_type)
+    if name is None:
+        raise codec.MalformedMessage(f"no metadata record has the type {record_type}")
+    return codec.decode(name, version, value, position)
+
+
+def encode_batch(records: Sequence[Any], timestamp_ms: int) -> bytes:
+    """One batch with the records of one change; the log assigns offsets and epoch."""
+    return batch.encode([Record(0, timestamp_ms, None, encode_record(each)) for each in records])
+
+
+def encode_leader_change(node_id: int, epoch: int, base_offset: int, timestamp_ms: int) -> bytes:
+    """The control batch that opens a term; the only voter has voted for itself."""
+    voter = m.LeaderChangeMessage.Voter(voter_id=node_id)
+    message = m.LeaderChangeMessage(
+        version=0, leader_id=node_id, voters=[voter], granting_voters=[voter]
+    )
+    return control.quorum(
+        control.ControlType.LEADER_CHANGE,
+        message,
+        timestamp=timestamp_ms,
+        base_offset=base_offset,
+        leader_epoch=epoch,
+    )
+
+
+def decode_batches(buffer: bytes) -> Iterator[tuple[int, Any]]:
+    """Each record's offset and message, control records included (as `LeaderChange`)."""
+    for header, position in batch.iterate(buffer):
+        for record in batch.decode(buffer, position):
+            if not header.is_control:
+                yield record.offset, decode_record(record.value or b"")
+                continue
+            message = control.read(record)
+            if type(message).__name__ == "LeaderChangeMessage":
+                message = LeaderChange(message.leader_id, header.partition_leader_epoch)
+            yield record.offset, message

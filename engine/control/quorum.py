@@ -1,0 +1,65 @@
+"""The quorum that keeps the metadata log: here one voter, which always leads.
+
+Kafka elects one of several controllers by Raft (KIP-595).  This engine has one so far:
+each start is a won election, and committed means flushed.  This module is where the
+quorum will live; what can be asked about it is answered already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.control.metadata_fetches import MetadataFetches
+from engine.control.metadata_log import MetadataLog
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+METADATA_TOPIC = "__cluster_metadata"
+
+
+def describe(log: MetadataLog, fetches: MetadataFetches, now: int, body: Any) -> Any:
+    """DescribeQuorum: the voter, and the brokers as observers with what they have fetched."""
+    response = m.DescribeQuorumResponse
+    answer = response(
+        topics=[
+            response.TopicData(
+                topic_name=topic.topic_name,
+                partitions=[
+                    _partition(log, fetches, now, topic.topic_name, each.partition_index)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in body.topics
+        ]
+    )
+    answer.nodes = [response.Node(node_id=fetches.node_id)]
+    return answer
+
+
+def _partition(log: MetadataLog, fetches: MetadataFetches, now: int, topic: str, index: int) -> Any:
+    response = m.DescribeQuorumResponse
+    answer = response.PartitionData(partition_index=index)
+    if topic != METADATA_TOPIC or index != 0:
+        answer.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    answer.leader_id = fetches.node_id
+    answer.leader_epoch = log.epoch
+    answer.high_watermark = log.high_watermark
+    answer.current_voters = [
+        response.ReplicaState(
+            replica_id=fetches.node_id,
+            log_end_offset=log.end_offset,
+            last_fetch_timestamp=now // 1000,
+            last_caught_up_timestamp=now // 1000,
+        )
+    ]
+    answer.observers = [
+        response.ReplicaState(
+            replica_id=reader,
+            log_end_offset=seen.offset,
+            last_fetch_timestamp=seen.fetched_at // 1000,
+            last_caught_up_timestamp=max(seen.caught_up_at // 1000, -1),
+        )
+        for reader, seen in sorted(fetches.observers.items())
+    ]
+    return answer

@@ -1,0 +1,134 @@
+"""What the controller decides from, and what a decision is.
+
+Every rule of the controller is a function from this state and a request to a `Decision`:
+records for the metadata log, the answer to give once they are durable, and the lines
+that tell the story.  The function changes nothing itself.  The controller appends the
+records and applies them to this state at once, so that the next request is judged by
+what has been decided, not by what has been flushed (Kafka does the same with its
+timeline data structures).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.control.image import BROKER, TOPIC, MetadataImage, PartitionImage
+from engine.control.partition_changes import Change, Rules
+from engine.control.partition_index import Key, PartitionIndex, partition_at, touched_by
+from engine.events import Trace
+from engine.settings import Settings, TopicConfig
+from engine.wire.errors import Errors, KafkaError
+
+ELR_FEATURE = "eligible.leader.replicas.version"
+
+
+@dataclass(slots=True)
+class Decision:
+    """Records to append (none: nothing changes), the answer, and the story."""
+
+    answer: Any = None
+    records: list[Any] = field(default_factory=list)
+    story: list[Trace] = field(default_factory=list)
+
+    def tell(self, rule: str, kind: str, why: str, partition: str = "", **fields: Any) -> None:
+        self.story.append(Trace(kind, partition, tuple(fields.items()), why, f"control.{rule}"))
+
+    def change(self, topic: str, index: int, change: Change, why: str) -> None:
+        """Takes in a partition's change, with a line for a new leader and one for a new ELR."""
+        self.records.append(change.record)
+        name, rule, after = f"{topic}-{index}", "partition_changes.change_partition", change.after
+        if change.elected:
+            self.tell(
+                rule,
+                "elected",
+                f"{why}; {change.elected} election",
+                name,
+                leader=after.leader,
+                epoch=after.leader_epoch,
+                isr=after.isr,
+                reason=change.elected,
+            )
+        if after.elr != change.before.elr:
+            self.tell(rule, "eligible", why, name, elr=after.elr, isr=after.isr)
+
+
+class ControlState:
+    """The image with its indexes; `settings` are the controller's own, kept up to date."""
+
+    def __init__(self, node_id: int, settings: Settings) -> None:
+        self.node_id = node_id
+        # A copy: dynamic configs are set on it as the log names them.
+        self.settings = settings.extended({})
+        self.image = MetadataImage()
+        self.index = PartitionIndex()
+        self.registered_at: dict[int, int] = {}
+        self._topic_configs: dict[str, TopicConfig] = {}
+
+    def apply(self, offset: int, record: Any) -> None:
+        """Applies one record of the log to the image and all that hangs on it."""
+        changed = [(key, self.partition(key)) for key in touched_by(self.image, record)]
+        self.image.apply(record)
+        self.image.offset = offset + 1
+        for key, before in changed:
+            self.index.replace(key, before, self.partition(key))
+        match type(record).__name__:
+            case "RegisterBrokerRecord":
+                self.registered_at[record.broker_id] = offset
+            case "UnregisterBrokerRecord":
+                del self.registered_at[record.broker_id]
+            case "ConfigRecord" if record.resource_type == BROKER:
+                self._topic_configs.clear()
+                configs = self.image.configs
+                own = configs.get((BROKER, str(self.node_id)), {})
+                self.settings.set_dynamic(configs.get((BROKER, ""), {}), own)
+            case "ConfigRecord":
+                self._topic_configs.pop(record.resource_name, None)
+            case "RemoveTopicRecord":
+                self._topic_configs.clear()
+
+    # -- questions
+
+    @property
+    def elr_enabled(self) -> bool:
+        return self.image.features.get(ELR_FEATURE, 0) >= 1
+
+    def partition(self, key: Key) -> PartitionImage | None:
+        return partition_at(self.image, key)
+
+    def topic_config(self, name: str) -> TopicConfig:
+        """A topic's effective configs, as the controller sees them."""
+        config = self._topic_configs.get(name)
+        if config is None:
+            config = self.settings.topic(self.image.configs.get((TOPIC, name), {}))
+            self._topic_configs[name] = config
+        return config
+
+    def is_active(self, broker_id: int) -> bool:
+        """Registered, not fenced, not shutting down: may lead and be in an ISR."""
+        broker = self.image.brokers.get(broker_id)
+        return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
+
+    def rules(self, topic: str, usable: Any = None) -> Rules:
+        """What decides about the partitions of a topic."""
+        partitions = self.image.topics[self.image.topic_ids[topic]].partitions
+        wanted: int = self.topic_config(topic)["min.insync.replicas"]
+        return Rules(
+            usable=usable or self.is_active,
+            min_in_sync=min(wanted, len(partitions[0].replicas)),
+            elr_enabled=self.elr_enabled,
+        )
+
+    def unclean_allowed(self, topic: str) -> bool:
+        return bool(self.topic_config(topic)["unclean.leader.election.enable"])
+
+    def check_broker_epoch(self, broker_id: int, epoch: int) -> None:
+        """Refuses a request of a broker's former incarnation."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is None:
+            raise KafkaError(Errors.STALE_BROKER_EPOCH, f"Broker {broker_id} is not registered.")
+        if broker.epoch != epoch:
+            raise KafkaError(
+                Errors.STALE_BROKER_EPOCH,
+                f"Broker {broker_id} has epoch {broker.epoch}, the request says {epoch}.",
+            )

@@ -1,0 +1,239 @@
+"""Topics: create, delete, and add partitions.
+
+A topic is a TopicRecord, its own configs, and a PartitionRecord per partition; deleting
+it is one RemoveTopicRecord.  The id, fresh each time, is what tells a topic from an
+earlier one of the same name (KIP-516).  One request is one batch of records: all of it
+is in the metadata log or nothing, though each topic is accepted or refused by itself.
+
+Left out: quotas on partition mutations, create.topic.policy.class.name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+from engine.api.topic_names import collision_key, problem_with
+from engine.control import assignments
+from engine.control.configs import check_topic_configs
+from engine.control.image import TOPIC
+from engine.control.metadata_records import RECORDS_PER_BATCH_MAX
+from engine.control.state import ControlState, Decision
+from engine.settings.definitions import table
+from engine.settings.sources import Source, topic_synonyms
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.errors import Errors, KafkaError
+
+METADATA_TOPIC = "__cluster_metadata"
+
+
+# -- create
+
+
+def create(state: ControlState, ids: Random, body: Any) -> Decision:
+    """CreateTopics: each topic made or refused; with `validate_only`, only judged."""
+    response = m.CreateTopicsResponse
+    decision = Decision(response())
+    names = Counter(topic.name for topic in body.topics)
+    taken = {collision_key(name): name for name in state.image.topic_ids}
+    too_many = _partitions_wanted(state, body) > RECORDS_PER_BATCH_MAX
+    for topic in body.topics:
+        try:
+            if too_many:
+                raise KafkaError(Errors.POLICY_VIOLATION, "Too many partitions in one request.")
+            if names[topic.name] > 1:
+                raise KafkaError(Errors.INVALID_REQUEST, "Duplicate topic name.")
+            _check_name(state, topic.name, taken)
+            result = _create_one(state, ids, decision, topic)
+        except KafkaError as error:
+            result = response.CreatableTopicResult(
+                name=topic.name, error_code=error.code, error_message=error.message
+            )
+        decision.answer.topics.append(result)
+    if body.validate_only:
+        return Decision(decision.answer)
+    return decision
+
+
+def _partitions_wanted(state: ControlState, body: Any) -> int:
+    default: int = state.settings["num.partitions"]
+    return sum(
+        len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions)
+        for topic in body.topics
+    )
+
+
+def _check_name(state: ControlState, name: str, taken: dict[str, str]) -> None:
+    if name == METADATA_TOPIC:
+        raise KafkaError(Errors.INVALID_REQUEST, f"{name} belongs to the controller.")
+    problem = problem_with(name)
+    if problem:
+        raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
+    if name in state.image.topic_ids:
+        raise KafkaError(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    other = taken.get(collision_key(name))
+    if other is not None:
+        raise KafkaError(
+            Errors.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topic: {other} (metrics write _ for .)",
+        )
+
+
+def _create_one(state: ControlState, ids: Random, decision: Decision, topic: Any) -> Any:
+    configs = {each.name: each.value for each in topic.configs}
+    effective = check_topic_configs(state, configs)
+    replicas_by_index = assignments.for_new_topic(state, ids, topic)
+    partitions = {
+        index: assignments.partition_record(state, b"", index, replicas)
+        for index, replicas in sorted(replicas_by_index.items())
+    }
+    topic_id = uuids.new(ids)
+    decision.records.append(m.TopicRecord(name=topic.name, topic_id=topic_id))
+    for name, value in configs.items():
+        decision.records.append(
+            m.ConfigRecord(resource_type=TOPIC, resource_name=topic.name, name=name, value=value)
+        )
+    for record in partitions.values():
+        record.topic_id = topic_id
+        decision.records.append(record)
+    replication_factor = len(replicas_by_index[0])
+    decision.tell(
+        "topics.create",
+        "topic-created",
+        "asked by a client",
+        topic=topic.name,
+        id=uuids.to_text(topic_id),
+        partitions=len(partitions),
+        replicas=replication_factor,
+    )
+    return m.CreateTopicsResponse.CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic_id,
+        num_partitions=len(partitions),
+        replication_factor=replication_factor,
+        configs=_described(state, effective, configs),
+    )
+
+
+def _described(state: ControlState, effective: Any, own: dict[str, str]) -> list[Any]:
+    """The configs of a topic as CreateTopics 5+ answers them (KIP-525)."""
+    found = []
+    for name, config in sorted(table("topic").items()):
+        if config.is_hidden and name not in own:
+            continue
+        synonyms = topic_synonyms(state.settings, config, own)
+        found.append(
+            m.CreateTopicsResponse.CreatableTopicConfigs(
+                name=name,
+                value=None if config.is_sensitive else config.text(effective[name]),
+                read_only=False,
+                config_source=synonyms[0][2] if synonyms else Source.DEFAULT,
+                is_sensitive=config.is_sensitive,
+            )
+        )
+    return found
+
+
+# -- add partitions
+
+
+def create_partitions(state: ControlState, ids: Random, body: Any) -> Decision:
+    """CreatePartitions: more partitions for topics that exist.  Old records stay put."""
+    response = m.CreatePartitionsResponse
+    decision = Decision(response())
+    names = Counter(topic.name for topic in body.topics)
+    for asked in body.topics:
+        error = KafkaError(Errors.NONE)
+        try:
+            if names[asked.name] > 1:
+                raise KafkaError(Errors.INVALID_REQUEST, "Duplicate topic name.")
+            _add_partitions(state, ids, decision, asked)
+        except KafkaError as refused:
+            error = refused
+        decision.answer.results.append(
+            response.CreatePartitionsTopicResult(
+                name=asked.name,
+                error_code=error.code,
+                error_message=error.message if error.code else None,
+            )
+        )
+    if body.validate_only:
+        return Decision(decision.answer)
+    return decision
+
+
+def _add_partitions(state: ControlState, ids: Random, decision: Decision, asked: Any) -> None:
+    topic = state.image.topic(asked.name)
+    if topic is None:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {asked.name}.")
+    present = len(topic.partitions)
+    if asked.count <= present:
+        raise KafkaError(
+            Errors.INVALID_PARTITIONS,
+            f"The topic {asked.name} currently has {present} partition(s); "
+            f"{asked.count} would not be an increase.",
+        )
+    added = asked.count - present
+    replication_factor = len(topic.partitions[0].replicas)
+    placed = assignments.for_added_partitions(state, ids, asked, added, replication_factor)
+    # All or none of a topic's partitions: the records are made before any is taken.
+    decision.records += [
+        assignments.partition_record(state, topic.id, index, replicas)
+        for index, replicas in enumerate(placed, present)
+    ]
+    decision.tell(
+        "topics.create_partitions",
+        "partitions-created",
+        "asked by a client",
+        topic=asked.name,
+        partitions=asked.count,
+    )
+
+
+# -- delete
+
+
+def delete(state: ControlState, body: Any) -> Decision:
+    """DeleteTopics, by name or (6+) by id."""
+    response = m.DeleteTopicsResponse
+    if not state.settings["delete.topic.enable"]:
+        raise KafkaError(Errors.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
+    decision = Decision(response())
+    asked = [(name, uuids.ZERO) for name in body.topic_names]
+    asked += [(topic.name, topic.topic_id) for topic in body.topics]
+    times = Counter(asked)
+    going: dict[bytes, None] = {}
+    for name, topic_id in asked:
+        result = response.DeletableTopicResult(name=name, topic_id=topic_id)
+        decision.answer.responses.append(result)
+        try:
+            if times[name, topic_id] > 1:
+                raise KafkaError(Errors.INVALID_REQUEST, "The topic is named twice.")
+            topic = _find(state, name, topic_id)
+        except KafkaError as error:
+            result.error_code, result.error_message = error.code, error.message
+            continue
+        result.name, result.topic_id = topic.name, topic.id
+        if topic.id in going:
+            result.error_code = Errors.INVALID_REQUEST
+            result.error_message = "The topic is given by name and by id."
+            continue
+        going[topic.id] = None
+        decision.records.append(m.RemoveTopicRecord(topic_id=topic.id))
+        decision.tell("topics.delete", "topic-deleted", "asked by a client", topic=topic.name)
+    return decision
+
+
+def _find(state: ControlState, name: str | None, topic_id: bytes) -> Any:
+    if (name is None) == (topic_id == uuids.ZERO):
+        raise KafkaError(Errors.INVALID_REQUEST, "A topic is given by name or by id, not both.")
+    if name is not None:
+        topic = state.image.topic(name)
+        if topic is None:
+            raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
+        return topic
+    if topic_id not in state.image.topics:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_ID, "There is no topic with this id.")
+    return state.image.topics[topic_id]

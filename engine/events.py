@@ -1,0 +1,187 @@
+"""What goes into a state machine and what comes out of it.
+
+Every role in the engine is a plain object: `step(now, event)` takes one event and
+returns the effects it has.  No role reads a clock, opens a socket, starts a thread or
+draws a random number; that is the driver's job.  Two drivers exist: `engine.server`
+(real sockets, real time) and `engine.sim` (one seeded scheduler, virtual time).
+
+`now` is integer microseconds since the Unix epoch.  A `token` is a tuple of plain values
+that the receiver hands back untouched, so that an answer or a timer finds its way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Token = tuple[Any, ...]
+Source = int | str
+"""A node id, or the driver's name for a client's connection."""
+
+
+# -- events: what a driver hands to `step`
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody asks.  Answer with `Outbox.reply(request, body)`, at once or later."""
+
+    source: Source
+    token: Token
+    version: int
+    body: Any
+    client_id: str = ""
+    client_host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a `Send`; `body` is None when the peer was lost or the time was up."""
+
+    source: int
+    token: Token
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """A timer set with `SetTimer` has run out."""
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """A `Flush` is done: what was written before it survives a power loss."""
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """A client's connection is gone; replies to it go nowhere."""
+
+    source: Source
+
+
+Event = Request | Response | Expired | Flushed | Disconnected
+
+
+# -- effects: what `step` returns, carried out by the driver in this order
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Ask another node.  Exactly one `Response` with this token follows, within `timeout_us`."""
+
+    destination: int
+    token: Token
+    body: Any
+    timeout_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer a request; a `body` of None means that it gets no answer (acks=0)."""
+
+    destination: Source
+    token: Token
+    version: int
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    """Close a client's connection."""
+
+    destination: Source
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Wake me at `at`; a timer with the same token is replaced."""
+
+    token: Token
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    """Forget a timer; harmless if there is none."""
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Make a file on the node's disk durable, then give `Flushed`."""
+
+    path: str
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One line of the story: what happened, where, by which rule, and why.
+
+    `partition` is `topic-partition` or empty; `fields` are (name, value) pairs in order;
+    `rule` is the dotted name of the method that acted, below `engine`.
+    """
+
+    kind: str
+    partition: str
+    fields: tuple[tuple[str, Any], ...]
+    why: str
+    rule: str
+
+    def __str__(self) -> str:
+        shown = " ".join(f"{name}={value}" for name, value in self.fields)
+        return " ".join(filter(None, (self.kind, self.partition, shown)))
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """This node has shut itself down cleanly; the driver may drop it."""
+
+
+Effect = Send | Reply | HangUp | SetTimer | CancelTimer | Flush | Trace | Halt
+
+
+class Outbox:
+    """Collects the effects of one step; the parts of a node share their node's outbox."""
+
+    __slots__ = ("effects",)
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+
+    def send(self, destination: int, token: Token, body: Any, timeout_us: int = 30_000_000) -> None:
+        self.effects.append(Send(destination, token, body, timeout_us))
+
+    def reply(self, request: Request, body: Any) -> None:
+        self.effects.append(Reply(request.source, request.token, request.version, body))
+
+    def hang_up(self, request: Request) -> None:
+        self.effects.append(HangUp(request.source))
+
+    def set_timer(self, token: Token, at: int) -> None:
+        self.effects.append(SetTimer(token, at))
+
+    def cancel_timer(self, token: Token) -> None:
+        self.effects.append(CancelTimer(token))
+
+    def flush(self, path: str, token: Token) -> None:
+        self.effects.append(Flush(path, token))
+
+    def halt(self) -> None:
+        self.effects.append(Halt())
+
+    def trace(
+        self, rule: str, kind: str, partition: str = "", why: str = "", **fields: Any
+    ) -> None:
+        self.effects.append(Trace(kind, partition, tuple(fields.items()), why, rule))
+
+    def drain(self) -> list[Effect]:
+        """The effects so far, leaving the outbox empty."""
+        effects, self.effects = self.effects, []
+        return effects

@@ -1,0 +1,59 @@
+"""Producer ids for idempotent producers: blocks of a thousand from the controller.
+
+Ids must be unique in the cluster for ever, yet handing each out by a metadata record
+would be slow; so a broker takes a block and serves from it (KIP-730).  Requests that
+come while no id is at hand wait for the next block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.events import Outbox, Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+RETRY_US = 100_000
+
+
+class ProducerIds:
+    """The broker's current block, `next_id` up to (not including) `block_end`."""
+
+    def __init__(self, node_id: int, controller_id: int, outbox: Outbox) -> None:
+        self.node_id = node_id
+        self.controller_id = controller_id
+        self.outbox = outbox
+        self.broker_epoch = -1
+        self.next_id = 0
+        self.block_end = 0
+        self.waiting: list[Request] = []
+        self.asking = False
+
+    def give(self, request: Request, broker_epoch: int) -> None:
+        """Answers InitProducerId with a fresh id and epoch 0, now or when there is one."""
+        self.broker_epoch = broker_epoch
+        self.waiting.append(request)
+        self._serve()
+
+    def _serve(self) -> None:
+        while self.waiting and self.next_id < self.block_end:
+            answer = m.InitProducerIdResponse(producer_id=self.next_id, producer_epoch=0)
+            self.next_id += 1
+            self.outbox.reply(self.waiting.pop(0), answer)
+        if self.waiting and not self.asking:
+            self.ask()
+
+    def ask(self) -> None:
+        """Asks the controller for a block."""
+        self.asking = True
+        body = m.AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
+        self.outbox.send(self.controller_id, ("producer-ids",), body)
+
+    def on_response(self, now: int, body: Any) -> None:
+        if body is None or body.error_code != Errors.NONE:
+            self.outbox.set_timer(("producer-ids",), now + RETRY_US)
+            return
+        self.asking = False
+        self.next_id = body.producer_id_start
+        self.block_end = body.producer_id_start + body.producer_id_len
+        self._serve()

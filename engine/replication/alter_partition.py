@@ -1,0 +1,115 @@
+"""Takes ISR changes to the controller, one request at a time (KIP-497).
+
+Proposals that come up while a request is in flight travel together in the next one.
+A lost answer is asked again: the partition epoch makes a repeated change harmless.
+What was certainly not done is withdrawn.  After any other refusal the proposal stays
+pending: an earlier attempt, whose answer was lost, may have succeeded, and only the
+metadata log can tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.events import Outbox
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+if TYPE_CHECKING:
+    from engine.replication.partition import Partition
+
+RETRY_US = 100_000
+_RETRY = {
+    Errors.REQUEST_TIMED_OUT,
+    Errors.NOT_CONTROLLER,
+    Errors.UNKNOWN_SERVER_ERROR,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+}
+_NOT_DONE = {Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED}
+
+
+class AlterPartitionQueue:
+    """Pending proposals by partition key, in the order they came up."""
+
+    def __init__(self, node_id: int, controller_id: int, outbox: Outbox) -> None:
+        self.node_id = node_id
+        self.controller_id = controller_id
+        self.outbox = outbox
+        self.broker_epoch = -1
+        self.pending: dict[tuple[str, int], Partition] = {}
+        self.sent: list[Partition] = []
+
+    def propose(self, now: int, partition: Partition) -> None:
+        self.pending[partition.key] = partition
+        self.send(now)
+
+    def send(self, now: int) -> None:
+        """Sends everything pending, unless an answer is still due."""
+        if self.sent or not self.pending:
+            return
+        self.sent = [p for p in self.pending.values() if p.isr.proposed is not None and p.is_leader]
+        self.pending = {}
+        if not self.sent:
+            return
+        by_topic: dict[bytes, list[Partition]] = {}
+        for partition in self.sent:
+            by_topic.setdefault(partition.topic_id, []).append(partition)
+        request = m.AlterPartitionRequest
+        body = request(
+            broker_id=self.node_id,
+            broker_epoch=self.broker_epoch,
+            topics=[
+                request.TopicData(
+                    topic_id=topic_id, partitions=[self._change(each) for each in partitions]
+                )
+                for topic_id, partitions in by_topic.items()
+            ],
+        )
+        self.outbox.send(self.controller_id, ("alter-partition",), body)
+
+    def _change(self, partition: Partition) -> object:
+        request = m.AlterPartitionRequest
+        states = []
+        for broker_id in partition.isr.proposed or ():
+            follower = partition.followers.get(broker_id)
+            broker = partition.metadata.brokers.get(broker_id)
+            epoch = follower.broker_epoch if follower and follower.broker_epoch >= 0 else -1
+            if epoch < 0 and broker is not None:
+                epoch = broker.epoch
+            states.append(request.BrokerState(broker_id=broker_id, broker_epoch=epoch))
+        return request.PartitionData(
+            partition_index=partition.index,
+            leader_epoch=partition.leader_epoch,
+            new_isr_with_epochs=states,
+            partition_epoch=partition.partition_epoch,
+        )
+
+    def answered(self, now: int, body: object) -> list[Partition]:
+        """Works an answer (None: lost) into the partitions; gives those whose HW moved."""
+        sent, self.sent = self.sent, []
+        code = Errors.REQUEST_TIMED_OUT if body is None else Errors(body.error_code)  # type: ignore[attr-defined]
+        if code != Errors.NONE:
+            self._retry(now, sent)
+            return []
+        answers = {
+            (topic.topic_id, each.partition_index): each
+            for topic in body.topics  # type: ignore[attr-defined]
+            for each in topic.partitions
+        }
+        moved = []
+        for partition in sent:
+            answer = answers.get((partition.topic_id, partition.index))
+            if answer is None or Errors(answer.error_code) in _RETRY:
+                self._retry(now, [partition])
+            elif answer.error_code == Errors.NONE:
+                if partition.isr_answered(now, tuple(answer.isr), answer.partition_epoch):
+                    moved.append(partition)
+            elif Errors(answer.error_code) in _NOT_DONE:
+                partition.isr.withdraw()
+        self.send(now)
+        return moved
+
+    def _retry(self, now: int, partitions: list[Partition]) -> None:
+        for partition in partitions:
+            self.pending.setdefault(partition.key, partition)
+        self.outbox.set_timer(("alter-partition-retry",), now + RETRY_US)

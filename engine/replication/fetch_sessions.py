@@ -1,0 +1,170 @@
+"""Incremental fetch sessions, the leader's side (KIP-227).
+
+A client that fetches a thousand partitions over and over need not name them each time.
+The broker remembers them under a session id; a request then names only what changed,
+and an answer only what has something to tell.
+
+    session epoch  0   a full request; a session is offered if there is a free slot
+                  -1   a full request; no session wanted (an old one is closed)
+                   n   the n-th incremental request; any other number is an error, since
+                       a lost or repeated request would leave the two sides disagreeing
+
+Simplified: a full cache drops only a session that was unused for two minutes; Kafka also
+lets followers and larger sessions push out others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from engine.wire.errors import Errors
+
+FINAL_EPOCH = -1
+INITIAL_EPOCH = 0
+EVICTION_US = 120_000_000
+MAX_SESSION_ID = 0x7FFFFFFF
+Key = tuple[bytes | str, int]
+
+
+@dataclass(slots=True)
+class FetchedPartition:
+    """What a fetcher wants of one partition, and what it was last told."""
+
+    key: Key
+    topic: str
+    topic_id: bytes
+    index: int
+    fetch_offset: int = 0
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+    log_start_offset: int = -1
+    max_bytes: int = 0
+    told_high_watermark: int = -2
+    told_log_start: int = -2
+
+    def ask(self, request: Any) -> None:
+        """Takes over a FetchPartition of a request."""
+        self.fetch_offset = request.fetch_offset
+        self.current_leader_epoch = request.current_leader_epoch
+        self.last_fetched_epoch = request.last_fetched_epoch
+        self.log_start_offset = request.log_start_offset
+        self.max_bytes = request.partition_max_bytes
+
+    def has_news(self, data: Any) -> bool:
+        """Whether an incremental answer must mention this partition; remembers what it says."""
+        news = (
+            data.error_code != 0
+            or bool(data.records)
+            or data.diverging_epoch is not None
+            or data.preferred_read_replica != -1
+            or data.high_watermark != self.told_high_watermark
+            or data.log_start_offset != self.told_log_start
+        )
+        self.told_high_watermark = data.high_watermark
+        self.told_log_start = data.log_start_offset
+        return news
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """`epoch` is the one that the next request must carry."""
+
+    id: int
+    epoch: int
+    last_used_us: int
+    is_follower: bool
+    partitions: dict[Key, FetchedPartition] = field(default_factory=dict)
+
+    def served(self, partition: FetchedPartition) -> None:
+        """Moves a partition that got records behind the others, so that each has its turn."""
+        if self.partitions.pop(partition.key, None) is not None:
+            self.partitions[partition.key] = partition
+
+
+@dataclass(slots=True)
+class FetchContext:
+    """One request in the light of its session: what to read, and how to answer.
+
+    `session` is set for an incremental request, whose answer tells only what is news.
+    """
+
+    error: Errors = Errors.NONE
+    session_id: int = 0
+    session: FetchSession | None = None
+    partitions: list[FetchedPartition] = field(default_factory=list)
+
+
+class FetchSessions:
+    """The sessions of one broker, at most max.incremental.fetch.session.cache.slots."""
+
+    def __init__(self, slots: int, ids: Random) -> None:
+        self.slots = slots
+        self.ids = ids
+        self.sessions: dict[int, FetchSession] = {}
+
+    def open(self, now: int, request: Any, is_follower: bool, names: Any) -> FetchContext:
+        """Finds out what a request asks for.  `names(topic_id)` gives a topic's name or ''."""
+        session = self.sessions.get(request.session_id)
+        if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if session is not None:
+                del self.sessions[session.id]
+            return self._full(now, request, is_follower, names)
+        if session is None:
+            return FetchContext(Errors.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            return FetchContext(Errors.INVALID_FETCH_SESSION_EPOCH)
+        session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
+        session.last_used_us = now
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                session.partitions.pop(_key(topic, index), None)
+        self._update(session.partitions, request, names)
+        for partition in session.partitions.values():
+            if not partition.topic:
+                # Asked for before its topic was known here; it need not be named again.
+                partition.topic = names(partition.topic_id)
+        return FetchContext(Errors.NONE, session.id, session, list(session.partitions.values()))
+
+    def _full(self, now: int, request: Any, is_follower: bool, names: Any) -> FetchContext:
+        partitions: dict[Key, FetchedPartition] = {}
+        self._update(partitions, request, names)
+        context = FetchContext(partitions=list(partitions.values()))
+        if request.session_epoch == INITIAL_EPOCH and partitions and self._make_room(now):
+            context.session_id = self._fresh_id()
+            self.sessions[context.session_id] = FetchSession(
+                context.session_id, 1, now, is_follower, partitions
+            )
+        return context
+
+    def _fresh_id(self) -> int:
+        """A random id: one from before a restart must not be taken for one of now."""
+        while (session_id := self.ids.randrange(1, MAX_SESSION_ID)) in self.sessions:
+            continue
+        return session_id
+
+    def _update(self, partitions: dict[Key, FetchedPartition], request: Any, names: Any) -> None:
+        for topic in request.topics:
+            for asked in topic.partitions:
+                key = _key(topic, asked.partition)
+                known = partitions.get(key)
+                if known is None:
+                    name = topic.topic or names(topic.topic_id)
+                    known = FetchedPartition(key, name, topic.topic_id, asked.partition)
+                    partitions[key] = known
+                known.ask(asked)
+
+    def _make_room(self, now: int) -> bool:
+        """True if there is a free slot, after evicting a session that is long unused."""
+        if len(self.sessions) < self.slots:
+            return True
+        oldest = min(self.sessions.values(), key=lambda each: each.last_used_us)
+        if now - oldest.last_used_us < EVICTION_US:
+            return False
+        del self.sessions[oldest.id]
+        return True
+
+
+def _key(topic: Any, index: int) -> Key:
+    return (topic.topic or topic.topic_id, index)

@@ -1,0 +1,332 @@
+"""A follower's side of replication: one fetcher for each broker it follows.
+
+The fetcher keeps one Fetch in flight for all partitions that this broker follows there,
+each asked from its own log end.  The request doubles as an acknowledgement: "send me
+from 7 on" says that everything below 7 is here.  Only what changed since the last
+request travels (an incremental fetch session, KIP-227).
+
+Before it may fetch, a follower must agree with the leader about the past; how, is the
+`TruncationRule`.  Under `fetch-divergence` the fetch itself carries the epoch of the
+last record here, and the answer may be "that epoch ends at 2 with me": cut, fetch again.
+Older rules first ask OffsetForLeaderEpoch, partition by partition.
+
+Answers are checked against what was asked: a partition whose leader epoch or log end
+has moved meanwhile ignores them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.events import Outbox
+from engine.replication.partition import Partition
+from engine.replication.truncation import TruncationRule, where_to_cut
+from engine.settings import Settings
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+Key = tuple[bytes, int]
+LATEST, EARLIEST = -1, -2
+_HERE = "replication.fetcher.Fetcher"
+
+
+@dataclass(slots=True)
+class Following:
+    """One partition that is followed; `asked` is what the leader was last told."""
+
+    partition: Partition
+    leader_epoch: int
+    not_before_us: int = 0
+    agrees: bool = True
+    asked: tuple[int, int, int, int] | None = None
+
+
+class Fetcher:
+    """Fetches from `leader_id`; `generation` tells this fetcher's answers from a predecessor's."""
+
+    def __init__(
+        self,
+        node_id: int,
+        leader_id: int,
+        generation: int,
+        settings: Settings,
+        outbox: Outbox,
+        rule: TruncationRule,
+    ) -> None:
+        self.node_id = node_id
+        self.leader_id = leader_id
+        self.generation = generation
+        self.outbox = outbox
+        self.rule = rule
+        self.max_wait_ms: int = settings["replica.fetch.wait.max.ms"]
+        self.min_bytes: int = settings["replica.fetch.min.bytes"]
+        self.max_bytes: int = settings["replica.fetch.response.max.bytes"]
+        self.partition_max_bytes: int = settings["replica.fetch.max.bytes"]
+        self.backoff_us: int = settings["replica.fetch.backoff.ms"] * 1000
+        self.broker_epoch = -1
+        self.following: dict[Key, Following] = {}
+        self.left: list[Key] = []
+        self.in_flight = False
+        self.session_id = 0
+        self.session_epoch = 0
+
+    # -- what is followed
+
+    def follow(self, partition: Partition) -> None:
+        """Starts following in the partition's present leader epoch."""
+        key = (partition.topic_id, partition.index)
+        if self.rule.cuts_to_high_watermark:
+            partition.truncate(partition.high_watermark, "cut at the own high watermark")
+        if key in self.left:
+            self.left.remove(key)
+        following = Following(partition, partition.leader_epoch)
+        following.agrees = not self.rule.asks_leader or partition.log.latest_epoch < 0
+        self.following[key] = following
+
+    def unfollow(self, partition: Partition) -> None:
+        key = (partition.topic_id, partition.index)
+        following = self.following.get(key)
+        if following is not None and following.partition is partition:
+            del self.following[key]
+            if following.asked is not None:
+                self.left.append(key)
+
+    # -- asking
+
+    def poll(self, now: int) -> None:
+        """Sends the next request, unless one is under way or nothing may be asked yet."""
+        if self.in_flight or not self.following:
+            return
+        ready = {k: f for k, f in self.following.items() if f.not_before_us <= now}
+        if not ready:
+            self._sleep(min(f.not_before_us for f in self.following.values()))
+            return
+        disagreeing = [f for f in ready.values() if not f.agrees]
+        if disagreeing:
+            self._ask_epochs(disagreeing)
+        else:
+            self._fetch(ready)
+        if len(ready) < len(self.following):
+            self._sleep(
+                min(f.not_before_us for f in self.following.values() if f.not_before_us > now)
+            )
+
+    def _sleep(self, until_us: int) -> None:
+        self.outbox.set_timer(("fetcher", self.leader_id), until_us)
+
+    def _send(self, what: str, body: Any) -> None:
+        self.in_flight = True
+        token = ("fetch", self.leader_id, self.generation, what)
+        self.outbox.send(self.leader_id, token, body)
+
+    def _fetch(self, ready: dict[Key, Following]) -> None:
+        request = m.FetchRequest
+        whole = self.session_id == 0
+        topics: dict[bytes, list[Any]] = {}
+        forgotten: dict[bytes, list[int]] = {}
+        for (topic_id, index), following in self.following.items():
+            if (topic_id, index) not in ready:
+                if following.asked is not None:
+                    forgotten.setdefault(topic_id, []).append(index)
+                    following.asked = None
+                continue
+            log = following.partition.log
+            ask = (
+                log.log_end_offset,
+                log.latest_epoch if self.rule.diverges_on_fetch else -1,
+                following.leader_epoch if self.rule.fences_epoch else -1,
+                log.log_start_offset,
+            )
+            if ask == following.asked and not whole:
+                continue
+            following.asked = ask
+            topics.setdefault(topic_id, []).append(
+                request.FetchPartition(
+                    partition=index,
+                    fetch_offset=ask[0],
+                    last_fetched_epoch=ask[1],
+                    current_leader_epoch=ask[2],
+                    log_start_offset=ask[3],
+                    partition_max_bytes=self.partition_max_bytes,
+                )
+            )
+        for topic_id, index in self.left:
+            forgotten.setdefault(topic_id, []).append(index)
+        self.left = []
+        body = request(
+            replica_state=request.ReplicaState(
+                replica_id=self.node_id, replica_epoch=self.broker_epoch
+            ),
+            max_wait_ms=self.max_wait_ms,
+            min_bytes=self.min_bytes,
+            max_bytes=self.max_bytes,
+            session_id=self.session_id,
+            session_epoch=self.session_epoch,
+            topics=[request.FetchTopic(topic_id=t, partitions=p) for t, p in topics.items()],
+            forgotten_topics_data=[]
+            if whole
+            else [request.ForgottenTopic(topic_id=t, partitions=p) for t, p in forgotten.items()],
+        )
+        self._send("records", body)
+
+    def _ask_epochs(self, disagreeing: list[Following]) -> None:
+        request = m.OffsetForLeaderEpochRequest
+        topics: dict[str, list[Any]] = {}
+        for following in disagreeing:
+            partition = following.partition
+            topics.setdefault(partition.topic, []).append(
+                request.OffsetForLeaderPartition(
+                    partition=partition.index,
+                    current_leader_epoch=following.leader_epoch if self.rule.fences_epoch else -1,
+                    leader_epoch=partition.log.latest_epoch,
+                )
+            )
+        body = request(
+            replica_id=self.node_id,
+            topics=[
+                request.OffsetForLeaderTopic(topic=name, partitions=partitions)
+                for name, partitions in topics.items()
+            ],
+        )
+        self._send("epochs", body)
+
+    # -- hearing back
+
+    def answered(self, now: int, token: tuple[Any, ...], body: Any) -> list[Partition]:
+        """Works an answer in; gives the partitions whose log or high watermark moved."""
+        if token[2] != self.generation:
+            return []
+        moved: list[Partition] = []
+        if token[3] == "offset":
+            moved = self._take_offset(now, (token[4], token[5]), token[6], body)
+        else:
+            self.in_flight = False
+            if body is None:
+                self._start_over(now + self.backoff_us)
+            elif token[3] == "records":
+                moved = self._take_records(now, body)
+            else:
+                moved = self._take_epochs(now, body)
+        self.poll(now)
+        return moved
+
+    def _start_over(self, not_before_us: int) -> None:
+        """Begins a new session; waits until then with everything."""
+        self.session_id = self.session_epoch = 0
+        self.left = []
+        for following in self.following.values():
+            following.not_before_us = not_before_us
+
+    def _take_records(self, now: int, body: Any) -> list[Partition]:
+        if body.error_code != Errors.NONE:
+            forgot = (Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.INVALID_FETCH_SESSION_EPOCH)
+            self._start_over(now if body.error_code in forgot else now + self.backoff_us)
+            return []
+        if body.session_id == 0:
+            self.session_id = self.session_epoch = 0
+        else:
+            self.session_epoch = 1 if body.session_id != self.session_id else self.session_epoch + 1
+            self.session_id = body.session_id
+        moved = []
+        for topic in body.responses:
+            for data in topic.partitions:
+                following = self.following.get((topic.topic_id, data.partition_index))
+                if following is not None and self._take_partition(now, following, data):
+                    moved.append(following.partition)
+        return moved
+
+    def _take_partition(self, now: int, following: Following, data: Any) -> bool:
+        """One partition's part of a Fetch answer; True if log or high watermark moved."""
+        partition = following.partition
+        stale = following.asked is None or following.asked[0] != partition.log.log_end_offset
+        if stale or partition.leader_epoch != following.leader_epoch:
+            return False
+        if data.error_code == Errors.OFFSET_OUT_OF_RANGE:
+            self._ask_offset(following, LATEST)
+        elif data.error_code != Errors.NONE:
+            following.not_before_us = now + self.backoff_us
+        elif data.diverging_epoch is not None:
+            told = data.diverging_epoch
+            self.outbox.trace(f"{_HERE}._take_partition", "diverging", partition.name,
+                              f"{self.leader_id} says where the histories part",
+                              epoch=told.epoch, end=told.end_offset)  # fmt: skip
+            self._cut(following, told.epoch, told.end_offset)
+            return True
+        else:
+            appended = bool(data.records)
+            if appended and not self._append(now, following, data.records):
+                return False
+            advanced = partition.follow_high_watermark(data.high_watermark)
+            partition.advance_log_start(data.log_start_offset)
+            return appended or advanced
+        return False
+
+    def _append(self, now: int, following: Following, records: Any) -> bool:
+        """Appends what the leader sent; a failure concerns this partition alone."""
+        try:
+            following.partition.append_as_follower(records)
+        except KafkaError as error:
+            following.not_before_us = now + self.backoff_us
+            self.outbox.trace(f"{_HERE}._append", "append-failed", following.partition.name,
+                              error.message, error=error.code.name)  # fmt: skip
+            return False
+        return True
+
+    def _cut(self, following: Following, leader_epoch: int, end_offset: int) -> None:
+        partition = following.partition
+        cut = where_to_cut(partition.log, leader_epoch, end_offset, partition.high_watermark)
+        partition.truncate(cut.offset, cut.why)
+        following.agrees = cut.done or not self.rule.asks_leader
+
+    def _take_epochs(self, now: int, body: Any) -> list[Partition]:
+        by_name = {f.partition.key: f for f in self.following.values()}
+        moved = []
+        for topic in body.topics:
+            for answer in topic.partitions:
+                following = by_name.get((topic.topic, answer.partition))
+                if following is None or following.agrees:
+                    continue
+                if answer.error_code != Errors.NONE:
+                    following.not_before_us = now + self.backoff_us
+                    continue
+                epoch = answer.leader_epoch if self.rule.names_epoch else -1
+                self._cut(following, epoch, answer.end_offset)
+                moved.append(following.partition)
+        return moved
+
+    # -- out of range: the leader's log lies elsewhere altogether
+
+    def _ask_offset(self, following: Following, which: int) -> None:
+        """Asks where the leader's log ends (then, if need be, where it starts)."""
+        partition = following.partition
+        following.not_before_us = 1 << 62
+        request = m.ListOffsetsRequest
+        asked = request.ListOffsetsPartition(
+            partition_index=partition.index,
+            current_leader_epoch=following.leader_epoch if self.rule.fences_epoch else -1,
+            timestamp=which,
+        )
+        topic = request.ListOffsetsTopic(name=partition.topic, partitions=[asked])
+        token = ("fetch", self.leader_id, self.generation, "offset", partition.topic_id,
+                 partition.index, which)  # fmt: skip
+        self.outbox.send(self.leader_id, token, request(replica_id=self.node_id, topics=[topic]))
+
+    def _take_offset(self, now: int, key: Key, which: int, body: Any) -> list[Partition]:
+        following = self.following.get(key)
+        if following is None or following.partition.leader_epoch != following.leader_epoch:
+            return []
+        answer = body.topics[0].partitions[0] if body is not None else None
+        if answer is None or answer.error_code != Errors.NONE:
+            following.not_before_us = now + self.backoff_us
+            return []
+        partition = following.partition
+        if which == LATEST and answer.offset >= partition.log.log_end_offset:
+            self._ask_offset(following, EARLIEST)
+            return []
+        following.not_before_us = 0
+        if which == LATEST:
+            partition.truncate(answer.offset, "the leader's log ends before ours")
+        elif answer.offset > partition.log.log_end_offset:
+            partition.restart_at(answer.offset, "the leader's log starts after ours ends")
+        return [partition]

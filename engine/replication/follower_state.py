@@ -1,0 +1,63 @@
+"""What a leader knows about one of its followers.
+
+A follower tells the leader how far it has come by asking for the next record: a Fetch
+at offset 7 says "I hold everything below 7".  So the leader learns of a follower's
+progress one fetch late.
+
+In sync does not mean level.  A follower counts as caught up at the moment of a fetch
+that reached the leader's end as it was then, *or* as it was at the fetch before: under
+steady load it never reaches the moving end, yet it is never far behind.  Only a
+follower that has not been caught up for replica.lag.time.max.ms falls out of sync
+(KIP-16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNKNOWN_OFFSET = -1
+
+
+@dataclass(slots=True)
+class FollowerState:
+    """Offsets are log offsets; times are microseconds."""
+
+    broker_id: int
+    log_end_offset: int = UNKNOWN_OFFSET
+    log_start_offset: int = UNKNOWN_OFFSET
+    broker_epoch: int = -1
+    last_caught_up_us: int = 0
+    last_fetch_us: int = 0
+    leader_end_at_last_fetch: int = 0
+
+    def reset(self, now: int, leader_end_offset: int, in_sync: bool) -> None:
+        """A new leader epoch begins: nothing is known but membership of the ISR."""
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.broker_epoch = -1
+        self.last_caught_up_us = now if in_sync else 0
+        self.last_fetch_us = now if in_sync else 0
+        self.leader_end_at_last_fetch = leader_end_offset if in_sync else 0
+
+    def fetched(
+        self,
+        now: int,
+        offset: int,
+        log_start_offset: int,
+        leader_end_offset: int,
+        broker_epoch: int,
+    ) -> None:
+        """Takes note of a fetch at `offset` while the leader's log ended at `leader_end_offset`."""
+        if offset >= leader_end_offset:
+            self.last_caught_up_us = max(self.last_caught_up_us, now)
+        elif offset >= self.leader_end_at_last_fetch:
+            self.last_caught_up_us = max(self.last_caught_up_us, self.last_fetch_us)
+        self.log_end_offset = offset
+        self.log_start_offset = log_start_offset
+        self.leader_end_at_last_fetch = leader_end_offset
+        self.last_fetch_us = now
+        self.broker_epoch = max(self.broker_epoch, broker_epoch)
+
+    def is_caught_up(self, now: int, leader_end_offset: int, max_lag_us: int) -> bool:
+        level = self.log_end_offset == leader_end_offset
+        return level or now - self.last_caught_up_us <= max_lag_us

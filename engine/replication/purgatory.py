@@ -1,0 +1,69 @@
+"""Where requests wait that cannot be answered yet.
+
+A produce with acks=all waits for the high watermark; a fetch waits for enough bytes.
+Each is an operation that watches some partitions: whenever one of them moves, the
+operation is tried again, and when its time is up it is answered with what there is.
+
+    watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
+                      --(its deadline)------------------------------------> answered
+
+Operations are plain objects, so that a waiting request can be pickled with its broker.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from engine.events import Outbox
+
+Key = tuple[str, int]
+
+
+class Operation(Protocol):
+    """A request that waits."""
+
+    def try_complete(self, replicas: Any, now: int) -> bool:
+        """Answers if it can be answered; False to go on waiting."""
+
+    def expire(self, replicas: Any, now: int) -> None:
+        """Answers with what there is: the time is up."""
+
+
+class Purgatory:
+    """Operations by id, and for each partition the ids that watch it."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self.outbox = outbox
+        self.operations: dict[int, tuple[Operation, tuple[Key, ...]]] = {}
+        self.watchers: dict[Key, dict[int, None]] = {}
+        self.next_id = 0
+
+    def wait(self, operation: Operation, keys: tuple[Key, ...], deadline_us: int) -> None:
+        """Keeps an operation until `check` satisfies it or the deadline passes."""
+        self.next_id += 1
+        self.operations[self.next_id] = (operation, keys)
+        for key in keys:
+            self.watchers.setdefault(key, {})[self.next_id] = None
+        self.outbox.set_timer(("purgatory", self.next_id), deadline_us)
+
+    def check(self, replicas: Any, now: int, key: Key) -> None:
+        """Tries every operation that watches `key`."""
+        for operation_id in tuple(self.watchers.get(key, ())):
+            waiting = self.operations.get(operation_id)
+            if waiting is not None and waiting[0].try_complete(replicas, now):
+                self._remove(operation_id)
+                self.outbox.cancel_timer(("purgatory", operation_id))
+
+    def expire(self, replicas: Any, now: int, operation_id: int) -> None:
+        waiting = self.operations.get(operation_id)
+        if waiting is not None:
+            self._remove(operation_id)
+            waiting[0].expire(replicas, now)
+
+    def _remove(self, operation_id: int) -> None:
+        _, keys = self.operations.pop(operation_id)
+        for key in keys:
+            watchers = self.watchers[key]
+            watchers.pop(operation_id, None)
+            if not watchers:
+                del self.watchers[key]

@@ -1,0 +1,152 @@
+"""How a leader (or a follower, for a consumer nearby) answers one partition of a Fetch.
+
+Three readers, three limits: a follower may read to the log's end, a consumer to the
+high watermark, a read_committed consumer to the last stable offset.  For a follower the
+read is also news: it is noted *after* the read, so the high watermark in the answer is
+the one from before this fetch.
+
+The checks come in Kafka's order: does the requester know the current leader epoch
+(KIP-320); is its last record one that we have too (KIP-595); is the offset in the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.replication.fetch_sessions import FetchedPartition
+from engine.replication.partition import Partition
+from engine.replication.truncation import UNDEFINED, end_of_epoch
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.replication.replica_manager import ReplicaManager
+
+READ_COMMITTED = 1
+FIRST_VERSION_FOR_FOLLOWER_READS = 11
+
+
+@dataclass(frozen=True, slots=True)
+class FetchTerms:
+    """What holds for all partitions of one Fetch request; `replica_id` is -1 for consumers."""
+
+    version: int
+    replica_id: int
+    replica_epoch: int
+    max_bytes: int
+    min_bytes: int
+    isolation_level: int
+
+    @property
+    def from_follower(self) -> bool:
+        return self.replica_id >= 0
+
+    def limit(self, partition: Partition) -> int:
+        """The first offset that this reader may not see."""
+        if self.from_follower:
+            return partition.log.log_end_offset
+        if self.isolation_level == READ_COMMITTED:
+            return partition.last_stable_offset
+        return partition.high_watermark
+
+
+def readable(replicas: ReplicaManager, terms: FetchTerms, asked: FetchedPartition) -> Partition:
+    """The partition to read from; KafkaError with the code for the client if it cannot be."""
+    if not asked.topic:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
+    partition = replicas.serving(asked.topic, asked.index)
+    if terms.version >= 13 and partition.topic_id != asked.topic_id:
+        raise KafkaError(Errors.INCONSISTENT_TOPIC_ID)
+    epoch_error = partition.check_leader_epoch(asked.current_leader_epoch)
+    if epoch_error != Errors.NONE:
+        raise KafkaError(epoch_error)
+    leader_only = terms.from_follower or terms.version < FIRST_VERSION_FOR_FOLLOWER_READS
+    if leader_only and not partition.is_leader:
+        raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
+    if terms.from_follower and terms.replica_id not in partition.followers:
+        raise KafkaError(Errors.UNKNOWN_LEADER_EPOCH)
+    return partition
+
+
+def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] | None:
+    """Where our history parts from the fetcher's: (epoch, end offset), or None if it does not."""
+    if asked.last_fetched_epoch < 0:
+        return None
+    epoch, end = end_of_epoch(partition.log, asked.last_fetched_epoch, partition.leader_epoch)
+    if epoch == UNDEFINED or end == UNDEFINED:
+        raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+    if asked.fetch_offset < partition.log.log_start_offset:
+        raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+    if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+        return epoch, end
+    return None
+
+
+def nothing(asked: FetchedPartition) -> Any:
+    """An answer that says nothing yet, as refusals do."""
+    return m.FetchResponse.PartitionData(
+        partition_index=asked.index, high_watermark=-1, aborted_transactions=None, records=b""
+    )
+
+
+def has_no_news(
+    replicas: ReplicaManager, now: int, terms: FetchTerms, asked: FetchedPartition, note: bool
+) -> bool:
+    """Whether a session's partition has nothing to tell: the common case, settled cheaply."""
+    partition = replicas.partitions.get((asked.topic, asked.index))
+    if (
+        partition is None
+        or not partition.is_leader
+        or asked.current_leader_epoch not in (-1, partition.leader_epoch)
+        or asked.last_fetched_epoch not in (-1, partition.leader_epoch)
+        or asked.topic_id not in (bytes(16), partition.topic_id)
+        or asked.fetch_offset != terms.limit(partition)
+        or asked.told_high_watermark != partition.high_watermark
+        or asked.told_log_start != partition.log.log_start_offset
+        or (terms.from_follower and terms.replica_id not in partition.followers)
+    ):
+        return False
+    if terms.from_follower and note:
+        replicas.follower_fetched(now, partition, terms, asked)
+    return True
+
+
+def read(
+    replicas: ReplicaManager,
+    now: int,
+    terms: FetchTerms,
+    asked: FetchedPartition,
+    budget: int,
+    at_least_one: bool,
+    note_progress: bool,
+) -> Any:
+    """One partition's FetchResponse.PartitionData, of at most `budget` bytes."""
+    answer = nothing(asked)
+    try:
+        partition = readable(replicas, terms, asked)
+        log = partition.log
+        answer.high_watermark = partition.high_watermark
+        answer.last_stable_offset = partition.last_stable_offset
+        answer.log_start_offset = log.log_start_offset
+        parting = diverges(partition, asked)
+        if parting is not None:
+            answer.diverging_epoch = m.FetchResponse.EpochEndOffset(
+                epoch=parting[0], end_offset=parting[1]
+            )
+            return answer
+        if not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
+            raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+        limit = terms.limit(partition)
+        if asked.fetch_offset < limit and budget > 0:
+            size = min(budget, asked.max_bytes)
+            answer.records = log.read(asked.fetch_offset, size, limit, at_least_one)
+        if terms.isolation_level == READ_COMMITTED:
+            answer.aborted_transactions = []
+        if terms.from_follower and note_progress:
+            replicas.follower_fetched(now, partition, terms, asked)
+    except KafkaError as error:
+        answer = nothing(asked)
+        answer.error_code = error.code
+        replicas.name_leader(terms.version, asked.topic, asked.index, answer)
+    return answer

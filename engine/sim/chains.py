@@ -1,0 +1,86 @@
+"""What a log holds, in a form that two replicas can be compared by at once.
+
+Every batch of every replica gets a *link*: a hash of its bytes and of the link before it.
+
+    batch   [ 0..2, epoch 0 ]  [ 3..3, epoch 0 ]  [ 4..6, epoch 2 ]
+    link     a = h(batch)       b = h(a, batch)    c = h(b, batch)
+
+Two replicas agree on everything up to an offset exactly if they have the same link there,
+so one comparison stands for the whole history.  A chain is read from the log as it grows
+and cut as the log is cut; nothing is read twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from engine.records import batch
+from engine.records.batch import BatchHeader
+from engine.storage.log import Log
+
+READ_BYTES = 1 << 20
+Link = tuple[int, int, bytes]
+"""(last offset, leader epoch, hash) of one batch."""
+
+
+@dataclass(slots=True)
+class Chain:
+    """One replica's log.  `producers` has (last offset, last sequence) by (id, epoch)."""
+
+    links: list[Link] = field(default_factory=list)
+    producers: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+
+    def at(self, offset: int) -> Link | None:
+        """The batch whose last offset is `offset`."""
+        place = bisect_left(self.links, offset, key=_last_offset)
+        found = self.links[place] if place < len(self.links) else None
+        return found if found is not None and found[0] == offset else None
+
+    def end(self, log: Log) -> int:
+        """The first offset that is not in the chain yet."""
+        return self.links[-1][0] + 1 if self.links else log.log_start_offset
+
+    def cut(self, end_offset: int) -> None:
+        """Forgets what lies at or above `end_offset`; all, if the log starts anew above it."""
+        if self.links and end_offset > self.links[-1][0] + 1:
+            self.links.clear()
+            self.producers.clear()
+        while self.links and self.links[-1][0] >= end_offset:
+            self.links.pop()
+        for sent in self.producers.values():
+            while sent and sent[-1][0] >= end_offset:
+                sent.pop()
+
+    def grow(
+        self, log: Log, known: dict[tuple[int, int], bytes]
+    ) -> Iterator[tuple[BatchHeader, Link]]:
+        """Reads what is new in the log; gives each batch with its link before it is added.
+
+        A log that starts above 0 has lost the history of its first link: it is taken over
+        from `known`, where the other replicas' links are, by (last offset, epoch).
+        """
+        while (start := self.end(log)) < log.log_end_offset:
+            data = log.read(start, READ_BYTES)
+            for header, position in batch.iterate(data):
+                if header.last_offset < start:
+                    continue
+                key = (header.last_offset, header.partition_leader_epoch)
+                if not self.links and header.base_offset > 0 and key in known:
+                    link = known[key]
+                else:
+                    before = self.links[-1][2] if self.links else b""
+                    content = data[position : position + header.size_in_bytes]
+                    link = hashlib.blake2b(before + content, digest_size=16).digest()
+                yield header, (*key, link)
+                self.links.append((*key, link))
+                if header.producer_id >= 0:
+                    producer = (header.producer_id, header.producer_epoch)
+                    sent = self.producers.setdefault(producer, [])
+                    sent.append((header.last_offset, header.last_sequence))
+
+
+def _last_offset(link: Link) -> int:
+    return link[0]

@@ -1,0 +1,147 @@
+"""A simulated consumer: reads all there is, and notes what it is told.
+
+It keeps what the checks need: every record with its offset and epoch, and the high watermark
+and log start of each answer.  Like a real client it names the leader epoch that it believes
+in, so that a leader of the past refuses it (KIP-320).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.records import batch
+from engine.sim.clients import REQUEST_TIMEOUT_US, Routes
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+_HERE = "sim.consumer"
+LOOK_US = 400_000
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a consumer has read one partition, and what it saw: (offset, epoch, value).
+
+    `told` is the last (leader epoch, high watermark, log start) that it heard.
+    """
+
+    offset: int = 0
+    fetching: bool = False
+    asked_us: int = 0
+    asked_epoch: int = -1
+    told: tuple[int, int, int] = (-1, -1, -1)
+    looking_since_us: int = -1
+    seen: list[tuple[int, int, str]] = field(default_factory=list)
+
+
+class Consumer:
+    """Reads every partition of a topic from its leader, from the beginning, for ever.
+
+    Now and then it also asks where each partition ends.
+    """
+
+    def __init__(self, name: str, topic: str, partitions: int, brokers: tuple[int, ...]) -> None:
+        self.name = name
+        self.topic = topic
+        self.outbox = Outbox()
+        self.routes = Routes(self.outbox, brokers)
+        self.positions = {index: Position() for index in range(partitions)}
+
+    def start(self, now: int) -> list[Effect]:
+        self.routes.ask(self.topic)
+        self.outbox.set_timer(("look",), now + LOOK_US)
+        return self.outbox.drain()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case Expired(("retry",)):
+                self.routes.ask(self.topic)
+            case Expired(("look",)):
+                for index in self.positions:
+                    self._look(now, index)
+                self.outbox.set_timer(("look",), now + LOOK_US)
+            case Response(_, ("metadata",), body):
+                self.routes.learn(body)
+                if body is None:
+                    self.routes.ask_later(now)
+            case Response(_, ("fetch", index), body):
+                self._answered(now, index, body)
+            case Response(_, ("look", index), body):
+                self._looked(index, body)
+        for index, position in self.positions.items():
+            if not position.fetching:
+                self._fetch(now, index, position)
+        return self.outbox.drain()
+
+    def _fetch(self, now: int, index: int, position: Position) -> None:
+        leader = self.routes.leaders.get((self.topic, index), -1)
+        if leader < 0:
+            self.routes.ask_later(now)
+            return
+        position.fetching = True
+        position.asked_us = now
+        position.asked_epoch = self.routes.epochs[self.topic, index]
+        request = m.FetchRequest
+        part = request.FetchPartition(
+            partition=index,
+            current_leader_epoch=position.asked_epoch,
+            fetch_offset=position.offset,
+            partition_max_bytes=1 << 20,
+        )
+        topic = request.FetchTopic(topic_id=self.routes.topic_ids[self.topic], partitions=[part])
+        body = request(max_wait_ms=500, min_bytes=1, topics=[topic], session_epoch=-1)
+        self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US)
+
+    def _answered(self, now: int, index: int, body: Any) -> None:
+        position = self.positions[index]
+        position.fetching = False
+        data = body.responses[0].partitions[0] if body is not None and body.responses else None
+        if data is None or data.error_code != Errors.NONE:
+            if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
+                position.offset = 0  # auto.offset.reset=earliest: records were lost or deleted
+            self.routes.leaders[self.topic, index] = -1
+            self.routes.ask_later(now)
+            return
+        name = f"{self.topic}-{index}"
+        told = (position.asked_epoch, data.high_watermark, data.log_start_offset)
+        if told != position.told:
+            position.told = told
+            self.outbox.trace(f"{_HERE}.Consumer", "told", name, epoch=told[0],
+                              high_watermark=told[1], log_start=told[2])  # fmt: skip
+        for header, at in batch.iterate(data.records or b""):
+            for record in batch.decode(data.records, at):
+                if record.offset < position.offset:
+                    continue
+                value = (record.value or b"").decode()
+                epoch = header.partition_leader_epoch
+                position.seen.append((record.offset, epoch, value))
+                position.offset = record.offset + 1
+                self.outbox.trace(f"{_HERE}.Consumer", "read", name, offset=record.offset,
+                                  epoch=epoch, value=value, asked_us=position.asked_us)  # fmt: skip
+
+    def _look(self, now: int, index: int) -> None:
+        """Asks for the latest offset."""
+        position = self.positions[index]
+        leader = self.routes.leaders.get((self.topic, index), -1)
+        if leader < 0 or position.looking_since_us >= 0:
+            return
+        position.looking_since_us = now
+        request = m.ListOffsetsRequest
+        part = request.ListOffsetsPartition(
+            partition_index=index,
+            current_leader_epoch=self.routes.epochs[self.topic, index],
+            timestamp=-1,
+        )
+        topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
+        body = request(replica_id=-1, topics=[topic])
+        self.outbox.send(leader, ("look", index), body, REQUEST_TIMEOUT_US)
+
+    def _looked(self, index: int, body: Any) -> None:
+        position = self.positions[index]
+        asked_us, position.looking_since_us = position.looking_since_us, -1
+        answer = body.topics[0].partitions[0] if body is not None else None
+        if answer is not None and answer.error_code == Errors.NONE:
+            self.outbox.trace(f"{_HERE}.Consumer", "latest", f"{self.topic}-{index}",
+                              offset=answer.offset, asked_us=asked_us)  # fmt: skip

@@ -1,0 +1,327 @@
+"""What must hold after every event, whatever breaks.
+
+Each check looks only at what the event touched, so it costs the same for three brokers
+or fifty.  Logs are compared by their chains (engine/sim/chains.py).
+
+    log matching     two replicas with the same (offset, epoch) hold the same there and below
+    no loss          what was acknowledged under acks=all, or read, is on every later ISR
+                     and ELR member
+    one leader       per partition and epoch, and only it appends in that epoch
+    epochs           they only grow, in a replica and in a log; no record is of an epoch
+                     that its log's owner has not heard of
+    strong ISR       the leader's high watermark is no higher than any ISR member's log end
+    monotonic        within an epoch the high watermark and the log start only rise, in the
+                     leader and as a consumer is told; "latest" never goes back at all
+    idempotence      no (producer id, epoch, sequence) twice in a log, none out of order
+    control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
+
+An unclean election may lose records, and says so: `losses` names the partition and what was
+promised.  What was asked before it promises nothing; from then on all holds again.  No more
+machines may lose power, before they are back in sync, than min.insync.replicas - 1; the
+schedule sees to that.  A replica that lost power is not judged until it has registered again.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from engine.cluster import Cluster
+from engine.control.image import PartitionImage
+from engine.events import Trace
+from engine.replication.partition import Partition
+from engine.sim.books import Books
+from engine.sim.chains import Chain, Link
+
+SEQUENCES = 1 << 31
+NOTED = frozenset(
+    ("append", "truncate", "recovered", "leader", "leader_epoch", "acknowledged", "read", "told",
+     "latest", "elected")
+)  # fmt: skip
+UNCLEAN = ("unclean", "last known")
+
+
+class Violation(AssertionError):
+    """An invariant is broken; the message starts with its name."""
+
+
+class Invariants:
+    """Watches a cluster's trace; `after_event` raises Violation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.books: dict[str, Books] = {}
+        self.seen = cluster.trace_count
+        self.dark: dict[int, None] = {}
+        self.losses: list[str] = []
+
+    # -- driving
+
+    def after_event(self) -> None:
+        """Looks at the trace lines since the last call, and at what they touched."""
+        fresh = self.cluster.trace_count - self.seen
+        if not fresh:
+            return
+        self.seen = self.cluster.trace_count
+        touched: dict[str, Books] = {}
+        newest = list(islice(reversed(self.cluster.trace), fresh))
+        for _, node, line in reversed(newest):
+            if not line.partition:
+                self._note_process(node, line)
+                continue
+            books = touched.get(line.partition) or self._books(line.partition)
+            if books is not None:
+                touched[line.partition] = books
+                if line.kind in NOTED:
+                    self._note(books, node, line)
+        for books in touched.values():
+            image = self._image(books)
+            if image is not None:
+                self._check(books, image)
+
+    def _note_process(self, node: Any, line: Trace) -> None:
+        match line.kind:
+            case "power-lost":
+                self.dark[node] = None
+            case "registered":
+                self.dark.pop(dict(line.fields)["broker"], None)
+            case "started":
+                # The files are read anew, when the logs are opened.
+                for books in self.books.values():
+                    books.kept = None
+                    for known in (books.chains, books.high_watermarks, books.epochs):
+                        known.pop(node, None)
+
+    def _note(self, books: Books, node: Any, line: Trace) -> None:
+        fields = dict(line.fields)
+        match line.kind:
+            case "append":
+                self._appended(books, node)
+            case "truncate":
+                self._cut(books, node, fields["to"])
+            case "recovered":
+                self._cut(books, node, fields["end"])
+            case "leader":
+                self._epoch_heard(books, node, fields["epoch"])
+            case "leader_epoch":
+                self._epoch_began(books, node, fields["epoch"])
+            case "acknowledged" | "read":
+                if fields["asked_us"] > books.unclean_at:
+                    books.unsettled.append((fields["offset"], fields.get("epoch", -1)))
+            case "told":
+                self._told(books, node, fields)
+            case "latest":
+                self._latest(books, node, fields)
+            case "elected" if fields["reason"] in UNCLEAN:
+                self._forgive(books, fields["leader"])
+
+    # -- who is who
+
+    def _books(self, name: str) -> Books | None:
+        """The books of a partition; new ones for a topic that was deleted and made again."""
+        books = self.books.get(name)
+        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        if controller is None:
+            return books
+        topic, _, index = name.rpartition("-")
+        topic_id = controller.image.topic_ids.get(topic)
+        if topic_id is None:
+            return None
+        if books is None or books.topic_id != topic_id:
+            books = self.books[name] = Books(name, (topic, int(index)), topic_id)
+        return books
+
+    def _image(self, books: Books) -> PartitionImage | None:
+        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        topic = controller.image.topics.get(books.topic_id) if controller is not None else None
+        return topic.partitions.get(books.key[1]) if topic is not None else None
+
+    def _replica(self, books: Books, node: Any) -> Partition | None:
+        broker = self.cluster.nodes.get(node)
+        if broker is None:
+            return None
+        found: Partition | None = broker.replicas.partitions.get(books.key)
+        return found if found is not None and found.topic_id == books.topic_id else None
+
+    def _leader(self, books: Books, image: PartitionImage) -> Partition | None:
+        """The replica that leads by the controller's word, once it has heard of it."""
+        leader = self._replica(books, image.leader)
+        if leader is None or not leader.is_leader or leader.leader_epoch != image.leader_epoch:
+            return None
+        return leader
+
+    # -- keeping the books
+
+    def _chain(self, books: Books, replica: Partition) -> Chain:
+        if replica.node_id not in books.chains:
+            self._appended(books, replica.node_id)
+        return books.chains[replica.node_id]
+
+    def _appended(self, books: Books, node: int) -> None:
+        replica = self._replica(books, node)
+        if replica is None:
+            return
+        chain = books.chains.setdefault(node, Chain())
+        for header, link in chain.grow(replica.log, books.known):
+            offset, epoch, content = link
+            if books.known.setdefault((offset, epoch), content) != content:
+                raise Violation(
+                    f"log matching: {books.name} on {node} holds other bytes than another "
+                    f"replica at or below offset {offset} of epoch {epoch}"
+                )
+            if chain.links and epoch < chain.links[-1][1]:
+                raise Violation(f"epochs: {books.name} on {node}: it falls at offset {offset}")
+            if epoch > replica.leader_epoch:
+                raise Violation(
+                    f"epochs: {books.name} on {node}, in epoch {replica.leader_epoch}, holds a "
+                    f"record of epoch {epoch} at offset {offset}"
+                )
+            if header.producer_id >= 0:
+                self._check_sequence(books, node, chain, header)
+        if replica.is_leader and books.leaders.get(replica.leader_epoch, node) != node:
+            raise Violation(
+                f"one leader: {books.name}: {node} appends in epoch {replica.leader_epoch} of "
+                f"{books.leaders[replica.leader_epoch]}"
+            )
+
+    def _check_sequence(self, books: Books, node: int, chain: Chain, header: Any) -> None:
+        """Within one producer, epoch and log, sequence numbers follow each other."""
+        sent = chain.producers.get((header.producer_id, header.producer_epoch))
+        if sent and header.base_sequence != (sent[-1][1] + 1) % SEQUENCES:
+            raise Violation(
+                f"idempotence: {books.name} on {node} holds sequence {header.base_sequence} of "
+                f"producer {header.producer_id} at offset {header.base_offset}, after {sent[-1][1]}"
+            )
+
+    def _cut(self, books: Books, node: int, end_offset: int) -> None:
+        books.kept = None
+        chain = books.chains.get(node)
+        if chain is not None:
+            chain.cut(end_offset)
+
+    def _epoch_heard(self, books: Books, node: int, epoch: int) -> None:
+        if epoch <= books.epochs.get(node, -1):
+            raise Violation(f"epochs: {books.name} on {node}: {epoch} is no newer one")
+        books.epochs[node] = epoch
+
+    def _epoch_began(self, books: Books, node: int, epoch: int) -> None:
+        replica = self._replica(books, node)
+        if replica is None or not replica.is_leader or replica.leader_epoch != epoch:
+            return
+        other = books.leaders.setdefault(epoch, node)
+        if other != node:
+            raise Violation(f"one leader: {books.name} epoch {epoch} is led by {other} and {node}")
+
+    def _forgive(self, books: Books, leader: int) -> None:
+        """An unclean election: what the new leader lacks is lost, and that is no secret."""
+        books.unclean_at = self.cluster.now
+        books.unsettled.clear()
+        books.latest.clear()
+        replica = self._replica(books, leader)
+        promised = books.promised
+        if promised is None:
+            return
+        if replica is None or self._chain(books, replica).at(promised[0]) != promised:
+            self.losses.append(f"{books.name}: up to offset {promised[0]}, led by {leader}")
+            books.promised = None
+
+    # -- what consumers are told
+
+    def _told(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+        place = (consumer, fields["epoch"])
+        now_told = (fields["high_watermark"], fields["log_start"])
+        before = books.told.get(place, now_told)
+        if now_told[0] < before[0] or now_told[1] < before[1]:
+            raise Violation(
+                f"monotonic: {books.name}: {consumer} is told high watermark and log start "
+                f"{now_told} after {before}, within epoch {fields['epoch']}"
+            )
+        books.told[place] = now_told
+
+    def _latest(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+        if fields["asked_us"] <= books.unclean_at:
+            return
+        before = books.latest.get(consumer, 0)
+        if fields["offset"] < before:
+            raise Violation(
+                f"monotonic: {books.name}: the latest offset goes back from {before} to "
+                f"{fields['offset']} for {consumer}"
+            )
+        books.latest[consumer] = fields["offset"]
+
+    # -- the checks
+
+    def _check(self, books: Books, image: PartitionImage) -> None:
+        if image.leader >= 0:
+            if image.leader not in image.isr:
+                raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
+            if self.cluster.nodes[self.cluster.spec.controller].image.brokers[image.leader].fenced:
+                raise Violation(f"control: {books.name} is led by {image.leader}, who is fenced")
+        if image.elr and any(broker in image.elr for broker in image.isr):
+            raise Violation(f"control: {books.name} has a broker in ISR and ELR at once")
+        leader = self._leader(books, image)
+        if leader is not None:
+            self._check_high_watermark(books, image, leader)
+            if books.unsettled:
+                self._settle(books, leader)
+        if books.promised is not None:
+            self._check_promise(books, image, books.promised)
+
+    def _check_high_watermark(self, books: Books, image: PartitionImage, leader: Partition) -> None:
+        high_watermark = leader.high_watermark
+        epoch, before = books.high_watermarks.get(leader.node_id, (-1, 0))
+        if epoch == leader.leader_epoch and high_watermark < before:
+            raise Violation(
+                f"monotonic: {books.name}: the high watermark falls from {before} to "
+                f"{high_watermark} within epoch {epoch}"
+            )
+        books.high_watermarks[leader.node_id] = (leader.leader_epoch, high_watermark)
+        for broker_id in image.isr:
+            member = self._replica(books, broker_id)
+            if member is None or broker_id in self.dark:
+                continue
+            if member.log.log_end_offset < high_watermark:
+                raise Violation(
+                    f"strong ISR: {books.name}: high watermark {high_watermark} of leader "
+                    f"{leader.node_id} is above the log end {member.log.log_end_offset} of "
+                    f"{broker_id}, who is in the ISR"
+                )
+
+    def _settle(self, books: Books, leader: Partition) -> None:
+        """Finds what was acknowledged or read in the leader's log; from now on it must stay."""
+        chain = self._chain(books, leader)
+        for offset, epoch in books.unsettled:
+            link = chain.at(offset)
+            if link is None and offset >= leader.log.log_start_offset:
+                raise Violation(
+                    f"no loss: {books.name}: offset {offset} was acknowledged or read, and "
+                    f"{leader.node_id}, who leads, does not hold it"
+                )
+            if link is not None and epoch not in (-1, link[1]):
+                raise Violation(
+                    f"no loss: {books.name}: offset {offset} was read as of epoch {epoch}, and "
+                    f"is of epoch {link[1]} on {leader.node_id}, who leads"
+                )
+            if link is not None and (books.promised is None or offset > books.promised[0]):
+                books.promised = link
+        books.unsettled.clear()
+
+    def _check_promise(self, books: Books, image: PartitionImage, promised: Link) -> None:
+        offset = promised[0]
+        if books.kept == (offset, image.partition_epoch):
+            return
+        seen = 0
+        for broker_id in (*image.isr, *image.elr):
+            member = self._replica(books, broker_id)
+            if member is None or broker_id in self.dark:
+                continue
+            seen += 1
+            if offset < member.log.log_start_offset:
+                continue
+            if self._chain(books, member).at(offset) != promised:
+                raise Violation(
+                    f"no loss: {books.name}: offset {offset} of epoch {promised[1]} was "
+                    f"acknowledged or read, and {broker_id}, in the ISR or ELR, does not hold it"
+                )
+        if seen == len(image.isr) + len(image.elr):
+            books.kept = (offset, image.partition_epoch)

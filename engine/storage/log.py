@@ -1,0 +1,365 @@
+"""A partition's log: numbered batches in segments, written at one end.
+
+    log start offset                                   log end offset (next to write)
+          v                                                  v
+    [ segment 0 ............][ segment 4711 ...][ active segment ]
+      deleted whole, by age                       appended to
+
+The leader gives each batch its offsets and its epoch, in place, and writes it with a
+single append; followers write the very same bytes.  From then on a batch is never
+changed.  Beside the records a log keeps three things that can be rebuilt from them: the
+indexes, the leader epochs, and the producers' states.
+
+What the log does not know: who leads, what is committed, who may read.  That is
+`engine.replication.partition`.
+
+After a write has failed (disk full, say) the log takes no more appends until it is opened
+again: what is on disk and what is in memory may differ.  Simplified: compression.type is
+always `producer`; files are deleted at once, without file.delete.delay.ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.records.batch import BatchHeader, assign, decode, iterate, read_header, validate
+from engine.storage import retention
+from engine.storage.disk import Disk
+from engine.storage.leader_epochs import LeaderEpochs
+from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
+from engine.storage.log_loader import Checkpointed, LogLoader, replay
+from engine.storage.log_validator import Origin, validate_append
+from engine.storage.producer_snapshots import ProducerSnapshots
+from engine.storage.producer_states import ProducerStates
+from engine.storage.segments import Segments
+from engine.wire.errors import Errors, KafkaError
+
+NO_APPEND_TIME = -1
+NO_EPOCH = -1
+UNKNOWN = (-1, -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class AppendInfo:
+    """What became of an append; for a `duplicate`, of the one before it."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int = NO_APPEND_TIME
+    duplicate: bool = False
+
+
+class Log:
+    """The log in `directory` of `disk`; `now` in microseconds, as everywhere in the engine.
+
+    `known` is what the broker's checkpoints say; without it all of the log is checked.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        config: LogConfig,
+        now: int,
+        known: Checkpointed | None = None,
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.config = config
+        self.epochs = LeaderEpochs(disk, directory)
+        self._now_ms = now // 1000
+        known = known or Checkpointed()
+        loader = LogLoader(disk, directory, config, self._now_ms, known, self.epochs)
+        segments, self.log_start_offset, self.log_end_offset = loader.load()
+        self.segments = Segments(disk, directory, segments)
+        self.recovered = loader.report
+        self.recovery_point = min(known.recovery_point, self.log_end_offset)
+        self.producers = ProducerStates()
+        self.snapshots = ProducerSnapshots(disk, directory)
+        self.snapshots.keep_only(self.segments.base_offsets, self.log_end_offset)
+        self._rebuild_producers()
+        self.remove_expired_producers(now)
+        self._failure = ""
+
+    @property
+    def latest_epoch(self) -> int:
+        """-1 for a log that has never had one."""
+        return self.epochs.latest
+
+    @property
+    def size_in_bytes(self) -> int:
+        return self.segments.size_in_bytes
+
+    # -- append
+
+    def append_as_leader(
+        self, buffer: bytes, leader_epoch: int, now: int, origin: Origin = "client"
+    ) -> AppendInfo:
+        """Appends one batch with the next offsets and this epoch.
+
+        Raises KafkaError with the code for the producer.  A batch of an idempotent
+        producer that is already here is not appended again (`duplicate`).
+        """
+        now_ms = self._now_ms = now // 1000
+        header = validate_append(buffer, self.config, now_ms, origin)
+        if header.producer_id >= 0:
+            if origin == "client" and (known := self.producers.find_duplicate(header)):
+                return AppendInfo(
+                    known.first_offset, known.last_offset, known.timestamp, duplicate=True
+                )
+            self.producers.check(header, check_sequence=origin == "client")
+            if header.is_control:
+                self.producers.check_marker(header, decode(buffer)[0])
+        append_time = None
+        if self.config.message_timestamp_type == LOG_APPEND_TIME:
+            append_time = now_ms
+        base_offset = self.log_end_offset
+        data = assign(buffer, base_offset, leader_epoch, append_time)
+        self._append(data, [read_header(data)])
+        return AppendInfo(
+            base_offset,
+            self.log_end_offset - 1,
+            NO_APPEND_TIME if append_time is None else append_time,
+        )
+
+    def append_as_follower(self, buffer: bytes) -> AppendInfo:
+        """Appends a leader's batches as they are; an incomplete last one is left out.
+
+        CorruptBatch for a damaged one, OFFSET_OUT_OF_RANGE for offsets that are already here.
+        """
+        headers: list[BatchHeader] = []
+        next_offset = self.log_end_offset
+        for header, position in iterate(buffer):
+            validate(buffer, position)
+            overlaps = header.base_offset < next_offset
+            if overlaps and (headers or not self._restart_inside(header)):
+                raise KafkaError(
+                    Errors.OFFSET_OUT_OF_RANGE,
+                    f"offset {header.base_offset} was fetched, the log ends at {next_offset}",
+                )
+            headers.append(header)
+            next_offset = header.next_offset
+        base_offset = headers[0].base_offset if headers else self.log_end_offset
+        self._append(buffer[: sum(header.size_in_bytes for header in headers)], headers)
+        return AppendInfo(base_offset, self.log_end_offset - 1)
+
+    def _restart_inside(self, first: BatchHeader) -> bool:
+        """An empty log that starts within the leader's first batch takes all of that batch."""
+        start = self.log_start_offset
+        if self.log_end_offset != start or first.last_offset < start:
+            return False
+        self.truncate_fully_and_start_at(first.base_offset)
+        self.log_start_offset = start
+        return True
+
+    def _append(self, data: bytes, batches: Sequence[BatchHeader]) -> None:
+        """Writes batches with final offsets and epochs: all at once, unless a roll is due."""
+        if self._failure:
+            raise KafkaError(Errors.KAFKA_STORAGE_ERROR, self._failure)
+        if not batches:
+            return
+        try:
+            room = self.config.segment_bytes - self.segments.active.size
+            if len(data) <= room and not self._should_roll(batches[-1]):
+                self._write(data, batches)
+                return
+            begin = 0
+            for batch in batches:
+                if self._should_roll(batch):
+                    self.roll(batch.base_offset)
+                end = begin + batch.size_in_bytes
+                self._write(data[begin:end], (batch,))
+                begin = end
+        except OSError as error:
+            self._failure = (
+                f"writing to {self.directory} failed ({error.strerror or error}): "
+                "make room on the disk and restart the broker"
+            )
+            raise KafkaError(Errors.KAFKA_STORAGE_ERROR, self._failure) from error
+
+    def _write(self, data: bytes, batches: Sequence[BatchHeader]) -> None:
+        for batch in batches:
+            if batch.partition_leader_epoch not in (NO_EPOCH, self.epochs.latest):
+                self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+        self.segments.active.append(data, batches, self.config.index_interval_bytes)
+        self.log_end_offset = batches[-1].next_offset
+        for batch in batches:
+            if batch.producer_id < 0:
+                continue
+            if batch.is_control:
+                self._note_marker(batch)
+            else:
+                self.producers.note(batch)
+
+    def _note_marker(self, batch: BatchHeader) -> None:
+        data = self.segments.active.read(batch.base_offset, 0, None, at_least_one=True)
+        for record in decode(data or b""):
+            self.producers.note_marker(batch, record)
+
+    def _should_roll(self, batch: BatchHeader) -> bool:
+        return self.segments.active.should_roll(self.config, batch, self._now_ms)
+
+    def roll(self, base_offset: int = 0) -> None:
+        """Begins a new active segment at the log's end, or at `base_offset` if that is higher.
+
+        The producers' states are written down with it, to shorten the next recovery.
+        """
+        base_offset = max(base_offset, self.log_end_offset)
+        if base_offset == self.segments.active.base_offset:
+            return  # empty so far: it is the new segment
+        self.segments.active.become_inactive()
+        self.segments.create(base_offset, self._now_ms)
+        self.snapshots.take(self.producers, base_offset)
+
+    # -- read
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        limit_offset: int | None = None,
+        at_least_one: bool = True,
+    ) -> bytes:
+        """Whole batches from the one with `offset` on, out of one segment.
+
+        At most `max_bytes`, unless `at_least_one` and the first is larger; nothing of the
+        batch that contains `limit_offset`, and nothing beyond.  The first batch may begin
+        below `offset`: a client skips what it did not ask for.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise KafkaError(
+                Errors.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}",
+            )
+        limit = self._below_end(limit_offset)
+        if offset >= (self.log_end_offset if limit is None else limit):
+            return b""
+        return self.segments.read(offset, max_bytes, limit, at_least_one)
+
+    def bytes_between(self, offset: int, limit_offset: int | None = None) -> int:
+        """How much there is to read; for the least bytes that a fetch waits for."""
+        return self.segments.bytes_between(offset, self._below_end(limit_offset))
+
+    def _below_end(self, limit_offset: int | None) -> int | None:
+        """None for a limit that does not limit."""
+        if limit_offset is None or limit_offset >= self.log_end_offset:
+            return None
+        return limit_offset
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
+        """(offset, timestamp, epoch) of the first record that is at least as young."""
+        return self.segments.offset_for_timestamp(timestamp_ms, self.log_start_offset)
+
+    def max_timestamp(self) -> tuple[int, int, int]:
+        """(offset, timestamp, epoch) of the record with the largest; (-1, -1, -1) if empty."""
+        return self.segments.max_timestamp() or UNKNOWN
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) of the largest epoch up to `epoch`; (-1, -1) when unknown."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+
+    # -- forget: the end, everything, the beginning
+
+    def truncate_to(self, offset: int) -> int:
+        """Drops all batches that reach `offset` or beyond; the new log end offset.
+
+        A batch is not split, so the log may end below `offset`.
+        """
+        assert offset >= 0, "an offset is not negative"
+        if offset >= self.log_end_offset:
+            self.epochs.truncate_from_end(self.log_end_offset)
+            return self.log_end_offset
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return offset
+        while self.segments.active.base_offset > offset:
+            self._delete_segment(len(self.segments) - 1)
+        end = self.log_end_offset = self.segments.active.truncate_to(offset)
+        self.log_start_offset = min(self.log_start_offset, end)
+        self.recovery_point = min(self.recovery_point, end)
+        self.epochs.truncate_from_end(end)
+        self._rebuild_producers()
+        return end
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Throws everything away; the next record gets `offset`."""
+        while self.segments:
+            self._delete_segment(len(self.segments) - 1)
+        self.segments.create(offset, self._now_ms)
+        self.log_start_offset = self.log_end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.epochs.clear()
+        self._rebuild_producers()
+
+    def advance_log_start(self, offset: int) -> None:
+        """Forgets what lies below `offset`; segments that lie below it wholly are deleted."""
+        if offset > self.log_end_offset:
+            raise KafkaError(
+                Errors.OFFSET_OUT_OF_RANGE,
+                f"the log cannot start at {offset}, it ends at {self.log_end_offset}",
+            )
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        self.epochs.truncate_from_start(offset)
+        self._delete_below_start()
+
+    def delete_old_segments(self, now: int, high_watermark: int | None = None) -> int:
+        """Applies retention.ms and retention.bytes; how many segments went."""
+        self._now_ms = now // 1000
+        count = retention.deletable(
+            self.segments,
+            self.config,
+            self._now_ms,
+            self.log_start_offset,
+            self.log_end_offset,
+            self.log_end_offset if high_watermark is None else high_watermark,
+        )
+        if count == len(self.segments):
+            self.roll()
+        if count:
+            start = max(self.segments[count].base_offset, self.log_start_offset)
+            self.log_start_offset = start
+            self.epochs.truncate_from_start(start)
+            self._delete_below_start()
+        return count
+
+    def remove_expired_producers(self, now: int) -> int:
+        return self.producers.remove_expired(now // 1000, self.config.producer_id_expiration_ms)
+
+    def _delete_below_start(self) -> None:
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start_offset:
+            self._delete_segment(0)
+
+    def _delete_segment(self, number: int) -> None:
+        self.snapshots.delete(self.segments.delete(number).base_offset)
+
+    def _rebuild_producers(self) -> None:
+        """From the latest snapshot and the batches behind it."""
+        begin = self.snapshots.load(self.producers, self.log_start_offset, self.log_end_offset)
+        replay(self.producers, self.segments, begin, self.log_end_offset)
+
+    # -- durability
+
+    def flush(self) -> None:
+        """Makes all records durable."""
+        for segment in self.segments.from_offset(self.recovery_point):
+            for path in (segment.path, segment.offset_index.path, segment.time_index.path):
+                self.disk.flush(path)
+        self.mark_flushed(self.log_end_offset)
+
+    def mark_flushed(self, offset: int) -> None:
+        """A driver has flushed the directory when the log ended at `offset`."""
+        self.recovery_point = max(self.recovery_point, min(offset, self.log_end_offset))
+
+    def close(self) -> None:
+        """Writes down what shortens the next start, and flushes; then the log is not used."""
+        self.segments.active.become_inactive()
+        if self.log_end_offset > self.log_start_offset:
+            self.snapshots.take(self.producers, self.log_end_offset)
+        self.flush()
+        self.disk.flush(self.directory)
+
+    def delete(self) -> None:
+        self.disk.delete(self.directory)

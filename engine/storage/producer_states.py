@@ -1,0 +1,224 @@
+"""What a partition remembers of each producer, so that a retried batch is stored once.
+
+A producer that got no answer sends its batch again.  Was the first one stored?  With
+idempotence each batch carries (producer id, epoch, first sequence), and the partition
+remembers the last five batches of each producer (KIP-98; five, because that many may be
+in flight):
+
+    remembered    [10-12 @ 70] [13-13 @ 73] [14-19 @ 74]
+    arrives       13-13   ->  a duplicate: answered with its old offset 73, not stored
+    arrives       20-22   ->  next in sequence: stored
+    arrives       25-25   ->  a gap: OUT_OF_ORDER_SEQUENCE_NUMBER
+    older epoch           ->  a zombie: INVALID_PRODUCER_EPOCH
+
+Sequences wrap from 2^31 - 1 to 0.  A producer unknown here may begin with any sequence:
+its records may have been deleted, or its state expired.  Followers and recovery take what
+the leader has accepted without asking.
+
+This table is part of the log's state: it can be rebuilt by reading every batch, and
+`producer_snapshots` shortens that.  Transactions leave their mark here too: a
+transactional batch opens one, the end marker closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from engine.records import control
+from engine.records.batch import BatchHeader, Record
+from engine.wire.errors import Errors, KafkaError
+
+BATCHES_REMEMBERED = 5
+NO_PRODUCER_ID = -1
+NO_EPOCH = -1
+NO_SEQUENCE = -1
+SEQUENCE_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedBatch:
+    """A stored batch: its last sequence and offset, how many before it, its timestamp."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_sequence(self) -> int:
+        return (self.last_sequence - self.offset_delta) % (SEQUENCE_MAX + 1)
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+@dataclass(slots=True)
+class ProducerState:
+    """One producer, as of its last batch."""
+
+    epoch: int = NO_EPOCH
+    batches: list[RememberedBatch] = field(default_factory=list)
+    coordinator_epoch: int = -1
+    last_timestamp: int = -1
+    transaction_start: int = -1
+    """First offset of the open transaction; -1 when there is none."""
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def take_epoch(self, epoch: int) -> None:
+        """A new epoch's sequences begin anew, so the old batches are forgotten."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.batches = []
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedTransaction:
+    """A transaction that a marker has ended in this partition."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class ProducerStates:
+    """All producers of one partition, by producer id."""
+
+    def __init__(self) -> None:
+        self.states: dict[int, ProducerState] = {}
+
+    def __iter__(self) -> Iterator[tuple[int, ProducerState]]:
+        return iter(self.states.items())
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def get(self, producer_id: int) -> ProducerState | None:
+        return self.states.get(producer_id)
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """Where the oldest open transaction begins; None if none is open."""
+        return min(
+            (s.transaction_start for s in self.states.values() if s.transaction_start >= 0),
+            default=None,
+        )
+
+    # -- what the leader asks before it appends
+
+    def find_duplicate(self, batch: BatchHeader) -> RememberedBatch | None:
+        """The remembered batch with exactly these sequences, if the epoch is the same."""
+        state = self.states.get(batch.producer_id)
+        if state is None or state.epoch != batch.producer_epoch:
+            return None
+        last_sequence = batch.last_sequence
+        for known in state.batches:
+            if known.last_sequence == last_sequence and known.first_sequence == batch.base_sequence:
+                return known
+        return None
+
+    def check(self, batch: BatchHeader, check_sequence: bool) -> None:
+        """Raises KafkaError unless the producer may write this batch next.
+
+        Group and transaction coordinators write without sequences: `check_sequence` False.
+        """
+        state = self.states.get(batch.producer_id)
+        if state is None:
+            return
+        who = f"producer {batch.producer_id}"
+        if batch.producer_epoch < state.epoch:
+            raise KafkaError(
+                Errors.INVALID_PRODUCER_EPOCH,
+                f"{who} writes with epoch {batch.producer_epoch}, epoch {state.epoch} was seen",
+            )
+        if batch.is_control:
+            return
+        if check_sequence:
+            self._check_sequence(batch, state, who)
+        if state.transaction_start >= 0 and not batch.is_transactional:
+            raise KafkaError(
+                Errors.INVALID_TXN_STATE,
+                f"{who} writes outside its open transaction",
+            )
+
+    def _check_sequence(self, batch: BatchHeader, state: ProducerState, who: str) -> None:
+        if state.epoch == NO_EPOCH:
+            return
+        if batch.producer_epoch != state.epoch:
+            last = NO_SEQUENCE
+        else:
+            last = state.last_sequence
+        expected = 0 if last == SEQUENCE_MAX else last + 1
+        if batch.base_sequence != expected:
+            raise KafkaError(
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"{who} sent sequence {batch.base_sequence}, {expected} was expected",
+            )
+
+    def check_marker(self, batch: BatchHeader, record: Record) -> None:
+        """Raises KafkaError for an end marker of a coordinator that has been succeeded."""
+        state = self.states.get(batch.producer_id)
+        epoch = control.read(record).coordinator_epoch
+        if state is not None and epoch < state.coordinator_epoch:
+            raise KafkaError(
+                Errors.TRANSACTION_COORDINATOR_FENCED,
+                f"coordinator epoch {epoch} is older than {state.coordinator_epoch}",
+            )
+
+    # -- what is noted once a batch is in the log
+
+    def note(self, batch: BatchHeader) -> None:
+        """Remembers a data batch of an idempotent producer."""
+        state = self._state(batch.producer_id)
+        state.take_epoch(batch.producer_epoch)
+        if len(state.batches) == BATCHES_REMEMBERED:
+            del state.batches[0]
+        state.batches.append(
+            RememberedBatch(
+                batch.last_sequence,
+                batch.base_offset + batch.last_offset_delta,
+                batch.last_offset_delta,
+                batch.max_timestamp,
+            )
+        )
+        state.last_timestamp = batch.max_timestamp
+        if batch.is_transactional and state.transaction_start < 0:
+            state.transaction_start = batch.base_offset
+
+    def note_marker(self, batch: BatchHeader, record: Record) -> CompletedTransaction | None:
+        """Ends the producer's transaction; None if there was nothing to end."""
+        state = self._state(batch.producer_id)
+        first_offset = state.transaction_start
+        state.take_epoch(batch.producer_epoch)
+        state.coordinator_epoch = control.read(record).coordinator_epoch
+        state.last_timestamp = record.timestamp
+        state.transaction_start = -1
+        if first_offset < 0:
+            return None
+        aborted = control.control_type(record) == control.ControlType.ABORT
+        return CompletedTransaction(batch.producer_id, first_offset, batch.base_offset, aborted)
+
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
+        """Forgets producers idle for producer.id.expiration.ms; how many."""
+        expired = [
+            producer_id
+            for producer_id, state in self.states.items()
+            if state.transaction_start < 0 and now_ms - state.last_timestamp >= expiration_ms
+        ]
+        for producer_id in expired:
+            del self.states[producer_id]
+        return len(expired)
+
+    def clear(self) -> None:
+        self.states = {}
+
+    def _state(self, producer_id: int) -> ProducerState:
+        state = self.states.get(producer_id)
+        if state is None:
+            state = self.states[producer_id] = ProducerState()
+        return state

@@ -1,0 +1,130 @@
+"""The segments of one log in order: finds the right one, and goes on to the next.
+
+    0...4710 | 4711...9002 | 9003...      base offsets 0, 4711, 9003
+                    ^ offset 5000: the last segment that begins at or below it
+
+There is always at least one; the last is the active one.  A read is answered out of one
+segment, as in Kafka: the reader comes back for more.  A segment may hold nothing at or
+above an offset that lies in its range (compaction removes records, offsets stay), and
+then the next one is asked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from engine.storage.disk import Disk
+from engine.storage.segment import Segment
+
+
+class Segments:
+    """Ordered by base offset; number 0 is the oldest."""
+
+    def __init__(self, disk: Disk, directory: str, segments: list[Segment]) -> None:
+        self.disk = disk
+        self.directory = directory
+        self._segments = segments
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __getitem__(self, number: int) -> Segment:
+        return self._segments[number]
+
+    @property
+    def active(self) -> Segment:
+        return self._segments[-1]
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def base_offsets(self) -> list[int]:
+        return [segment.base_offset for segment in self._segments]
+
+    def create(self, base_offset: int, now_ms: int) -> Segment:
+        """A new active segment, empty."""
+        segment = Segment(self.disk, self.directory, base_offset, now_ms)
+        segment.create()
+        self._segments.append(segment)
+        return segment
+
+    def delete(self, number: int) -> Segment:
+        segment = self._segments.pop(number)
+        segment.delete()
+        return segment
+
+    def from_offset(self, offset: int) -> list[Segment]:
+        """The segment that holds `offset`, and all behind it."""
+        return self._segments[self._number_of(offset) :]
+
+    def _number_of(self, offset: int) -> int:
+        if offset >= self._segments[-1].base_offset:
+            return len(self._segments) - 1
+        return max(bisect_right(self._segments, offset, key=_base_offset) - 1, 0)
+
+    def end_of(self, number: int, log_end_offset: int) -> int:
+        """The offset at which a segment's range ends: where the next begins."""
+        if number + 1 < len(self._segments):
+            return self._segments[number + 1].base_offset
+        return log_end_offset
+
+    # -- read; a `limit_offset` of None is the log's end
+
+    def read(
+        self, offset: int, max_bytes: int, limit_offset: int | None, at_least_one: bool
+    ) -> bytes:
+        for number in range(self._number_of(offset), len(self._segments)):
+            limit = self._limit_in(number, limit_offset)
+            data = self._segments[number].read(offset, max_bytes, limit, at_least_one)
+            if data is not None:
+                return data
+        return b""
+
+    def bytes_between(self, offset: int, limit_offset: int | None) -> int:
+        total = 0
+        for number in range(self._number_of(offset), len(self._segments)):
+            segment = self._segments[number]
+            if limit_offset is not None and segment.base_offset >= limit_offset:
+                break
+            start = segment.find(offset)[0] if segment.base_offset < offset else 0
+            limit = self._limit_in(number, limit_offset)
+            end = segment.size if limit is None else segment.find(limit)[0]
+            total += max(end - start, 0)
+        return total
+
+    def _limit_in(self, number: int, limit_offset: int | None) -> int | None:
+        """The limit for one segment; None when all of it lies below."""
+        if limit_offset is None or number + 1 == len(self._segments):
+            return limit_offset
+        return None if self._segments[number + 1].base_offset <= limit_offset else limit_offset
+
+    def offset_for_timestamp(
+        self, timestamp: int, start_offset: int
+    ) -> tuple[int, int, int] | None:
+        """(offset, timestamp, epoch) of the first record from `start_offset` that is as young.
+
+        As in Kafka, only the first segment with a record so young is asked: when DeleteRecords
+        has moved the start past that record, the answer is None.
+        """
+        for segment in self._segments:
+            if segment.max_timestamp >= timestamp:
+                return segment.offset_for_timestamp(timestamp, start_offset)
+        return None
+
+    def max_timestamp(self) -> tuple[int, int, int] | None:
+        """(offset, timestamp, epoch) of the first record with the largest timestamp."""
+        return max(self._segments, key=_max_timestamp).record_of_max_timestamp()
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _max_timestamp(segment: Segment) -> int:
+    return segment.max_timestamp

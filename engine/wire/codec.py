@@ -1,0 +1,144 @@
+"""Bytes to messages and back, for every version in the schemas.
+
+    >>> from engine.wire import codec, messages as m
+    >>> codec.encode(m.HeartbeatRequest(group_id="g1", generation_id=3, member_id="m"), 0).hex()
+    '000267310000000300016d'
+
+The functions that do the work are written by `engine.wire.compiler`, once for each
+(message, version), on first use.  Print one to see:
+
+    >>> print(codec.source_of("HeartbeatRequest", 4))
+
+Decoding hostile bytes raises `MalformedMessage` and nothing else, in time and memory
+proportional to their length.  Encoding a value that a version cannot carry raises
+`UnsupportedField`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from engine.wire import compiler, messages, schema
+
+
+class MalformedMessage(ValueError):
+    """The bytes are not such a message."""
+
+
+class UnsupportedField(ValueError):
+    """A field holds a value that the chosen version cannot carry."""
+
+
+Buffer = bytes | memoryview
+Reader = Callable[[Buffer, int], tuple[Any, int]]
+Writer = Callable[[Any, bytearray], None]
+
+_OVERRUN = (struct.error, IndexError, UnicodeDecodeError)
+
+
+def encode(message: Any, version: int) -> bytes:
+    """The body of `message` in `version`, without header or frame."""
+    out = bytearray()
+    _functions(type(message).__name__, version)[1](message, out)
+    return bytes(out)
+
+
+def encode_into(message: Any, version: int, out: bytearray) -> None:
+    """Like `encode`, appending to `out`."""
+    _functions(type(message).__name__, version)[1](message, out)
+
+
+def decode(name: str, version: int, buffer: Buffer, position: int = 0) -> Any:
+    """The message called `name` that fills `buffer` from `position` on.
+
+    `records` fields are slices of `buffer`: copies if it is bytes, views if it is a
+    memoryview.  Bytes left over after the last field are an error.
+    """
+    message, end = decode_prefix(name, version, buffer, position)
+    if end != len(buffer):
+        raise MalformedMessage(f"{name} v{version} ends at {end} of {len(buffer)} bytes")
+    return message
+
+
+def decode_prefix(name: str, version: int, buffer: Buffer, position: int = 0) -> tuple[Any, int]:
+    """Like `decode`, for a message with something behind it; also gives its end."""
+    try:
+        message, end = _functions(name, version)[0](buffer, position)
+    except _OVERRUN as error:
+        raise MalformedMessage(f"{name} v{version}: {error}") from None
+    if end > len(buffer):
+        raise MalformedMessage(f"{name} v{version} is cut off")
+    return message, end
+
+
+def source_of(name: str, version: int) -> str:
+    """The Python source of the readers and writers of one message version."""
+    return compiler.source(schema.find(name), version)
+
+
+# -- unsigned varints and tagged sections, used by the compiled functions and the framing
+
+
+def encode_uvarint(value: int) -> bytes:
+    """Seven bits a byte, lowest first; the top bit says that more follow."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def decode_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """The value and the position behind it; at most five bytes."""
+    value = 0
+    for shift in range(0, 35, 7):
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+    raise MalformedMessage("a length of more than five bytes")
+
+
+def skip_tags(buffer: Buffer, position: int) -> int:
+    """The position behind a section of tagged fields that nobody here knows."""
+    tags, position = decode_uvarint(buffer, position)
+    for _ in range(tags):
+        _, position = decode_uvarint(buffer, position)
+        size, position = decode_uvarint(buffer, position)
+        position += size
+    return position
+
+
+def _write_tags(tags: list[tuple[int, bytearray]], out: bytearray) -> None:
+    out += encode_uvarint(len(tags))
+    for tag, content in tags:
+        out += encode_uvarint(tag) + encode_uvarint(len(content)) + content
+
+
+@cache
+def _functions(name: str, version: int) -> tuple[Reader, Writer]:
+    definition = schema.find(name)
+    if version not in definition.versions:
+        raise MalformedMessage(f"{name} has no version {version}")
+    root = getattr(messages, name)
+    namespace: dict[str, Any] = {
+        "MalformedMessage": MalformedMessage,
+        "UnsupportedField": UnsupportedField,
+        "Struct": struct.Struct,
+        "pack": struct.pack,
+        "unpack_from": struct.unpack_from,
+        "encode_uvarint": encode_uvarint,
+        "decode_uvarint": decode_uvarint,
+        "skip_tags": skip_tags,
+        "write_tags": _write_tags,
+        "new": object.__new__,
+        name: root,
+        **{each: getattr(root, each) for each in definition.structs},
+    }
+    exec(compile(compiler.source(definition, version), f"<{name} v{version}>", "exec"), namespace)
+    return namespace[f"read_{name}"], namespace[f"write_{name}"]

@@ -1,0 +1,1 @@
+"""What a notebook calls: clusters, side-by-side runs, widgets, exercises, grading, shell."""

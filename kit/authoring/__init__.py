@@ -1,0 +1,4 @@
+"""How a notebook comes to be: from `notebooks/source` to what learners open.
+
+`python -m kit.authoring build` does it; docs/authoring.md is the authors' guide.
+"""

@@ -1,0 +1,48 @@
+"""`python -m kit.authoring build [FILE…]` and `check`: writes or compares the notebooks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from kit.authoring.build import BuildFailed, build, drift
+from kit.authoring.sources import BadSource
+from kit.course import PROJECT, source_files
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m kit.authoring", description=__doc__)
+    parser.add_argument("command", choices=["build", "check"])
+    parser.add_argument("sources", nargs="*", type=Path, help="default: every source")
+    arguments = parser.parse_args()
+    sources = [path.resolve() for path in arguments.sources] or source_files()
+    failed = False
+    for source in sources:
+        try:
+            failed |= _build(source) if arguments.command == "build" else _check(source)
+        except (BadSource, BuildFailed) as failure:
+            print(failure, file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+def _build(source: Path) -> bool:
+    started = time.monotonic()
+    for path in build(source):
+        shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
+        print(f"{shown}  {path.stat().st_size // 1000} KB")
+    print(f"{source.name} took {time.monotonic() - started:.1f} s")
+    return False
+
+
+def _check(source: Path) -> bool:
+    differences = drift(source)
+    for line in differences:
+        print(line, file=sys.stderr)
+    return bool(differences)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,92 @@
+"""Reads a notebook's source: Jupytext's percent format with a small convention of ours.
+
+    # %% leader-dies tags=["both"]        a code cell, its name, its kind
+    # %% [markdown]                       prose
+    # %% 06-2 tags=["stub"]               what learners see of exercise 06-2
+    # %% 06-2 tags=["solution"]           what the reference holds in its place
+    # %% 06-2 tags=["check"]              asks the judge
+
+docs/authoring.md explains every tag.  What breaks the convention is refused here, with the
+name of the cell, so that no later step has to doubt its input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit.course import source_of
+
+KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
+"""A code cell has at least one of these tags."""
+EXTRAS = ("predict", "quiz", "raises-exception", "nbval-skip", "hide-input")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,50}$")
+
+
+class BadSource(Exception):
+    """A source that breaks the convention: file, cell, and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    name: str
+    code: bool
+    text: str
+    tags: tuple[str, ...] = ()
+
+    def has(self, tag: str) -> bool:
+        return tag in self.tags
+
+
+def read_source(path: Path) -> list[Cell]:
+    """The cells of a source, checked.  Raises BadSource."""
+    import jupytext
+
+    notebook = jupytext.reads(path.read_text(), fmt="py:percent")
+    cells = []
+    for cell in notebook.cells:
+        if cell.cell_type == "raw" or not cell.source.strip():
+            continue
+        name = cell.metadata.get("title") or _derived_name(cell.source)
+        tags = tuple(cell.metadata.get("tags", ()))
+        cells.append(Cell(name, cell.cell_type == "code", cell.source, tags))
+    _check(path, cells)
+    return cells
+
+
+def solution_of(exercise_id: str) -> str:
+    """The code of an exercise's solution cell; a sentence where none is written."""
+    source = source_of(exercise_id.rpartition("-")[0])
+    for cell in read_source(source) if source else []:
+        if cell.name == exercise_id and cell.has("solution"):
+            return cell.text
+    return "No solution is written for this exercise yet."
+
+
+def _derived_name(text: str) -> str:
+    return "c-" + hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _check(path: Path, cells: list[Cell]) -> None:
+    roles: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        where = f"{path.name}, cell {cell.name!r}"
+        if not NAME.match(cell.name):
+            raise BadSource(f"{where}: a cell's name has letters, digits and dashes, 51 at most.")
+        for tag in cell.tags:
+            if tag not in KINDS + EXTRAS:
+                raise BadSource(f"{where}: the tag {tag!r} is none of {', '.join(KINDS + EXTRAS)}.")
+        if cell.code and not any(cell.has(kind) for kind in KINDS):
+            raise BadSource(f"{where}: a code cell needs one of the tags {', '.join(KINDS)}.")
+        role = next((tag for tag in ("stub", "solution", "check") if cell.has(tag)), "")
+        if (cell.name, role) in roles:
+            raise BadSource(f"{where}: another cell has this name; give this one its own.")
+        roles[cell.name, role] = len(roles)
+    for name, role in roles:
+        other = {"stub": "solution", "solution": "stub", "check": "stub"}.get(role)
+        if other and (name, other) not in roles:
+            raise BadSource(f"{path.name}: {name} has a {role} cell and no {other} cell.")
+        if role == "stub" and roles[name, "solution"] != roles[name, "stub"] + 1:
+            raise BadSource(f"{path.name}: the solution of {name} must follow its stub at once.")

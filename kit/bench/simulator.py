@@ -1,0 +1,110 @@
+"""The simulator's speed: events a second with every invariant on, and the price of brokers.
+
+An event is one step: a message delivered, a timer run out, a fault.  The mix is that of the
+campaign's schedules: a cluster under load whose brokers die, freeze and are cut off.  Idle
+fetches and heartbeats are counted too; more than half of them would make the number a lie,
+so their share is a row of its own.  There is no rival: the budget is a number.
+
+The clusters of 3 and of 50 brokers have a partition per broker and the same load for each
+partition; what an event costs should not depend on how many others there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+from engine.sim.mutants import Patch
+from engine.sim.schedules import draw, play
+from engine.sim.world import World
+
+EVENTS_PER_SECOND_MIN = 20_000
+FLAT_RATIO_MAX = 2.0
+IDLE_SHARE_MAX = 0.5
+SEEDS = range(4)
+FEW, MANY = 3, 50
+EVENTS = 8_000
+PARTITION_PERIOD_US = 60_000
+
+
+def measure(rounds: int = 3) -> list[dict[str, Any]]:
+    """Three rows; each timing is the best of `rounds`, in processor time."""
+    pace = max(_campaign_pace() for _ in range(rounds))
+    few = min(_cost_us(FEW) for _ in range(rounds))
+    many = min(_cost_us(MANY) for _ in range(rounds))
+    idle = _idle_share()
+    ratio = many / few
+    return [
+        _row("simulator, campaign with invariants", "events/s", pace, EVENTS_PER_SECOND_MIN,
+             f"≥ {EVENTS_PER_SECOND_MIN:,}", pace >= EVENTS_PER_SECOND_MIN),
+        _row(f"simulator, an event among {MANY} brokers, beside {FEW}", "µs", many, few,
+             f"≤ {FLAT_RATIO_MAX} ×", 1 / FLAT_RATIO_MAX <= ratio <= FLAT_RATIO_MAX),
+        _row("simulator, idle fetches and heartbeats", "share", idle, IDLE_SHARE_MAX,
+             f"≤ {IDLE_SHARE_MAX}", idle <= IDLE_SHARE_MAX),
+    ]  # fmt: skip
+
+
+def _row(
+    name: str, unit: str, ours: float, theirs: float, budget: str, holds: bool
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "unit": unit,
+        "ours": round(ours, 3),
+        "theirs": round(theirs, 3),
+        "ratio": round(ours / theirs, 3),
+        "budget": budget,
+        "holds": holds,
+    }
+
+
+def _campaign_pace() -> float:
+    """Events a second over a few schedules of the campaign."""
+    outcomes = [play(draw(seed)) for seed in SEEDS]
+    return sum(each.events for each in outcomes) / sum(each.seconds for each in outcomes)
+
+
+def _loaded(brokers: int) -> World:
+    world = World(seed=3, brokers=brokers)
+    world.create_topic("orders", partitions=brokers, config={"min.insync.replicas": 2})
+    world.load("orders", period_us=PARTITION_PERIOD_US // brokers)
+    world.reader("orders")
+    world.run(for_s=1)
+    return world
+
+
+def _cost_us(brokers: int) -> float:
+    """Microseconds of processor time that one event takes."""
+    world = _loaded(brokers)
+    began, before = process_time(), world.events
+    world.run(events=EVENTS)
+    return (process_time() - began) * 1e6 / (world.events - before)
+
+
+def _idle_share() -> float:
+    """How many events of a schedule are fetches without records, heartbeats, or their answers."""
+    idle = total = 0
+
+    def counted(original: Callable[[World], bool], world: World) -> bool:
+        nonlocal idle, total
+        if world.cluster.next_at is not None:
+            total += 1
+            idle += _is_idle(world.cluster.queue[0][2])
+        return original(world)
+
+    with Patch(World, "step", counted).in_force():
+        play(draw(SEEDS[0]))
+    return idle / total
+
+
+def _is_idle(item: tuple[Any, ...]) -> bool:
+    if item[0] not in ("request", "answer"):
+        return False
+    body = item[-1]
+    kind = type(body).__name__
+    if kind.startswith("BrokerHeartbeat"):
+        return True
+    if kind == "FetchResponse":
+        return not any(part.records for topic in body.responses for part in topic.partitions)
+    return kind == "FetchRequest" and not body.topics

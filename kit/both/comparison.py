@@ -1,0 +1,215 @@
+"""Runs a scenario on both sides and lays the outcomes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from kit.both.differences import Difference, declared
+from kit.both.outcomes import Measured, Plain, rows
+from kit.clusters.interface import Cluster
+
+Scenario = Callable[[Cluster], Mapping[str, Any]]
+ABSENT = "–"
+WIDEST = 60
+"""Longer values stand below the table of the plain text."""
+_SAME, _MEASURED, _DECLARED, _UNDECLARED = "same", "measured", "declared", "different"
+_ALONE = "one side"
+_MARKS = {_SAME: "✓", _MEASURED: "·", _DECLARED: "≠", _UNDECLARED: "✗", _ALONE: " "}
+_TONES = {
+    _SAME: "var(--jp-success-color1, #117733)",
+    _UNDECLARED: "var(--jp-error-color1, #b00020)",
+    _DECLARED: "var(--jp-warn-color1, #b35900)",
+}
+
+
+class UndeclaredDifference(AssertionError):
+    """The two sides differ in a way that nobody has explained; the message is the table."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One observation on both sides, and the verdict."""
+
+    what: str
+    engine: Plain | Measured
+    real: Plain | Measured
+    verdict: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Print it, read `.text`, or let a notebook show it.  `complete` if both sides ran.
+
+    `engine` and `real` are what the scenario returned; `real` is None if there was none,
+    and `absence` then says why and what mends it.
+    """
+
+    scenario: str
+    real_name: str
+    engine: dict[str, Any]
+    real: dict[str, Any] | None
+    rows: tuple[Row, ...]
+    absence: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return self.real is not None
+
+    @property
+    def differences(self) -> list[Row]:
+        """Rows that differ, declared or not."""
+        return [row for row in self.rows if row.verdict in (_DECLARED, _UNDECLARED)]
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.complete:
+            return f"Engine only. {self.absence}"
+        compared = [row for row in self.rows if row.verdict != _MEASURED]
+        same = sum(row.verdict == _SAME for row in compared)
+        text = f"{same} of {len(compared)} observations are the same on the engine and on Kafka"
+        undeclared = [row.what for row in self.rows if row.verdict == _UNDECLARED]
+        if undeclared:
+            return f"{text}; nobody has explained: {', '.join(undeclared)}."
+        return f"{text}; the rest is explained." if same < len(compared) else f"{text}."
+
+    @property
+    def text(self) -> str:
+        sides = ("engine", self.real_name if self.complete else "no real Kafka")
+        table, long = [("", "observed", *sides)], []
+        for row in self.rows:
+            cells = (shown(row.engine), shown(row.real))
+            if max(map(len, cells)) > WIDEST:
+                long += [f"  {row.what}:"] + [
+                    f"    {s}: {c}" for s, c in zip(sides, cells, strict=True)
+                ]
+                cells = ("below", "below" if self.complete else ABSENT)
+            table.append((_MARKS[row.verdict], row.what, *cells))
+        widths = [max(len(row[column]) for row in table) for column in range(4)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        notes = [f"  ≠ {row.what}: {row.why}" for row in self.rows if row.why]
+        return "\n".join([f"{self.scenario}: {self.verdict}", *lines, *long, *notes])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        cell = "style='text-align:left;padding:3px 16px 3px 0;vertical-align:top'"
+        body = []
+        for row in self.rows:
+            tone = _TONES.get(row.verdict, "inherit")
+            mark = (
+                f"<td {cell} title='{row.verdict}'>"
+                f"<span style='color:{tone}'>{_MARKS[row.verdict]}</span></td>"
+            )
+            why = f"<div style='opacity:.75'>{escape(row.why)}</div>" if row.why else ""
+            values = "".join(f"<td {cell}>{escape(shown(v))}</td>" for v in (row.engine, row.real))
+            body.append(f"<tr>{mark}<td {cell}>{escape(row.what)}{why}</td>{values}</tr>")
+        real = escape(f"Kafka ({self.real_name})") if self.complete else "no real Kafka"
+        head = "".join(
+            f"<th scope='col' {cell}>{title}</th>" for title in ("", "observed", "engine", real)
+        )
+        return (
+            "<div style='color:var(--jp-content-font-color1,inherit)'>"
+            f"<strong>{escape(self.scenario.replace('_', ' '))}</strong>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+            f"<div>{escape(self.verdict)}</div></div>"
+        )
+
+
+def shown(value: Plain | Measured) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(shown, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ABSENT if value is None else str(value)
+
+
+def compare(
+    scenario: str,
+    engine: Mapping[str, Any],
+    real: Mapping[str, Any] | None,
+    real_name: str = "real",
+    absence: str = "",
+) -> Comparison:
+    """Lays two outcomes side by side; raises nothing."""
+    ours = rows(engine)
+    theirs = rows(real) if real is not None else {}
+    judged = tuple(
+        judge(scenario, what, ours.get(what), theirs.get(what), real is not None)
+        for what in dict.fromkeys([*ours, *theirs])
+    )
+    return Comparison(
+        scenario, real_name, dict(engine), dict(real) if real is not None else None, judged, absence
+    )
+
+
+def judge(
+    scenario: str, what: str, ours: Plain | Measured, theirs: Plain | Measured, complete: bool
+) -> Row:
+    if not complete:
+        return Row(what, ours, None, _ALONE)
+    if isinstance(ours, Measured) and isinstance(theirs, Measured):
+        return Row(what, ours, theirs, _MEASURED)
+    if ours == theirs and type(ours) is type(theirs):
+        return Row(what, ours, theirs, _SAME)
+    known: Difference | None = declared(scenario, what)
+    if known is not None:
+        return Row(what, ours, theirs, _DECLARED, known.why)
+    return Row(what, ours, theirs, _UNDECLARED)
+
+
+def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str) -> Comparison:
+    """Runs a scenario on the engine, then on the real side; mends each before and after.
+
+    UndeclaredDifference if the outcomes differ and nobody has said why.
+    """
+    name = getattr(scenario, "__name__", "scenario")
+    ours = on(scenario, engine)
+    theirs = on(scenario, real) if real is not None else None
+    outcome = compare(name, ours, theirs, real.name if real is not None else "", absence)
+    if any(row.verdict == _UNDECLARED for row in outcome.rows):
+        raise UndeclaredDifference(outcome.text)
+    return outcome
+
+
+def on(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
+    """Runs a scenario on one healthy cluster and leaves it healthy."""
+    mend(cluster)
+    try:
+        seen = scenario(cluster)
+    except Exception as error:
+        error.add_note(f"This happened on the {cluster.name} side.")
+        raise
+    finally:
+        mend(cluster)
+    if not isinstance(seen, Mapping):
+        raise TypeError("A scenario returns a mapping of what was observed: {'leader': 102, …}.")
+    return seen
+
+
+def mend(cluster: Cluster) -> None:
+    """Heals links, resumes and starts nodes, and waits until brokers are in service."""
+    snapshot = cluster.snapshot()
+    if snapshot["links"]:
+        cluster.heal()
+    controller = snapshot["controller"]
+    if controller["state"] in ("stopped", "killed"):
+        cluster.start(controller["id"])
+    for broker, seen in snapshot["brokers"].items():
+        if seen["state"] == "paused":
+            cluster.resume(broker)
+        elif seen["state"] in ("stopped", "killed"):
+            cluster.start(broker)
+    cluster.wait_until(
+        lambda c: not any(b["fenced"] for b in c.snapshot()["brokers"].values()),
+        timeout_s=40,
+        what="every broker to be in service",
+    )

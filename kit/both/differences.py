@@ -1,0 +1,52 @@
+"""The differences between the engine and a real Kafka that `both()` lets pass.
+
+Each names the scenario, the row (a pattern as in file names: `*` matches anything), and
+why it is so, for the learner to read.  A difference that is not listed fails.  The table
+in docs/fidelity.md shows this list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`scenario` is the function's name; `what` the pattern of a row."""
+
+    scenario: str
+    what: str
+    why: str
+
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        "first_contact",
+        "feature level › group.version",
+        "The engine does not have the consumer group protocol of KIP-848 yet.",
+    ),
+    Difference(
+        "first_contact",
+        "feature level › share.version",
+        "Share groups (KIP-932) are shown on a real Kafka only.",
+    ),
+    Difference(
+        "first_contact",
+        "feature level › streams.version",
+        "The rebalance protocol of Kafka Streams (KIP-1071) is shown on a real Kafka only.",
+    ),
+    Difference(
+        "first_contact",
+        "feature level › transaction.version",
+        "The engine does not have transactions yet.",
+    ),
+)
+
+
+def declared(scenario: str, row: str) -> Difference | None:
+    """The entry that covers a row of a scenario, if there is one."""
+    for difference in DIFFERENCES:
+        if fnmatchcase(scenario, difference.scenario) and fnmatchcase(row, difference.what):
+            return difference
+    return None

@@ -1,0 +1,57 @@
+"""The command line: `kafkalab COMMAND`.
+
+One small module per command: what it is called with, and which part of the kit does it.
+A part is imported when its command runs, so that `kafkalab --help` costs nothing and a
+missing part takes only its own command away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "doctor": "what is there, what is missing, what that costs, how to mend it",
+    "up": "start a cluster that all notebooks share: engine, local or docker",
+    "down": "end every process, container and file that the kit started",
+    "status": "the clusters that are up",
+    "lab": "open the course in JupyterLab",
+    "progress": "what you have solved",
+    "hint": "the next hint for an exercise",
+    "reset": "forget one exercise, one notebook, or all progress",
+    "coverage": "which concepts of the sources have a cell",
+    "fidelity": "where the engine differs from Kafka",
+    "bench": "measure the engine beside a real Kafka",
+    "grade": "mark submitted notebooks in a sandbox",
+    "pipeline": "run the first PySpark lab's pipeline",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="kafkalab", description="Kafka Inside Out: the lab.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        module = import_module(f"kit.cli.{name}")
+        command = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        module.arguments(command)
+        command.set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; whatever goes wrong is one sentence and a status of 1."""
+    chosen = parser().parse_args(arguments)
+    try:
+        return int(chosen.run(chosen) or 0)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (RuntimeError, OSError, ImportError) as problem:
+        if os.environ.get("KAFKALAB_DEBUG"):
+            raise
+        print(f"kafkalab {chosen.command}: {problem}", file=sys.stderr)
+        return 1

@@ -1,0 +1,17 @@
+"""`kafkalab doctor`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--html", action="store_true", help="as an HTML table")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    from kit.doctor import doctor
+
+    table = doctor()
+    print(table._repr_html_() if chosen.html else table)
+    return 0

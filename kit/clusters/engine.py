@@ -1,0 +1,286 @@
+"""The embedded engine as a provider: one child process that is the whole cluster.
+
+    kernel ── orders, snapshots, trace (JSON lines, loopback) ──▶ engine process
+    clients ── the Kafka protocol ──▶ a port per broker ─────────┘
+
+The engine runs outside the kernel, so a blocked cell does not stop its brokers.  "Kill"
+and "pause" are of one broker within that process; its files stay as a killed process
+would leave them.  Data lies in the cluster's temporary area, in Kafka's own formats.
+
+A cluster belongs to the process that started it and dies with it, unless it is shared:
+then it stays until `kafkalab down`, and any process can attach to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import secrets
+import shutil
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from kit import places
+from kit.clusters import registry, settings_table
+from kit.clusters.interface import ALL_FAULTS, ClusterError, Node
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.reaper import Reaper
+from kit.clusters.settings_table import BROKERS, CONTROLLER
+from kit.clusters.topics import OwnTopics
+from kit.course import PROJECT
+
+HOST = "127.0.0.1"
+CHILD = "engine"
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_READY_S = 60.0
+_STOP_S = 30.0
+_ORDER_S = 30.0
+_POLL_S = 0.005
+_GRACE_S = 0.0
+"""The files go with the cluster: no need for a clean end."""
+
+
+class ControlClient:
+    """Gives orders to an engine; one at a time, from any thread."""
+
+    def __init__(self, port: int, secret: str) -> None:
+        self._turn = threading.Lock()
+        self._numbers = itertools.count(1)
+        try:
+            self._socket = socket.create_connection((HOST, port), _ORDER_S)
+        except OSError:
+            raise ClusterError(_ENDED) from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._lines = self._socket.makefile("rwb")
+        self._lines.write(secret.encode() + b"\n")
+
+    def order(self, what: str, *args: Any) -> Any:
+        """Raises ClusterError with the engine's own sentence when it refuses."""
+        with self._turn:
+            number = next(self._numbers)
+            answer: dict[str, Any] = {}
+            try:
+                request = json.dumps({"id": number, "do": what, "args": args})
+                self._lines.write(request.encode() + b"\n")
+                self._lines.flush()
+                # An interrupted cell may have left an answer behind: that one is passed over.
+                while answer.get("id") != number:
+                    answer = json.loads(self._lines.readline())
+            except (OSError, ValueError):
+                raise ClusterError(_ENDED) from None
+        if "error" in answer:
+            raise ClusterError(str(answer["error"]))
+        return answer["ok"]
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._lines.close()
+        self._socket.close()
+
+
+_ENDED = "This engine has ended: start another with lab.engine()."
+
+
+class EngineProvider:
+    """The engine process of one cluster, through the reaper that holds it."""
+
+    name = "engine"
+    faults = ALL_FAULTS
+
+    def __init__(self, registration: registry.Registration, reaper: Reaper) -> None:
+        self.registration = registration
+        self._directory = Path(registration.directory)
+        self._reaper = reaper
+        known = json.loads((self._directory / "engine.json").read_text())
+        self._ports = {int(node): port for node, port in known["ports"].items()}
+        self._control = ControlClient(known["control"], known["secret"])
+        self._lease = registry.Lease(registration.label) if registration.shared else None
+        self.cluster_id: str = known["cluster_id"]
+        self.bootstrap = registration.bootstrap
+
+    # -- what it knows
+
+    def nodes(self) -> dict[int, Node]:
+        states = self._control.order("status")["states"]
+        found = {}
+        for node in (CONTROLLER, *self._ports):
+            port = self._ports.get(node)
+            address = (HOST, port) if port else None
+            data = str(self._directory / "data" / str(node))
+            found[node] = Node(node, states[str(node)], address, data, port is None)
+        return found
+
+    def links(self) -> list[dict[str, Any]]:
+        links: list[dict[str, Any]] = self._control.order("links")
+        return links
+
+    def snapshot(self, *, values: bool = False, tail: int = 20) -> dict[str, Any]:
+        """The engine's own snapshot: everything of one moment, from inside."""
+        return with_numbers(self._control.order("snapshot", values, tail))
+
+    def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
+        """Trace lines from number `since` on: `lines`, and `next` to go on with."""
+        lines: dict[str, Any] = self._control.order("trace", since, limit)
+        return lines
+
+    def pid(self) -> int:
+        """The engine's process."""
+        return int(self._reaper.children()[CHILD]["pid"])
+
+    def log_file(self) -> Path:
+        """What the engine's process wrote."""
+        return self._directory / "engine.log"
+
+    # -- faults
+
+    def kill(self, node: int) -> None:
+        self._break("kill", node)
+
+    def stop(self, node: int) -> None:
+        self._break("stop", node)
+        deadline = time.monotonic() + _STOP_S
+        while self._control.order("status")["states"][str(node)] != "stopped":
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"Node {node} has not stopped in {_STOP_S:.0f} s (a clean stop needs the "
+                    f"controller): kill({node}) ends it."
+                )
+            time.sleep(_POLL_S)
+
+    def start(self, node: int) -> None:
+        self._break("start", node)
+
+    def pause(self, node: int) -> None:
+        self._break("pause", node)
+
+    def resume(self, node: int) -> None:
+        self._break("resume", node)
+
+    def lose_power(self, node: int) -> None:
+        self._break("lose_power", node)
+
+    def cut(self, a: int, b: int) -> None:
+        self._break("cut", a, b)
+
+    def isolate(self, node: int) -> None:
+        self._break("isolate", node)
+
+    def slow(self, a: int, b: int, ms: int) -> None:
+        self._break("slow", a, b, ms)
+
+    def heal(self) -> None:
+        self._control.order("heal")
+
+    def close(self) -> None:
+        self._control.close()
+        if self._lease is not None:
+            self._lease.release()
+            self._reaper.disconnect()
+        else:
+            self._reaper.end()
+
+    def _break(self, what: str, *args: int) -> None:
+        """Faults on a shared cluster are for the holder of its lease."""
+        if self._lease is not None:
+            self._lease.take()
+        self._control.order(what, *args)
+
+
+def start(
+    *,
+    shared: bool = False,
+    brokers: int = len(BROKERS),
+    settings: dict[str, str] | None = None,
+    rule: str = "",
+) -> KafkaCluster:
+    """Starts an engine of brokers 101, 102, … and returns when all of them serve.
+
+    `settings` are broker configs beside those that every cluster of the kit has; `rule`
+    names a truncation rule of the past.  A shared engine stays until `kafkalab down`.
+    """
+    label = f"engine-{secrets.token_hex(4)}"
+    directory = registry.labelled_directory(label)
+    socket_path = str(directory / "reaper")
+    reaper = Reaper.start_shared(socket_path) if shared else Reaper.start()
+    try:
+        reaper.own(str(directory))
+        known = _launch(reaper, directory, label, brokers, settings or {}, rule)
+        bootstrap = ",".join(f"{HOST}:{port}" for port in known["ports"].values())
+        registration = registry.Registration(
+            label, EngineProvider.name, str(directory), shared, bootstrap, os.getpid()
+        )
+        for path in (registration.file, OwnTopics(known["cluster_id"]).file):
+            reaper.own(str(path))
+        provider = EngineProvider(registration, reaper)
+        registration.save()
+    except BaseException:
+        reaper.end()
+        raise
+    return KafkaCluster(provider)
+
+
+def attach() -> KafkaCluster | None:
+    """The shared engine, if one is up."""
+    registration = registry.shared(EngineProvider.name)
+    if registration is None:
+        return None
+    return KafkaCluster(EngineProvider(registration, Reaper.connect(registration.reaper_socket)))
+
+
+def _launch(
+    reaper: Reaper, directory: Path, label: str, brokers: int, settings: dict[str, str], rule: str
+) -> dict[str, Any]:
+    """Spawns the process and waits for what it announces: ports, control socket, secret."""
+    ids = range(BROKERS[0], BROKERS[0] + brokers)
+    racks = ",".join(settings_table.RACKS.get(node, "") for node in ids)
+    announced = directory / "engine.json"
+    argv = [
+        *(sys.executable, "-m", "engine", "--brokers", str(brokers), "--racks", racks),
+        *("--data", str(directory / "data"), "--control", str(announced)),
+        *(("--rule", rule) if rule else ()),
+    ]
+    for name, value in {**settings_table.as_dict(), **settings}.items():
+        argv += ["--set", f"{name}={value}"]
+    log = directory / "engine.log"
+    child = reaper.spawn(
+        argv, name=CHILD, label=label, log_path=str(log), cwd=str(PROJECT), grace_s=_GRACE_S
+    )
+    deadline = time.monotonic() + _READY_S
+    while not announced.exists():
+        if time.monotonic() > deadline or child.state() != "running":
+            raise ClusterError(_why(log))
+        time.sleep(_POLL_S)
+    known: dict[str, Any] = json.loads(announced.read_text())
+    return known
+
+
+def _why(log: Path) -> str:
+    """Why the engine did not start: its last words, and where its log is kept."""
+    said = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+    kept = places.state_dir() / "last-failure.log"
+    shutil.copyfile(log, kept)
+    return f"The engine did not start ({said[-1][:200]}): see {kept}"
+
+
+def with_numbers(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot that came as JSON: ids and indexes as numbers again, internal topics left out."""
+    snapshot["brokers"] = _by_number(snapshot["brokers"])
+    for name in INTERNAL_TOPICS:
+        snapshot["topics"].pop(name, None)
+    for topic in snapshot["topics"].values():
+        topic["partitions"] = _by_number(topic["partitions"])
+        for partition in topic["partitions"].values():
+            partition["logs"] = _by_number(partition["logs"])
+    for group in snapshot["groups"].values():
+        group["offsets"] = {name: _by_number(each) for name, each in group["offsets"].items()}
+    return snapshot
+
+
+def _by_number(mapping: dict[str, Any]) -> dict[int, Any]:
+    return {int(key): value for key, value in mapping.items()}

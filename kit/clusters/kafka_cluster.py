@@ -1,0 +1,233 @@
+"""A cluster as a notebook sees it: a provider's nodes, and what any Kafka can be asked.
+
+The provider starts and breaks nodes; topics, leaders, snapshots and waiting are the same
+for all of them and stand here.  `interface.Cluster` documents the methods.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from engine.wire import messages as m
+from kit.clusters.connections import Address, Connections
+from kit.clusters.description import Description
+from kit.clusters.interface import (
+    Assignment,
+    Cluster,
+    ClusterError,
+    Config,
+    Node,
+    NotOffered,
+    Provider,
+    SeenFromInside,
+    WaitTimeout,
+)
+from kit.clusters.snapshot import Inspector, deaf_nodes, order_of_trust
+from kit.clusters.topics import Topics
+
+POLL_S = 0.05
+START_TIMEOUT_S = 60.0
+_ADMIN_ANSWER_S = 30.0
+"""A topic of a thousand partitions takes its time."""
+
+
+class KafkaCluster:
+    """Implements `Cluster` on a provider."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self._connections = Connections()
+        self._admin_connections = Connections(_ADMIN_ANSWER_S)
+        self._topics = Topics(self._admin_connections, self._addresses)
+        self._inspector = Inspector(self._connections)
+
+    @property
+    def name(self) -> str:
+        return self.provider.name
+
+    @property
+    def bootstrap(self) -> str:
+        return self.provider.bootstrap
+
+    @property
+    def brokers(self) -> list[int]:
+        return [node.id for node in self.provider.nodes().values() if not node.is_controller]
+
+    def __repr__(self) -> str:
+        states = ", ".join(f"{node.id} {node.state}" for node in self.provider.nodes().values())
+        return f"<{self.name} cluster at {self.bootstrap}: {states}>"
+
+    def __enter__(self) -> KafkaCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- topics
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int = 3,
+        config: Config | None = None,
+        *,
+        assignment: Assignment | None = None,
+    ) -> None:
+        self._topics.create(name, partitions, replicas, config, assignment)
+
+    def delete_topic(self, name: str) -> None:
+        self._topics.delete(name)
+
+    # -- faults
+
+    def offers(self, fault: str) -> bool:
+        return fault in self.provider.faults
+
+    def kill(self, node: int) -> None:
+        self._known(node, "running", "paused")
+        self.provider.kill(node)
+
+    def stop(self, node: int) -> None:
+        self._known(node, "running")
+        self.provider.stop(node)
+
+    def start(self, node: int) -> None:
+        if self._known(node).state in ("stopped", "killed"):
+            self.provider.start(node)
+        self._serving(node)
+
+    def pause(self, node: int) -> None:
+        self._known(node, "running")
+        self.provider.pause(node)
+
+    def resume(self, node: int) -> None:
+        self._known(node, "paused", "running")
+        self.provider.resume(node)
+
+    def lose_power(self, node: int) -> None:
+        self._known(node)
+        self.provider.lose_power(node)
+
+    def cut(self, a: int, b: int) -> None:
+        self._pair(a, b)
+        self.provider.cut(a, b)
+
+    def isolate(self, node: int) -> None:
+        self._known(node)
+        self.provider.isolate(node)
+
+    def slow(self, a: int, b: int, ms: int) -> None:
+        self._pair(a, b)
+        if ms < 0:
+            raise ClusterError(f"A link cannot be {ms} ms slow: give 0 or more.")
+        self.provider.slow(a, b, ms)
+
+    def heal(self) -> None:
+        self.provider.heal()
+
+    # -- looking
+
+    def wait_until(
+        self, predicate: Callable[[Cluster], object], timeout_s: float = 20, what: str = ""
+    ) -> None:
+        deadline = time.monotonic() + timeout_s
+        trouble = ""
+        while True:
+            try:
+                if predicate(self):
+                    return
+                trouble = ""
+            except ClusterError as error:  # nobody answers in the middle of an election
+                trouble = f" Last trouble: {error}"
+            if time.monotonic() > deadline:
+                waited_for = what or "the condition"
+                raise WaitTimeout(
+                    f"Waited {timeout_s:g} s for {waited_for} on {self!r}, in vain.{trouble}"
+                )
+            time.sleep(POLL_S)
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        found = self._inspector.topics(self._addresses()).get(topic)
+        for each in found.partitions if found else ():
+            if each.partition_index == partition:
+                return int(each.leader_id)
+        raise ClusterError(
+            f"There is no partition {topic}-{partition} here: create_topic({topic!r}) first."
+        )
+
+    def snapshot(self, *, values: bool = False, tail: int = 20) -> dict[str, Any]:
+        if isinstance(self.provider, SeenFromInside):
+            return self.provider.snapshot(values=values, tail=tail)
+        return self._inspector.snapshot(
+            self.provider.nodes(), self.provider.links(), values=values, tail=tail
+        )
+
+    def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
+        if isinstance(self.provider, SeenFromInside):
+            return self.provider.trace(since, limit)
+        raise NotOffered(
+            f"The {self.name} cluster does not tell what happens inside: the engine does."
+        )
+
+    def describe(self, topic: str) -> Description:
+        snapshot = self.snapshot()
+        if topic not in snapshot["topics"]:
+            raise ClusterError(f"There is no topic {topic} here: create_topic({topic!r}) first.")
+        return Description(self.name, topic, snapshot["topics"][topic])
+
+    def close(self) -> None:
+        self._connections.close()
+        self._admin_connections.close()
+        self.provider.close()
+
+    # -- inside
+
+    def _addresses(self) -> list[Address]:
+        return order_of_trust(self.provider.nodes(), self.provider.links())
+
+    def _known(self, node: int, *states: str) -> Node:
+        nodes = self.provider.nodes()
+        if node not in nodes:
+            raise ClusterError(f"There is no node {node}: this cluster has {_listed(nodes)}.")
+        if states and nodes[node].state not in states:
+            remedy = "resume" if nodes[node].state == "paused" else "start"
+            raise ClusterError(
+                f"Node {node} is {nodes[node].state}: call {remedy}({node}) before that."
+            )
+        return nodes[node]
+
+    def _pair(self, a: int, b: int) -> None:
+        self._known(a)
+        self._known(b)
+        if a == b:
+            raise ClusterError(f"A link needs two ends, and both are {a}.")
+
+    def _serving(self, node: int) -> None:
+        """Waits until a broker answers, and every other one knows that it is back."""
+        nodes, deaf = (
+            self.provider.nodes(),
+            deaf_nodes(self.provider.nodes(), self.provider.links()),
+        )
+        controllers_run = all(n.state == "running" for n in nodes.values() if n.is_controller)
+        if nodes[node].is_controller or node in deaf or not controllers_run:
+            return  # it could not register now, and need not
+        asked = {n.id: n.address for n in nodes.values() if n.address and n.id not in deaf}
+
+        def serves(_: Cluster) -> bool:
+            request = m.DescribeClusterRequest(include_fenced_brokers=True)
+            for other, address in asked.items():
+                if other != node and self.provider.nodes()[other].state != "running":
+                    continue
+                answer = self._connections.ask(address, request)
+                if not any(b.broker_id == node and not b.is_fenced for b in answer.brokers):
+                    return False
+            return True
+
+        self.wait_until(serves, START_TIMEOUT_S, f"broker {node} to be back")
+
+
+def _listed(nodes: dict[int, Node]) -> str:
+    return ", ".join(map(str, sorted(nodes)))

@@ -1,0 +1,322 @@
+"""A real Kafka as plain Java processes: one controller (100), three brokers (101–103).
+
+    client ────────────▶ CLIENT listener of a broker
+    other brokers ─▶ link proxy ─▶ REPLICATION listener of a broker
+    brokers ───────▶ link proxy ─▶ CONTROLLER listener of the controller
+
+All ports are on loopback and stay the same when a node is restarted.  Kill is SIGKILL,
+stop is SIGTERM, pause is SIGSTOP; links are cut in the proxy.  What a power loss would
+take, a killed process has already given to the operating system: that fault is the
+engine's alone.
+
+A cluster belongs to the process that started it and dies with it, unless it is shared:
+then it stays until `kafkalab down`, and any process can attach to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import secrets
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from engine.wire import messages as m
+from engine.wire import uuids
+from kit import jars, places
+from kit.clusters import link_proxy, registry
+from kit.clusters.connections import Connections, Unreachable
+from kit.clusters.interface import ALL_FAULTS, ClusterError, Node, NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.local_plan import HOST, Plan, new_plan
+from kit.clusters.reaper import Child, Reaper, ReaperGone
+from kit.clusters.settings_table import BROKERS, CONTROLLER
+from kit.clusters.topics import OwnTopics
+
+_JVM_FLAGS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+_START_TIMEOUT_S = 90.0
+_STOP_TIMEOUT_S = 60.0
+_LOGGING = """
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = INFO
+rootLogger.appenderRef.out.ref = out
+logger.config.name = org.apache.kafka.common.config.AbstractConfig
+logger.config.level = WARN
+logger.config2.name = kafka.server.KafkaConfig
+logger.config2.level = WARN
+"""
+
+
+class LocalProvider:
+    """The Java processes of one cluster, through the reaper that holds them."""
+
+    name = "local"
+
+    def __init__(self, registration: registry.Registration, reaper: Reaper) -> None:
+        self.registration = registration
+        self._directory = Path(registration.directory)
+        self._plan = Plan.load(self._directory / "plan.json")
+        self._reaper = reaper
+        self._links = link_proxy.Links(str(self._directory / "links"))
+        self._lease = registry.Lease(registration.label) if registration.shared else None
+        self.bootstrap = self._plan.bootstrap
+        linked = frozenset() if self._plan.has_links else frozenset({"cut", "isolate", "slow"})
+        self.faults = ALL_FAULTS - {"lose_power"} - linked
+
+    def nodes(self) -> dict[int, Node]:
+        children = self._children()
+        found = {}
+        for node in (CONTROLLER, *BROKERS):
+            child = children.get(str(node))
+            port = self._plan.client_ports.get(node)
+            found[node] = Node(
+                node,
+                child["state"] if child else "stopped",
+                (HOST, port) if port else None,
+                str(self._directory / str(node)),
+                node == CONTROLLER,
+            )
+        return found
+
+    def links(self) -> list[dict[str, Any]]:
+        return self._links.state() if self._plan.has_links else []
+
+    def pid(self, node: int) -> int:
+        """The process id of a node that has been started."""
+        return int(self._children()[str(node)]["pid"])
+
+    def log_file(self, node: int) -> Path:
+        """What the node's process wrote, through all its restarts."""
+        return self._directory / f"{node}.log"
+
+    def kill(self, node: int) -> None:
+        self._broken()
+        child = self._child(node)
+        child.signal(signal.SIGKILL)
+        child.wait(_STOP_TIMEOUT_S)
+
+    def stop(self, node: int) -> None:
+        self._broken()
+        child = self._child(node)
+        child.signal(signal.SIGTERM)
+        try:
+            child.wait(_STOP_TIMEOUT_S)
+        except TimeoutError:
+            raise ClusterError(
+                f"Node {node} has not stopped in {_STOP_TIMEOUT_S:.0f} s (a clean stop needs the "
+                f"controller): kill({node}) ends it."
+            ) from None
+
+    def start(self, node: int) -> None:
+        self._broken()
+        self.launch(node)
+
+    def pause(self, node: int) -> None:
+        self._broken()
+        self._child(node).signal(signal.SIGSTOP)
+        self._await_state(node, "paused")
+
+    def resume(self, node: int) -> None:
+        self._broken()
+        self._child(node).signal(signal.SIGCONT)
+        self._await_state(node, "running")
+
+    def lose_power(self, node: int) -> NoReturn:
+        raise NotOffered(
+            "A local Kafka cannot lose power: what its process wrote, the operating system keeps. "
+            f"kill({node}) is the nearest; the engine offers lose_power."
+        )
+
+    def cut(self, a: int, b: int) -> None:
+        self._linked().cut(a, b)
+
+    def isolate(self, node: int) -> None:
+        self._linked().isolate(node)
+
+    def slow(self, a: int, b: int, ms: int) -> None:
+        self._linked().slow(a, b, ms)
+
+    def heal(self) -> None:
+        if self._plan.has_links:
+            self._links.heal()
+
+    def close(self) -> None:
+        if self._lease is not None:
+            self._lease.release()
+            self._reaper.disconnect()
+        else:
+            self._reaper.end()
+
+    # -- starting
+
+    def launch(self, node: int) -> None:
+        """Starts a node's process on the files and ports it always has."""
+        command = [
+            jars.java(),
+            *_JVM_FLAGS,
+            f"-Dlog4j2.configurationFile={self._directory / 'log4j2.properties'}",
+            *("-cp", jars.classpath(), "kafka.Kafka"),
+            str(self._directory / f"{node}.properties"),
+        ]
+        self._spawn(str(node), command, self.log_file(node))
+
+    def bring_up(self) -> None:
+        """First start: formats, launches all nodes, waits until each one knows all others.
+
+        Only the controller's directory is formatted by Kafka's tool, which writes the
+        feature levels there; a broker needs no more than its meta.properties.
+        """
+        if self._plan.has_links:
+            routes = [
+                f"{node}:{port}:{self._plan.peer_ports[node]}"
+                for node, port in self._plan.proxy_ports.items()
+            ]
+            program = [sys.executable, "-S", "-I", link_proxy.__file__]
+            control = str(self._directory / "links")
+            self._spawn("links", [*program, control, *routes], self._directory / "links.log")
+        (self._directory / "log4j2.properties").write_text(_LOGGING)
+        for node in (CONTROLLER, *BROKERS):
+            data = self._directory / str(node)
+            properties = self._plan.properties(node, data)
+            (self._directory / f"{node}.properties").write_text(properties)
+            if node != CONTROLLER:
+                data.mkdir()
+                (data / "meta.properties").write_text(self._identity(node))
+        formatting = self._format()
+        for node in BROKERS:
+            self.launch(node)
+        if formatting.wait(_START_TIMEOUT_S) != 0:
+            raise ClusterError(self._why("format"))
+        self.launch(CONTROLLER)
+        self._await_all()
+
+    def _format(self) -> Child:
+        command = [
+            *(jars.java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.classpath()),
+            *("kafka.tools.StorageTool", "format", "-t", self._plan.cluster_id),
+            *("-c", str(self._directory / f"{CONTROLLER}.properties")),
+        ]
+        return self._spawn("format", command, self._directory / "format.log")
+
+    def _identity(self, node: int) -> str:
+        directory_id = uuids.to_text(uuids.new(random.SystemRandom()))
+        return (
+            f"version=1\ncluster.id={self._plan.cluster_id}\n"
+            f"node.id={node}\ndirectory.id={directory_id}\n"
+        )
+
+    def _await_all(self) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        connections = Connections()
+        waiting = list(BROKERS)
+        while waiting:
+            for node, state in ((n.id, n.state) for n in self.nodes().values()):
+                if state in ("stopped", "killed"):
+                    raise ClusterError(self._why(str(node)))
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"Brokers {waiting} were not ready after {_START_TIMEOUT_S:.0f} s: "
+                    "is this machine very busy, or short of memory?"
+                )
+            with contextlib.suppress(Unreachable):
+                address = (HOST, self._plan.client_ports[waiting[0]])
+                answer = connections.ask(address, m.DescribeClusterRequest())
+                if len(answer.brokers) == len(BROKERS):
+                    waiting.pop(0)
+                    continue
+            time.sleep(0.05)
+        connections.close()
+
+    def _why(self, name: str) -> str:
+        """Why a process ended: its last complaint, and where its log is kept."""
+        log = self._directory / f"{name}.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        telling = [x for x in lines if "ERROR" in x or "xception" in x or "rror:" in x]
+        kept = places.state_dir() / "last-failure.log"
+        if log.exists():
+            shutil.copyfile(log, kept)
+        reason = (telling or lines or ["it said nothing"])[-1].strip()
+        return f"Kafka's process {name} ended while starting ({reason[:200]}): see {kept}"
+
+    # -- inside
+
+    def _spawn(self, name: str, command: list[str], log: Path) -> Child:
+        label = self.registration.label
+        # Kafka's data goes with the cluster: no need for a clean end.
+        return self._reaper.spawn(
+            command, name=name, label=label, log_path=str(log), cwd=str(self._directory), grace_s=0
+        )
+
+    def _children(self) -> dict[str, dict[str, Any]]:
+        try:
+            return self._reaper.children()
+        except ReaperGone:
+            raise ClusterError(
+                "This local cluster has ended: start another with lab.local()."
+            ) from None
+
+    def _child(self, node: int) -> Child:
+        return Child(self._reaper, str(node), self.pid(node))
+
+    def _await_state(self, node: int, state: str) -> None:
+        deadline = time.monotonic() + 5
+        while (seen := self._child(node).state()) != state:
+            if time.monotonic() > deadline:
+                raise ClusterError(f"Node {node} is {seen}, not {state}: is it ending?")
+            time.sleep(0.005)
+
+    def _linked(self) -> link_proxy.Links:
+        self._broken()
+        if not self._plan.has_links:
+            raise NotOffered("This local cluster was started without links that can be cut.")
+        return self._links
+
+    def _broken(self) -> None:
+        """Faults on a shared cluster are for the holder of its lease."""
+        if self._lease is not None:
+            self._lease.take()
+
+
+def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:
+    """Starts a local Kafka.
+
+    A shared one stays until `kafkalab down`.  Without `links` brokers talk to each other
+    directly: nothing can be cut, and nothing stands in the way of a measurement.
+    """
+    jars.java()
+    jars.classpath()
+    label = f"local-{secrets.token_hex(4)}"
+    directory = registry.labelled_directory(label)
+    plan = new_plan(links)
+    plan.save(directory / "plan.json")
+    registration = registry.Registration(
+        label, "local", str(directory), shared, plan.bootstrap, os.getpid()
+    )
+    reaper = Reaper.start_shared(registration.reaper_socket) if shared else Reaper.start()
+    try:
+        for path in (directory, registration.file, OwnTopics(plan.cluster_id).file):
+            reaper.own(str(path))
+        provider = LocalProvider(registration, reaper)
+        provider.bring_up()
+        registration.save()
+    except BaseException:
+        reaper.end()
+        raise
+    return KafkaCluster(provider)
+
+
+def attach() -> KafkaCluster | None:
+    """The shared local cluster, if one is up."""
+    registration = registry.shared("local")
+    if registration is None:
+        return None
+    return KafkaCluster(LocalProvider(registration, Reaper.connect(registration.reaper_socket)))

@@ -1,0 +1,114 @@
+"""Where everything of one local cluster is: cluster id, ports, and each node's properties.
+
+Ports are chosen once and written down, so that a restarted node is found where it was, by
+its peers and by every client that has its address.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from engine.wire import uuids
+from kit.clusters import settings_table
+from kit.clusters.interface import ClusterError
+from kit.clusters.settings_table import BROKERS, CONTROLLER
+
+HOST = "127.0.0.1"
+# Below the ephemeral ports of Linux and macOS: nobody's outgoing connection takes one
+# while its broker is down.
+PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where everything of one cluster is; kept in its directory for those who attach."""
+
+    cluster_id: str
+    client_ports: dict[int, int]
+    peer_ports: dict[int, int]
+    """Where a node listens for other nodes."""
+    proxy_ports: dict[int, int]
+    """Where other nodes believe it listens; the same ports when there is no proxy."""
+
+    @property
+    def has_links(self) -> bool:
+        return self.proxy_ports != self.peer_ports
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{HOST}:{port}" for port in self.client_ports.values())
+
+    def save(self, file: Path) -> None:
+        file.write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def load(file: Path) -> Plan:
+        data = json.loads(file.read_text())
+        ports = {
+            name: {int(node): port for node, port in data[name].items()}
+            for name in ("client_ports", "peer_ports", "proxy_ports")
+        }
+        return Plan(data["cluster_id"], **ports)
+
+    def properties(self, node: int, log_dir: Path) -> str:
+        """The node's server.properties."""
+        peers = f"{HOST}:{self.peer_ports[node]}"
+        believed = f"{HOST}:{self.proxy_ports[node]}"
+        if node == CONTROLLER:
+            role = {
+                "process.roles": "controller",
+                "listeners": f"CONTROLLER://{peers}",
+                "advertised.listeners": f"CONTROLLER://{believed}",
+            }
+        else:
+            clients = f"CLIENT://{HOST}:{self.client_ports[node]}"
+            role = {
+                "process.roles": "broker",
+                "broker.rack": settings_table.RACKS[node],
+                "listeners": f"{clients},REPLICATION://{peers}",
+                "advertised.listeners": f"{clients},REPLICATION://{believed}",
+                "inter.broker.listener.name": "REPLICATION",
+            }
+        own = {
+            "node.id": str(node),
+            **role,
+            "controller.quorum.voters": f"{CONTROLLER}@{HOST}:{self.proxy_ports[CONTROLLER]}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": (
+                "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
+            ),
+            "log.dirs": str(log_dir),
+        }
+        lines = "".join(f"{name}={value}\n" for name, value in own.items())
+        return lines + settings_table.as_properties()
+
+
+def new_plan(links: bool) -> Plan:
+    """A fresh cluster on free ports; without `links`, nothing stands between its nodes."""
+    nodes = (CONTROLLER, *BROKERS)
+    ports = iter(free_ports(len(BROKERS) + 2 * len(nodes)))
+    client = {node: next(ports) for node in BROKERS}
+    peer = {node: next(ports) for node in nodes}
+    proxy = {node: next(ports) for node in nodes} if links else peer
+    return Plan(uuids.to_text(uuids.new(random.SystemRandom())), client, peer, proxy)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports on loopback that nobody listens on now."""
+    candidates = random.SystemRandom().sample(PORTS, len(PORTS))
+    found: list[int] = []
+    with contextlib.ExitStack() as held:
+        for port in candidates:
+            probe = held.enter_context(socket.socket())
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind((HOST, port))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise ClusterError(f"Fewer than {count} free ports on {HOST}: end some servers.")

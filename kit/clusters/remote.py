@@ -1,0 +1,119 @@
+"""Somebody else's Kafka, named by `KAFKA_BOOTSTRAP`: looked at, never broken.
+
+The kit reads and writes only in topics that it made there, and starts or stops nothing.
+Which brokers exist, the cluster itself says; one that it fences is shown as stopped.
+Plain connections only: no TLS, no SASL.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+from engine.wire import messages as m
+from kit.clusters.connections import Address, Connections, Unreachable
+from kit.clusters.interface import ClusterError, Node, NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+
+VARIABLE = "KAFKA_BOOTSTRAP"
+
+
+class RemoteProvider:
+    """Brokers that belong to somebody else."""
+
+    name = "remote"
+    faults: frozenset[str] = frozenset()
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self._addresses = addresses(bootstrap)
+        self._connections = Connections()
+        self._known: dict[int, Node] = {}
+
+    def nodes(self) -> dict[int, Node]:
+        request = m.DescribeClusterRequest(include_fenced_brokers=True)
+        known = [node.address for node in self._known.values() if node.address is not None]
+        try:
+            answer = self._connections.ask_first([*self._addresses, *known], request)
+        except Unreachable:
+            raise ClusterError(
+                f"No Kafka answers at {self.bootstrap}: is {VARIABLE} right, and can this "
+                "machine reach it?"
+            ) from None
+        self._known = {
+            b.broker_id: Node(
+                b.broker_id, "stopped" if b.is_fenced else "running", (b.host, b.port)
+            )
+            for b in sorted(answer.brokers, key=lambda b: b.broker_id)
+        }
+        return self._known
+
+    def links(self) -> list[dict[str, Any]]:
+        """Not visible from outside."""
+        return []
+
+    def kill(self, node: int) -> NoReturn:
+        _refuse("kill a broker")
+
+    def stop(self, node: int) -> NoReturn:
+        _refuse("stop a broker")
+
+    def start(self, node: int) -> NoReturn:
+        _refuse("start a broker")
+
+    def pause(self, node: int) -> NoReturn:
+        _refuse("pause a broker")
+
+    def resume(self, node: int) -> NoReturn:
+        _refuse("resume a broker")
+
+    def lose_power(self, node: int) -> NoReturn:
+        _refuse("cut a broker's power")
+
+    def cut(self, a: int, b: int) -> NoReturn:
+        _refuse("cut a link")
+
+    def isolate(self, node: int) -> NoReturn:
+        _refuse("isolate a broker")
+
+    def slow(self, a: int, b: int, ms: int) -> NoReturn:
+        _refuse("slow a link")
+
+    def heal(self) -> None:
+        """Nothing was broken."""
+
+    def close(self) -> None:
+        self._connections.close()
+
+
+def attach(bootstrap: str | None = None) -> KafkaCluster:
+    """The cluster at `bootstrap` (`host:port,…`), or at `KAFKA_BOOTSTRAP`; it must answer."""
+    named = bootstrap or os.environ.get(VARIABLE)
+    if not named:
+        raise ClusterError(
+            f'No remote Kafka is named: set {VARIABLE}=host:port, or call lab.remote("host:port").'
+        )
+    provider = RemoteProvider(named)
+    provider.nodes()
+    return KafkaCluster(provider)
+
+
+def addresses(bootstrap: str) -> list[Address]:
+    """`host:port,host:port` taken apart."""
+    found = []
+    for part in bootstrap.split(","):
+        host, _, port = part.strip().rpartition(":")
+        if not host or not port.isdigit():
+            raise ClusterError(
+                f"{part.strip()!r} is not host:port: write bootstrap servers like "
+                "broker1:9092,broker2:9092."
+            )
+        found.append((host.strip("[]"), int(port)))
+    return found
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotOffered(
+        f"This cluster is somebody else's, so the kit will not {what}: "
+        "use the engine or the local cluster for that."
+    )

@@ -1,0 +1,167 @@
+"""The whole state of any Kafka as plain data, asked over the protocol.
+
+The shape is the one of docs/architecture.md, the same as the engine's own snapshot.  What
+each replica holds stands in `replica_logs.py`, what groups there are in `groups.py`; here
+is what the metadata says.  Not visible from outside, and -1: broker epochs and partition
+epochs.  Internal topics are left out.
+
+Brokers learn of changes one after the other, and one that is cut off from the controller
+not at all; so the ones that are known to hear it are asked first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from engine.wire import messages as m
+from engine.wire import uuids
+from kit.clusters import groups
+from kit.clusters.connections import Address, Connections, Unreachable
+from kit.clusters.interface import Node
+from kit.clusters.replica_logs import ReplicaLogs
+from kit.clusters.topics import described
+
+_TOPIC = 2
+_SET_ON_TOPIC = 1
+
+
+class Inspector:
+    """Takes snapshots of one cluster; remembers what was last known of its topics."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._logs = ReplicaLogs(connections)
+        self._topics: dict[str, Any] = {}
+
+    def snapshot(
+        self,
+        nodes: Mapping[int, Node],
+        links: list[dict[str, Any]],
+        *,
+        values: bool,
+        tail: int,
+    ) -> dict[str, Any]:
+        """The cluster's state in the shape of docs/architecture.md."""
+        witnesses = order_of_trust(nodes, links)
+        topics = self.topics(witnesses)
+        configs = self._configs(witnesses, sorted(topics))
+        logs = self._logs.read(nodes, topics, values=values, tail=tail)
+        return {
+            "time_us": time.time_ns() // 1000,
+            "controller": self._controller(nodes, witnesses),
+            "brokers": self._brokers(nodes, witnesses),
+            "links": links,
+            "topics": {
+                name: {
+                    "id": uuids.to_text(topic.topic_id),
+                    "config": configs.get(name, {}),
+                    "partitions": {
+                        p.partition_index: {
+                            "leader": p.leader_id,
+                            "leader_epoch": p.leader_epoch,
+                            "partition_epoch": -1,
+                            "isr": sorted(p.isr_nodes),
+                            "elr": sorted(p.eligible_leader_replicas or []),
+                            "last_known_elr": sorted(p.last_known_elr or []),
+                            "replicas": list(p.replica_nodes),
+                            "logs": logs[name, p.partition_index],
+                        }
+                        for p in sorted(topic.partitions, key=lambda each: each.partition_index)
+                    },
+                }
+                for name, topic in topics.items()
+            },
+            "groups": groups.describe(self._connections, witnesses),
+        }
+
+    def topics(self, witnesses: list[Address]) -> dict[str, Any]:
+        """Topics by name as the best-informed broker knows them; the last known if none answers."""
+        with contextlib.suppress(Unreachable):
+            known = described(self._connections, witnesses)
+            self._topics = {topic.name: topic for topic in known if not topic.is_internal}
+        return dict(sorted(self._topics.items()))
+
+    def _configs(self, witnesses: list[Address], names: list[str]) -> dict[str, dict[str, str]]:
+        """What was set on each topic itself."""
+        wanted = [m.DescribeConfigsRequest.DescribeConfigsResource(_TOPIC, n, None) for n in names]
+        if not wanted:
+            return {}
+        try:
+            answer = self._connections.ask_first(witnesses, m.DescribeConfigsRequest(wanted))
+        except Unreachable:
+            return {}
+        return {
+            result.resource_name: {
+                c.name: c.value for c in result.configs if c.config_source == _SET_ON_TOPIC
+            }
+            for result in answer.results
+        }
+
+    def _controller(self, nodes: Mapping[int, Node], witnesses: list[Address]) -> dict[str, Any]:
+        controller = next((node for node in nodes.values() if node.is_controller), None)
+        shown = {
+            "id": controller.id if controller else -1,
+            "state": controller.state if controller else "running",
+            "epoch": -1,
+            "metadata_offset": -1,
+        }
+        if shown["state"] != "running":
+            return shown  # brokers would wait for it before they answer
+        partition = m.DescribeQuorumRequest.PartitionData(0)
+        topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
+        with contextlib.suppress(Unreachable):
+            answer = self._connections.ask_first(witnesses, m.DescribeQuorumRequest([topic]))
+            if answer.error_code == 0:
+                seen = answer.topics[0].partitions[0]
+                shown |= {
+                    "id": seen.leader_id,
+                    "epoch": seen.leader_epoch,
+                    "metadata_offset": seen.high_watermark,
+                }
+        return shown
+
+    def _brokers(
+        self, nodes: Mapping[int, Node], witnesses: list[Address]
+    ) -> dict[int, dict[str, Any]]:
+        request = m.DescribeClusterRequest(include_fenced_brokers=True)
+        known: dict[int, Any] = {}
+        with contextlib.suppress(Unreachable):
+            answer = self._connections.ask_first(witnesses, request)
+            known = {b.broker_id: b for b in answer.brokers}
+        shown = {}
+        for node in nodes.values():
+            if node.is_controller:
+                continue
+            seen = known.get(node.id)
+            host, port = node.address or (seen.host if seen else "", seen.port if seen else -1)
+            shown[node.id] = {
+                "state": node.state,
+                "fenced": seen.is_fenced if seen else True,
+                "rack": seen.rack if seen else None,
+                "epoch": -1,
+                "host": host,
+                "port": port,
+            }
+        return shown
+
+
+def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> list[Address]:
+    """Running brokers, those first that no cut keeps from the controller's news."""
+    deaf = deaf_nodes(nodes, links)
+    running = [n for n in nodes.values() if n.state == "running" and not n.is_controller]
+    running.sort(key=lambda node: (node.id in deaf, node.id))
+    return [node.address for node in running if node.address is not None]
+
+
+def deaf_nodes(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> frozenset[int]:
+    """Nodes whose link to the controller is cut, the controller itself with them."""
+    controllers = {node.id for node in nodes.values() if node.is_controller}
+    return frozenset(
+        each
+        for link in links
+        if link["state"] == "cut" and controllers & set(link["between"])
+        for each in link["between"]
+    )

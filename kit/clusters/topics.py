@@ -1,0 +1,212 @@
+"""Creating and deleting topics so that a cell can be run twice, and nobody else's is hurt.
+
+The kit remembers the ids of the topics that it created, per cluster, in its state
+directory.  Asked to create a topic whose name is taken, it replaces its own and refuses
+to touch any other: the name alone would not tell, the id does.
+
+Deletion and creation are answered by the controller before every broker has heard of
+them, so both wait until each running broker says the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.errors import Errors
+from kit import places
+from kit.clusters.connections import Address, Connections, Unreachable
+from kit.clusters.interface import Assignment, ClusterError, Config, WaitTimeout
+
+POLL_S = 0.02
+_ADMIN_TIMEOUT_S = 30.0
+_RETRIABLE = (
+    Errors.REQUEST_TIMED_OUT,
+    Errors.NOT_CONTROLLER,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.BROKER_NOT_AVAILABLE,
+)
+
+
+class OwnTopics:
+    """The ids of the topics that the kit made on one cluster, kept across kernels."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self._file = places.state_dir() / f"topics-{cluster_id.replace('/', '_')}.txt"
+
+    def ids(self) -> set[str]:
+        """Ids in Kafka's spelling."""
+        return set(self._file.read_text().split()) if self._file.exists() else set()
+
+    def add(self, topic_id: str) -> None:
+        with self._file.open("a") as out:
+            out.write(f"{topic_id}\n")
+
+    def forget(self) -> None:
+        """For a cluster that is gone for good."""
+        self._file.unlink(missing_ok=True)
+
+    @property
+    def file(self) -> Path:
+        return self._file
+
+
+class Topics:
+    """Topic administration on the brokers that `addresses` names at the moment."""
+
+    def __init__(self, connections: Connections, addresses: Callable[[], list[Address]]) -> None:
+        self._connections = connections
+        self._addresses = addresses
+
+    def cluster_id(self) -> str:
+        """The cluster's id in Kafka's spelling."""
+        answer = self._connections.ask_first(self._addresses(), m.DescribeClusterRequest())
+        return str(answer.cluster_id)
+
+    def create(
+        self,
+        name: str,
+        partitions: int,
+        replicas: int,
+        config: Config | None,
+        assignment: Assignment | None,
+    ) -> None:
+        """Creates `name`, replacing the kit's own topic of that name; waits for all brokers."""
+        self.delete(name)
+        placed = [
+            m.CreateTopicsRequest.CreatableReplicaAssignment(index, list(brokers))
+            for index, brokers in sorted((assignment or {}).items())
+        ]
+        topic = m.CreateTopicsRequest.CreatableTopic(
+            name,
+            -1 if placed else partitions,
+            -1 if placed else replicas,
+            placed,
+            [
+                m.CreateTopicsRequest.CreatableTopicConfig(key, spelled(value))
+                for key, value in (config or {}).items()
+            ],
+        )
+        request = m.CreateTopicsRequest([topic], timeout_ms=10_000)
+        result = self._administer(request, lambda answer: answer.topics[0])
+        if result.error_code:
+            raise ClusterError(_refusal(f"create topic {name}", result))
+        OwnTopics(self.cluster_id()).add(uuids.to_text(result.topic_id))
+        wanted = len(placed) or partitions
+        self._await(lambda seen: _is_complete(seen, result.topic_id, wanted), name, "created")
+
+    def delete(self, name: str) -> None:
+        """Deletes the kit's own topic `name` if there is one; waits for all brokers."""
+        topic_id = self._id_of(name)
+        if topic_id is None:
+            return
+        if uuids.to_text(topic_id) not in OwnTopics(self.cluster_id()).ids():
+            raise ClusterError(
+                f"There is a topic {name} that the kit did not make, so it stays as it is: "
+                "choose another name, or delete that topic with Kafka's own tools."
+            )
+        state = m.DeleteTopicsRequest.DeleteTopicState(None, topic_id)
+        request = m.DeleteTopicsRequest([state], timeout_ms=10_000)
+        result = self._administer(request, lambda answer: answer.responses[0])
+        if result.error_code not in (0, Errors.UNKNOWN_TOPIC_ID):
+            raise ClusterError(_refusal(f"delete topic {name}", result))
+        self._await(lambda seen: seen is None or seen.topic_id != topic_id, name, "deleted")
+
+    def _id_of(self, name: str) -> bytes | None:
+        for address in self._addresses():
+            try:
+                seen = self._seen(address, name)
+            except Unreachable:
+                continue
+            return None if seen is None else bytes(seen.topic_id)
+        raise Unreachable("No broker answers: start one, or wait until one is back.")
+
+    def _seen(self, address: Address, name: str) -> Any | None:
+        """The topic as one broker knows it; None when it does not."""
+        wanted = m.DescribeTopicPartitionsRequest.TopicRequest(name)
+        answer = self._connections.ask(address, m.DescribeTopicPartitionsRequest([wanted]))
+        found = answer.topics[0]
+        if found.error_code in (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_ID):
+            return None
+        if found.error_code:
+            raise ClusterError(f"Topic {name}: {Errors(found.error_code).name}.")
+        return found
+
+    def _administer(self, request: Any, result_of: Callable[[Any], Any]) -> Any:
+        """Sends an admin request until its result is not a passing trouble."""
+        deadline = time.monotonic() + _ADMIN_TIMEOUT_S
+        while True:
+            result = result_of(self._connections.ask_first(self._addresses(), request))
+            if result.error_code not in _RETRIABLE or time.monotonic() > deadline:
+                return result
+            time.sleep(POLL_S)
+
+    def _await(self, condition: Callable[[Any | None], bool], name: str, what: str) -> None:
+        deadline = time.monotonic() + _ADMIN_TIMEOUT_S
+        pending = self._addresses()
+        while pending:
+            still = []
+            for address in pending:
+                try:
+                    if not condition(self._seen(address, name)):
+                        still.append(address)
+                except Unreachable:
+                    continue  # it died meanwhile, and learns the news when it is back
+            pending = still
+            if pending and time.monotonic() > deadline:
+                raise WaitTimeout(
+                    f"Topic {name} was {what}, but {len(pending)} broker(s) have not heard of it "
+                    f"after {_ADMIN_TIMEOUT_S:.0f} s: is one cut off from the controller?"
+                )
+            if pending:
+                time.sleep(POLL_S)
+
+
+def spelled(value: object) -> str:
+    """A config value as Kafka spells it: `True` is `true`, 5 is `5`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_complete(seen: Any | None, topic_id: bytes, partitions: int) -> bool:
+    return (
+        seen is not None
+        and seen.topic_id == topic_id
+        and len(seen.partitions) == partitions
+        and all(p.leader_id >= 0 for p in seen.partitions)
+    )
+
+
+def _refusal(what: str, result: Any) -> str:
+    error = Errors(result.error_code)
+    reason = result.error_message or "no reason given"
+    return f"Kafka refused to {what}: {error.name} ({reason.rstrip('.')})."
+
+
+def described(connections: Connections, addresses: list[Address]) -> list[Any]:
+    """Every topic, as the first broker that answers knows it."""
+    found: list[Any] = []
+    cursor = None
+    while True:
+        request = m.DescribeTopicPartitionsRequest([], 2000, cursor)
+        answer = connections.ask_first(addresses, request)
+        found += answer.topics
+        if answer.next_cursor is None:
+            return _joined(found)
+        cursor = m.DescribeTopicPartitionsRequest.Cursor(
+            answer.next_cursor.topic_name, answer.next_cursor.partition_index
+        )
+
+
+def _joined(topics: list[Any]) -> list[Any]:
+    """Pages may split a topic: its parts become one again."""
+    by_name: dict[str, Any] = {}
+    for topic in topics:
+        if topic.name in by_name:
+            by_name[topic.name].partitions += topic.partitions
+        elif topic.error_code == Errors.NONE:
+            by_name[topic.name] = topic
+    return list(by_name.values())

@@ -1,0 +1,99 @@
+"""What a notebook shows for a question, a verdict, a hint.
+
+Every card has the same content twice: HTML in JupyterLab's own colours, and plain text.
+Right and wrong differ by sign and word, never by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+GREEN, ORANGE, BLUE = "#009E73", "#D55E00", "#0072B2"  # of the Okabe-Ito palette
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A heading, rows of label and text, and a closing line."""
+
+    mark: str
+    heading: str
+    rows: tuple[tuple[str, str], ...] = ()
+    closing: str = ""
+    colour: str = BLUE
+    passed: bool | None = None
+
+    def __bool__(self) -> bool:
+        return self.passed is not False
+
+    def __repr__(self) -> str:
+        lines = [f"{self.mark} {self.heading}"]
+        width = max((len(label) for label, _ in self.rows), default=0)
+        for label, text in self.rows:
+            indented = text.replace("\n", "\n" + " " * (width + 4))
+            lines.append(f"  {label:<{width}}  {indented}")
+        if self.closing:
+            lines.append(f"  {self.closing}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            "<tr><th style='text-align:left;vertical-align:top;padding:2px 16px 2px 0;"
+            f"font-weight:600;white-space:nowrap'>{escape(label)}</th>"
+            "<td style='text-align:left;padding:2px 0;white-space:pre-wrap'>"
+            f"{escape(text)}</td></tr>"
+            for label, text in self.rows
+        )
+        table = f"<table style='margin:6px 0 0;border:0'>{rows}</table>" if rows else ""
+        closing = (
+            "<div style='margin-top:6px;color:var(--jp-ui-font-color2,#616161)'>"
+            f"{escape(self.closing)}</div>"
+            if self.closing
+            else ""
+        )
+        return (
+            f"<div role='status' style='border-left:4px solid {self.colour};padding:6px 12px;"
+            "max-width:860px;background:var(--jp-layout-color1,transparent);"
+            "color:var(--jp-content-font-color1,inherit)'>"
+            f"<strong><span aria-hidden='true'>{escape(self.mark)}</span> "
+            f"{escape(self.heading)}</strong>{table}{closing}</div>"
+        )
+
+
+def question(exercise_id: str, text: str, choices: Mapping[str, str]) -> Card:
+    return Card(
+        "?",
+        f"{exercise_id}  {text}",
+        tuple((letter, choice) for letter, choice in choices.items()),
+        closing=f'Answer with lab.predict("{exercise_id}", "a") before you go on.',
+    )
+
+
+def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:
+    """A judge's reply as a card; what does not apply is left out."""
+    passed = bool(reply["passed"])
+    rows = [("", reply["message"])] if reply["message"] else []
+    labels = {"expected": "expected", "seen": "seen", "counter_example": "smallest case"}
+    rows += [(label, reply[name]) for name, label in labels.items() if reply.get(name)]
+    return Card(
+        "✓" if passed else "✗",
+        f"{exercise_id}  {reply['title']}: {'right' if passed else 'not yet'}",
+        tuple(rows),
+        closing,
+        GREEN if passed else ORANGE,
+        passed,
+    )
+
+
+def hint(exercise_id: str, rung: int, rungs: int, text: str) -> Card:
+    if rung > rungs:
+        return Card("=", f"{exercise_id}  A solution", (("", text),))
+    after = f'lab.hint("{exercise_id}") again gives ' + (
+        "the next one." if rung < rungs else "a solution."
+    )
+    return Card("→", f"{exercise_id}  Hint {rung} of {rungs}", (("", text),), after)
+
+
+def problem(exercise_id: str, sentence: str) -> Card:
+    return Card("!", f"{exercise_id}  {sentence}", colour=ORANGE, passed=False)

@@ -1,0 +1,150 @@
+"""What a judge may ask of a cluster: its log and its metadata, over the Kafka protocol.
+
+The judge connects by itself, as any client would, so it sees what the brokers hold and not
+what a notebook says they hold.  The same code reads the engine and a real Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+QUIET = {"log_level": 0, "socket.timeout.ms": 5000}
+
+
+class NoCluster(Exception):
+    """A judge needs a cluster and was given none, or it does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    leader: int
+    replicas: tuple[int, ...]
+    in_sync_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The cluster an exercise was done on; `bootstrap` is None where it needs none.
+
+    `inputs` is what a learner's function was called with.
+    """
+
+    bootstrap: str | None = None
+    inputs: Sequence[tuple] = ()
+    timeout_s: float = 15.0
+
+    def _address(self) -> str:
+        if self.bootstrap is None:
+            raise NoCluster("This check looks at a cluster; hand one over: check(…, cluster=eng)")
+        return self.bootstrap
+
+    def partitions(self, topic: str) -> dict[int, PartitionState]:
+        """Leader, replicas and ISR per partition; empty if there is no such topic."""
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": self._address(), **QUIET})
+        # Unlike a look at the metadata, this never creates the topic that it asks about.
+        answer = admin.describe_topics(TopicCollection([topic]), request_timeout=self.timeout_s)
+        try:
+            described = answer[topic].result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return {}
+            raise self._silent(error) from error
+        return {
+            p.id: PartitionState(
+                p.leader.id if p.leader else -1,
+                tuple(node.id for node in p.replicas),
+                tuple(sorted(node.id for node in p.isr)),
+            )
+            for p in described.partitions
+        }
+
+    def configs(self, topic: str) -> dict[str, str]:
+        """The topic's effective settings, by Kafka's names."""
+        from confluent_kafka.admin import AdminClient, ConfigResource
+
+        admin = AdminClient({"bootstrap.servers": self._address(), **QUIET})
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        answer = admin.describe_configs([resource], request_timeout=self.timeout_s)[resource]
+        return {name: entry.value for name, entry in self._asked(answer.result).items()}
+
+    def records(self, topic: str, isolation: str = "read_uncommitted") -> list[LogRecord]:
+        """Every record of `topic` up to its end now, by partition and offset."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self._address(),
+                "group.id": "kafkalab-judge",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": isolation,
+                **QUIET,
+            }
+        )
+        try:
+            starts = []
+            for index in self.partitions(topic):
+                partition = TopicPartition(topic, index)
+                low, high = self._asked(
+                    lambda p=partition: consumer.get_watermark_offsets(p, timeout=self.timeout_s)
+                )
+                if low < high:
+                    starts.append(TopicPartition(topic, index, low))
+            consumer.assign(starts)
+            return self._read_to_the_end(consumer, len(starts))
+        finally:
+            consumer.close()
+
+    def _read_to_the_end(self, consumer: Any, partitions: int) -> list[LogRecord]:
+        from confluent_kafka import KafkaError
+
+        found: list[LogRecord] = []
+        at_end: dict[int, bool] = {}
+        while len(at_end) < partitions:
+            message = consumer.poll(self.timeout_s)
+            if message is None:
+                raise NoCluster(f"The cluster at {self.bootstrap} stopped answering.")
+            error = message.error()
+            if error is None:
+                found.append(
+                    LogRecord(
+                        message.partition(),
+                        message.offset(),
+                        message.timestamp()[1],
+                        message.key(),
+                        message.value(),
+                    )
+                )
+            elif error.code() == KafkaError._PARTITION_EOF:
+                at_end[message.partition()] = True
+            else:
+                raise NoCluster(f"The cluster at {self.bootstrap} answered: {error.str()}.")
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    def _asked(self, question: Any) -> Any:
+        from confluent_kafka import KafkaException
+
+        try:
+            return question()
+        except KafkaException as error:
+            raise self._silent(error) from error
+
+    def _silent(self, error: Any) -> NoCluster:
+        reason = error.args[0].str()
+        return NoCluster(
+            f"The cluster at {self.bootstrap} does not answer ({reason}); start it and check again."
+        )

@@ -1,0 +1,138 @@
+"""What a learner has done, in a file outside the repository.
+
+The file lives in the user's data folder (`$XDG_DATA_HOME`, else `~/.local/share`), so that
+pulling a new version of the course, or deleting the folder, loses nothing.  It is replaced
+as a whole (write beside, then rename) under a lock, so that two notebooks and a crash never
+leave half a file.  It carries a version; an older one is carried forward when it is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One exercise: how often it was tried, what help was taken, when it was solved."""
+
+    attempts: int = 0
+    hints: int = 0
+    """Rungs of the hint ladder shown; one more than there are hints: the solution."""
+    passed_at: str | None = None
+    first_answer: str | None = None
+    """A prediction's first choice: the one that counts."""
+    first_right: bool | None = None
+
+
+class ProgressUnreadable(Exception):
+    """The file is there and is not ours to read; one sentence with the remedy."""
+
+
+def location() -> Path:
+    """KAFKALAB_PROGRESS, else the user's data folder."""
+    if chosen := os.environ.get("KAFKALAB_PROGRESS"):
+        return Path(chosen)
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "kafka-inside-out" / "progress.json"
+
+
+def read() -> dict[str, Entry]:
+    """Exercise id -> entry.  A file that is no JSON is set aside, never overwritten."""
+    path = location()
+    try:
+        stored = json.loads(path.read_text())
+        version, exercises = stored["version"], stored["exercises"]
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ProgressUnreadable(
+            f"Your progress in {path} cannot be read ({error.strerror}); mend its permissions."
+        ) from error
+    except (ValueError, KeyError, TypeError):
+        aside = path.with_name(f"{path.name}.broken-{time.time_ns()}")
+        path.rename(aside)
+        return {}
+    if version > VERSION:
+        raise ProgressUnreadable(
+            f"Your progress was written by a newer course (version {version}); run: git pull"
+        )
+    known = {field.name for field in fields(Entry)}
+    return {
+        exercise: Entry(**{name: value for name, value in entry.items() if name in known})
+        for exercise, entry in exercises.items()
+    }
+
+
+def update(exercise_id: str, change: Callable[[Entry], Entry]) -> tuple[Entry, bool]:
+    """Changes one entry on disk.  Gives the new entry and whether it could be saved."""
+    try:
+        with _locked():
+            entries = read()
+            entry = change(entries.get(exercise_id, Entry()))
+            _write({**entries, exercise_id: entry})
+            return entry, True
+    except (OSError, ProgressUnreadable):
+        return change(Entry()), False
+
+
+def attempt(exercise_id: str, passed: bool, choice: str | None = None) -> tuple[Entry, bool]:
+    """One more try, right or wrong; a solved exercise stays solved."""
+
+    def tried(entry: Entry) -> Entry:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        entry = replace(entry, attempts=entry.attempts + 1)
+        if choice is not None and entry.first_answer is None:
+            entry = replace(entry, first_answer=choice, first_right=passed)
+        return replace(entry, passed_at=now) if passed and not entry.passed_at else entry
+
+    return update(exercise_id, tried)
+
+
+def forget(prefix: str = "") -> int:
+    """Forgets the exercises of a notebook ("06"), one exercise, or all; says how many."""
+    with _locked():
+        entries = read()
+        kept = {
+            exercise: entry
+            for exercise, entry in entries.items()
+            if prefix and exercise != prefix and not exercise.startswith(f"{prefix}-")
+        }
+        _write(kept)
+        return len(entries) - len(kept)
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    path = location()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(path.name + ".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(entries: dict[str, Entry]) -> None:
+    path = location()
+    content = {
+        "version": VERSION,
+        "exercises": {
+            exercise: {name: value for name, value in asdict(entry).items() if value is not None}
+            for exercise, entry in sorted(entries.items())
+        },
+    }
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, prefix=path.name, suffix=".new", delete=False
+    ) as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)

@@ -1,0 +1,45 @@
+"""`kafkalab grade`: fair marks for notebooks that are not to be trusted.
+
+A submission's outputs, tags and checks prove nothing: all of them can be typed.  So the
+code of its exercise cells alone is lifted out, put into the course's own notebook, and run
+again.  That run happens in a sandbox that holds neither checks nor solutions.  What the
+cells hand over goes through a socket to a judge outside, and the judge's verdicts, nothing
+else, are the marks.
+
+    grade()  ─ per submission ─►  stage  (own network, loopback only)
+                                    ├─ judge: reads definitions, looks at the cluster
+                                    └─ sandbox: nbval runs the notebook; no definitions,
+                                       no files but its own, limits on everything
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["grade"]
+
+
+def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: bool = True) -> int:
+    """Marks each file; writes one JSON each, `class.csv` and `class.html` into `out`.
+
+    Prints one line per submission.  Gives 0 when every file could be marked, else 1.
+    Raises NoSandbox where learners' code cannot be fenced in.
+    """
+    from kit.grading import report, sandbox
+    from kit.grading.marking import mark
+
+    if find_spec("nbval") is None:
+        raise RuntimeError("nbval, which runs the submissions, is not installed; run: make setup")
+    if sandboxed:
+        sandbox.require()
+    out.mkdir(parents=True, exist_ok=True)
+    marked = []
+    for file, name in zip(files, report.distinct_names(files), strict=True):
+        marks = mark(file, name, time_limit_s=time_limit_s, sandboxed=sandboxed)
+        report.write_json(marks, out)
+        marked.append(marks)
+        print(report.line(marks), flush=True)
+    report.write_class(marked, out)
+    print(f"Reports are in {out}: class.html, class.csv, and a JSON file each.")
+    return int(any(marks.problem for marks in marked))

@@ -1,0 +1,129 @@
+"""What grading leaves behind: JSON per submission, a CSV and a page for the class.
+
+No times and no paths stand in them, so the same submissions give the same files.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+
+from kit.grading.marking import Mark, Marks
+
+SIGNS = {"right": "✓", "wrong": "✗", "empty": "–", "failed": "!"}
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0 2rem; }
+th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent);
+         padding: .3rem .8rem; text-align: left; vertical-align: top; }
+.right { color: #009E73; } .wrong, .failed { color: #D55E00; } .empty { opacity: .6; }
+"""
+
+
+def distinct_names(files: list[Path]) -> list[str]:
+    """A report name for each file, its stem; files of one name get a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for file in files:
+        seen[file.stem] += 1
+        again = seen[file.stem]
+        names.append(file.stem if again == 1 else f"{file.stem}-{again}")
+    return names
+
+
+def line(marks: Marks) -> str:
+    """One submission on one line of a terminal."""
+    if marks.problem:
+        return f"{marks.name}: not marked. {marks.problem}"
+    signs = "  ".join(f"{mark.exercise} {SIGNS[mark.state]}" for mark in marks.marks)
+    return f"{marks.name}: {marks.score} of {marks.out_of}   {signs}"
+
+
+def write_json(marks: Marks, out: Path) -> Path:
+    content = {
+        "name": marks.name,
+        "notebook": marks.notebook,
+        "score": marks.score,
+        "of": marks.out_of,
+        "sandbox": marks.sandbox,
+        "problem": marks.problem,
+        "notes": list(marks.notes),
+        "exercises": [asdict(mark) for mark in marks.marks],
+    }
+    path = out / f"{marks.name}.json"
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def write_class(marked: list[Marks], out: Path) -> None:
+    """`class.csv`, a row per submission, and `class.html`, to be read."""
+    exercises = sorted({mark.exercise for marks in marked for mark in marks.marks})
+    with (out / "class.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["name", "notebook", "score", "of", *exercises, "notes"])
+        for marks in marked:
+            states = {mark.exercise: mark.state for mark in marks.marks}
+            notes = " ".join(filter(None, [marks.problem, *marks.notes]))
+            cells = [marks.name, marks.notebook, marks.score, marks.out_of]
+            cells += [states.get(exercise, "") for exercise in exercises]
+            table.writerow([_no_formula(str(cell)) for cell in [*cells, notes]])
+    (out / "class.html").write_text(_page(marked, exercises), encoding="utf-8")
+
+
+def _no_formula(text: str) -> str:
+    """A spreadsheet would run a cell that starts like a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t" and text not in ("", "-") else text
+
+
+def _page(marked: list[Marks], exercises: list[str]) -> str:
+    head = "".join(f"<th scope='col'>{escape(exercise)}</th>" for exercise in exercises)
+    body = "".join(_row(marks, exercises) for marks in marked)
+    return (
+        "<!doctype html><html lang='en'><meta charset='utf-8'><title>Class</title>"
+        f"<style>{STYLE}</style><h1>Class</h1>"
+        "<p>✓ right &nbsp; ✗ wrong &nbsp; – left empty &nbsp; ! no answer reached the judge</p>"
+        f"<table><thead><tr><th scope='col'>name</th><th scope='col'>score</th>{head}"
+        f"<th scope='col'>notes</th></tr></thead><tbody>{body}</tbody></table>"
+        f"<h2>What went wrong most</h2>{_stumbles(marked)}</html>\n"
+    )
+
+
+def _row(marks: Marks, exercises: list[str]) -> str:
+    by_exercise = {mark.exercise: mark for mark in marks.marks}
+    cells = "".join(_cell(by_exercise.get(exercise)) for exercise in exercises)
+    score = "not marked" if marks.problem else f"{marks.score} of {marks.out_of}"
+    notes = escape(" ".join(filter(None, [marks.problem, *marks.notes])))
+    return (
+        f"<tr><th scope='row'>{escape(marks.name)}</th><td>{score}</td>{cells}<td>{notes}</td></tr>"
+    )
+
+
+def _cell(mark: Mark | None) -> str:
+    if mark is None:
+        return "<td></td>"
+    title = escape(mark.message, quote=True)
+    return f"<td class='{mark.state}' title='{title}'>{SIGNS[mark.state]} {mark.state}</td>"
+
+
+def _stumbles(marked: list[Marks]) -> str:
+    """The most frequent message per exercise: what to explain again."""
+    messages = Counter(
+        (mark.exercise, mark.message)
+        for marks in marked
+        for mark in marks.marks
+        if mark.state in ("wrong", "failed")
+    )
+    if not messages:
+        return "<p>Nothing.</p>"
+    lines = sorted(messages.items(), key=lambda item: (-item[1], item[0]))[:20]
+    rows = "".join(
+        f"<tr><td>{count}</td><th scope='row'>{escape(exercise)}</th><td>{escape(text)}</td></tr>"
+        for (exercise, text), count in lines
+    )
+    return f"<table><tbody>{rows}</tbody></table>"

@@ -1,0 +1,210 @@
+"""Fences: what learners' code may see, reach and use up.
+
+Linux's bubblewrap builds two rooms, one inside the other:
+
+* the stage: a network of its own with loopback only.  The judge runs here, so that it can
+  look at a cluster that the learner's code starts.
+* the sandbox: besides that, processes, users and files of its own.  It sees the operating
+  system, Python and the cached jars read-only, `engine` and `kit` without definitions and
+  grading, its own folder, the judge's socket, and an environment that we wrote.
+
+Limits that a kernel does not offer for a group of processes (memory, processes and bytes
+written together) are kept by a watch outside, which ends the sandbox as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit import places
+from kit.course import PROJECT
+
+SCRATCH_BYTES = 512_000_000
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+SETTINGS = [
+    "alternatives",
+    "group",
+    "hosts",
+    "java-*",
+    "ld.so.cache",
+    "localtime",
+    "nsswitch.conf",
+    "passwd",
+    "ssl",
+]
+"""Of /etc: what Python and Java look at when they start."""
+NOT_FOR_LEARNERS = ("kit/exercises/definitions", "kit/grading")
+
+
+class NoSandbox(RuntimeError):
+    """Learners' code cannot be fenced in here; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """For everything that one submission starts, together."""
+
+    time_s: int = 300
+    memory_bytes: int = 3_000_000_000
+    processes: int = 100
+    file_bytes: int = 64_000_000
+    written_bytes: int = 256_000_000
+
+
+def require() -> None:
+    """Raises NoSandbox unless bubblewrap is there and may do its work."""
+    bwrap = shutil.which("bwrap")
+    advice = "or pass --no-sandbox if you trust every file that you mark"
+    if bwrap is None:
+        raise NoSandbox(
+            "Submissions run in a sandbox, and bubblewrap is not installed: "
+            f"sudo apt install bubblewrap (Linux only), {advice}."
+        )
+    probe = in_sandbox(["true"], Path("/tmp"), Path("/tmp"))
+    done = subprocess.run(on_stage(probe), capture_output=True, text=True)
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise NoSandbox(
+            f"bubblewrap cannot make a sandbox here ({reason}); ask the admin, {advice}."
+        )
+
+
+def on_stage(command: list[str]) -> list[str]:
+    """The command in a network of its own; it still sees every file."""
+    return ["bwrap", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", *command]
+
+
+def in_sandbox(command: list[str], work: Path, socket_folder: Path) -> list[str]:
+    """The command with nothing but what it needs; `work` is its own folder."""
+    bwrap = ["bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    bwrap += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    bwrap += ["--unshare-cgroup-try", "--disable-userns", "--uid", "65534", "--gid", "65534"]
+    bwrap += ["--hostname", "localhost"]
+    bwrap += ["--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
+    for folder in SYSTEM:
+        if Path(folder).is_symlink():
+            bwrap += ["--symlink", os.readlink(folder), folder]
+        elif Path(folder).exists():
+            bwrap += ["--ro-bind", folder, folder]
+    settings = [str(path) for name in SETTINGS for path in sorted(Path("/etc").glob(name))]
+    jars = str(places.cache_dir())
+    for path in [*settings, jars, *sorted({sys.base_prefix, sys.prefix})]:
+        bwrap += ["--ro-bind-try", path, path]
+    for package in ("engine", "kit"):
+        bwrap += ["--ro-bind-try", str(PROJECT / package), str(PROJECT / package)]
+    for module in map(str, sorted(PROJECT.glob("labs/*/*.py"))):
+        bwrap += ["--ro-bind", module, module]
+    for secret in NOT_FOR_LEARNERS:
+        if (PROJECT / secret).exists():
+            bwrap += ["--tmpfs", str(PROJECT / secret)]
+    bwrap += ["--bind", str(work), str(work), "--bind", str(socket_folder), str(socket_folder)]
+    return [*bwrap, "--chdir", str(work), "--", *command]
+
+
+def environment(work: Path, judge: Path) -> dict[str, str]:
+    """All that learners' code finds in its environment."""
+    return {
+        "HOME": str(work / "home"),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "KAFKALAB_JUDGE": str(judge),
+        "KAFKALAB_PROGRESS": str(work / "home" / "progress.json"),
+        "KAFKALAB_REAL": "off",
+        "LANG": "C.UTF-8",
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+        "PYTHONPATH": str(PROJECT),
+        "TMPDIR": "/tmp",
+        "XDG_CACHE_HOME": str(places.cache_dir().parent),
+    }
+
+
+def run(command: list[str], env: dict[str, str], work: Path, limits: Limits, log: Path) -> str:
+    """Runs a fenced command to its end; gives what limit ended it, or an empty text.
+
+    Its output goes to `log`, up to the limit of a file.
+    """
+
+    def limit_each_process() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
+        resource.setrlimit(resource.RLIMIT_CPU, (2 * limits.time_s, 2 * limits.time_s))
+        files = min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            env=env,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=limit_each_process,
+        )
+    try:
+        return _watch(process, work, limits)
+    finally:
+        _end(process)
+
+
+def _watch(process: subprocess.Popen, work: Path, limits: Limits) -> str:
+    deadline = time.monotonic() + limits.time_s
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.2)
+            return ""
+        if time.monotonic() > deadline:
+            return f"It ran longer than {limits.time_s} s."
+        processes, memory = _usage(process.pid)
+        if processes > limits.processes:
+            return f"It started more than {limits.processes} processes."
+        if memory > limits.memory_bytes:
+            return f"It used more than {limits.memory_bytes // 1_000_000} MB of memory."
+        if _written(work) > limits.written_bytes:
+            return f"It wrote more than {limits.written_bytes // 1_000_000} MB."
+
+
+def _usage(pid: int) -> tuple[int, int]:
+    """Processes below `pid`, and their resident memory in bytes."""
+    import psutil
+
+    count = memory = 0
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                memory += child.memory_info().rss
+                count += 1
+    return count, memory
+
+
+def _written(work: Path) -> int:
+    total = 0
+    for folder, _, files in os.walk(work):
+        for name in files:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Ends the whole tree: without a sandbox, children may have left the process group."""
+    import psutil
+
+    children = []
+    with contextlib.suppress(psutil.Error):
+        children = psutil.Process(process.pid).children(recursive=True)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for child in children:
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    process.wait()

@@ -1,0 +1,91 @@
+"""`python -m kit.grading.stage`: runs one prepared notebook, fenced, beside its judge.
+
+Reads what to do as JSON from its input, writes what came of it as JSON to its output.  It
+runs inside a network of its own (see `kit.grading.sandbox`) together with the judge, which
+can so reach a cluster that the learner's code has started, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+from kit.exercises.judge import SEED_VARIABLE
+from kit.grading import sandbox
+from kit.grading.judge_server import JudgeServer
+
+CELL_TIMEOUT_S = 120
+LARGEST_REPORT = 5_000_000
+REPORT = "report.xml"
+
+
+def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
+    """nbval over one notebook.  Its report is for the reader; marks come from the judge."""
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
+    command += [f"--nbval-cell-timeout={cell_timeout_s}", f"--junitxml={REPORT}"]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest"]
+    return [*command, "-c", "/dev/null", f"--rootdir={notebook.parent}", str(notebook)]
+
+
+def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> dict[str, Any]:
+    """Runs the notebook; gives verdicts by exercise, the limit that ended it, cell errors."""
+    work = notebook.parent
+    socket_folder = work.parent / "judge"
+    address = socket_folder / "socket"
+    judge = JudgeServer(address)
+    command = nbval(notebook, min(CELL_TIMEOUT_S, limits.time_s))
+    if sandboxed:
+        command = sandbox.in_sandbox(command, work, socket_folder)
+    log = work.parent / "log"
+    environment = sandbox.environment(work, address)
+    try:
+        stopped_by = sandbox.run(command, environment, work, limits, log)
+    finally:
+        judge.close()
+    if not stopped_by and not (work / REPORT).exists():
+        stopped_by = f"nbval did not start or was ended ({_last_line(log)})."
+    return {
+        "verdicts": judge.verdicts,
+        "stopped_by": stopped_by,
+        "errors": cell_errors(work / REPORT),
+    }
+
+
+def cell_errors(report: Path) -> dict[int, str]:
+    """Position of a code cell -> the last line of its error.  The file is not trusted."""
+    if not report.is_file() or report.is_symlink() or report.stat().st_size > LARGEST_REPORT:
+        return {}
+    try:
+        cases = list(ElementTree.fromstring(report.read_bytes()).iter("testcase"))
+    except ElementTree.ParseError:
+        return {}
+    errors = {}
+    for position, case in enumerate(cases):
+        for outcome in case:
+            if outcome.tag in ("failure", "error", "skipped"):
+                lines = [line for line in (outcome.text or "").splitlines() if line.strip()]
+                errors[position] = (lines or [outcome.get("message", "")])[-1][:300]
+    return errors
+
+
+def _last_line(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 2000))
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1][:200] if lines else "it said nothing"
+
+
+def main() -> None:
+    task = json.loads(sys.stdin.read())
+    os.environ[SEED_VARIABLE] = "2"  # inputs that nobody could try in class
+    limits = sandbox.Limits(time_s=task["time_limit_s"])
+    result = perform(Path(task["notebook"]), limits, sandboxed=task["sandboxed"])
+    sys.stdout.write(json.dumps(result) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Lifts the answers out of a submitted notebook.
+
+The file is read as data, within limits, and nothing of it is believed but the source of
+its exercise cells.  A cell belongs to an exercise by its tags or, where an editor dropped
+those, by its id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kit.authoring.compose import reference, student
+from kit.authoring.sources import Cell, read_source
+from kit.course import source_of
+
+LARGEST_SUBMISSION = 20_000_000
+LARGEST_CELL = 100_000
+
+
+class Unreadable(Exception):
+    """The file is no notebook of this course; one sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """`answers` has the code by exercise id; `notes` what a marker may want to know."""
+
+    group: str
+    answers: dict[str, str]
+    notes: tuple[str, ...] = field(default=())
+
+
+def read(path: Path) -> Submission:
+    """Raises Unreadable with a sentence."""
+    try:
+        if path.stat().st_size > LARGEST_SUBMISSION:
+            limit = LARGEST_SUBMISSION // 1_000_000
+            raise Unreadable(f"The file is larger than {limit} MB; clear its outputs.")
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    except OSError as error:
+        raise Unreadable(f"The file cannot be read ({error.strerror}).") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Unreadable("The file is not a Jupyter notebook.") from error
+    found: list[tuple[str, str]] = []
+    for cell in cells:
+        if (exercise_id := _exercise_of(cell)) and len(code := _source(cell)) <= LARGEST_CELL:
+            found.append((exercise_id, code))
+    if not found:
+        raise Unreadable("The file has no exercise cell of this course.")
+    return _submission(found)
+
+
+def open_exercises(cells: list[Cell]) -> dict[str, bool]:
+    """The exercises of a notebook's source, in order, and whether each is a prediction."""
+    return {cell.name: cell.has("predict") for cell in cells if cell.has("stub")}
+
+
+def transplant(submission: Submission) -> object:
+    """The course's own student notebook with the submission's answers in their places."""
+    return _with_answers(student(cells_of(submission.group)), submission.answers)
+
+
+def cells_of(group: str) -> list[Cell]:
+    source = source_of(group)
+    if source is None:
+        raise Unreadable(f"This copy of the course has no notebook {group}; run: git pull")
+    return read_source(source)
+
+
+def solved(group: str) -> Submission:
+    """The course's own solutions as a submission: what graders try first."""
+    notebook = reference(cells_of(group))
+    answers = {
+        cell.metadata.tags[1]: cell.source
+        for cell in notebook.cells
+        if "exercise" in cell.metadata.get("tags", [])
+    }
+    return Submission(group, answers)
+
+
+def _submission(found: list[tuple[str, str]]) -> Submission:
+    groups = Counter(exercise_id.rpartition("-")[0] for exercise_id, _ in found)
+    group = min(groups, key=lambda name: (-groups[name], name))
+    known = {cell.name: cell.text for cell in cells_of(group) if cell.has("stub")}
+    answers: dict[str, str] = {}
+    notes = []
+    for exercise_id, code in found:
+        if exercise_id not in known:
+            notes.append(f"A cell for {exercise_id} was left out: notebook {group} has none.")
+            continue
+        if exercise_id in answers:
+            notes.append(f"{exercise_id} stands there twice; the last one was marked.")
+        answers[exercise_id] = code
+    notes += [f"The cell of {name} is missing." for name in known if name not in answers]
+    return Submission(group, answers, tuple(notes))
+
+
+def is_untouched(exercise_id: str, code: str, cells: list[Cell]) -> bool:
+    """Whether the learner left the stub as it was."""
+    stub = next(cell.text for cell in cells if cell.name == exercise_id and cell.has("stub"))
+    return code.split() == stub.split()
+
+
+def _with_answers(notebook: object, answers: dict[str, str]) -> object:
+    for cell in notebook.cells:  # type: ignore[attr-defined]
+        tags = cell.metadata.get("tags", [])
+        if "exercise" in tags and tags[1] in answers:
+            cell.source = answers[tags[1]]
+    return notebook
+
+
+def _exercise_of(cell: dict) -> str:
+    metadata = cell.get("metadata")
+    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+    if isinstance(tags, list) and "exercise" in tags:
+        ids = [tag for tag in tags if isinstance(tag, str) and "-" in tag and tag[-1:].isdigit()]
+        if ids:
+            return ids[0]
+    cell_id = cell.get("id")
+    if isinstance(cell_id, str) and cell_id.startswith("exercise-"):
+        return cell_id.removeprefix("exercise-")
+    return ""
+
+
+def _source(cell: dict) -> str:
+    source = cell.get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)

@@ -1,0 +1,210 @@
+"""The doorway: everything that a notebook calls.
+
+    from kit import lab
+    eng, real = lab.engine(), lab.real()
+
+`lab.engine()` is this kernel's embedded engine, started on first use.  `lab.real()` is a
+real Kafka if there is one: the composed cluster if it is up, else a local one where Java
+and the jars are there, else None; `lab.real_absence()` then says why and what mends it.
+A cluster that `kafkalab up` started is shared by all notebooks; any other belongs to this
+kernel and ends with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kit.both.comparison import Comparison, Scenario
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster, ClusterError
+from kit.exercises.doorway import check, hint, predict, progress, reset
+
+__all__ = [
+    "both", "check", "describe", "docker", "doctor", "engine", "hint", "local", "measured", "mend",
+    "panel", "predict", "progress", "real", "real_absence", "remote", "reset", "show", "world",
+]  # fmt: skip
+
+REAL_VARIABLE = "KAFKALAB_REAL"
+"""`off`, `local` or `docker`: which real side `lab.real()` may use.  Unset: whichever is there."""
+
+BRISK = {
+    "broker.session.timeout.ms": "1000",
+    "broker.heartbeat.interval.ms": "200",
+    "replica.lag.time.max.ms": "1000",
+    "replica.fetch.backoff.ms": "200",
+}
+"""For an engine that runs a scenario alone: the same rules, noticed sooner."""
+
+
+@dataclass
+class _Kernel:
+    """The clusters of this kernel, by provider name; `absence` is why there is no real one."""
+
+    clusters: dict[str, Cluster] = field(default_factory=dict)
+    absence: str = ""
+
+    def get(self, name: str, make: Callable[[], Cluster]) -> Cluster:
+        if name not in self.clusters:
+            self.clusters[name] = make()
+        return self.clusters[name]
+
+    def close(self) -> None:
+        while self.clusters:
+            _, cluster = self.clusters.popitem()
+            cluster.close()
+
+
+_kernel = _Kernel()
+atexit.register(_kernel.close)
+
+
+# -- clusters
+
+
+def engine(*, private: bool = False, brokers: int = 3, settings: Mapping[str, Any] | None = None,
+           rule: str = "") -> Cluster:  # fmt: skip
+    """The embedded engine: three brokers 101–103 and a controller, in a child process.
+
+    With other `brokers`, `settings` (Kafka's names) or truncation `rule` a further engine
+    of this kernel's own, the same one for the same wishes; with `private` a new one.
+    """
+    from kit.clusters import engine as provider
+
+    own = {str(name): str(value) for name, value in (settings or {}).items()}
+    if private or brokers != 3 or own or rule:
+        number = f" {len(_kernel.clusters)}" if private else ""
+        name = f"engine of {brokers} {sorted(own.items())} {rule}{number}"
+        return _kernel.get(name, lambda: provider.start(brokers=brokers, settings=own, rule=rule))
+    return _kernel.get("engine", lambda: provider.attach() or provider.start())
+
+
+def local(*, private: bool = False) -> Cluster:
+    """A real Kafka as plain Java processes; ClusterError or JarsMissing says what is missing."""
+    from kit.clusters import local as provider
+
+    if private:
+        return _kernel.get(f"local {len(_kernel.clusters)}", provider.start)
+    return _kernel.get("local", lambda: provider.attach() or provider.start())
+
+
+def docker() -> Cluster:
+    """The composed cluster, started with Compose if it is not up."""
+    from kit.clusters import docker as provider
+
+    return _kernel.get("docker", lambda: provider.attach() or provider.start())
+
+
+def remote(bootstrap: str = "") -> Cluster:
+    """Somebody's Kafka by address (or KAFKA_BOOTSTRAP): no faults, only topics of our own."""
+    from kit.clusters import remote as provider
+
+    address = bootstrap or os.environ.get("KAFKA_BOOTSTRAP", "")
+    if not address:
+        raise ClusterError('Say where it is: lab.remote("host:9092"), or set KAFKA_BOOTSTRAP.')
+    return _kernel.get(f"remote {address}", lambda: provider.attach(address))
+
+
+def real() -> Cluster | None:
+    """A real Kafka, or None; then `real_absence()` says why."""
+    chosen = os.environ.get(REAL_VARIABLE, "")
+    if chosen == "off":
+        _kernel.absence = f"{REAL_VARIABLE}=off: the real side was switched off."
+        return None
+    if chosen in ("local", "docker"):
+        return local() if chosen == "local" else docker()
+    for name in ("docker", "local"):
+        if name in _kernel.clusters:
+            return _kernel.clusters[name]
+    return _composed() or _plain_processes()
+
+
+def _composed() -> Cluster | None:
+    from kit.clusters import docker as provider
+
+    try:
+        cluster = provider.attach()
+    except ClusterError:
+        return None
+    return None if cluster is None else _kernel.get("docker", lambda: cluster)
+
+
+def _plain_processes() -> Cluster | None:
+    from kit import jars
+
+    try:
+        jars.java()
+        jars.classpath()
+    except jars.JarsMissing as missing:
+        _kernel.absence = f"There is no real Kafka here. {missing}"
+        return None
+    return local()
+
+
+def real_absence() -> str:
+    """Why the last `lab.real()` was None, and the command that mends it."""
+    return _kernel.absence
+
+
+# -- side by side, and in virtual time
+
+
+def both(scenario: Scenario) -> Comparison:
+    """Runs a scenario on the engine and on a real Kafka and lays the outcomes side by side.
+
+    A scenario takes a cluster and returns a mapping of what it observed; times go into
+    `lab.measured(value, unit)`.  A difference that nobody has explained raises.  Without a
+    real Kafka the engine's side is shown alone, on an engine with shorter time-outs (there
+    is nothing to compare them with), and the sentence below it says so.
+    """
+    from kit.both import comparison
+
+    there = real()
+    here = engine() if there is not None else engine(settings=BRISK)
+    return comparison.run(scenario, here, there, real_absence())
+
+
+def mend(cluster: Cluster) -> None:
+    """Heals links, starts and resumes what is down, and waits until all is in service."""
+    from kit.both import comparison
+
+    comparison.mend(cluster)
+
+
+def world(seed: int = 0, **options: Any) -> Any:
+    """A cluster in virtual time: `engine.sim.world.World`."""
+    from engine.sim.world import World
+
+    return World(seed, **options)
+
+
+# -- looking
+
+
+def panel(cluster: Cluster, topic: str | None = None, partition: int = 0) -> Any:
+    """The Cluster panel, live on any cluster."""
+    from kit.panel.panel import ClusterPanel
+
+    return ClusterPanel(cluster, topic, partition)
+
+
+def describe(cluster: Cluster, topic: str) -> Any:
+    """A topic as a table: leader, ISR, log ends, high watermarks, epochs."""
+    return cluster.describe(topic)
+
+
+def show(thing: Any) -> Any:
+    """The source code of a function, method, class or module of the engine or the kit."""
+    from kit.source_view import SourceView
+
+    return SourceView(thing)
+
+
+def doctor() -> Any:
+    """What is installed, what is missing, what that costs, and what mends it."""
+    from kit import doctor as checks
+
+    return checks.doctor()

@@ -1,0 +1,1 @@
+"""What single notebooks need beside the lab: experiments as small, tested functions."""

@@ -1,0 +1,143 @@
+"""What a notebook asks a live cluster for, beyond what client libraries show.
+
+`send` is one record with retries off, so that the broker's own error is seen.  `ask` is
+a raw request to one broker, whoever it is, which no client would send.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from engine.records import batch
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.errors import Errors
+from kit.clusters.connections import Connections
+from kit.clusters.interface import Cluster, ClusterError
+
+ANSWER_S = 20.0
+READER = {
+    "group.id": "lesson",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",
+    "fetch.wait.max.ms": 20,
+    "log_level": 0,
+}
+
+
+def send(cluster: Cluster, topic: str, value: str, acks: str = "all") -> str:
+    """One record, no retries: NONE or Kafka's name of the error."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "acks": acks, "retries": 0, "log_level": 0}
+    producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000)})
+    told: list[str] = []
+    producer.produce(topic, value, partition=0, on_delivery=lambda e, _: told.append(name(e)))
+    producer.flush(ANSWER_S)
+    return told[0] if told else "no answer"
+
+
+def name(error: Any) -> str:
+    """Kafka's own spelling of a delivery report's error."""
+    if error is None:
+        return "NONE"
+    return Errors(error.code()).name if error.code() > 0 else str(error.name())
+
+
+def values(cluster: Cluster, topic: str, index: int = 0) -> list[str]:
+    """Every value that a consumer gets from one partition now, in order."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **READER})
+    consumer.assign([TopicPartition(topic, index, 0)])
+    found: list[str] = []
+    try:
+        while True:
+            message = consumer.poll(ANSWER_S)
+            if message is None:
+                raise ClusterError(f"{topic}-{index} cannot be read now: does anybody lead it?")
+            error = message.error()
+            if error is None:
+                found.append((message.value() or b"").decode())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return found
+    finally:
+        consumer.close()
+
+
+def partition(cluster: Cluster, topic: str, index: int = 0) -> dict[str, Any]:
+    """One partition in a fresh snapshot."""
+    found: dict[str, Any] = cluster.snapshot()["topics"][topic]["partitions"][index]
+    return found
+
+
+def in_sync(topic: str, *brokers: int) -> Any:
+    """A condition for wait_until: partition 0's ISR is exactly this."""
+    return lambda c: partition(c, topic)["isr"] == sorted(brokers)
+
+
+def admin(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+
+
+def outcome(future: Any) -> str:
+    """NONE, or the name of the error that an admin request ended with."""
+    try:
+        future.result(ANSWER_S)
+    except KafkaException as failure:
+        return name(failure.args[0])
+    return "NONE"
+
+
+# -- requests that no client sends
+
+
+def ask(cluster: Cluster, broker: int, request: Any, highest: int | None = None) -> Any:
+    """One request to one broker."""
+    seen = cluster.snapshot()["brokers"][broker]
+    with contextlib.closing(Connections()) as connections:
+        return connections.ask((seen["host"], seen["port"]), request, highest)
+
+
+def set_broker_config(cluster: Cluster, broker: str, setting: str, value: str) -> str:
+    """Sets a broker config while all run; "" is the cluster-wide default.  The error's name.
+
+    confluent-kafka's admin client refuses the empty name, so this is the request itself.
+    """
+    request = m.IncrementalAlterConfigsRequest
+    entry = request.AlterableConfig(name=setting, config_operation=0, value=value)
+    resource = request.AlterConfigsResource(resource_type=4, resource_name=broker, configs=[entry])
+    body = request(resources=[resource], validate_only=False)
+    answer = ask(cluster, int(broker or cluster.brokers[0]), body)
+    return Errors(answer.responses[0].error_code).name
+
+
+def produce_at(cluster: Cluster, broker: int, topic: str, value: str) -> str:
+    """A Produce request sent to a broker of our choice; the error's name."""
+    records = batch.encode([batch.Record(0, 1_767_225_600_000, None, value.encode(), ())])
+    request = m.ProduceRequest
+    part = request.PartitionProduceData(index=0, records=records)
+    named = request.TopicProduceData(
+        name=topic, topic_id=_topic_id(cluster, topic), partition_data=[part]
+    )
+    body = request(acks=-1, timeout_ms=5_000, topic_data=[named])
+    told = ask(cluster, broker, body).responses[0].partition_responses[0]
+    return Errors(told.error_code).name
+
+
+def fetch_at(cluster: Cluster, broker: int, topic: str) -> str:
+    """A consumer's Fetch from offset 0 to a broker of our choice: what it answers."""
+    request = m.FetchRequest
+    part = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    named = request.FetchTopic(topic=topic, topic_id=_topic_id(cluster, topic), partitions=[part])
+    body = request(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[named], session_epoch=-1)
+    answer = ask(cluster, broker, body).responses[0].partitions[0]
+    if answer.error_code:
+        return Errors(answer.error_code).name
+    headers = [header for header, _ in batch.iterate(answer.records or b"")]
+    return f"{sum(header.records_count for header in headers)} record(s)"
+
+
+def _topic_id(cluster: Cluster, topic: str) -> bytes:
+    return uuids.from_text(cluster.snapshot()["topics"][topic]["id"])

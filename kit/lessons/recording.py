@@ -1,0 +1,83 @@
+"""A simulated run as frames for the Cluster panel: every step of it, to scrub through.
+
+    recording = Recording(world, "orders")
+    tape.send("A", "B", "C")
+    recording.run(for_s=0.02)
+    recording.panel()
+
+A live panel looks a few times a second and misses what happens in between.  A recording
+takes a frame whenever the trace has a new line about the topic or a broker, so nothing is
+missed, and Home, End and the arrow keys walk through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.sim.world import World
+from kit.panel.source import Frame, read_line
+
+STORY = ("append", "high_watermark", "isr", "leader", "elected", "eligible", "truncate",
+         "fenced", "unfenced", "killed", "started", "stopped", "cut", "healed", "paused",
+         "resumed", "power-lost", "slow")  # fmt: skip
+TAIL = 16
+
+
+class Recording:
+    """Frames of one topic of a world; what a panel calls a source."""
+
+    def __init__(self, world: World, topic: str) -> None:
+        self.world = world
+        self.topic = topic
+        self._frames: list[Frame] = []
+        self._traced = world.cluster.trace_count
+        self._take()
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        return self._frames
+
+    def now(self) -> Frame:
+        return self._frames[-1]
+
+    def poll(self) -> bool:
+        return False
+
+    def run(self, until: Callable[[World], bool] | None = None, for_s: float = 30.0) -> Recording:
+        """Like the world's own run, with a frame for each step that changes something."""
+        end_us = self.world.now_us + int(for_s * 1e6)
+        while self.world.now_us < end_us and not (until is not None and until(self.world)):
+            if not self.world.step():
+                break
+            self._take()
+        return self
+
+    def panel(self, position: int = -1) -> Any:
+        """The panel over these frames; its buttons say that this is a recording."""
+        from kit.panel.panel import ClusterPanel
+
+        panel = ClusterPanel(self, self.topic, source=self)
+        panel.position = position
+        return panel
+
+    def offers(self, fault: str) -> str:
+        return "This is a recording. The live panel is further down."
+
+    kill = stop = start = pause = resume = cut = isolate = heal = offers
+
+    def _take(self) -> None:
+        cluster = self.world.cluster
+        new, self._traced = cluster.trace_count - self._traced, cluster.trace_count
+        lines = list(cluster.trace)[-new:] if new else []
+        told = [
+            {"time_us": at, "node": node, "kind": line.kind, "partition": line.partition,
+             "fields": line.fields, "why": line.why, "rule": line.rule}
+            for at, node, line in lines
+            if line.kind in STORY and line.partition in ("", f"{self.topic}-0")
+        ]  # fmt: skip
+        if told or not self._frames:
+            snapshot = self.world.snapshot(values=True, tail=TAIL)
+            shown = {**snapshot, "topics": {self.topic: snapshot["topics"][self.topic]}}
+            frame = Frame(len(self._frames), shown, tuple(map(read_line, told)))
+            self._frames.append(frame)

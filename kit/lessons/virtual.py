@@ -1,0 +1,99 @@
+"""A client's few questions to a simulated cluster, answered in virtual time.
+
+A notebook's `sim` cells talk to `engine.sim.world.World`; these functions spare them the
+protocol.  `send` is one Produce request to whoever leads, `readable` is one Fetch as a
+consumer sends it, so both show exactly what a client would be told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.records import batch
+from engine.sim.world import World
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.clusters.description import Description
+
+ACKS = {"all": -1, "1": 1, "0": 0}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a producer was told: Kafka's error name, the first offset, and after how long."""
+
+    error: str
+    offset: int
+    after_ms: float
+
+    def __str__(self) -> str:
+        place = f" at offset {self.offset}" if self.offset >= 0 else ""
+        return f"{self.error}{place} after {self.after_ms:.1f} ms"
+
+
+def produce_request(world: World, topic: str, values: tuple[str, ...], acks: str,
+                    timeout_ms: int, partition: int = 0) -> Any:  # fmt: skip
+    """A Produce request with one batch of `values`, as any client would send it."""
+    now_ms = world.cluster.now // 1000
+    records = [batch.Record(0, now_ms, None, value.encode(), ()) for value in values]
+    request = m.ProduceRequest
+    part = request.PartitionProduceData(index=partition, records=batch.encode(records))
+    named = request.TopicProduceData(topic_id=topic_id(world, topic), partition_data=[part])
+    return request(acks=ACKS[acks], timeout_ms=timeout_ms, topic_data=[named])
+
+
+def topic_id(world: World, topic: str) -> bytes:
+    return bytes(world.image().topic_ids[topic])
+
+
+def send(world: World, topic: str, *values: str, acks: str = "all", timeout_ms: int = 1_500,
+         partition: int = 0) -> Answer:  # fmt: skip
+    """Sends one batch to the leader and waits, in virtual time, for what it says.
+
+    With acks=0 there is no answer: the error is "no answer", at once.
+    """
+    body = produce_request(world, topic, values, acks, timeout_ms, partition)
+    leader = world.leader(topic, partition)
+    asked_us = world.now_us
+    if acks == "0":
+        _, effects = world.cluster.nodes["admin"].ask(leader, body)
+        world.cluster.carry_out("admin", effects)
+        return Answer("no answer", -1, 0.0)
+    answer = world.ask(body, leader)
+    after_ms = (world.now_us - asked_us) / 1000
+    if answer is None:
+        return Answer("lost connection", -1, after_ms)
+    told = answer.responses[0].partition_responses[0]
+    return Answer(Errors(told.error_code).name, told.base_offset, after_ms)
+
+
+def readable(world: World, topic: str, partition: int = 0) -> list[str]:
+    """The values that a consumer gets from the leader now: those below the high watermark."""
+    request = m.FetchRequest
+    part = request.FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
+    named = request.FetchTopic(topic_id=topic_id(world, topic), partitions=[part])
+    body = request(max_wait_ms=0, min_bytes=0, topics=[named], session_epoch=-1)
+    answer = world.ask(body, world.leader(topic, partition))
+    data = answer.responses[0].partitions[0].records or b""
+    found = [batch.decode(data, position) for _, position in batch.iterate(data)]
+    return [(record.value or b"").decode() for records in found for record in records]
+
+
+def ends(world: World, topic: str, partition: int = 0) -> dict[int, tuple[int, int]]:
+    """Per running replica: (log end offset, high watermark)."""
+    logs = world.snapshot()["topics"][topic]["partitions"][partition]["logs"]
+    return {
+        broker: (log["log_end_offset"], log["high_watermark"])
+        for broker, log in logs.items()
+        if "log_end_offset" in log
+    }
+
+
+def describe(world: World, topic: str) -> Description:
+    """A simulated topic as the table that `describe` gives of a live one."""
+    return Description("the simulator", topic, world.snapshot()["topics"][topic])
+
+
+def isr(world: World, topic: str, partition: int = 0) -> list[int]:
+    return sorted(world.partition(topic, partition).isr)

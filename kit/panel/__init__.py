@@ -1,0 +1,11 @@
+"""The Cluster panel: what every replica holds, live, beside the buttons that break it.
+
+The parts, in the order the data takes: `source` asks a cluster and keeps what it saw as
+numbered frames; `story` says in one sentence what changed between two of them; `scene`
+turns a frame into what is to be drawn; `text` and `still` draw it without a browser, and
+`panel.js` with one; `panel` is the widget that ties them together.  `tables` draws the
+same snapshot as a table.
+
+Import from the modules: `from kit.panel.panel import ClusterPanel` loads ipywidgets, which
+`kit.panel.tables` does not need.
+"""

@@ -1,0 +1,101 @@
+"""What happened to processes and links: the causes of most of what happens to logs.
+
+A step is one fact, with a short label for the timeline, a sentence for the caption, and a
+weight: a broker's death is worth more than a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kit.panel.scene import cut_from
+from kit.panel.source import Snapshot
+
+MINOR, NOTABLE, MAJOR = 0, 1, 2
+
+DOWN = {"killed": "dead", "stopped": "stopped", "unknown": "gone"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happened; `label` for the timeline, `sentence` for the caption."""
+
+    weight: int
+    label: str
+    sentence: str
+
+
+def cluster_steps(was: Snapshot, now: Snapshot) -> list[Step]:
+    """What happened to the controller, the brokers and their links."""
+    return [*_controller(was, now), *_brokers(was, now), *_links(was, now)]
+
+
+def _controller(was: Snapshot, now: Snapshot) -> Iterator[Step]:
+    old, new = was.get("controller") or {}, now.get("controller") or {}
+    if old.get("state") == new.get("state"):
+        return
+    who, state = new.get("id", "?"), new.get("state", "unknown")
+    if state == "running":
+        yield Step(
+            MAJOR, f"{who} back", f"The controller {who} runs again: elections are possible."
+        )
+    else:
+        loss = "until it returns nobody elects a leader or changes an ISR."
+        said = f"The controller {who} is **{DOWN.get(state, state)}**: {loss}"
+        yield Step(MAJOR, f"{state} {who}", said)
+
+
+def _brokers(was: Snapshot, now: Snapshot) -> Iterator[Step]:
+    for broker, new in sorted(now.get("brokers", {}).items()):
+        old = was.get("brokers", {}).get(broker, new)
+        before, after = str(old.get("state")), str(new.get("state"))
+        if before != after:
+            yield _changed(broker, before, after)
+        elif bool(old.get("fenced")) != bool(new.get("fenced")) and after not in DOWN:
+            if new.get("fenced"):
+                said = f"The controller **fences {broker}**: its heartbeats have stopped coming."
+                yield Step(NOTABLE, f"fence {broker}", said)
+            else:
+                said = f"{broker} is unfenced: the controller hears it again."
+                yield Step(NOTABLE, f"unfence {broker}", said)
+
+
+def _changed(broker: int, before: str, after: str) -> Step:
+    match after:
+        case "killed":
+            said = f"{broker} was **killed**. Its log stays on its disk as it was."
+            return Step(MAJOR, f"kill {broker}", said)
+        case "stopped":
+            said = f"{broker} stopped cleanly: it handed its leaderships over before it went."
+            return Step(MAJOR, f"stop {broker}", said)
+        case "paused":
+            said = f"{broker} is paused: its process is there, but it answers nobody."
+            return Step(MAJOR, f"pause {broker}", said)
+        case "running" if before == "paused":
+            said = f"{broker} runs again, and does not know what it missed."
+            return Step(MAJOR, f"resume {broker}", said)
+        case "running":
+            said = f"{broker} is started, with the log it left behind."
+            return Step(MAJOR, f"start {broker}", said)
+        case _:
+            return Step(NOTABLE, f"{broker} {after}", f"{broker} is {after}.")
+
+
+def _links(was: Snapshot, now: Snapshot) -> Iterator[Step]:
+    brokers = sorted({*was.get("brokers", {}), *now.get("brokers", {})})
+    for node in brokers:
+        before, after = cut_from(was, node), cut_from(now, node)
+        for other in after:
+            if other not in before and _told_here(node, other, brokers):
+                said = f"The link between {node} and {other} is **cut**: neither hears the other."
+                yield Step(MAJOR, f"cut {node}–{other}", said)
+        for other in before:
+            if other not in after and _told_here(node, other, brokers):
+                said = f"The link between {node} and {other} is mended."
+                yield Step(NOTABLE, f"heal {node}–{other}", said)
+
+
+def _told_here(node: int, other: int, brokers: Sequence[int]) -> bool:
+    """A link is told once: from the broker's side, of two brokers from the lower one's."""
+    return other not in brokers or node < other

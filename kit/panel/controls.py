@@ -1,0 +1,114 @@
+"""The panel's buttons: which there are, what they call, and why one is out of reach.
+
+A provider says what it can do with `offers(fault)`: True, or a sentence.  A button that
+cannot be used stays visible and says why, because "a paused broker cannot be stopped" is
+worth learning too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kit.panel.scene import cut_from
+from kit.panel.source import Snapshot
+
+FAULTS = ("kill", "stop", "start", "pause", "resume", "cut", "isolate", "heal")
+
+MEANINGS = {
+    "kill": "End {node} at once (SIGKILL): nothing is handed over, nothing is flushed.",
+    "stop": "Stop {node} cleanly: it hands its leaderships over first.",
+    "start": "Start {node} on the files it left behind.",
+    "pause": "Freeze {node}: it keeps its place but answers nobody.",
+    "resume": "Let {node} go on where it froze.",
+    "cut": "Cut links of {node}.",
+    "heal": "Mend every link that is cut.",
+}
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button's action and words; `refusal` is a sentence if it cannot be pressed now."""
+
+    action: str
+    means: str
+    refusal: str = ""
+
+
+def offered(cluster: Any) -> dict[str, str]:
+    """Per fault: an empty string if the cluster offers it, else a sentence."""
+    answers = {}
+    for fault in FAULTS:
+        if not hasattr(cluster, fault):
+            answers[fault] = f"This cluster does not offer {fault}."
+            continue
+        answer = cluster.offers(fault) if hasattr(cluster, "offers") else True
+        if isinstance(answer, str):
+            answers[fault] = answer
+        else:
+            answers[fault] = "" if answer else f"This cluster does not offer {fault}."
+    return answers
+
+
+def buttons(refusals: Mapping[str, str], state: str, node: int) -> tuple[Button, ...]:
+    """A broker's four buttons; two of them name the way back while there is one."""
+    down = state not in ("running", "paused")
+    frozen = state == "paused"
+    gone = f"{node} is down: start it first." if down else ""
+    still = f"{node} is frozen: resume it first." if frozen else ""
+    wanted = (
+        ("start" if down else "kill", ""),
+        ("stop", gone or still),
+        ("resume" if frozen else "pause", gone),
+        ("cut", ""),
+    )
+    return tuple(
+        Button(action, MEANINGS[action].format(node=node), refusals.get(action) or refusal)
+        for action, refusal in wanted
+    )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entry of a broker's menu of links."""
+
+    action: str
+    other: int
+    label: str
+    refusal: str = ""
+
+
+def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[Choice, ...]:
+    """What can be cut for a broker, and the way back."""
+    already = cut_from(snapshot, node)
+    controller = (snapshot.get("controller") or {}).get("id")
+    others = [other for other in sorted(snapshot.get("brokers", {})) if other != node]
+    cut = refusals.get("cut", "")
+    choices = [
+        Choice("cut", other, f"from {other}", cut or _told(other in already, node, other))
+        for other in others
+    ]
+    if controller is not None:
+        refusal = cut or _told(controller in already, node, controller)
+        choices.append(Choice("cut", controller, f"from the controller {controller}", refusal))
+    choices.append(Choice("isolate", -1, "from everybody", refusals.get("isolate", "")))
+    whole = "" if snapshot.get("links") else "No link is cut."
+    choices.append(Choice("heal", -1, "heal all links", refusals.get("heal") or whole))
+    return tuple(choices)
+
+
+def _told(cut: bool, node: int, other: int) -> str:
+    return f"The link between {node} and {other} is cut already." if cut else ""
+
+
+def carry_out(cluster: Any, action: str, node: int, other: int | None = None) -> None:
+    """Does what a button says; may take as long as the broker takes."""
+    if action not in FAULTS:
+        raise ValueError(f"There is no button named {action!r}; there are {', '.join(FAULTS)}.")
+    arguments: Sequence[Any] = (node,)
+    if action == "cut":
+        arguments = (node, other)
+    elif action == "heal":
+        arguments = ()
+    getattr(cluster, action)(*arguments)

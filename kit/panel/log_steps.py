@@ -1,0 +1,158 @@
+"""What happened to one partition: who leads it, who is in sync, and what became of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kit.panel.cluster_steps import DOWN, MAJOR, MINOR, NOTABLE, Step
+from kit.panel.scene import end_of, parted_offsets, records
+from kit.panel.source import Line, Snapshot
+from kit.panel.words import be, join, plural, values
+
+State = Mapping[str, Any]
+
+
+def leadership(was: Snapshot, now: Snapshot, old: State, new: State) -> Iterator[Step]:
+    """A leader was elected, lost, or leads on in a new epoch."""
+    before, after, epoch = old["leader"], new["leader"], new.get("leader_epoch")
+    if before == after and _up(was, after) and not _up(now, after):
+        said = "It still counts as leader: the controller waits for heartbeats that do not come."
+        yield Step(NOTABLE, "no heartbeat", said)
+    elif before == after:
+        if old.get("leader_epoch") != epoch and after >= 0:
+            yield Step(NOTABLE, f"epoch {epoch}", f"{after} leads on, now in epoch {epoch}.")
+    elif after < 0:
+        said = f"**No leader**: {_gone(now, before)}, and nobody in the ISR is left to take over."
+        yield Step(MAJOR, "no leader", said)
+    else:
+        cause = f"{_gone(now, before)}, and " if before >= 0 else ""
+        said = f"{after} became **leader** in epoch {epoch}: {cause}{_claim(now, old, after)}."
+        yield Step(MAJOR, f"{after} leads", said)
+
+
+def _up(snapshot: Snapshot, broker: int) -> bool:
+    return snapshot.get("brokers", {}).get(broker, {}).get("state") not in DOWN
+
+
+def _gone(now: Snapshot, broker: int) -> str:
+    """Why a broker leads no more."""
+    state = now.get("brokers", {}).get(broker, {})
+    if state.get("state") in DOWN:
+        return f"{broker} is {DOWN[state['state']]}"
+    if state.get("state") == "paused":
+        return f"{broker} is paused and was fenced"
+    return f"{broker} was fenced" if state.get("fenced") else f"{broker} gave it up"
+
+
+def _claim(now: Snapshot, old: State, leader: int) -> str:
+    """By what right a replica leads."""
+    if leader in (old.get("isr") or ()):
+        lost = now.get("brokers", {}).get(old["leader"], {}).get("state") in DOWN
+        first = old["replicas"][0] == leader and not lost
+        return f"{leader} is the preferred leader" if first else f"{leader} was next in the ISR"
+    if leader in (old.get("elr") or ()):
+        return f"{leader} is an eligible leader replica: it has every committed record"
+    return f"{leader} was **not in the ISR**, so committed records may be lost"
+
+
+def in_sync(now: Snapshot, old: State, new: State) -> Iterator[Step]:
+    """Who left the ISR, and who came back."""
+    before, after = old.get("isr") or [], new.get("isr") or []
+    left = [replica for replica in before if replica not in after]
+    back = [replica for replica in after if replica not in before]
+    named = " ".join(map(str, after)) or "empty"
+    if left and old["leader"] not in left:
+        brokers = now.get("brokers", {})
+        down = all(brokers.get(replica, {}).get("state") in DOWN for replica in left)
+        why = f"{be(left, 'it is', 'they are')} down"
+        if not down:
+            why = f"{be(left, 'it has', 'they have')} not caught up in time"
+        yield Step(NOTABLE, f"ISR {named}", f"{join(left)} left the ISR: {why}.")
+    if back:
+        said = f"{join(back)} {be(back)} back in the ISR, caught up with the leader."
+        yield Step(NOTABLE, f"ISR {named}", said)
+
+
+def parting(
+    was: Snapshot, now: Snapshot, lines: Sequence[Line], name: str, old: State, new: State
+) -> Iterator[Step]:
+    """A replica holds what its leader does not; it is seen, or the leader says so."""
+    leader = new["leader"]
+    told = {
+        line.node: line for line in lines if line.kind == "diverging" and line.partition == name
+    }
+    for replica in new["replicas"]:
+        log, parted = new.get("logs", {}).get(replica, {}), parted_offsets(new, replica)
+        if not parted and replica in told:
+            log, parted = old.get("logs", {}).get(replica, {}), parted_offsets(old, replica)
+        if not parted:
+            continue
+        committed = parted[0] < (log.get("high_watermark") or 0)
+        fate = "believed committed" if committed else "**never committed**"
+        fate = f"{values(log, parted)} {be(parted, 'was', 'were')} {fate}"
+        if replica in told:
+            line = told[replica]
+            where = f"its epoch {line['epoch']} ends at {line['end']}"
+            said = f"{leader} tells {replica} where their histories part: {where}. {fate}."
+            yield Step(MAJOR, f"parted at {parted[0]}", said)
+        elif not parted_offsets(old, replica) or (_up(now, replica) and not _up(was, replica)):
+            said = f"{leader} and {replica} differ from offset {parted[0]} on: {fate}."
+            yield Step(NOTABLE, f"parted at {parted[0]}", said)
+
+
+def cuts(old: State, new: State) -> Iterator[Step]:
+    """A replica threw the end of its log away."""
+    for replica, log in sorted(new.get("logs", {}).items()):
+        before = old.get("logs", {}).get(replica, {})
+        was, held, has = end_of(before), records(before), records(log)
+        # cut and grown again between two looks: the epochs give it away
+        replaced = [at for at in held if at in has and held[at][0] != has[at][0]]
+        kept = min([was, end_of(log), *replaced])
+        if kept == was or log.get("log_end_offset", -1) < 0:
+            continue
+        lost = range(kept, was)
+        committed = kept < (before.get("high_watermark") or 0)
+        fate = "committed once, and **lost**" if committed else "**never committed**"
+        gone = f"{values(before, lost)} {be(lost, 'was', 'were')} {fate}"
+        said = f"{replica} cut its log from {was} to {kept}: {gone}."
+        yield Step(MAJOR, f"{replica} cuts to {kept}", said)
+
+
+def writes(old: State, new: State, least: int) -> Iterator[Step]:
+    """The leader appended, or the high watermark moved."""
+    leader = new["leader"]
+    before, log = old.get("logs", {}).get(leader), new.get("logs", {}).get(leader)
+    if before is None or log is None:
+        return
+    written = range(end_of(before), end_of(log))
+    mark = log.get("high_watermark") or 0
+    if written:
+        yield _written(leader, log, written, new.get("isr") or [], least)
+    elif mark > (before.get("high_watermark") or 0):
+        said = f"The high watermark moved to {mark}: the whole ISR has what is below it."
+        yield Step(MINOR, f"HW {mark}", said)
+
+
+def _written(
+    leader: int, log: Mapping[str, Any], written: range, isr: Sequence[int], least: int
+) -> Step:
+    it = be(written, "it", "them")
+    what = values(log, written)
+    if what.startswith("record"):
+        what = be(written, "a record", plural(len(written), "record"))
+    where = f"{be(written, 'offset', 'offsets')} {written[0]}"
+    where = where if len(written) == 1 else f"{where}–{written[-1]}"
+    name = f"write {what}" if len(what) < 14 else f"write {plural(len(written), 'record')}"
+    if (log.get("high_watermark") or 0) >= end_of(log):
+        fate = be(written, "it is committed", "they are committed")
+        said = f"{leader} appended {what} at {where}, and {fate}: the whole ISR has {it}."
+        return Step(MINOR, name, said)
+    if len(isr) < least:
+        short = f"the ISR has {plural(len(isr), 'member')}, min.insync.replicas asks for {least}"
+        return Step(
+            NOTABLE, name, f"{leader} appended {what} at {where}, **not committed**: {short}."
+        )
+    others = [replica for replica in isr if replica != leader]
+    wait = f"{join(others)} must fetch {it} first" if others else "one moment more"
+    return Step(MINOR, name, f"{leader} appended {what} at {where}. **Not committed** yet: {wait}.")

@@ -1,0 +1,93 @@
+"""What happened, in a learner's words: one sentence from the difference of two frames.
+
+`steps` lists the facts; here it is decided which of them is told.  Under a stream of writes
+the caption keeps to the weightier event of the last seconds, which is the one worth reading.
+Words in `**` are stressed; drawings without stress leave the marks out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kit.panel import log_steps
+from kit.panel.cluster_steps import MAJOR, MINOR, NOTABLE, Step, cluster_steps
+from kit.panel.scene import end_of, partition_of
+from kit.panel.source import Frame, Snapshot
+from kit.panel.words import be, join, plural
+
+KEEP_TELLING_US = 6_000_000
+
+
+def caption(frames: Sequence[Frame], number: int, topic: str, partition: int) -> str:
+    """The sentence under a frame: its weightiest step, one a moment ago, or how things stand."""
+    place = number - frames[0].number
+    later: list[Step] = []  # told after the cause that is looked for
+    for earlier in range(place, 0, -1):
+        if frames[place].time_us - frames[earlier].time_us > KEEP_TELLING_US:
+            break
+        found = steps(frames[earlier - 1], frames[earlier], topic, partition)
+        if any(step.weight == MAJOR for step in found):
+            return _together(found, later)
+        if earlier == place or any(step.weight == NOTABLE for step in found):
+            later = later or found
+    return _together([], later) or standing(frames[place].snapshot, topic, partition)
+
+
+def label(before: Frame, frame: Frame, topic: str, partition: int) -> str:
+    """A name for a frame on the timeline; empty if nothing worth one happened."""
+    found = steps(before, frame, topic, partition)
+    return max(found, key=lambda step: step.weight).label if found else ""
+
+
+def steps(before: Frame, frame: Frame, topic: str, partition: int) -> list[Step]:
+    """All that happened between two frames, causes before effects."""
+    was, now = before.snapshot, frame.snapshot
+    told = cluster_steps(was, now)
+    old, new = partition_of(was, topic, partition), partition_of(now, topic, partition)
+    if old is None and new is not None:
+        told.append(Step(NOTABLE, f"create {topic}", standing(now, topic, partition)))
+    elif new is None and old is not None:
+        told.append(Step(MAJOR, f"delete {topic}", f"The topic {topic} was deleted."))
+    elif old is not None and new is not None:
+        told += log_steps.leadership(was, now, old, new)
+        told += log_steps.in_sync(now, old, new)
+        told += log_steps.parting(was, now, frame.lines, f"{topic}-{partition}", old, new)
+        told += log_steps.cuts(old, new)
+        told += log_steps.writes(old, new, minimum_isr(now, topic))
+    return told
+
+
+def standing(snapshot: Snapshot, topic: str, partition: int) -> str:
+    """How things stand when nothing has just happened."""
+    state = partition_of(snapshot, topic, partition)
+    if state is None:
+        return f"There is no topic {topic} here." if topic else "There is no topic yet."
+    leader = state["leader"]
+    if leader < 0:
+        return f"**Nobody leads** {topic}, partition {partition}: it takes no reads and no writes."
+    log = state.get("logs", {}).get(leader, {})
+    waiting = end_of(log) - (log.get("high_watermark") or 0)
+    count = end_of(log) - (log.get("log_start_offset") or 0)
+    held = "no record yet"
+    if count:
+        fate = "all committed" if waiting <= 0 else f"{waiting} not yet committed"
+        held = f"{plural(count, 'record')}, {fate}"
+    rest = [replica for replica in state["replicas"] if replica not in state.get("isr", ())]
+    lag = f" {join(rest)} {be(rest)} not in the ISR." if rest else ""
+    return f"{leader} leads in epoch {state.get('leader_epoch')}: {held}.{lag}"
+
+
+def minimum_isr(snapshot: Snapshot, topic: str) -> int:
+    """The topic's min.insync.replicas, 1 where a snapshot does not say."""
+    config = snapshot.get("topics", {}).get(topic, {}).get("config") or {}
+    return int(config.get("min.insync.replicas", 1))
+
+
+def _together(cause: Sequence[Step], later: Sequence[Step]) -> str:
+    """At most two sentences: the weightiest, in the order they happened."""
+    notable = [step for step in later if step.weight > MINOR or not cause]
+    found = [*cause, *notable]
+    chosen = sorted(found, key=lambda step: -step.weight)[:2]
+    if notable and cause and not any(step in chosen for step in notable):
+        chosen = [chosen[-1], notable[-1]]  # the newest event is never left out
+    return " ".join(step.sentence for step in found if step in chosen)

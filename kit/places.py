@@ -1,0 +1,49 @@
+"""Where the kit keeps things outside the working tree, by the XDG base directory rules.
+
+Caches can be fetched again, state cannot, and temporary data dies with its cluster.
+Each function makes its directory and returns it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+NAME = "kafka-inside-out"
+
+
+class Unwritable(RuntimeError):
+    """A directory that the kit needs cannot be written; the message says which, and the remedy."""
+
+
+def cache_dir() -> Path:
+    """Downloads: jars, root file systems.  `XDG_CACHE_HOME` moves it."""
+    return _made(_base("XDG_CACHE_HOME", ".cache") / NAME, "XDG_CACHE_HOME")
+
+
+def state_dir() -> Path:
+    """What must outlive a kernel: running clusters, topics that the kit made."""
+    return _made(_base("XDG_STATE_HOME", ".local/state") / NAME, "XDG_STATE_HOME")
+
+
+def temporary_area() -> Path:
+    """Parent of all data directories of clusters; short, for sockets live there too."""
+    return _made(Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}", "TMPDIR")
+
+
+def _base(variable: str, fallback: str) -> Path:
+    # The standard says that a relative path in the variable counts as not set.
+    named = Path(os.environ.get(variable, ""))
+    return named if named.is_absolute() else Path.home() / fallback
+
+
+def _made(directory: Path, variable: str) -> Path:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unwritable(
+            f"Cannot write to {directory} ({error.strerror}): "
+            f"set {variable} to a directory that you can write to."
+        ) from None
+    return directory

@@ -1,0 +1,42 @@
+"""Shows the real source of a rule, so that a lesson quotes the code that ran."""
+
+from __future__ import annotations
+
+import inspect
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from kit.course import PROJECT
+
+
+class SourceView:
+    """The source of a function, method, class or module, with its file and line."""
+
+    def __init__(self, thing: Any) -> None:
+        lines, start = inspect.getsourcelines(thing)
+        self.start = max(1, start)
+        self.file = Path(inspect.getsourcefile(thing) or "")
+        self.code = inspect.cleandoc("\n" + "".join(lines)) if start else "".join(lines)
+
+    @property
+    def place(self) -> str:
+        """`engine/replication/partition.py:173`"""
+        file = self.file
+        if file.is_relative_to(PROJECT):
+            file = file.relative_to(PROJECT)
+        return f"{file}:{self.start}"
+
+    def __repr__(self) -> str:
+        return f"# {self.place}\n{self.code}"
+
+    def _repr_html_(self) -> str:
+        place = f"<div style='opacity:.75'>{escape(self.place)}</div>"
+        try:
+            from pygments import highlight
+            from pygments.formatters import HtmlFormatter
+            from pygments.lexers import PythonLexer
+        except ModuleNotFoundError:
+            return f"{place}<pre>{escape(self.code)}</pre>"
+        formatter = HtmlFormatter(cssclass="highlight jp-RenderedHTMLCommon-source")
+        return place + str(highlight(self.code, PythonLexer(), formatter))

@@ -1,0 +1,165 @@
+"""A Spark session that is ready for Kafka: `session()`.
+
+    from kit.spark import session
+    spark = session()
+    spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)…
+
+PySpark starts a JVM of its own beside the kernel.  Four things about it are settled here:
+
+* **Jars.**  Spark's Kafka connector is not part of PySpark.  It comes from the jars that
+  `make setup` put into the cache, so nothing is fetched when a session starts.
+* **Life.**  The JVM reads a pipe from the kernel and ends when the pipe closes, however the
+  kernel died.  It ignores SIGINT: an interrupted cell cancels its Spark jobs, and the
+  session goes on.
+* **Place.**  Warehouse, checkpoints and shuffle files lie in one directory of the kit's.
+  A reaper removes it when the kernel is gone, SIGKILL included.
+* **Quiet.**  What the JVM prints goes to a log file; a notebook shows results only.
+
+`SPARK_MASTER` chooses where the work is done: `local[*]` (the default), a standalone
+cluster's `spark://host:7077`, or a managed one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kit import jars, places
+from kit.clusters.reaper import Reaper
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+MASTER_VARIABLE = "SPARK_MASTER"
+LOOPBACK = "127.0.0.1"
+_QUIET_LOG = Path(__file__).with_name("spark_connector") / "log4j2.properties"
+_MEMORY = "1g"
+"""The driver's heap.  Enough for the labs, and thirty laptops have it to spare."""
+_JVM_FOR_SHORT_WORK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""The JVM's second compiler costs more than it gives back before a job is minutes long."""
+
+
+class SparkMissing(RuntimeError):
+    """No session can be had here; the message says why, and the remedy."""
+
+
+def session(name: str = "kafka-inside-out") -> SparkSession:
+    """This kernel's Spark session, started on first use.
+
+    Raises SparkMissing, in a sentence with the mending command, where Java, PySpark or the
+    connector's jars are not there, or where the JVM does not start.
+    """
+    connector = _required()
+    # It warns of a pandas newer than itself, whoever installed that; no lab uses pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate()
+    area, _ = _area()
+    return _started(name, settings(master(), area, connector), area / "spark.log")
+
+
+def master() -> str:
+    """`SPARK_MASTER`, or the local machine: all of its cores, and two threads at least."""
+    return os.environ.get(MASTER_VARIABLE) or f"local[{_threads()}]"
+
+
+def temporary(prefix: str = "tables") -> Path:
+    """A fresh directory that is removed when the kernel ends: for tables and checkpoints."""
+    area, _ = _area()
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=area))
+
+
+def settings(where: str, area: Path, connector: Path) -> dict[str, str]:
+    """What a session is started with, by Spark's own names."""
+    chosen = {
+        "spark.master": where,
+        "spark.jars": ",".join(str(jar) for jar in sorted(connector.glob("*.jar"))),
+        "spark.driver.memory": _MEMORY,
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} "
+            f"-Dderby.system.home={area} -XX:-UsePerfData {_JVM_FOR_SHORT_WORK}"
+        ),
+        "spark.local.dir": str(area / "local"),
+        "spark.sql.warehouse.dir": str(area / "warehouse"),
+        # As many reducers as threads: Spark's 200 are for data a thousand times larger.
+        "spark.sql.shuffle.partitions": str(_threads()),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if where.startswith("local"):
+        chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    return chosen
+
+
+def _required() -> Path:
+    """The connector's jars, once Java and PySpark are known to be there."""
+    try:
+        jars.java()
+        if find_spec("pyspark") is None:
+            raise SparkMissing("PySpark is not installed, and this needs it: run: make setup")
+        return jars.SPARK.require()
+    except jars.JarsMissing as missing:
+        raise SparkMissing(str(missing)) from None
+
+
+def _threads() -> int:
+    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+
+
+@cache
+def _area() -> tuple[Path, Reaper]:
+    """A directory of this kernel's own, and the reaper that removes it after the kernel."""
+    area = Path(tempfile.mkdtemp(prefix="spark-", dir=places.temporary_area()))
+    reaper = Reaper.start()
+    reaper.own(str(area))
+    return area, reaper
+
+
+def _started(name: str, chosen: dict[str, str], log: Path) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(chosen.items()))
+    with log.open("wb") as output:
+        streams: dict[str, Any] = {"stdout": output, "stderr": output}
+        try:
+            gateway = launch_gateway(conf, streams)
+        except PySparkException:
+            raise SparkMissing(
+                f"Spark's JVM did not start ({_last_line(log)}): {_REMEDY}"
+            ) from None
+    context = SparkContext(conf=conf, gateway=gateway)
+    _cancel_when_interrupted(context)
+    return SparkSession(context)
+
+
+def _cancel_when_interrupted(context: SparkContext) -> None:
+    """An interrupt ends the waiting only; the job would keep every core until it is done."""
+    from IPython import get_ipython
+
+    def after_a_cell(result: Any) -> None:
+        if isinstance(result.error_in_exec, KeyboardInterrupt):
+            context.cancelAllJobs()
+
+    if shell := get_ipython():
+        shell.events.register("post_run_cell", after_a_cell)
+
+
+_REMEDY = "Spark 4 wants Java 17 or newer and a gigabyte of memory; see: kafkalab doctor"
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1][:200] if lines else "it said nothing"

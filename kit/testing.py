@@ -1,0 +1,74 @@
+"""What tests of any folder share: real clusters for a whole session, and honest skips.
+
+Load it once, in the conftest of each folder that wants it:
+
+    from kit.testing import use
+
+    def pytest_configure(config):
+        use(config)
+
+Then `local_cluster` is one real Kafka for the whole session, started when first used, the
+same one for all folders.  Mark the test `real`.  What a test breaks is mended behind it
+by `restored`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+from kit import jars
+from kit.clusters import local
+from kit.clusters.interface import NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+
+
+def use(config: pytest.Config) -> None:
+    """Makes this module's fixtures known, once, whoever asks first."""
+    if not config.pluginmanager.has_plugin(__name__):
+        config.pluginmanager.register(sys.modules[__name__], __name__)
+
+
+def missing(part: str, command: str) -> NoReturn:
+    """Skips the test, naming what is missing and the mending command; fails it under CI=true."""
+    sentence = f"{part} is missing: {command}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(sentence, pytrace=False)
+    pytest.skip(sentence)
+
+
+def require_local_kafka() -> None:
+    """Skips (or under CI fails) where no real Kafka can be started as plain processes."""
+    try:
+        jars.java()
+        jars.classpath()
+    except jars.JarsMissing as error:
+        missing("A local Kafka", str(error))
+
+
+@pytest.fixture(scope="session")
+def local_cluster() -> Iterator[KafkaCluster]:
+    """One controller and three brokers, as plain Java processes."""
+    require_local_kafka()
+    with local.start() as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def restored(cluster: KafkaCluster) -> Iterator[KafkaCluster]:
+    """Lets a test break a shared cluster, and mends what it left broken."""
+    try:
+        yield cluster
+    finally:
+        with contextlib.suppress(NotOffered):
+            cluster.heal()
+        for node in cluster.provider.nodes().values():
+            if node.state == "paused":
+                cluster.resume(node.id)
+        for node in sorted(cluster.provider.nodes().values(), key=lambda n: not n.is_controller):
+            cluster.start(node.id)

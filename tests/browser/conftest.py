@@ -1,0 +1,261 @@
+"""A JupyterLab with a browser in front of it, for tests that look at what a learner sees.
+
+One server and one Chromium serve the whole session; each test opens a notebook of its own
+in a fresh browser context.  The server runs from the interpreter that runs the tests, on a
+free loopback port, with every Jupyter path in a temporary folder, in a session of its own,
+and is ended by its process id.
+
+    def test_something(lab):
+        with lab.open(lab.notebook("print('hello')")) as page:
+            page.run_all()
+            assert "hello" in page.outputs.first.inner_text()
+
+`CHROMIUM` names another browser than the `chromium` on the path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from kit.testing import missing
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CONFIG = """
+from jupyterlab.galata import configure_jupyter_server
+c = get_config()  # noqa: F821
+configure_jupyter_server(c)
+c.ServerApp.ip = "127.0.0.1"
+c.ServerApp.port = {port}
+c.ServerApp.root_dir = {root!r}
+c.ServerApp.allow_root = True
+c.LabApp.workspaces_dir = {workspaces!r}
+"""
+QUIET = {"notification.jupyterlab-settings": {"fetchNews": "false", "checkForUpdates": False}}
+# the session must be there: before that the indicator says idle, and a run opens a dialog
+IDLE = """() => {
+  const session = window.jupyterapp?.shell.currentWidget?.sessionContext;
+  const kernel = session?.session?.kernel;
+  const waiting = [...document.querySelectorAll(".jp-Notebook .jp-InputPrompt")]
+    .some((prompt) => prompt.textContent.includes("*"));
+  return session?.isReady && kernel?.connectionStatus === "connected"
+    && kernel.status === "idle" && !waiting;
+}"""
+START_TIMEOUT_S = 90
+STEP_TIMEOUT_MS = 60_000
+
+
+class NotebookPage:
+    """An open notebook: a Playwright page and what tests do with it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._note)
+
+    def _note(self, message: Any) -> None:
+        if message.type == "error":
+            where = (message.location or {}).get("url", "")
+            self.complaints.append(f"{message.text} ({where})")
+
+    @property
+    def outputs(self) -> Any:
+        """Everything the notebook's cells have put out."""
+        return self.page.locator(".jp-Notebook .jp-OutputArea-output")
+
+    def run_all(self) -> None:
+        """Runs every cell and waits until the last one is done."""
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        self.wait_idle()
+
+    def run(self, cell: int) -> None:
+        """Runs one cell by its place and waits until it is done."""
+        self.page.locator(".jp-Notebook .jp-Cell").nth(cell).click()
+        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
+        self.wait_idle()
+
+    def wait_idle(self) -> None:
+        """Waits until every cell that was started is done and the kernel rests."""
+        self.page.wait_for_function(IDLE)
+
+    def save(self) -> None:
+        """Writes the notebook to its file."""
+        self.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+
+    def theme(self, name: str) -> None:
+        """`light` or `dark`."""
+        full = f"JupyterLab {name.capitalize()}"
+        self.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", full
+        )
+        light = str(name == "light").lower()
+        self.page.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")
+
+
+class JupyterLab:
+    """The session's server and browser."""
+
+    def __init__(self, url: str, folder: Path, browser: Any) -> None:
+        self.url = url
+        self.folder = folder
+        self._browser = browser
+        self._written = 0
+
+    def notebook(self, *cells: str, name: str | None = None) -> str:
+        """Writes a notebook of code cells into the server's folder; its path there."""
+        self._written += 1
+        path = name or f"test-{self._written}.ipynb"
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        # without these a dialog asks which kernel to take
+        notebook.metadata["kernelspec"] = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }
+        notebook.metadata["language_info"] = {"name": "python"}
+        nbformat.write(notebook, self.folder / path)
+        return path
+
+    def bring(self, file: Path) -> str:
+        """Copies a notebook into the server's folder; its path there."""
+        shutil.copy(file, self.folder / file.name)
+        return file.name
+
+    @contextmanager
+    def open(self, path: str, *, theme: str = "light", **context: Any) -> Iterator[NotebookPage]:
+        """Opens a notebook; `context` is what Playwright's `new_context` takes."""
+        context.setdefault("viewport", {"width": 1280, "height": 900})
+        browser = self._browser.new_context(**context)
+        browser.set_default_timeout(STEP_TIMEOUT_MS)
+        try:
+            notebook = NotebookPage(browser.new_page())
+            notebook.page.goto(f"{self.url}/lab/tree/{path}?reset")
+            notebook.page.wait_for_selector(".jp-Notebook .jp-Cell")
+            notebook.wait_idle()
+            notebook.page.evaluate("void window.jupyterapp.shell.collapseLeft()")
+            notebook.theme(theme)
+            yield notebook
+        finally:
+            self._end_kernels(path)
+            browser.close()
+
+    def _end_kernels(self, path: str) -> None:
+        with urllib.request.urlopen(f"{self.url}/api/sessions") as answer:
+            sessions = json.load(answer)
+        for session in sessions:
+            if session["path"] == path:
+                url = f"{self.url}/api/sessions/{session['id']}"
+                urllib.request.urlopen(urllib.request.Request(url, method="DELETE")).close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium under Playwright."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        missing("Chromium", "install it (apt-get install chromium), or set CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterLab]:
+    """A running JupyterLab, open to the browser of this session."""
+    home = tmp_path_factory.mktemp("jupyter")
+    folder = home / "notebooks"
+    places = {
+        "HOME": home / "home",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "IPYTHONDIR": home / "ipython",
+        "TMPDIR": home / "tmp",
+    }
+    for place in (folder, *places.values()):
+        place.mkdir(parents=True)
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    for name, value in QUIET.items():
+        (settings / name).write_text(json.dumps(value))
+    port = _free_port()
+    config = home / "config" / "jupyter_test_config.py"
+    workspaces = str(home / "workspaces")
+    config.write_text(CONFIG.format(port=port, root=str(folder), workspaces=workspaces))
+    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
+    )
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--config={config}"]
+    with open(home / "server.log", "wb") as log:
+        server = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_for(url, server, home / "server.log")
+            yield JupyterLab(url, folder, chromium)
+        finally:
+            _end(server)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"{url}/api/status", timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    """Ends the server and the kernels in its session."""
+    server.terminate()
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        os.killpg(server.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    server.wait()

@@ -1,0 +1,177 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.nio.ByteBuffer;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.properties.MetaPropertiesEnsemble;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.util.Scheduler;
+import org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler;
+import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
+import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
+import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+
+/** Kafka's own log, told what to do line by line; each line is answered with one line. */
+public class StorageOracle {
+
+    /** Does at once what Kafka puts off, and nothing that repeats. */
+    static class AtOnce implements Scheduler {
+        public void startup() { }
+        public void shutdown() { }
+        public void resizeThreadPool(int size) { }
+        public ScheduledFuture<?> schedule(String name, Runnable task, long delayMs, long periodMs) {
+            if (periodMs < 0) task.run();
+            return NEVER.schedule(() -> { }, 1, TimeUnit.DAYS);
+        }
+    }
+
+    static final ScheduledThreadPoolExecutor NEVER = new ScheduledThreadPoolExecutor(0);
+    /** Stands still at the time of the test's records. */
+    static class StoppedClock implements Time {
+        public long milliseconds() { return 1_700_000_000_000L; }
+        public long nanoseconds() { return Time.SYSTEM.nanoseconds(); }
+        public void sleep(long ms) { Time.SYSTEM.sleep(ms); }
+        public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs)
+                throws InterruptedException {
+            Time.SYSTEM.waitObject(object, condition, deadlineMs);
+        }
+    }
+
+    static final short TRANSACTION_VERSION = 1;
+
+    static UnifiedLog log;
+
+    static String open(String[] words) throws Exception {
+        Properties config = new Properties();
+        for (int i = 5; i < words.length; i++) {
+            String[] pair = words[i].split("=");
+            config.put(pair[0], pair[1]);
+        }
+        File directory = new File(words[1]);
+        directory.mkdirs();
+        log = UnifiedLog.create(directory, new LogConfig(config), Long.parseLong(words[3]),
+            Long.parseLong(words[4]), new AtOnce(), new BrokerTopicStats(), new StoppedClock(),
+            300_000, new ProducerStateManagerConfig(Integer.MAX_VALUE, false), 600_000,
+            new LogDirFailureChannel(1), Boolean.parseBoolean(words[2]), Optional.empty());
+        return state();
+    }
+
+    static String state() {
+        return "start=" + log.logStartOffset() + " end=" + log.logEndOffset()
+            + " size=" + log.size()
+            + " epochs=" + log.leaderEpochCache().epochEntries().stream()
+                .map(e -> e.epoch() + ":" + e.startOffset()).collect(Collectors.joining(","))
+            + " segments=" + log.logSegments().stream()
+                .map(s -> String.valueOf(s.baseOffset())).collect(Collectors.joining(","))
+            + " producers=" + new TreeMap<>(log.activeProducersWithLastSequence())
+                .toString().replace(" ", "");
+    }
+
+    static String appended(LogAppendInfo info) {
+        return info.firstOffset() + " " + info.lastOffset();
+    }
+
+    static MemoryRecords records(String base64) {
+        return MemoryRecords.readableRecords(ByteBuffer.wrap(Base64.getDecoder().decode(base64)));
+    }
+
+    static String timestamp(long target) throws Exception {
+        var found = log.fetchOffsetByTimestamp(target, Optional.empty()).timestampAndOffsetOpt();
+        return found.map(f -> f.offset + " " + f.timestamp + " " + f.leaderEpoch.orElse(-1))
+            .orElse("none");
+    }
+
+    static String answer(String[] words) throws Exception {
+        switch (words[0]) {
+            case "open": return open(words);
+            case "state": return state();
+            case "append":
+                return appended(log.appendAsLeader(records(words[3]), Integer.parseInt(words[1]),
+                    AppendOrigin.valueOf(words[2]), RequestLocal.noCaching(),
+                    VerificationGuard.SENTINEL, TRANSACTION_VERSION));
+            case "follow":
+                return appended(log.appendAsFollower(records(words[2]), Integer.parseInt(words[1])));
+            case "truncate": log.truncateTo(Long.parseLong(words[1])); return state();
+            case "anew":
+                log.truncateFullyAndStartAt(Long.parseLong(words[1]), Optional.empty());
+                return state();
+            case "advance":
+                log.updateHighWatermark(log.logEndOffset());
+                log.maybeIncrementLogStartOffset(Long.parseLong(words[1]),
+                    LogStartOffsetIncrementReason.ClientRecordDeletion);
+                log.deleteOldSegments();
+                return state();
+            case "retain":
+                log.updateHighWatermark(log.logEndOffset());
+                return log.deleteOldSegments() + " " + state();
+            case "lead":
+                log.assignEpochStartOffset(Integer.parseInt(words[1]), log.logEndOffset());
+                return state();
+            case "roll": log.roll(); return state();
+            case "close": log.close(); return "closed";
+            case "epoch":
+                return log.endOffsetForEpoch(Integer.parseInt(words[1]))
+                    .map(e -> e.epoch() + " " + e.offset()).orElse("-1 -1");
+            case "timestamp": return timestamp(Long.parseLong(words[1]));
+            case "offsets":
+                return new TreeMap<>(new OffsetCheckpointFile(new File(words[1]), null).read()
+                    .entrySet().stream().collect(Collectors.toMap(
+                        e -> e.getKey().toString(), e -> e.getValue()))).toString();
+            case "topic-id":
+                return new PartitionMetadataFile(new File(words[1]), new LogDirFailureChannel(1))
+                    .read().topicId().toString();
+            case "clean": {
+                CleanShutdownFileHandler handler = new CleanShutdownFileHandler(words[1]);
+                return handler.exists() + " " + handler.read().orElse(-1);
+            }
+            case "meta": {
+                var all = new MetaPropertiesEnsemble.Loader().addLogDirs(List.of(words[1])).load();
+                var one = all.logDirProps().get(words[1]);
+                return one.clusterId().get() + " " + one.nodeId().getAsInt() + " "
+                    + one.directoryId().map(Uuid::toString).get();
+            }
+            default: return "? " + words[0];
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            try {
+                System.out.println(answer(line.split(" ")));
+            } catch (Throwable error) {
+                Throwable cause = error;
+                Errors code = Errors.forException(cause);
+                while (code == Errors.UNKNOWN_SERVER_ERROR && cause.getCause() != null) {
+                    cause = cause.getCause();
+                    code = Errors.forException(cause);
+                }
+                System.out.println("error " + code + " " + String.valueOf(error).replace("\n", " "));
+            }
+            System.out.flush();
+        }
+        NEVER.shutdownNow();
+    }
+}

@@ -1,0 +1,130 @@
+"""The fidelity table: the page against the code, the code against facts, facts against Kafka."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from engine import api
+from engine.api.api_versions import SUPPORTED_FEATURES
+from engine.settings.definitions import table
+from engine.settings.topic_config import SYNONYMS
+from kit import fidelity, jars
+
+TELEMETRY = {"GetTelemetrySubscriptions", "PushTelemetry"}
+"""Advertised only by a broker with a metrics reporter that takes clients' telemetry (KIP-714)."""
+
+CHANGES = {"read-only": "ro", "per-broker": "broker", "cluster-wide": "cluster"}
+
+
+@cache
+def kafka_says() -> list[list[str]]:
+    """Kafka's own classes on APIs, features and configs."""
+    try:
+        command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command += ["-cp", jars.classpath(), str(Path(__file__).with_name("KafkaFacts.java"))]
+    except jars.JarsMissing as missing:
+        pytest.skip(str(missing))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def facts(kind: str) -> list[list[str]]:
+    return [columns[1:] for columns in kafka_says() if columns[0] == kind]
+
+
+def test_the_page_is_fresh() -> None:
+    fresh = fidelity.page() == fidelity.PAGE.read_text("utf-8")
+    assert fresh, "docs/fidelity.md is behind the code; run: kafkalab fidelity --write"
+
+
+def test_the_page_has_a_row_for_everything() -> None:
+    page = fidelity.page()
+    for name, (key, _, _) in fidelity.advertised()["apis"].items():
+        assert f"| {key} | {name} |" in page
+        _, low, high = fidelity.advertised()["apis"][name]
+        for version in range(low, high + 1):
+            assert f"| {key} | {name} | {version} | " in page
+    for resource in ("broker", "topic", "group"):
+        assert all(f"| {name} |" in page for name in table(resource))
+
+
+def test_we_offer_only_what_kafka_offers_in_the_same_versions() -> None:
+    theirs = fidelity.advertised()["apis"]
+    for name, ours in api.VERSIONS.items():
+        assert list(ours) == theirs[name]
+
+
+def test_our_feature_levels_are_kafkas() -> None:
+    theirs = fidelity.advertised()["features"]
+    for name, (low, high) in SUPPORTED_FEATURES.items():
+        assert theirs[name][0] <= low <= high <= theirs[name][1]
+
+
+def test_every_offered_api_has_its_module() -> None:
+    folder = Path(api.__file__).parent
+    assert [n for n in api.VERSIONS if not (folder / f"{api.module_name(n)}.py").exists()] == []
+
+
+@pytest.mark.parametrize("resource", ["broker", "topic", "group"])
+def test_implemented_means_that_the_engine_reads_it(resource: str) -> None:
+    reads = fidelity.read_by_the_engine()[resource]
+    implemented = {c.name for c in table(resource).values() if c.status == "implemented"}
+    hint = f"change the status in engine/settings/{resource}.table, then: kafkalab fidelity --write"
+    assert reads.certain - implemented == set(), f"read, but not marked implemented; {hint}"
+    assert implemented - reads.possible == set(), f"marked implemented, but not read; {hint}"
+
+
+def test_a_refused_config_says_why() -> None:
+    for resource in ("broker", "topic", "group"):
+        for config in table(resource).values():
+            assert config.status in ("implemented", "accepted", "refused"), config.name
+            assert config.note or config.status != "refused", config.name
+
+
+@pytest.mark.real
+def test_kafka_has_the_apis_that_the_facts_say() -> None:
+    kafka = {name: [int(number) for number in rest] for name, *rest in facts("api")}
+    assert {n: each for n, each in kafka.items() if n not in TELEMETRY} == fidelity.advertised()[
+        "apis"
+    ]
+
+
+@pytest.mark.real
+def test_kafka_has_the_features_that_the_facts_say() -> None:
+    kafka = {name: [int(low), int(high)] for name, low, high in facts("feature")}
+    ours = {name: levels[:2] for name, levels in fidelity.advertised()["features"].items()}
+    assert {name: ours[name] for name in kafka} == kafka
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("resource", ["broker", "topic", "group"])
+def test_kafka_has_the_configs_that_our_tables_have(resource: str) -> None:
+    kafka = {name: rest for of, name, *rest in facts("config") if of == resource}
+    ours = table(resource)
+    assert set(ours) == set(kafka)
+    for name, (kind, default, internal, change, _) in kafka.items():
+        assert ours[name].type == kind, name
+        assert ("~" if ours[name].default is None else ours[name].default) == default, name
+        assert ours[name].is_hidden == (internal == "true"), name
+        if resource == "broker" and internal == "false":
+            assert ours[name].change == CHANGES[change], name
+
+
+@pytest.mark.real
+def test_kafka_accepts_the_ranges_that_our_tables_accept() -> None:
+    for resource, name, *_, validator in facts("config"):
+        ours = table(resource)[name].valid
+        if validator.startswith("[") and validator.endswith(",...]"):
+            assert ours == f"{validator[1:-5]}+", name
+        elif "...," in validator and " or " not in validator:
+            assert ours == validator[1:-1].replace(",...,", ".."), name
+
+
+@pytest.mark.real
+def test_topic_configs_default_to_brokers_of_that_name_in_kafka() -> None:
+    broker = {name for of, name, *_ in facts("config") if of == "broker"}
+    assert all(set(synonyms) <= broker for synonyms in SYNONYMS.values())

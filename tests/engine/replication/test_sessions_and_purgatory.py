@@ -1,0 +1,172 @@
+"""Fetch sessions on the leader's side, and operations that wait."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from engine.events import CancelTimer, Outbox, SetTimer
+from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions
+from engine.replication.purgatory import Purgatory
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+ID = bytes(range(16))
+
+
+class Names:
+    """Topic names by id, as the broker's metadata has them."""
+
+    def __init__(self) -> None:
+        self.known = {ID: "orders"}
+
+    def __call__(self, topic_id: bytes) -> str:
+        return self.known.get(topic_id, "")
+
+
+def request(session_id: int, epoch: int, *offsets: tuple[int, int], forget: tuple[int, ...] = (),
+            topic_id: bytes = ID) -> Any:  # fmt: skip
+    fetch = m.FetchRequest
+    parts = [
+        fetch.FetchPartition(partition=index, fetch_offset=offset) for index, offset in offsets
+    ]
+    return fetch(
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[fetch.FetchTopic(topic_id=topic_id, partitions=parts)] if parts else [],
+        forgotten_topics_data=[fetch.ForgottenTopic(topic_id=topic_id, partitions=list(forget))]
+        if forget
+        else [],
+    )
+
+
+def sessions(slots: int = 10) -> FetchSessions:
+    return FetchSessions(slots, Random(1))
+
+
+def wanted(context: FetchContext) -> list[tuple[int, int]]:
+    return [(each.index, each.fetch_offset) for each in context.partitions]
+
+
+def test_an_incremental_request_names_only_what_changed() -> None:
+    all_of_them = sessions()
+    first = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names())
+    assert first.session_id != 0
+    second = all_of_them.open(0, request(first.session_id, 1, (1, 9)), True, Names())
+    assert wanted(second) == [(0, 5), (1, 9)]
+    third = all_of_them.open(0, request(first.session_id, 2, forget=(0,)), True, Names())
+    assert wanted(third) == [(1, 9)]
+
+
+def test_a_repeated_or_lost_request_is_noticed() -> None:
+    all_of_them = sessions()
+    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
+    assert all_of_them.open(0, request(known, 1), True, Names()).error == Errors.NONE
+    again = all_of_them.open(0, request(known, 1), True, Names())
+    assert again.error == Errors.INVALID_FETCH_SESSION_EPOCH
+    unknown = all_of_them.open(0, request(known + 1, 1), True, Names())
+    assert unknown.error == Errors.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_full_request_replaces_the_session_and_epoch_minus_one_ends_it() -> None:
+    all_of_them = sessions()
+    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
+    replaced = all_of_them.open(0, request(known, 0, (0, 5)), True, Names()).session_id
+    assert list(all_of_them.sessions) == [replaced]
+    assert all_of_them.open(0, request(replaced, -1, (0, 5)), True, Names()).session_id == 0
+    assert all_of_them.sessions == {}
+
+
+def test_a_full_cache_gives_no_session_until_one_is_long_unused() -> None:
+    all_of_them = sessions(slots=1)
+    old = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
+    assert all_of_them.open(1, request(0, 0, (1, 5)), True, Names()).session_id == 0
+    fresh = all_of_them.open(EVICTION_US, request(0, 0, (1, 5)), True, Names()).session_id
+    assert fresh not in (0, old)
+    assert list(all_of_them.sessions) == [fresh]
+
+
+def test_a_topic_that_was_unknown_is_served_without_being_named_again() -> None:
+    """The follower had heard of the topic before the leader had."""
+    names, later = Names(), bytes(reversed(ID))
+    all_of_them = sessions()
+    first = all_of_them.open(0, request(0, 0, (0, 5), topic_id=later), True, names)
+    assert first.partitions[0].topic == ""
+    names.known[later] = "payments"
+    second = all_of_them.open(0, request(first.session_id, 1), True, names)
+    assert second.partitions[0].topic == "payments"
+
+
+def test_who_got_records_goes_behind_the_others() -> None:
+    all_of_them = sessions()
+    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names()).session_id
+    context = all_of_them.open(0, request(known, 1), True, Names())
+    assert context.session is not None
+    context.session.served(context.partitions[0])
+    assert wanted(all_of_them.open(0, request(known, 2), True, Names())) == [(1, 6), (0, 5)]
+
+
+# -- purgatory
+
+
+class Waiting:
+    """An operation that is content once `ready` is set."""
+
+    def __init__(self) -> None:
+        self.ready = False
+        self.ends: list[str] = []
+
+    def try_complete(self, replicas: Any, now: int) -> bool:
+        if self.ready:
+            self.ends.append("answered")
+        return self.ready
+
+    def expire(self, replicas: Any, now: int) -> None:
+        self.ends.append("expired")
+
+
+KEYS = (("orders", 0), ("orders", 1))
+
+
+def purgatory(operation: Waiting) -> tuple[Purgatory, Outbox]:
+    outbox = Outbox()
+    waiting = Purgatory(outbox)
+    waiting.wait(operation, KEYS, deadline_us=500)
+    return waiting, outbox
+
+
+def test_a_satisfied_operation_is_answered_once_and_its_timer_cancelled() -> None:
+    operation = Waiting()
+    waiting, outbox = purgatory(operation)
+    waiting.check(None, 1, KEYS[0])
+    assert operation.ends == []
+    operation.ready = True
+    waiting.check(None, 2, KEYS[1])
+    waiting.check(None, 3, KEYS[0])
+    waiting.expire(None, 500, 1)
+    assert operation.ends == ["answered"]
+    assert outbox.drain() == [SetTimer(("purgatory", 1), 500), CancelTimer(("purgatory", 1))]
+
+
+def test_an_operation_expires_once_and_is_not_tried_again() -> None:
+    operation = Waiting()
+    waiting, _ = purgatory(operation)
+    waiting.expire(None, 500, 1)
+    operation.ready = True
+    waiting.check(None, 501, KEYS[0])
+    assert operation.ends == ["expired"]
+
+
+def test_nothing_is_kept_of_what_is_over() -> None:
+    operation = Waiting()
+    waiting, _ = purgatory(operation)
+    waiting.expire(None, 500, 1)
+    assert (waiting.operations, waiting.watchers) == ({}, {})
+
+
+def test_other_partitions_wake_nobody() -> None:
+    operation = Waiting()
+    operation.ready = True
+    waiting, _ = purgatory(operation)
+    waiting.check(None, 1, ("payments", 0))
+    assert operation.ends == []

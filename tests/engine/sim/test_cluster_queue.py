@@ -1,0 +1,67 @@
+"""The queue of things to come: nothing in it is forgotten, and what is over does not pile up."""
+
+from __future__ import annotations
+
+from engine.cluster import PRUNE_AT, Cluster, ClusterSpec
+from engine.events import Effect, Event, Expired, Response, Send, SetTimer
+from engine.wire import messages as m
+
+MANY = 3 * PRUNE_AT + 7
+
+
+class Node:
+    """Carries out these effects at the start; `events` is what it is given later."""
+
+    def __init__(self, *effects: Effect) -> None:
+        self.effects = list(effects)
+        self.events: list[Event] = []
+
+    def start(self, now: int) -> list[Effect]:
+        return self.effects
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        self.events.append(event)
+        return []
+
+
+def cluster() -> Cluster:
+    return Cluster(ClusterSpec(brokers=()), {}, now=0)
+
+
+def test_many_timers_all_run_out_once_and_in_order() -> None:
+    node = Node(*(SetTimer(("tick", n), at=n) for n in range(MANY)))
+    nodes = cluster()
+    nodes.add("node", node)
+    nodes.run(now=MANY, events=2 * MANY)
+    assert node.events == [Expired(("tick", n)) for n in range(MANY)]
+
+
+def test_a_timer_set_again_runs_out_at_its_last_time_only() -> None:
+    node = Node(*(SetTimer(("tick",), at=n) for n in range(MANY)))
+    nodes = cluster()
+    nodes.add("node", node)
+    assert nodes.step() == "node"
+    assert nodes.now == MANY - 1
+    assert nodes.step() is None
+    assert node.events == [Expired(("tick",))]
+
+
+def test_every_call_has_exactly_one_answer() -> None:
+    """Nobody is there: each call fails once, and its time-out tells nothing new."""
+    body = m.ApiVersionsRequest()
+    node = Node(*(Send(101, ("ask", n), body, timeout_us=50) for n in range(MANY)))
+    nodes = cluster()
+    nodes.add("node", node)
+    nodes.run(now=1_000, events=4 * MANY)
+    assert node.events == [Response(101, ("ask", n), None) for n in range(MANY)]
+
+
+def test_answered_calls_do_not_pile_up_until_their_time_outs() -> None:
+    nodes = cluster()
+    node = Node()
+    nodes.add("node", node)
+    for n in range(10 * PRUNE_AT):
+        nodes.carry_out("node", [Send(101, ("ask", n), m.ApiVersionsRequest(), 10**9)])
+        nodes.run(now=n, events=10)
+    assert len(node.events) == 10 * PRUNE_AT
+    assert len(nodes.queue) <= 2 * PRUNE_AT

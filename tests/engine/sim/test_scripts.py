@@ -1,0 +1,79 @@
+"""Every trace script, in virtual time and free-running over sockets: the same outcome.
+
+What is normalised, and why, is in engine/sim/story.py.  To write the outcomes anew and
+review them as text:  pytest tests/engine/sim/test_scripts.py --regenerate
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from engine.sim.script_player import ScriptError
+from engine.sim.scripts import Script, parse, play_simulated
+from tests.engine.sim.over_sockets import play_free_running
+
+FOLDER = Path(__file__).parents[2] / "scripts"
+SCRIPTS = {
+    str(path.relative_to(FOLDER).with_suffix("")): path for path in sorted(FOLDER.glob("*/*.txt"))
+}
+AT_ONCE = 12
+"""Scripts that run over sockets side by side: most of their time they wait."""
+
+
+def read(name: str) -> Script:
+    return parse(SCRIPTS[name].read_text())
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_in_virtual_time(name: str, regenerate: bool) -> None:
+    script = read(name)
+    outcome = play_simulated(script)
+    if regenerate:
+        SCRIPTS[name].write_text(script.with_outcome(outcome))
+    else:
+        assert outcome == script.expected
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_another_seed_gives_the_same_story(name: str) -> None:
+    """Other latencies, same outcome: the script says all that matters."""
+    script = read(name)
+    assert play_simulated(script, seed=1) == script.expected
+
+
+@pytest.fixture(scope="module")
+def over_sockets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | Exception]:
+    """The outcome of every script over sockets."""
+    root = tmp_path_factory.mktemp("scripts")
+
+    async def play_one(name: str, turn: asyncio.Semaphore) -> str:
+        async with turn:
+            return await play_free_running(read(name), root / name)
+
+    async def play_all() -> list[str | BaseException]:
+        turn = asyncio.Semaphore(AT_ONCE)
+        return await asyncio.gather(
+            *(play_one(name, turn) for name in SCRIPTS), return_exceptions=True
+        )
+
+    return dict(zip(SCRIPTS, asyncio.run(play_all()), strict=True))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_over_sockets(name: str, over_sockets: dict[str, str | BaseException]) -> None:
+    outcome = over_sockets[name]
+    if isinstance(outcome, BaseException):
+        raise outcome
+    assert outcome == read(name).expected
+
+
+def test_there_are_scripts_enough() -> None:
+    assert len(SCRIPTS) >= 15
+
+
+def test_a_wrong_command_is_named_with_its_line() -> None:
+    with pytest.raises(ScriptError, match=r"line 2, explode: there is no such command"):
+        play_simulated(parse("# nonsense\nexplode 101\n----\n"))

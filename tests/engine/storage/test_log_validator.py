@@ -1,0 +1,143 @@
+"""What a leader refuses, and with which error."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from engine.records import control
+from engine.records.batch import Record, encode, read_header
+from engine.records.crc32c import crc32c
+from engine.storage.log_config import LogConfig
+from engine.storage.log_validator import Origin, validate_append
+from engine.wire.errors import Errors, KafkaError
+
+NOW = 1_700_000_000_000
+
+
+def batch(count: int = 2, timestamp: int = NOW, key: bytes | None = b"k", **fields: Any) -> bytes:
+    return encode([Record(0, timestamp, key, b"v")] * count, **fields)
+
+
+def patched(data: bytes, at: int, layout: str, value: int) -> bytes:
+    """With one header field changed, and the checksum made right again."""
+    out = bytearray(data)
+    struct.pack_into(layout, out, at, value)
+    struct.pack_into(">I", out, 17, crc32c(bytes(out[21:])))
+    return bytes(out)
+
+
+def refusal(data: bytes, config: LogConfig | None = None, origin: Origin = "client") -> Errors:
+    try:
+        validate_append(data, config or LogConfig(), NOW, origin)
+    except KafkaError as error:
+        return error.code
+    return Errors.NONE
+
+
+def test_a_good_batch_gives_its_header() -> None:
+    data = batch(3)
+    assert validate_append(data, LogConfig(), NOW, "client") == read_header(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", Errors.INVALID_RECORD),
+        (batch()[:50], Errors.INVALID_RECORD),
+        (batch() + batch(), Errors.INVALID_RECORD),
+        (batch() + b"x", Errors.INVALID_RECORD),
+        (patched(batch(), 16, ">b", 1), Errors.INVALID_RECORD),
+        (patched(batch(), 16, ">b", 0), Errors.INVALID_RECORD),
+        (batch(base_offset=1), Errors.INVALID_RECORD),
+        (patched(batch(2), 57, ">i", 3), Errors.INVALID_RECORD),
+        (patched(batch(2), 23, ">i", 0), Errors.INVALID_RECORD),
+        (patched(patched(batch(2), 57, ">i", 0), 23, ">i", -1), Errors.INVALID_RECORD),
+        (patched(batch(2), 57, ">i", -2), Errors.INVALID_RECORD),
+        (batch(producer_id=7, producer_epoch=0, base_sequence=-1), Errors.INVALID_RECORD),
+        (batch(control=True), Errors.INVALID_RECORD),
+        (batch()[:-1], Errors.CORRUPT_MESSAGE),
+        (batch()[:-1] + b"X", Errors.CORRUPT_MESSAGE),
+        (patched(batch(), 8, ">i", 7), Errors.CORRUPT_MESSAGE),
+        (patched(batch(), 21, ">h", 8), Errors.INVALID_TIMESTAMP),
+    ],
+    ids=[
+        "nothing",
+        "half a header",
+        "two batches",
+        "trailing bytes",
+        "format v1",
+        "format v0",
+        "offsets not from 0",
+        "count above the delta",
+        "delta below the count",
+        "no records",
+        "negative count",
+        "no sequence",
+        "control batch",
+        "cut off",
+        "wrong checksum",
+        "length below the header",
+        "marked LogAppendTime",
+    ],
+)
+def test_refused(data: bytes, code: Errors) -> None:
+    assert refusal(data) == code
+
+
+def test_sizes_have_limits() -> None:
+    size = len(batch())
+    assert refusal(batch(), LogConfig(max_message_bytes=size)) == Errors.NONE
+    assert refusal(batch(), LogConfig(max_message_bytes=size - 1)) == Errors.MESSAGE_TOO_LARGE
+    assert refusal(batch(), LogConfig(segment_bytes=size)) == Errors.NONE
+    assert refusal(batch(), LogConfig(segment_bytes=size - 1)) == Errors.RECORD_LIST_TOO_LARGE
+
+
+def test_a_timestamp_may_be_an_hour_ahead_by_default() -> None:
+    assert refusal(batch(timestamp=NOW + 3_600_000)) == Errors.NONE
+    assert refusal(batch(timestamp=NOW + 3_600_001)) == Errors.INVALID_TIMESTAMP
+    assert refusal(batch(timestamp=0)) == Errors.NONE
+    assert refusal(batch(timestamp=-1)) == Errors.NONE
+
+
+def test_timestamps_may_be_bounded_below() -> None:
+    config = LogConfig(message_timestamp_before_max_ms=1000)
+    assert refusal(batch(timestamp=NOW - 1000), config) == Errors.NONE
+    assert refusal(batch(timestamp=NOW - 1001), config) == Errors.INVALID_TIMESTAMP
+    late_second = encode([Record(0, NOW, None, b""), Record(0, NOW - 1001, None, b"")])
+    assert refusal(late_second, config) == Errors.INVALID_TIMESTAMP
+
+
+def test_with_log_append_time_the_producers_clock_does_not_matter() -> None:
+    config = LogConfig(message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms=1)
+    assert refusal(batch(timestamp=NOW + 10**9), config) == Errors.NONE
+    assert refusal(batch(timestamp=0), config) == Errors.NONE
+
+
+def test_a_compacted_topic_needs_keys() -> None:
+    config = LogConfig(cleanup_policy=("compact",))
+    assert refusal(batch(), config) == Errors.NONE
+    assert refusal(batch(key=None), config) == Errors.INVALID_RECORD
+    assert refusal(batch(key=None)) == Errors.NONE
+    assert refusal(patched(batch(3), 57, ">i", 3)[:-9] + bytes(9), config) == Errors.CORRUPT_MESSAGE
+
+
+def test_records_that_do_not_fit_the_header_are_refused_where_they_are_read() -> None:
+    lying = patched(patched(batch(2), 57, ">i", 5), 23, ">i", 4)
+    assert refusal(lying, LogConfig(cleanup_policy=("compact",))) == Errors.INVALID_RECORD
+    assert refusal(lying) == Errors.NONE  # the header is believed: see the module's prologue
+
+
+def test_brokers_may_write_what_clients_may_not() -> None:
+    marker = control.end_transaction(
+        commit=True, producer_id=7, producer_epoch=0, coordinator_epoch=0, timestamp=NOW
+    )
+    assert refusal(marker) == Errors.INVALID_RECORD
+    assert refusal(marker, origin="coordinator") == Errors.NONE
+    numbered = batch(base_offset=9)
+    assert refusal(numbered, origin="raft-leader") == Errors.NONE
+    small = LogConfig(max_message_bytes=10)
+    assert refusal(numbered, small, "coordinator") == Errors.MESSAGE_TOO_LARGE
+    assert refusal(numbered, small, "raft-leader") == Errors.NONE

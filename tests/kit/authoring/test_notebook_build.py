@@ -1,0 +1,150 @@
+"""From a source to the two notebooks: what each holds, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kit.authoring import outputs
+from kit.authoring.build import BuildFailed, build, drift
+from kit.authoring.sources import BadSource, read_source
+
+SAMPLE = Path(__file__).parents[1] / "sample_course"
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / "course"
+    shutil.copytree(SAMPLE, folder)
+    monkeypatch.setenv("KAFKALAB_COURSE", str(folder))
+    return folder
+
+
+def source_with(course: Path, text: str) -> Path:
+    path = course / "source" / "98_other.py"
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def cells_of(path: Path) -> dict:
+    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+
+
+def text_of(cell) -> str:
+    return json.dumps(cell.outputs)
+
+
+def test_one_run_writes_a_students_notebook_and_a_reference(course) -> None:
+    source = course / "source" / "99_sample.py"
+    student_path, reference_path = build(source)
+    assert student_path == course / "99-sample.ipynb"
+    assert reference_path == course / "solutions" / "99-sample.ipynb"
+    student, reference = cells_of(student_path), cells_of(reference_path)
+    assert list(student) == list(reference)
+
+    assert "return min(" not in json.dumps(student)
+    assert "return min(" in reference["exercise-99-2"].source
+    assert student["exercise-99-2"].metadata.tags == ["exercise", "99-2"]
+    assert student["exercise-99-2"].outputs == []
+    assert student["check-99-2"].outputs == []
+    assert "right" in text_of(reference["check-99-2"])
+
+    demonstration = student["how-a-high-watermark-moves"]
+    assert demonstration.outputs[0].data["text/plain"] == "3"
+    assert "nbval-check-output" in demonstration.metadata.tags
+    assert "at the shortest in-sync" in text_of(student["exercise-99-1"])
+    assert "committed when" not in text_of(student["exercise-99-1"])
+    assert "committed when" in text_of(reference["exercise-99-1"])
+
+    metadata = nbformat.read(student_path, as_version=4).metadata
+    assert metadata.kernelspec.name == "python3"
+    assert "widgets" not in metadata
+    assert drift(source) == []
+
+
+def test_a_changed_source_is_seen_as_drift(course) -> None:
+    source = course / "source" / "99_sample.py"
+    build(source)
+    source.write_text(source.read_text().replace("min(log_end_offsets.values())", "3"))
+    assert any("how-a-high-watermark-moves: its source differs" in line for line in drift(source))
+    (course / "solutions" / "99-sample.ipynb").unlink()
+    assert any("is not there; run: make notebooks" in line for line in drift(source))
+
+
+def test_a_cell_that_fails_stops_the_build_and_writes_nothing(course) -> None:
+    source = source_with(course, '# %% boom tags=["live"]\nraise ValueError("no leader")\n')
+    with pytest.raises(BuildFailed, match="no leader"):
+        build(source)
+    assert not (course / "98-other.ipynb").exists()
+
+
+WIDGET = """\
+    # %% panel tags=["{kind}"]
+    class Panel:
+        def _repr_mimebundle_(self, **options):
+            view = {{"model_id": "1", "version_major": 2, "version_minor": 0}}
+            return {{"text/plain": "panel", "{extra}": "<svg/>",
+                    "application/vnd.jupyter.widget-view+json": view}}
+    Panel()
+"""
+
+
+def test_a_widget_leaves_its_static_form_in_the_file(course) -> None:
+    student, _ = build(source_with(course, WIDGET.format(kind="live", extra="image/svg+xml")))
+    (output,) = cells_of(student)["panel"].outputs
+    assert set(output.data) == {"text/plain", "image/svg+xml"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "sentence"),
+    [("sim", "text/html", "cannot show a widget"), ("live", "text/plain", "no static form")],
+)
+def test_widgets_that_a_file_cannot_show_are_refused(course, kind, extra, sentence) -> None:
+    with pytest.raises(BuildFailed, match=sentence):
+        build(source_with(course, WIDGET.format(kind=kind, extra=extra)))
+
+
+def test_a_notebook_too_large_for_a_code_hosting_site_is_refused(course) -> None:
+    source = source_with(course, '# %% big tags=["live"]\nprint("x" * 400_000)\n')
+    with pytest.raises(BuildFailed, match="300 KB is the limit"):
+        build(source)
+
+
+def test_folders_of_the_authors_machine_do_not_stand_in_outputs(course) -> None:
+    source = source_with(
+        course,
+        '# %% where tags=["live"]\nimport kit, pathlib\nprint(kit.__file__, pathlib.Path.home())\n',
+    )
+    student, _ = build(source)
+    (output,) = cells_of(student)["where"].outputs
+    assert output.text == "kit/__init__.py ~\n"
+
+
+def test_text_printed_in_pieces_becomes_one_output() -> None:
+    piece = {"output_type": "stream", "name": "stdout", "text": "a"}
+    cell = nbformat.v4.new_code_cell("")
+    cell.outputs = [nbformat.from_dict(piece), nbformat.from_dict(piece)]
+    outputs.clean(cell, 1)
+    assert [output.text for output in cell.outputs] == ["aa"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("# %% a\n1\n", "needs one of the tags"),
+        ('# %% a tags=["simm"]\n1\n', "'simm' is none of"),
+        ('# %% a tags=["sim"]\n1\n# %% a tags=["sim"]\n2\n', "another cell has this name"),
+        ('# %% 98-1 tags=["stub"]\n1\n', "has a stub cell and no solution"),
+        ('# %% 98-1 tags=["check"]\n1\n', "has a check cell and no stub"),
+        ('# %% a name tags=["sim"]\n1\n', "letters, digits and dashes"),
+    ],
+)
+def test_a_source_that_breaks_the_convention_is_refused_by_cell(course, text, sentence) -> None:
+    path = source_with(course, text)
+    with pytest.raises(BadSource, match=sentence):
+        read_source(path)

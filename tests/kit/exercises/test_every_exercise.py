@@ -1,0 +1,135 @@
+"""For every exercise of the course: the stub fails, the solution passes, and each plausible
+wrong answer fails with a message of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kit import exercises
+from kit.authoring.sources import Cell, read_source
+from kit.course import PROJECT, source_files
+from kit.exercises import catalogue
+from kit.exercises.exercise import Exercise, Prediction
+
+SAMPLE = Path(__file__).parents[1] / "sample_course"
+COURSES = {"course": None, "sample": SAMPLE}
+
+
+def sources_of_both_courses() -> Iterator[tuple[str, Path]]:
+    for name, folder in COURSES.items():
+        with pytest.MonkeyPatch.context() as patch:
+            if folder:
+                patch.setenv("KAFKALAB_COURSE", str(folder))
+            for path in source_files():
+                yield name, path
+
+
+def needs_of(path: Path) -> list[pytest.MarkDecorator]:
+    """A lab needs PySpark."""
+    return [pytest.mark.spark] if path.is_relative_to(PROJECT / "labs") else []
+
+
+CASES = [
+    pytest.param(course, path, cell.name, id=f"{course}-{cell.name}", marks=needs_of(path))
+    for course, path in sources_of_both_courses()
+    for cell in read_source(path)
+    if cell.has("stub")
+]
+
+
+@pytest.fixture
+def own_progress(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("KAFKALAB_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def choose_course(monkeypatch, course: str) -> None:
+    if folder := COURSES[course]:
+        monkeypatch.setenv("KAFKALAB_COURSE", str(folder))
+
+
+def setup_code(cells: list[Cell], before: str) -> str:
+    """The cells that the exercise builds on: those tagged `setup` above it."""
+    position = next(i for i, cell in enumerate(cells) if cell.name == before)
+    return "\n".join(cell.text for cell in cells[:position] if cell.has("setup"))
+
+
+def run(cells: list[Cell], exercise_id: str, answer: str):
+    """Runs set-up, `answer` in place of the stub, and the check cell; gives its card."""
+    names: dict = {}
+    cards = []
+
+    def keep(function):
+        def called(*arguments, **options):
+            card = function(*arguments, **options)
+            if arguments and arguments[0] == exercise_id:
+                cards.append(card)
+            return card
+
+        return called
+
+    check_cell = next((c.text for c in cells if c.name == exercise_id and c.has("check")), "")
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(setup_code(cells, exercise_id), names)
+        real = names["lab"]
+        kept = {name: keep(getattr(real, name)) for name in ("check", "predict")}
+        names["lab"] = SimpleNamespace(**{n: getattr(real, n) for n in dir(real)} | kept)
+        exec(answer, names)
+        exec(check_cell, names)
+    assert cards, f"no cell asks for a verdict on {exercise_id}"
+    return cards[-1]
+
+
+@pytest.mark.parametrize(("course", "path", "exercise_id"), CASES)
+def test_stub_fails_solution_passes_and_wrong_answers_differ(
+    course, path, exercise_id, monkeypatch, own_progress
+) -> None:
+    choose_course(monkeypatch, course)
+    cells = read_source(path)
+    stub, solution = (
+        next(c.text for c in cells if c.name == exercise_id and c.has(role))
+        for role in ("stub", "solution")
+    )
+    definition = catalogue.find(exercise_id)
+    assert run(cells, exercise_id, solution).passed is True, "the solution must pass"
+    at_first = run(cells, exercise_id, stub)
+    if isinstance(definition, Prediction):
+        assert at_first.passed is None, "the stub of a prediction only asks"
+        return
+    assert isinstance(definition, Exercise)
+    assert at_first.passed is False, "the stub must fail"
+    assert len(definition.wrong_answers) >= 2
+    messages = {}
+    for name, code in definition.wrong_answers.items():
+        card = run(cells, exercise_id, code)
+        assert card.passed is False, f"the wrong answer {name!r} passed"
+        labels = dict(card.rows)
+        assert {"expected", "seen"} <= set(labels), f"{name!r} gets no help: {card!r}"
+        messages[labels[""]] = name
+    assert len(messages) == len(definition.wrong_answers), f"same message twice: {messages}"
+
+
+def test_every_definition_has_its_cells_and_every_cell_its_definition() -> None:
+    in_sources = {c.name for path in source_files() for c in read_source(path) if c.has("stub")}
+    assert {found.id for found in catalogue.everything()} == in_sources
+
+
+def test_hints_grow_from_a_nudge_to_nearly_the_answer() -> None:
+    for found in catalogue.everything():
+        if isinstance(found, Exercise):
+            assert len(set(found.hints)) == 3, f"{found.id} repeats a hint"
+
+
+def test_the_kernel_side_imports_no_definition() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, kit.exercises; print([m for m in sys.modules if 'definitions' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+    assert exercises.check is not None

@@ -1,0 +1,122 @@
+"""The ladder, the progress file, and what a learner gets for odd input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kit import exercises
+from kit.exercises import progress_file
+
+SAMPLE = Path(__file__).parents[1] / "sample_course"
+
+
+@pytest.fixture(autouse=True)
+def sample_course(monkeypatch, tmp_path) -> Path:
+    file = tmp_path / "data" / "progress.json"
+    monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
+    monkeypatch.setenv("KAFKALAB_PROGRESS", str(file))
+    return file
+
+
+def test_three_hints_come_before_the_solution_unlocks() -> None:
+    shown = [repr(exercises.hint("99-2")) for _ in range(5)]
+    assert "Hint 1 of 3" in shown[0]
+    assert "Hint 3 of 3" in shown[2]
+    assert not any("return min(" in text for text in shown[:3])
+    assert "return min(" in shown[3]
+    assert shown[4] == shown[3]
+
+
+def test_a_wrong_answer_shows_expected_seen_smallest_case_and_the_next_hint() -> None:
+    card = exercises.check("99-2", lambda leo, isr: max(leo.values()))
+    text = repr(card)
+    assert not card
+    assert "the leader's log end" in text
+    assert "3" in dict(card.rows)["expected"]
+    assert "{101: 5, 102: 3}" in dict(card.rows)["smallest case"]
+    assert "Next hint: Who must have a record?" in text
+    exercises.hint("99-2")
+    again = exercises.check("99-2", lambda leo, isr: max(leo.values()))
+    assert "Next hint: Look at the ISR only." in repr(again)
+
+
+def test_a_function_that_raises_is_told_what_it_raised() -> None:
+    card = exercises.check("99-2", lambda leo, isr: leo["101"])
+    assert "KeyError" in repr(card)
+
+
+def test_html_and_text_say_the_same_and_escape_what_the_learner_wrote() -> None:
+    card = exercises.check("99-3", {"replicas": "<script>alert(1)</script>"})
+    assert "<script>" not in card._repr_html_()
+    assert "&lt;script&gt;" in card._repr_html_()
+    assert "Not these settings." in card._repr_html_()
+    assert "Not these settings." in repr(card)
+
+
+def test_the_first_prediction_is_the_one_that_counts() -> None:
+    assert "The longest log may hold" in repr(exercises.predict("99-1", "a"))
+    assert exercises.predict("99-1", "b").passed
+    assert "surprised" in repr(exercises.progress())
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: exercises.check("99-9", 1), "There is no exercise 99-9; 99 has 99-1"),
+        (lambda: exercises.check("nonsense", 1), "exercises exist for 99"),
+        (lambda: exercises.check("99-1", 1), "is a prediction; answer it with predict"),
+        (lambda: exercises.predict("99-2", "a"), "is an exercise; answer it with check"),
+        (lambda: exercises.predict("99-1", "z"), "Choose among a, b, c"),
+        (lambda: exercises.check("99-3", lambda: 1), "call it and check that"),
+        (lambda: exercises.check("99-3", object()), "holds a object"),
+        (lambda: exercises.check("99-3", "x" * 5_000_000), "bytes long"),
+    ],
+)
+def test_odd_input_gets_one_sentence(call, sentence) -> None:
+    card = call()
+    assert sentence in repr(card)
+    assert "Traceback" not in repr(card)
+
+
+def test_progress_is_kept_per_exercise_and_unknown_ones_are_not_lost(sample_course) -> None:
+    sample_course.parent.mkdir()
+    old = {"version": 1, "exercises": {"77-1": {"attempts": 2, "from_a_newer_field": 1}}}
+    sample_course.write_text(json.dumps(old))
+    exercises.check("99-3", {"replicas": 3, "min.insync.replicas": 2})
+    stored = json.loads(sample_course.read_text())["exercises"]
+    assert stored["77-1"]["attempts"] == 2
+    assert stored["99-3"]["passed_at"]
+    assert "1 of 3 solved" in repr(exercises.progress())
+    assert exercises.reset("99") == "Forgot 1 exercise."
+    assert list(progress_file.read()) == ["77-1"]
+
+
+def test_a_broken_progress_file_is_set_aside_and_a_newer_one_is_left_alone(sample_course) -> None:
+    sample_course.parent.mkdir()
+    sample_course.write_text('{"version": 1, "exer')
+    exercises.check("99-3", None)
+    assert len(list(sample_course.parent.glob("*.broken-*"))) == 1
+    newer = '{"version": 99, "exercises": {}}'
+    sample_course.write_text(newer)
+    assert "git pull" in repr(exercises.progress())
+    assert "could not be saved" in repr(exercises.check("99-3", None))
+    assert sample_course.read_text() == newer
+
+
+def test_a_folder_that_cannot_be_written_costs_the_saving_only(monkeypatch, tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KAFKALAB_PROGRESS", str(tmp_path / "file" / "progress.json"))
+    card = exercises.check("99-3", {"replicas": 3, "min.insync.replicas": 2})
+    assert card.passed
+    assert "could not be saved" in repr(card)
+
+
+def test_two_writers_lose_nothing(sample_course) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: progress_file.attempt(f"55-{n % 4}", False), range(40)))
+    assert [entry.attempts for entry in progress_file.read().values()] == [10, 10, 10, 10]

@@ -1,0 +1,89 @@
+"""What is believed of a submitted file: the code of its exercise cells, nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kit.grading import report, submission
+from kit.grading.marking import Mark, Marks
+
+SAMPLE = Path(__file__).parents[1] / "sample_course"
+
+
+@pytest.fixture(autouse=True)
+def sample_course(monkeypatch) -> None:
+    monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
+
+
+def submitted(path: Path, *cells: dict) -> Path:
+    file = path / "submission.ipynb"
+    file.write_text(json.dumps({"cells": [{"cell_type": "code", **cell} for cell in cells]}))
+    return file
+
+
+def test_cells_are_found_by_tags_and_where_those_are_lost_by_id(tmp_path) -> None:
+    file = submitted(
+        tmp_path,
+        {"source": ["a = ", "1"], "metadata": {"tags": ["exercise", "99-2"]}},
+        {"source": "b", "id": "exercise-99-3"},
+        {"source": "import os", "id": "of-their-own"},
+    )
+    found = submission.read(file)
+    assert found.group == "99"
+    assert found.answers == {"99-2": "a = 1", "99-3": "b"}
+    assert found.notes == ("The cell of 99-1 is missing.",)
+
+
+def test_only_answers_reach_the_courses_own_notebook(tmp_path) -> None:
+    file = submitted(
+        tmp_path,
+        {"source": "mine", "metadata": {"tags": ["exercise", "99-2"]}},
+        {"source": "cheat", "metadata": {"tags": ["check", "99-2"]}, "id": "check-99-2"},
+    )
+    notebook = submission.transplant(submission.read(file))
+    cells = {cell.id: cell.source for cell in notebook.cells}
+    assert cells["exercise-99-2"] == "mine"
+    assert cells["check-99-2"] == 'lab.check("99-2", high_watermark)'
+    assert "cheat" not in cells.values()
+
+
+def test_the_courses_own_solutions_can_be_handed_in() -> None:
+    assert "return min(" in submission.solved("99").answers["99-2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "not a Jupyter notebook"),
+        ("[" * 100_000, "not a Jupyter notebook"),
+        ('{"cells": 3}', "not a Jupyter notebook"),
+        ('{"cells": []}', "no exercise cell"),
+        ('{"cells": [{"cell_type": "code", "id": "exercise-77-1"}]}', "has no notebook 77"),
+        ('{"cells": [{"cell_type": "code", "metadata": {"tags": 1}}]}', "no exercise cell"),
+    ],
+)
+def test_a_file_that_is_no_submission_gets_one_sentence(tmp_path, content, sentence) -> None:
+    file = tmp_path / "bad.ipynb"
+    file.write_text(content)
+    with pytest.raises(submission.Unreadable, match=sentence):
+        submission.read(file)
+
+
+def test_an_untouched_stub_counts_as_empty_whatever_its_white_space() -> None:
+    cells = submission.cells_of("99")
+    assert submission.is_untouched("99-3", "quorum  =  None\n\n", cells)
+    assert not submission.is_untouched("99-3", "quorum = 1", cells)
+
+
+def test_files_of_one_name_get_reports_of_their_own() -> None:
+    assert report.distinct_names([Path("a/nb.ipynb"), Path("b/nb.ipynb")]) == ["nb", "nb-2"]
+
+
+def test_reports_are_inert(tmp_path) -> None:
+    mark = Mark("99-2", False, "wrong", "<img src=x onerror=alert(1)>")
+    report.write_class([Marks("=cmd()", "99", (mark,))], tmp_path)
+    assert "<img" not in (tmp_path / "class.html").read_text()
+    assert "'=cmd()" in (tmp_path / "class.csv").read_text()

@@ -1,0 +1,82 @@
+"""An exercise done on a cluster is marked by the cluster's own log, inside the sandbox too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kit.authoring import compose
+from kit.authoring.sources import read_source
+from kit.grading import grade
+
+SOURCE = """
+# %% doorway tags=["setup"]
+from confluent_kafka import Producer
+from kit import lab
+
+eng = lab.engine()
+eng.create_topic("orders")
+
+# %% 98-1 tags=["stub"]
+acknowledged = []
+
+# %% 98-1 tags=["solution"]
+producer = Producer({"bootstrap.servers": eng.bootstrap, "acks": "all"})
+producer.produce("orders", value="one")
+producer.flush(30)
+
+# %% 98-1 tags=["check"]
+lab.check("98-1", cluster=eng)
+"""
+
+DEFINITION = """
+from kit.exercises.exercise import Exercise, right, wrong
+
+
+def judge(answer, context):
+    values = [record.value for record in context.records("orders")]
+    if values == [b"one"]:
+        return right("One record, in the log.")
+    return wrong("The log tells another story.", expected=[b"one"], seen=values)
+
+
+EXERCISES = (Exercise("98-1", "One record", ("a", "b", "c"), judge),)
+"""
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch) -> Path:
+    course = tmp_path / "course"
+    (course / "source").mkdir(parents=True)
+    (course / "definitions").mkdir()
+    (course / "definitions" / "nb98.py").write_text(DEFINITION)
+    path = course / "source" / "98_live.py"
+    path.write_text(SOURCE)
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course))
+    return path
+
+
+def test_the_brokers_log_decides(source, tmp_path) -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
+    cells = read_source(source)
+    right = compose.reference(cells)
+    nbformat.write(right, tmp_path / "right.ipynb")
+    boast = compose.student(cells)
+    for cell in boast.cells:
+        if cell.id == "exercise-98-1":
+            cell.source = 'acknowledged = ["one"]\nprint("delivered")'
+    nbformat.write(boast, tmp_path / "boast.ipynb")
+    out = tmp_path / "out"
+    assert grade([tmp_path / "right.ipynb", tmp_path / "boast.ipynb"], out) == 0
+    (mark,) = json.loads((out / "right.json").read_text())["exercises"]
+    assert mark["state"] == "right", mark
+    (mark,) = json.loads((out / "boast.json").read_text())["exercises"]
+    assert mark["state"] == "wrong"
+    assert mark["seen"] == "[]"

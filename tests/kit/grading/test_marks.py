@@ -1,0 +1,223 @@
+"""Right, wrong, empty and faked submissions get the marks they deserve, in the sandbox."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kit import exercises
+from kit.authoring import compose
+from kit.authoring.sources import read_source
+from kit.exercises import catalogue
+from kit.grading import grade, sandbox, submission
+
+SAMPLE = Path(__file__).parents[1] / "sample_course"
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(autouse=True)
+def sample_course(monkeypatch) -> None:
+    monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
+
+
+@pytest.fixture(params=["sandbox", "no-sandbox"])
+def sandboxed(request) -> bool:
+    if request.param == "sandbox" and shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
+    return request.param == "sandbox"
+
+
+@pytest.fixture
+def fenced() -> None:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
+
+
+def student_file(path: Path, answers: dict[str, str] | None = None) -> Path:
+    """A submission: the student's notebook with some answers typed in."""
+    notebook = compose.student(read_source(SAMPLE / "source" / "99_sample.py"))
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        if "exercise" in tags and tags[1] in (answers or {}):
+            cell.source = answers[tags[1]]
+    nbformat.write(notebook, path)
+    return path
+
+
+def states(out: Path, name: str) -> dict[str, str]:
+    content = json.loads((out / f"{name}.json").read_text())
+    return {exercise["exercise"]: exercise["state"] for exercise in content["exercises"]}
+
+
+GOOD = {
+    "99-1": 'lab.predict("99-1", "b")',
+    "99-2": "def high_watermark(leo, isr):\n    return min(leo[b] for b in isr)",
+    "99-3": 'quorum = {"replicas": 3, "min.insync.replicas": 2}',
+}
+WRONG = {
+    "99-1": 'lab.predict("99-1", "a")',
+    "99-2": "def high_watermark(leo, isr):\n    return max(leo.values())",
+    "99-3": 'quorum = {"replicas": 3, "min.insync.replicas": 3}',
+}
+
+
+def test_right_wrong_empty_and_faked_submissions(tmp_path, sandboxed) -> None:
+    right = student_file(tmp_path / "right.ipynb", GOOD)
+    wrong = student_file(tmp_path / "wrong.ipynb", WRONG)
+    empty = student_file(tmp_path / "empty.ipynb")
+    faked = student_file(tmp_path / "faked.ipynb")
+    notebook = nbformat.read(faked, as_version=4)
+    for cell in notebook.cells:
+        if "check" in cell.metadata.get("tags", []):
+            cell.source = "print('right')"
+            cell.outputs = [nbformat.v4.new_output("stream", text="✓ right")]
+    nbformat.write(notebook, faked)
+
+    out = tmp_path / "out"
+    assert grade([right, wrong, empty, faked], out, sandboxed=sandboxed) == 0
+    assert set(states(out, "right").values()) == {"right"}
+    assert set(states(out, "wrong").values()) == {"wrong"}
+    assert set(states(out, "empty").values()) == {"empty"}
+    assert set(states(out, "faked").values()) == {"empty"}
+    with (out / "class.csv").open() as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert {name: row["score"] for name, row in rows.items()} == {
+        "right": "2",
+        "wrong": "0",
+        "empty": "0",
+        "faked": "0",
+    }
+    again = tmp_path / "again"
+    assert grade([right, wrong, empty, faked], again, sandboxed=sandboxed) == 0
+    for report in out.iterdir():
+        assert report.read_bytes() == (again / report.name).read_bytes(), report.name
+    page = (out / "class.html").read_text()
+    assert "leader&#x27;s log end" in page
+    wrong_marks = json.loads((out / "wrong.json").read_text())["exercises"]
+    assert wrong_marks[1]["counter_example"].startswith("called with")
+
+
+ATTACKS = {
+    "patches the kit": (
+        "from kit.exercises import doorway, ask\n"
+        "ask.ask = doorway.ask = lambda *a, **k: {'passed': True, 'title': '', 'message': '',"
+        " 'hints': []}\nquorum = None"
+    ),
+    "asks the judge what is expected": (
+        "card = lab.check('99-3', {'replicas': 3, 'min.insync.replicas': 3})\n"
+        "expected = dict(card.rows).get('expected', '0')\n"
+        "quorum = {'replicas': 3, 'min.insync.replicas': int(expected)}"
+    ),
+    "asks for the solution": "quorum = [repr(lab.hint('99-3')) for _ in range(5)]\n"
+    "quorum = {'replicas': 3, 'min.insync.replicas': 2} if '2}' in str(quorum) else None",
+    "looks for the definitions": (
+        "import pathlib, kit\n"
+        "found = sorted(pathlib.Path(kit.__file__).parent.rglob('definitions/*'))\n"
+        "quorum = {'replicas': 3, 'min.insync.replicas': 2} if found else {'found': len(found)}"
+    ),
+    "reads the marker's files": (
+        "import glob\nfound = [f for p in ('/home/*', '/etc/shadow', '/root/.ssh')"
+        " for f in glob.glob(p)]\n"
+        "quorum = {'replicas': 3, 'min.insync.replicas': 2} if found else None"
+    ),
+}
+
+
+def test_attacks_from_inside_earn_nothing(tmp_path, fenced) -> None:
+    files = [
+        student_file(
+            tmp_path / f"{name.replace(' ', '-')}.ipynb", {"99-2": GOOD["99-2"], "99-3": a}
+        )
+        for name, a in ATTACKS.items()
+    ]
+    out = tmp_path / "out"
+    assert grade(files, out) == 0
+    for file in files:
+        marks = states(out, file.stem)
+        assert marks["99-2"] == "right", f"{file.stem}: an honest answer beside it counts"
+        assert marks["99-3"] in ("wrong", "failed"), file.stem
+
+
+def test_results_remembered_from_class_earn_nothing(tmp_path, fenced, monkeypatch) -> None:
+    exercise = catalogue.find("99-2")
+    in_class = exercise.inputs_for(1)
+    assert in_class == exercise.inputs_for(1)
+    assert in_class != exercise.inputs_for(2)
+    table = {repr(list(each)): min(each[0][b] for b in each[1]) for each in in_class}
+    code = (
+        f"TABLE = {table!r}\ndef high_watermark(leo, isr):\n    return TABLE.get(repr([leo, isr]))"
+    )
+    monkeypatch.setenv("KAFKALAB_PROGRESS", str(tmp_path / "progress.json"))
+    names: dict = {}
+    exec(code, names)
+    assert exercises.check("99-2", names["high_watermark"]).passed
+    file = student_file(tmp_path / "table.ipynb", {"99-2": code})
+    assert grade([file], tmp_path / "out") == 0
+    assert states(tmp_path / "out", "table")["99-2"] == "wrong"
+
+
+def test_limits_end_a_submission_and_only_that(tmp_path, fenced) -> None:
+    endless = student_file(tmp_path / "endless.ipynb", {"99-2": "while True: pass"})
+    good = student_file(tmp_path / "good.ipynb", GOOD)
+    out = tmp_path / "out"
+    assert grade([endless], out, time_limit_s=15) == 0
+    assert grade([good], out) == 0
+    notes = json.loads((out / "endless.json").read_text())["notes"]
+    assert notes == ["It ran longer than 15 s."]
+    assert states(out, "endless")["99-2"] == "failed"
+    assert set(states(out, "good").values()) == {"right"}
+
+
+HOGS = {
+    "memory": "hog = bytearray(400_000_000)\nimport time; time.sleep(60)",
+    "processes": "import subprocess\nhogs = [subprocess.Popen(['sleep', '60']) for _ in range(40)]"
+    "\nimport time; time.sleep(60)",
+    "written": "for n in range(9):\n    open(f'f{n}', 'wb').write(b'x' * 9_000_000)"
+    "\nimport time; time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize(
+    ("hog", "sentence"),
+    [("memory", "MB of memory"), ("processes", "processes"), ("written", "It wrote more than")],
+)
+def test_what_a_submission_uses_up_is_limited(tmp_path, fenced, hog, sentence) -> None:
+    from kit.grading.stage import perform
+
+    work = tmp_path / "work"
+    (work / "home").mkdir(parents=True)
+    (tmp_path / "judge").mkdir()
+    submitted = submission.Submission("99", {"99-2": HOGS[hog]})
+    nbformat.write(submission.transplant(submitted), work / "notebook.ipynb")
+    limits = sandbox.Limits(
+        time_s=50,
+        memory_bytes=500_000_000,
+        processes=30,
+        file_bytes=20_000_000,
+        written_bytes=50_000_000,
+    )
+    result = perform(work / "notebook.ipynb", limits, sandboxed=True)
+    assert sentence in result["stopped_by"]
+
+
+def test_the_network_is_loopback_only(fenced) -> None:
+    import subprocess
+    import sys
+
+    code = "import socket; print(sorted(name for _, name in socket.if_nameindex()))"
+    command = sandbox.on_stage([sys.executable, "-c", code])
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.strip() == "['lo']", done.stderr
+
+
+def test_without_bubblewrap_nothing_is_run(tmp_path, monkeypatch) -> None:
+    file = student_file(tmp_path / "good.ipynb", GOOD)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(sandbox.NoSandbox, match=r"apt install bubblewrap.*--no-sandbox"):
+        grade([file], tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,50 @@
+"""Every concept that a finished notebook owns has a cell that exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.authoring import coverage
+from kit.authoring.coverage import Concept, Covered
+
+SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
+
+
+def test_the_map_names_cells_that_exist() -> None:
+    assert coverage.faults([], coverage.covered(), []) == []
+
+
+def test_finished_notebooks_cover_every_row_they_own() -> None:
+    concepts = coverage.ledger()
+    if not concepts:
+        pytest.skip("not a missing part: the ledger does not lie beside the project")
+    assert coverage.faults(concepts, coverage.covered(), coverage.finished()) == []
+
+
+def test_each_kind_of_fault_is_named(monkeypatch) -> None:
+    monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
+    concepts = [Concept("D001", "99", "the ISR"), Concept("D002", "12", "compaction")]
+    good = Covered("D001", "99", "how-a-high-watermark-moves")
+    assert coverage.faults(concepts, [good], ["99"]) == []
+    (uncovered,) = coverage.faults(concepts, [], ["99"])
+    assert "D001 belongs to notebook 99, which is finished, and has no cell" in uncovered
+    (absent,) = coverage.faults(concepts, [Covered("D001", "99", "nowhere")], ["99"])
+    assert absent == "D001: notebook 99 has no cell 'nowhere'"
+    (unknown,) = coverage.faults(concepts, [good, Covered("X9", "99", "99-2")], [])
+    assert unknown == "X9 is not in the ledger"
+
+
+def test_finished_notebooks_are_listed_one_a_line(tmp_path) -> None:
+    file = tmp_path / "finished.txt"
+    file.write_text("# done\n00\n06  # all rows\n\n")
+    assert coverage.finished(file) == ["00", "06"]
+
+
+def test_the_ledger_is_read_from_the_folder_that_is_named(tmp_path, monkeypatch) -> None:
+    (tmp_path / "rows.csv").write_text('id,notebook,concept\nG1,01;02,"a, b"\n')
+    monkeypatch.setenv("KAFKALAB_LEDGER", str(tmp_path))
+    assert coverage.ledger() == [Concept("G1", "01", "a, b")]
+    assert "0 of 1 rows have a cell" in repr(coverage.state())
+    assert "a, b" in repr(coverage.open_rows("01"))

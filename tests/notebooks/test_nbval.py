@@ -1,0 +1,105 @@
+"""Every reference notebook runs clean, engine only and with a real Kafka.
+
+nbval runs in a process of its own.  Its report is read as XML, not by exit status alone:
+after a time-out nbval marks the remaining cells as expected failures, and a notebook that
+ran no cell would look green.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kit.authoring.build import build
+from kit.course import PROJECT, reference_notebook, source_files
+
+SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
+CELL_TIMEOUT_S = 120
+NOTEBOOKS = [
+    pytest.param(
+        reference_notebook(source),
+        id=source.stem.replace("_", "-"),
+        marks=[pytest.mark.spark] if source.is_relative_to(PROJECT / "labs") else [],
+    )
+    for source in source_files()
+]
+
+
+def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
+    """What went wrong, first failure first; empty if every code cell passed."""
+    report = scratch / "report.xml"
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env"]
+    command += [f"--nbval-cell-timeout={CELL_TIMEOUT_S}", f"--junitxml={report}", "-p", "no:xdist"]
+    command += ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={notebook.parent}", "-q"]
+    environment = os.environ | {
+        "KAFKALAB_REAL": real,
+        "KAFKALAB_PROGRESS": str(scratch / "progress.json"),
+        "PYTHONPATH": str(PROJECT),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+    done = subprocess.run(
+        [*command, str(notebook)], env=environment, capture_output=True, text=True, cwd=scratch
+    )
+    if not report.exists():
+        return [done.stdout + done.stderr]
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    faults = [
+        f"{case.get('name')}: {outcome.get('message', '')}\n{outcome.text or ''}"
+        for case in cases
+        for outcome in case
+        if outcome.tag in ("failure", "error", "skipped")  # an xfail is written as skipped
+    ]
+    code_cells = [
+        cell
+        for cell in nbformat.read(notebook, as_version=4).cells
+        if cell.cell_type == "code" and "nbval-skip" not in cell.metadata.get("tags", [])
+    ]
+    if not faults and len(cases) != len(code_cells):
+        faults.append(f"{len(cases)} of {len(code_cells)} cells ran")
+    return faults
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
+    assert run_nbval(notebook, "off", tmp_path)[:1] == []
+
+
+@pytest.mark.real
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_runs_clean_beside_a_real_kafka(notebook, tmp_path) -> None:
+    assert run_nbval(notebook, "local", tmp_path)[:1] == []
+
+
+@pytest.fixture
+def reference(tmp_path, monkeypatch) -> Path:
+    """The sample notebook's reference, executed afresh."""
+    source = tmp_path / "course" / "source" / "99_sample.py"
+    source.parent.mkdir(parents=True)
+    source.write_text((SAMPLE / "source" / "99_sample.py").read_text())
+    (tmp_path / "course" / "definitions").symlink_to(SAMPLE / "definitions")
+    monkeypatch.setenv("KAFKALAB_COURSE", str(tmp_path / "course"))
+    return build(source)[1]
+
+
+def rewrite(path: Path, cell_id: str, source: str) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    next(cell for cell in notebook.cells if cell.id == cell_id).source = source
+    nbformat.write(notebook, path)
+
+
+def test_the_lane_itself_catches_a_changed_output_and_an_error(reference, tmp_path) -> None:
+    assert run_nbval(reference, "off", tmp_path) == []
+    cell = "how-a-high-watermark-moves"
+    rewrite(reference, cell, "log_end_offsets = {101: 5}\nmin(log_end_offsets.values())")
+    assert "5" in run_nbval(reference, "off", tmp_path)[0]
+    rewrite(reference, cell, "raise RuntimeError('no leader')")
+    assert "no leader" in run_nbval(reference, "off", tmp_path)[0]
