@@ -33,7 +33,7 @@ def test_skips_fail_on_a_build_machine(tmp_path, ci, closing) -> None:
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_parts.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), str(tmp_path)]
-    command += [f"--rootdir={tmp_path}", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += [f"--rootdir={tmp_path}", "-p", "no:cacheprovider"]
     done = subprocess.run(
         command,
         env=os.environ | {"CI": ci, "PATH": str(tmp_path)},

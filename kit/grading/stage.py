@@ -27,7 +27,7 @@ def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
     """nbval over one notebook.  Its report is for the reader; marks come from the judge."""
     command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q"]
     command += [f"--nbval-cell-timeout={cell_timeout_s}", f"--junitxml={REPORT}"]
-    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest"]
+    command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     return [*command, "-c", "/dev/null", f"--rootdir={notebook.parent}", str(notebook)]
 
 

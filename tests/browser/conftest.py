@@ -1,9 +1,9 @@
 """A JupyterLab with a browser in front of it, for tests that look at what a learner sees.
 
-One server and one Chromium serve the whole session; each test opens a notebook of its own
-in a fresh browser context.  The server runs from the interpreter that runs the tests, on a
-free loopback port, with every Jupyter path in a temporary folder, in a session of its own,
-and is ended by its process id.
+One server and one Chromium serve a module (Playwright keeps an event loop running, which no other
+module may find); each test opens a notebook of its own in a fresh browser context.  The server
+runs from the interpreter that runs the tests, on a free loopback port, with every Jupyter path in
+a temporary folder, in a session of its own, and is ended by its process id.
 
     def test_something(lab):
         with lab.open(lab.notebook("print('hello')")) as page:
@@ -118,7 +118,7 @@ class NotebookPage:
 
 
 class JupyterLab:
-    """The session's server and browser."""
+    """The server and the browser."""
 
     def __init__(self, url: str, folder: Path, browser: Any) -> None:
         self.url = url
@@ -173,7 +173,7 @@ class JupyterLab:
                 urllib.request.urlopen(urllib.request.Request(url, method="DELETE")).close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A headless Chromium under Playwright."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -187,9 +187,9 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterLab]:
-    """A running JupyterLab, open to the browser of this session."""
+    """A running JupyterLab, open to the browser."""
     home = tmp_path_factory.mktemp("jupyter")
     folder = home / "notebooks"
     places = {

@@ -35,7 +35,7 @@ def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
     """What went wrong, first failure first; empty if every code cell passed."""
     report = scratch / "report.xml"
     command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env"]
-    command += [f"--nbval-cell-timeout={CELL_TIMEOUT_S}", f"--junitxml={report}", "-p", "no:xdist"]
+    command += [f"--nbval-cell-timeout={CELL_TIMEOUT_S}", f"--junitxml={report}"]
     command += ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={notebook.parent}", "-q"]
     environment = os.environ | {
         "KAFKALAB_REAL": real,
