@@ -1,8 +1,11 @@
-"""Runs a scenario on both sides and lays the outcomes side by side."""
+"""Runs a scenario on both sides at the same time and lays the outcomes side by side."""
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -167,17 +170,39 @@ def judge(
 
 
 def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str) -> Comparison:
-    """Runs a scenario on the engine, then on the real side; mends each before and after.
+    """Runs a scenario on the engine and on the real side; mends each before and after.
 
     UndeclaredDifference if the outcomes differ and nobody has said why.
     """
     name = getattr(scenario, "__name__", "scenario")
-    ours = on(scenario, engine)
-    theirs = on(scenario, real) if real is not None else None
+    ours, theirs = on_both(scenario, engine, real) if real else (on(scenario, engine), None)
     outcome = compare(name, ours, theirs, real.name if real is not None else "", absence)
     if any(row.verdict == _UNDECLARED for row in outcome.rows):
         raise UndeclaredDifference(outcome.text)
     return outcome
+
+
+def on_both(
+    scenario: Scenario, engine: Cluster, real: Cluster
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Runs a scenario on both sides at once: most of it is waiting for time-outs.
+
+    An interrupt reaches both sides, and both are mended before it goes on.
+    """
+    threads: list[int] = []
+    with ThreadPoolExecutor(1, initializer=lambda: threads.append(threading.get_ident())) as other:
+        theirs = other.submit(on, scenario, real)
+        try:
+            return on(scenario, engine), theirs.result()
+        except KeyboardInterrupt as interrupt:
+            for thread in () if theirs.done() else threads:
+                _raise_in(thread, type(interrupt))
+            raise
+
+
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Python delivers signals to the main thread alone; this passes one on."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def on(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
@@ -203,11 +228,11 @@ def mend(cluster: Cluster) -> None:
     controller = snapshot["controller"]
     if controller["state"] in ("stopped", "killed"):
         cluster.start(controller["id"])
-    for broker, seen in snapshot["brokers"].items():
-        if seen["state"] == "paused":
-            cluster.resume(broker)
-        elif seen["state"] in ("stopped", "killed"):
-            cluster.start(broker)
+    states = {broker: seen["state"] for broker, seen in snapshot["brokers"].items()}
+    if down := [broker for broker, state in states.items() if state in ("stopped", "killed")]:
+        cluster.start(*down)
+    for broker in (broker for broker, state in states.items() if state == "paused"):
+        cluster.resume(broker)
     cluster.wait_until(
         lambda c: not any(b["fenced"] for b in c.snapshot()["brokers"].values()),
         timeout_s=40,

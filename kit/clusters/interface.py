@@ -147,8 +147,11 @@ class Cluster(Protocol):
         """Shuts a node down cleanly and waits until it has ended."""
         ...
 
-    def start(self, node: int) -> None:
-        """Starts a killed or stopped node on its old files and port; waits until it serves."""
+    def start(self, *nodes: int) -> None:
+        """Starts killed or stopped nodes on their old files and ports; waits until they serve.
+
+        Several are started at the same time.
+        """
         ...
 
     def pause(self, node: int) -> None:

@@ -94,10 +94,12 @@ class KafkaCluster:
         self._known(node, "running")
         self.provider.stop(node)
 
-    def start(self, node: int) -> None:
-        if self._known(node).state in ("stopped", "killed"):
-            self.provider.start(node)
-        self._serving(node)
+    def start(self, *nodes: int) -> None:
+        for node in nodes:
+            if self._known(node).state in ("stopped", "killed"):
+                self.provider.start(node)
+        for node in nodes:
+            self._serving(node)
 
     def pause(self, node: int) -> None:
         self._known(node, "running")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,6 +82,48 @@ def test_an_undeclared_difference_raises_with_both_sides() -> None:
     with pytest.raises(UndeclaredDifference, match="101") as raised:
         run(scene, Cluster("engine"), Cluster("local"), "")  # type: ignore[arg-type]
     assert "102" in str(raised.value)
+
+
+def test_both_sides_run_at_the_same_time() -> None:
+    meeting = threading.Barrier(2, timeout=20)
+
+    def scene(cluster: Any) -> dict[str, Any]:
+        meeting.wait()
+        return {"leader": 101}
+
+    assert run(scene, Cluster("engine"), Cluster("local"), "").complete  # type: ignore[arg-type]
+
+
+def test_an_interrupt_ends_both_sides_and_both_are_mended() -> None:
+    began = threading.Event()
+    sides = Cluster("engine"), Cluster("local")
+
+    def scene(cluster: Any) -> dict[str, Any]:
+        if cluster.name == "engine":
+            assert began.wait(20)
+            signal.raise_signal(signal.SIGINT)
+        began.set()
+        while True:
+            time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(scene, *sides, "")  # type: ignore[arg-type]
+    for side in sides:
+        assert [done[0] for done in side.done] == ["wait", "wait"], side.name
+
+
+def test_a_side_that_fails_is_named_when_the_other_is_done() -> None:
+    sides = Cluster("engine"), Cluster("local")
+
+    def scene(cluster: Any) -> dict[str, Any]:
+        if cluster.name == "engine":
+            raise ValueError("no leader")
+        return {}
+
+    with pytest.raises(ValueError, match="no leader") as raised:
+        run(scene, *sides, "")  # type: ignore[arg-type]
+    assert raised.value.__notes__ == ["This happened on the engine side."]
+    assert [done[0] for done in sides[1].done] == ["wait", "wait"]
 
 
 def test_without_a_real_kafka_the_engine_is_shown_alone_and_says_why() -> None:
