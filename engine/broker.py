@@ -15,11 +15,22 @@ from typing import Any
 
 from engine import api
 from engine.control.image import MetadataImage
-from engine.events import Disconnected, Effect, Event, Expired, Flushed, Outbox, Request, Response
+from engine.events import (
+    Disconnected,
+    Effect,
+    Envelope,
+    Event,
+    Expired,
+    Flushed,
+    Outbox,
+    Request,
+    Response,
+)
 from engine.groups.coordinator import GroupCoordinator
 from engine.lifecycle import Lifecycle
 from engine.metadata_fetcher import MetadataFetcher
 from engine.producer_ids import ProducerIds
+from engine.quotas.client_quotas import ClientQuotas
 from engine.replication.replica_manager import BROKER_RESOURCE, ReplicaManager
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
@@ -71,6 +82,7 @@ class Broker:
         )
         self.metadata_fetcher = MetadataFetcher(node_id, controller_id, self.outbox, self.metadata)
         self.producer_ids = ProducerIds(node_id, controller_id, self.outbox)
+        self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
         self.is_serving = False
         self.forwarded: dict[int, Request] = {}
         self.last_forwarded = 0
@@ -100,7 +112,8 @@ class Broker:
                 self._on_timer(now, event.token)
             case Flushed() | Disconnected():
                 pass
-        return self.outbox.drain()
+        effects = self.outbox.drain()
+        return self.quotas.charge(now, effects) if self.metadata.quotas else effects
 
     def _on_response(self, now: int, event: Response) -> None:
         token, body = event.token, event.body
@@ -197,12 +210,16 @@ class Broker:
     def forward(self, now: int, request: Request) -> None:
         """Sends a client's request on to the controller and relays the answer.
 
-        Simplified: the request travels as it is, not inside an Envelope (KIP-590).
+        Simplified: of the Envelope (KIP-590) there is the client's id and version, no principal.
         """
         self.last_forwarded += 1
         self.forwarded[self.last_forwarded] = request
         self.outbox.send(
-            self.controller_id, ("forward", self.last_forwarded), request.body, FORWARD_TIMEOUT_US
+            self.controller_id,
+            ("forward", self.last_forwarded),
+            request.body,
+            FORWARD_TIMEOUT_US,
+            Envelope(request.client_id, request.version),
         )
 
     def _relay(self, number: int, body: Any) -> None:

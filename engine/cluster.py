@@ -22,7 +22,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol
 
@@ -32,6 +32,7 @@ from engine.events import (
     CancelTimer,
     Disconnected,
     Effect,
+    Envelope,
     Event,
     Expired,
     Flush,
@@ -47,7 +48,9 @@ from engine.events import (
     Trace,
 )
 from engine.network import Carriage, Latency, Network, NodeId, NoLatency, pair
-from engine.replication.truncation import DEFAULT_RULE
+from engine.quotas.muted_clients import MutedClients
+from engine.replication.truncation import DEFAULT_RULE, RULES
+from engine.request_metrics import RequestMetrics
 from engine.settings import Settings
 from engine.storage.disk import Disk
 
@@ -86,6 +89,7 @@ class Call:
     destination: int
     token: Token
     client_id: str
+    envelope: Envelope | None = None
 
 
 class Cluster:
@@ -95,6 +99,7 @@ class Cluster:
     `outgoing` collects the replies to connections that are no nodes, for the driver, and
     `hang_ups` the connections to close.  An error that escapes a node's step is a defect:
     it is raised, unless `crashes` is a list; then that node dies of it, and no other.
+    `meter` sees each client's request begin and end; only a driver with a clock sets one.
     """
 
     def __init__(
@@ -123,6 +128,8 @@ class Cluster:
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[NodeId] = []
         self.crashes: list[tuple[NodeId, Exception]] | None = None
+        self.muted = MutedClients()
+        self.meter: RequestMetrics | None = None
         self.size_after_pruning = 0
         self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
         self.trace_count = 0
@@ -198,6 +205,7 @@ class Cluster:
         del self.nodes[node_id]
         self.states[node_id] = state
         self.paused.pop(node_id, None)
+        self.muted.forget(node_id)
         self.timers = {key: n for key, n in self.timers.items() if key[0] != node_id}
         for number, call in tuple(self.calls.items()):
             if call.sender == node_id:
@@ -230,15 +238,25 @@ class Cluster:
         lost = disk.lose_power(Random(f"{self.spec.seed}/{node_id}/{self.now}"), torn)
         self._note(node_id, "power-lost", "unflushed pages are gone", lost_bytes=lost)
 
+    def use_rule(self, rule: str) -> None:
+        """Followers truncate by another rule from now on, running ones included."""
+        self.spec = replace(self.spec, rule=rule)
+        for node in self.nodes.values():
+            if isinstance(node, Broker):
+                node.replicas.rule = RULES[rule]
+                for fetcher in node.replicas.fetchers.values():
+                    fetcher.rule = RULES[rule]
+        self._note(self.spec.controller, "rule", f"followers truncate by {rule} from now on")
+
     # -- links
 
     def cut(self, a: int, b: int) -> None:
         self.network.cut[pair(a, b)] = None
         self._note(a, "cut", f"nothing passes between {a} and {b}", peer=b)
 
-    def slow(self, a: int, b: int, delay_us: int) -> None:
-        self.network.delay_us[pair(a, b)] = delay_us
-        self._note(a, "slow", f"{delay_us // 1000} ms between {a} and {b}", peer=b)
+    def slow(self, a: int, b: int, ms: int) -> None:
+        self.network.delay_us[pair(a, b)] = ms * 1000
+        self._note(a, "slow", f"{ms} ms between {a} and {b}", peer=b)
 
     def isolate(self, node_id: int) -> None:
         """Cuts a node off from every other node; clients still reach it."""
@@ -318,10 +336,19 @@ class Cluster:
                 if call.destination not in self.nodes:
                     self._transmit(call.destination, call.sender, ("answer", number, None))
                     return None
+                if self.muted.hold(call.destination, call.sender, item):
+                    return None
                 if self.carriage is not None:
                     body = self.carriage.unpack_request(body)
-                request = Request(call.sender, (number,), version, body, call.client_id)
+                request = Request(
+                    call.sender, (number,), version, body, call.client_id, envelope=call.envelope
+                )
                 return self._give(call.destination, item, request)
+            case "unmute":
+                again_at, held = self.muted.end(self.now, *item[1:])
+                if again_at is not None:
+                    self._push(again_at, item)
+                return None if held is None else self._happen(held)
             case "answer":
                 _, number, body = item
                 call = self.calls.get(number)
@@ -364,6 +391,8 @@ class Cluster:
         node = self.nodes.get(node_id)
         if node is None:
             return None
+        if self.meter is not None:
+            self.meter.begins(event)
         try:
             effects = node.step(self.now, event)
         except Exception as error:
@@ -373,6 +402,8 @@ class Cluster:
             self._note(node_id, "crashed", f"{type(error).__name__}: {error}")
             self._gone(node_id, KILLED)
             return node_id
+        if self.meter is not None:
+            self.meter.ends(event)
         self.carry_out(node_id, effects)
         return node_id
 
@@ -407,7 +438,9 @@ class Cluster:
         self.sequence += 1
         number = self.sequence
         client_id = f"broker-{sender}" if isinstance(sender, int) else sender
-        self.calls[number] = Call(sender, effect.destination, effect.token, client_id)
+        self.calls[number] = Call(
+            sender, effect.destination, effect.token, client_id, effect.envelope
+        )
         body, version = effect.body, type(effect.body).LATEST
         if self.carriage is not None:
             body = self.carriage.pack_request(client_id, version, body)
@@ -423,7 +456,13 @@ class Cluster:
                 if self.carriage is not None:
                     body = self.carriage.pack_answer(effect.version, body)
                 self._transmit(node_id, destination, ("answer", effect.token[0], body))
+                if effect.mute_ms:
+                    until = self.now + effect.mute_ms * 1000
+                    if self.muted.begin(node_id, destination, until):
+                        self._push(until, ("unmute", node_id, destination))
         else:
+            if self.meter is not None:
+                self.meter.answered(effect)
             self.outgoing.append((node_id, effect))
 
     def _transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:

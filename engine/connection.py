@@ -3,7 +3,8 @@
 Requests on a connection are handled one after the other, and answered in that order, as
 in Kafka: the next frame is looked at when the last is answered.  A frame that cannot be
 read ends the connection with one log line and touches nothing else.  A client that does
-not read its answers is not read from either, so it holds at most one answer in memory.
+not read its answers is not read from either, so it holds at most one answer in memory;
+and a client that is over its quota is not read from until its time is up (KIP-219).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from engine import api
-from engine.events import Request
+from engine.events import Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
 
@@ -42,7 +43,14 @@ class Connection(asyncio.Protocol):
         self.writable = True
         self.reading = True
         self.closed = False
+        self.mute_timer: asyncio.TimerHandle | None = None
+        self.thread_time_us = 0  # spent on the last request, charged with the next
         self.last_active = 0.0
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Its silence is the broker's doing."""
+        return self.busy or self.mute_timer is not None
 
     # -- called by asyncio
 
@@ -85,13 +93,15 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.frames.clear()
+        if self.mute_timer is not None:
+            self.mute_timer.cancel()
         self.listener.lost(self)
 
     # -- requests and replies
 
     def next_frame(self) -> None:
         """Takes up the next request, if the last one is answered and the answer is read."""
-        while self.frames and not (self.busy or self.closed or self.listener.is_paused):
+        while self.frames and not (self.is_waited_for or self.closed or self.listener.is_paused):
             if not self.writable:
                 return
             frame = self.frames.popleft()
@@ -112,26 +122,44 @@ class Connection(asyncio.Protocol):
         body = framing.read_request_body(header, frame)
         token = (header.api_key, header.correlation_id)
         self.busy = True
-        self.listener.submit(
-            Request(self.name, token, header.api_version, body, header.client_id or "", self.peer)
-        )
+        spent_us, self.thread_time_us = self.thread_time_us, 0
+        request = Request(
+            self.name, token, header.api_version, body, header.client_id or "", self.peer,
+            len(frame), spent_us,
+        )  # fmt: skip
+        self.listener.submit(self, request)
 
-    def write(self, api_key: int, version: int, body: object, correlation_id: int) -> None:
-        """Sends a response."""
-        if not self.closed:
-            self.transport.write(framing.write_response(api_key, version, correlation_id, body))
+    def write(self, api_key: int, version: int, body: object, correlation_id: int) -> int:
+        """Sends a response; gives its size."""
+        if self.closed:
+            return 0
+        response = framing.write_response(api_key, version, correlation_id, body)
+        self.transport.write(response)
+        return len(response)
 
-    def replied(self, token: tuple[int, int], version: int, body: object) -> None:
-        """The broker has answered the request under way (None: it gets no answer)."""
+    def replied(self, reply: Reply) -> None:
+        """The broker has answered the request under way (body None: it gets no answer)."""
+        metrics = self.listener.server.metrics
         self.busy = False
-        if body is not None:
-            self.write(token[0], version, body, token[1])
+        metrics.writing(self.name)
+        size = 0
+        if reply.body is not None:
+            size = self.write(reply.token[0], reply.version, reply.body, reply.token[1])
+        self.thread_time_us += metrics.written(self.listener.node_id, self.name, size)
+        if reply.mute_ms and not self.closed:
+            loop = self.listener.loop
+            self.mute_timer = loop.call_later(reply.mute_ms / 1000, self._unmute)
+            self._regulate()
         self.next_frame()
+
+    def _unmute(self) -> None:
+        self.mute_timer = None
+        self.pause_changed()
 
     def _regulate(self) -> None:
         """Stops reading while many requests wait, so that a flood stays outside."""
         many = len(self.frames) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
-        want = not many and not self.listener.is_paused
+        want = not (many or self.listener.is_paused or self.mute_timer)
         if want != self.reading and not self.closed:
             self.reading = want
             if want:
@@ -140,7 +168,7 @@ class Connection(asyncio.Protocol):
                 self.transport.pause_reading()
 
     def pause_changed(self) -> None:
-        """The broker was paused or goes on."""
+        """The broker was paused or goes on, or a mute is over."""
         self._regulate()
         self.next_frame()
 

@@ -80,6 +80,10 @@ class ControlSocket:
                 return server.cluster.network.describe()
             case "trace":
                 return self.trace(*args)
+            case "request_metrics":
+                return server.metrics.of(*args)
+            case "requests":
+                return server.metrics.last(*args)
             case "status":
                 return {"bootstrap": server.bootstrap, "states": server.cluster.states,
                         "pid": os.getpid()}  # fmt: skip

@@ -23,8 +23,20 @@ Source = int | str
 
 
 @dataclass(frozen=True, slots=True)
+class Envelope:
+    """Whose request a broker sends on to the controller (KIP-590), and its own version."""
+
+    client_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """Somebody asks.  Answer with `Outbox.reply(request, body)`, at once or later."""
+    """Somebody asks.  Answer with `Outbox.reply(request, body)`, at once or later.
+
+    `size` is what came over the wire, 0 if nothing did; `thread_time_us` the time that the
+    driver has spent on this client since its last request.
+    """
 
     source: Source
     token: Token
@@ -32,6 +44,9 @@ class Request:
     body: Any
     client_id: str = ""
     client_host: str = ""
+    size: int = 0
+    thread_time_us: int = 0
+    envelope: Envelope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +93,22 @@ class Send:
     token: Token
     body: Any
     timeout_us: int
+    envelope: Envelope | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Answer a request; a `body` of None means that it gets no answer (acks=0)."""
+    """Answer a request; a `body` of None means that it gets no answer (acks=0).
+
+    For `mute_ms` from now on nothing more is read from that client (KIP-219).
+    """
 
     destination: Source
     token: Token
     version: int
     body: Any
+    request: Request | None = None
+    mute_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +176,18 @@ class Outbox:
     def __init__(self) -> None:
         self.effects: list[Effect] = []
 
-    def send(self, destination: int, token: Token, body: Any, timeout_us: int = 30_000_000) -> None:
-        self.effects.append(Send(destination, token, body, timeout_us))
+    def send(
+        self,
+        destination: int,
+        token: Token,
+        body: Any,
+        timeout_us: int = 30_000_000,
+        envelope: Envelope | None = None,
+    ) -> None:
+        self.effects.append(Send(destination, token, body, timeout_us, envelope))
 
     def reply(self, request: Request, body: Any) -> None:
-        self.effects.append(Reply(request.source, request.token, request.version, body))
+        self.effects.append(Reply(request.source, request.token, request.version, body, request))
 
     def hang_up(self, request: Request) -> None:
         self.effects.append(HangUp(request.source))

@@ -25,6 +25,7 @@ from typing import Any
 from engine.cluster import PAUSED, RUNNING, Cluster, ClusterSpec
 from engine.connection import Connection
 from engine.events import Request
+from engine.request_metrics import RequestMetrics
 from engine.settings import Settings
 from engine.snapshot import snapshot
 from engine.storage.disk import Disk
@@ -83,11 +84,13 @@ class Listener:
     def lost(self, connection: Connection) -> None:
         self.connections.pop(connection.name, None)
         self.server.connections.pop(connection.name, None)
+        self.server.metrics.lost(connection.name)
         if self.node_id in self.server.cluster.nodes:
             self.server.cluster.disconnected(self.node_id, connection.name)
             self.server.pump()
 
-    def submit(self, request: Request) -> None:
+    def submit(self, connection: Connection, request: Request) -> None:
+        self.server.metrics.read(connection.name, request)
         self.server.cluster.submit(self.node_id, request)
         self.server.pump()
 
@@ -96,7 +99,7 @@ class Listener:
             return
         now = self.loop.time()
         for connection in tuple(self.connections.values()):
-            if now - connection.last_active > max_idle_s and not connection.busy:
+            if now - connection.last_active > max_idle_s and not connection.is_waited_for:
                 connection.transport.close()
 
 
@@ -141,6 +144,7 @@ class Server:
             trace_limit=TRACE_LINES,
         )
         self.cluster.crashes = []
+        self.metrics = self.cluster.meter = RequestMetrics()
         self.alarm: asyncio.TimerHandle | None = None
         self.pumping = False
         self.changed = asyncio.Event()
@@ -223,7 +227,7 @@ class Server:
                 for _, reply in replies:
                     connection = self.connections.get(str(reply.destination))
                     if connection is not None:
-                        connection.replied(reply.token, reply.version, reply.body)
+                        connection.replied(reply)
         finally:
             self.pumping = False
             self.changed.set()
@@ -322,7 +326,7 @@ class Server:
         self.cluster.isolate(node_id)
 
     def slow(self, a: int, b: int, delay_ms: int) -> None:
-        self.cluster.slow(a, b, delay_ms * 1000)
+        self.cluster.slow(a, b, delay_ms)
 
     def heal(self, a: int | None = None, b: int | None = None) -> None:
         self.cluster.heal(a, b)

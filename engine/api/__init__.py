@@ -59,6 +59,8 @@ VERSIONS: dict[str, tuple[int, int, int]] = {
     "IncrementalAlterConfigs": (44, 0, 1),
     "ListPartitionReassignments": (46, 0, 0),
     "OffsetDelete": (47, 0, 0),
+    "DescribeClientQuotas": (48, 0, 1),
+    "AlterClientQuotas": (49, 0, 1),
     "DescribeQuorum": (55, 0, 2),
     "DescribeCluster": (60, 0, 2),
     "DescribeProducers": (61, 0, 0),

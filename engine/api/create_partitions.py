@@ -3,7 +3,6 @@
 A broker forwards the request to the controller.  Keys that hashed to one partition hash to
 another afterwards, and old records stay where they are: an order by key ends here.
 
-Left out: quotas on controller mutations.
 Versions: 2+ flexible.
 """
 

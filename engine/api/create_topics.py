@@ -5,7 +5,7 @@ configs, writes TopicRecord, PartitionRecords and ConfigRecords, and answers onc
 committed.  A topic that cannot be made is refused on its own; the others are made.  -1
 partitions or replicas ask for the controller's defaults.
 
-Left out: quotas on controller mutations, create.topic.policy.class.name.
+Left out: create.topic.policy.class.name.
 Versions: 5+ flexible, the answer has configs; 7+ it has the topic's id.
 """
 

@@ -4,7 +4,6 @@ A broker forwards the request to the controller, which writes a RemoveTopicRecor
 deletes its replicas as it applies that.  The name may be used again at once, for another
 topic: it has another id (KIP-516).
 
-Left out: quotas on controller mutations.
 Versions: before 6 topics have names only; 4+ flexible; 5+ the answer has messages.
 """
 

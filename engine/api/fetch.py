@@ -5,7 +5,7 @@ The answer waits (long polling) until `min_bytes` are there, something is wrong,
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 histories differ (KIP-595).  Fetch sessions: engine/replication/fetch_sessions.py.
 
-Left out: quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
+Left out: replication quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
 a consumer may fetch from a follower, KIP-392).
 Versions: 7+ sessions; 11+ reads from followers; 12+ flexible, last fetched epoch; 13+
 topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high watermark.
@@ -31,12 +31,14 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     if body.replica_state is not None:
         replica_id, replica_epoch = body.replica_state.replica_id, body.replica_state.replica_epoch
     limit: int = broker.settings["fetch.max.bytes"]
+    if broker.metadata.quotas:
+        limit = min(limit, broker.quotas.fetch_bytes_max(request) or limit)
     terms = FetchTerms(
         request.version,
         replica_id,
         replica_epoch,
         body.max_bytes if replica_id >= 0 else min(body.max_bytes, limit),
-        min(body.min_bytes, body.max_bytes),
+        min(body.min_bytes, body.max_bytes, limit),
         body.isolation_level,
     )
     replicas = broker.replicas

@@ -7,7 +7,7 @@ batch is validated and stored as it came: records are not decoded, except inside
 compressed batch where the log's rules ask for it.
 
 Left out: transactions (a transactional batch is refused with INVALID_TXN_STATE), magic
-0 and 1 (gone since Kafka 4.0), quotas.
+0 and 1 (gone since Kafka 4.0).
 Versions: 9+ flexible; 10+ name the new leader in a refusal (KIP-951); 13 topic ids.
 """
 

@@ -12,7 +12,7 @@ loss could still undo.
 Timers: one per broker session, moved along lazily; one each for the two periodic
 elections; one per fetch that waits.  None looks at partitions one by one.
 Source: QuorumController of Kafka 4.3.1.  Simplified: one controller instead of a quorum,
-no snapshots, no metadata transactions, no quotas or ACLs, no reassignment yet.
+no snapshots, no metadata transactions, no ACLs, no reassignment yet.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from engine import api
 from engine.control import (
     alter_partition,
     brokers,
+    client_quotas,
     configs,
     elections,
     features,
@@ -39,6 +40,7 @@ from engine.control.metadata_log import MetadataLog
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
 from engine.events import Effect, Event, Expired, Flushed, Outbox, Request
+from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
 from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
@@ -72,6 +74,7 @@ class Controller:
         self.outbox = Outbox()
         self.state = ControlState(node_id, settings)
         self.sessions = Sessions(settings["broker.session.timeout.ms"] * 1000)
+        self.mutations = MutationQuotas(settings, self.state.image)
         self.unanswered: deque[tuple[int, Request, Any]] = deque()
         self.log: MetadataLog
         self.fetches: MetadataFetches
@@ -128,17 +131,20 @@ class Controller:
         if type(request.body).__name__ == "FetchRequest":
             self.fetches.fetch(now, request)
             return
+        quota = self.mutations.of(now, request)
         try:
-            decision = self._decide(now, request.body)
+            decision = self._decide(now, request.body, quota)
             self._append(now, decision)
             answer = decision.answer
+            if quota.throttle_ms:
+                answer.throttle_time_ms = quota.throttle_ms
         except KafkaError as error:
             answer = _refusal(request, error)
         self._answer(request, answer)
         if type(request.body).__name__ == "BrokerHeartbeatRequest":
             self._watch(request.body.broker_id)
 
-    def _decide(self, now: int, body: Any) -> Decision:
+    def _decide(self, now: int, body: Any, quota: MutationQuota) -> Decision:
         """The rule for a request; KafkaError refuses it as a whole."""
         match type(body).__name__:
             case "BrokerHeartbeatRequest":
@@ -154,17 +160,19 @@ class Controller:
             case "AllocateProducerIdsRequest":
                 return producer_ids.allocate(self.state, body)
             case "CreateTopicsRequest":
-                return topics.create(self.state, self.ids, body)
+                return topics.create(self.state, self.ids, body, quota)
             case "CreatePartitionsRequest":
-                return topics.create_partitions(self.state, self.ids, body)
+                return topics.create_partitions(self.state, self.ids, body, quota)
             case "DeleteTopicsRequest":
-                return topics.delete(self.state, body)
+                return topics.delete(self.state, body, quota)
             case "ElectLeadersRequest":
                 return elections.elect_leaders(self.state, body)
             case "IncrementalAlterConfigsRequest":
                 return configs.incremental_alter(self.state, body)
             case "AlterConfigsRequest":
                 return configs.legacy_alter(self.state, body)
+            case "AlterClientQuotasRequest":
+                return client_quotas.alter(self.state, body)
             case "DescribeQuorumRequest":
                 return Decision(quorum.describe(self.log, self.fetches, now, body))
             case "ListPartitionReassignmentsRequest":

@@ -12,7 +12,7 @@ Two numbers order the changes of a partition.  The *leader epoch* grows with eac
 of the leader (also to "none") and fences off messages of former leaders.  The *partition
 epoch* grows with every change and makes ISR updates compare-and-set (KIP-497).
 
-Simplified: records of features that the engine does not have (quotas, ACLs, delegation
+Simplified: records of features that the engine does not have (ACLs, delegation
 tokens) are unknown here, metadata transactions (KIP-868) are applied as they come, and
 no snapshots are taken.
 """
@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from engine.quotas.entities import Quotas, entity
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
@@ -117,6 +119,7 @@ class MetadataImage:
     topics: dict[bytes, TopicImage] = field(default_factory=dict)
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     configs: Configs = field(default_factory=dict)
+    quotas: Quotas = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     next_producer_id: int = 0
     offset: int = 0
@@ -144,6 +147,8 @@ class MetadataImage:
                 self.configs.pop((TOPIC, topic.name), None)
             case "ConfigRecord":
                 self._apply_config(record)
+            case "ClientQuotaRecord":
+                self._apply_quota(record)
             case "ClearElrRecord":
                 self._clear_elr(record.topic_name)
             case "FeatureLevelRecord":
@@ -191,6 +196,16 @@ class MetadataImage:
             configs[record.name] = record.value
         if not configs:
             del self.configs[key]
+
+    def _apply_quota(self, record: Any) -> None:
+        whose = entity((each.entity_type, each.entity_name) for each in record.entity)
+        limits = self.quotas.setdefault(whose, {})
+        if record.remove:
+            limits.pop(record.key, None)
+        else:
+            limits[record.key] = record.value
+        if not limits:
+            del self.quotas[whose]
 
     def _clear_elr(self, topic_name: str) -> None:
         """Forgets who was eligible, in one topic or (empty name) in all.

@@ -5,7 +5,9 @@ it is one RemoveTopicRecord.  The id, fresh each time, is what tells a topic fro
 earlier one of the same name (KIP-516).  One request is one batch of records: all of it
 is in the metadata log or nothing, though each topic is accepted or refused by itself.
 
-Left out: quotas on partition mutations, create.topic.policy.class.name.
+Partitions that a client creates or deletes may be limited (quotas/mutation_quotas.py).
+
+Left out: create.topic.policy.class.name.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from engine.control.configs import check_topic_configs
 from engine.control.image import TOPIC
 from engine.control.metadata_records import RECORDS_PER_BATCH_MAX
 from engine.control.state import ControlState, Decision
+from engine.quotas.mutation_quotas import NO_QUOTA, MutationQuota
 from engine.settings.definitions import table
 from engine.settings.sources import Source, topic_synonyms
 from engine.wire import messages as m
@@ -32,7 +35,9 @@ METADATA_TOPIC = "__cluster_metadata"
 # -- create
 
 
-def create(state: ControlState, ids: Random, body: Any) -> Decision:
+def create(
+    state: ControlState, ids: Random, body: Any, quota: MutationQuota = NO_QUOTA
+) -> Decision:
     """CreateTopics: each topic made or refused; with `validate_only`, only judged."""
     response = m.CreateTopicsResponse
     decision = Decision(response())
@@ -46,7 +51,7 @@ def create(state: ControlState, ids: Random, body: Any) -> Decision:
             if names[topic.name] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "Duplicate topic name.")
             _check_name(state, topic.name, taken)
-            result = _create_one(state, ids, decision, topic)
+            result = _create_one(state, ids, decision, topic, quota)
         except KafkaError as error:
             result = response.CreatableTopicResult(
                 name=topic.name, error_code=error.code, error_message=error.message
@@ -81,7 +86,9 @@ def _check_name(state: ControlState, name: str, taken: dict[str, str]) -> None:
         )
 
 
-def _create_one(state: ControlState, ids: Random, decision: Decision, topic: Any) -> Any:
+def _create_one(
+    state: ControlState, ids: Random, decision: Decision, topic: Any, quota: MutationQuota
+) -> Any:
     configs = {each.name: each.value for each in topic.configs}
     effective = check_topic_configs(state, configs)
     replicas_by_index = assignments.for_new_topic(state, ids, topic)
@@ -89,6 +96,7 @@ def _create_one(state: ControlState, ids: Random, decision: Decision, topic: Any
         index: assignments.partition_record(state, b"", index, replicas)
         for index, replicas in sorted(replicas_by_index.items())
     }
+    quota.take(len(partitions))
     topic_id = uuids.new(ids)
     decision.records.append(m.TopicRecord(name=topic.name, topic_id=topic_id))
     for name, value in configs.items():
@@ -139,7 +147,9 @@ def _described(state: ControlState, effective: Any, own: dict[str, str]) -> list
 # -- add partitions
 
 
-def create_partitions(state: ControlState, ids: Random, body: Any) -> Decision:
+def create_partitions(
+    state: ControlState, ids: Random, body: Any, quota: MutationQuota = NO_QUOTA
+) -> Decision:
     """CreatePartitions: more partitions for topics that exist.  Old records stay put."""
     response = m.CreatePartitionsResponse
     decision = Decision(response())
@@ -149,7 +159,7 @@ def create_partitions(state: ControlState, ids: Random, body: Any) -> Decision:
         try:
             if names[asked.name] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "Duplicate topic name.")
-            _add_partitions(state, ids, decision, asked)
+            _add_partitions(state, ids, decision, asked, quota)
         except KafkaError as refused:
             error = refused
         decision.answer.results.append(
@@ -164,7 +174,9 @@ def create_partitions(state: ControlState, ids: Random, body: Any) -> Decision:
     return decision
 
 
-def _add_partitions(state: ControlState, ids: Random, decision: Decision, asked: Any) -> None:
+def _add_partitions(
+    state: ControlState, ids: Random, decision: Decision, asked: Any, quota: MutationQuota
+) -> None:
     topic = state.image.topic(asked.name)
     if topic is None:
         raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {asked.name}.")
@@ -178,6 +190,7 @@ def _add_partitions(state: ControlState, ids: Random, decision: Decision, asked:
     added = asked.count - present
     replication_factor = len(topic.partitions[0].replicas)
     placed = assignments.for_added_partitions(state, ids, asked, added, replication_factor)
+    quota.take(added)
     # All or none of a topic's partitions: the records are made before any is taken.
     decision.records += [
         assignments.partition_record(state, topic.id, index, replicas)
@@ -195,7 +208,7 @@ def _add_partitions(state: ControlState, ids: Random, decision: Decision, asked:
 # -- delete
 
 
-def delete(state: ControlState, body: Any) -> Decision:
+def delete(state: ControlState, body: Any, quota: MutationQuota = NO_QUOTA) -> Decision:
     """DeleteTopics, by name or (6+) by id."""
     response = m.DeleteTopicsResponse
     if not state.settings["delete.topic.enable"]:
@@ -212,6 +225,8 @@ def delete(state: ControlState, body: Any) -> Decision:
             if times[name, topic_id] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "The topic is named twice.")
             topic = _find(state, name, topic_id)
+            if topic.id not in going:
+                quota.take(len(topic.partitions))
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
             continue

@@ -127,6 +127,23 @@ class FetchSessions:
                 partition.topic = names(partition.topic_id)
         return FetchContext(Errors.NONE, session.id, session, list(session.partitions.values()))
 
+    def take_back(self, answer: Any, incremental: bool) -> None:
+        """An answer that was made is not sent: what it told is still to be told."""
+        session = self.sessions.get(answer.session_id)
+        if session is None:
+            return
+        if not incremental:
+            del self.sessions[session.id]
+            return
+        told = {
+            (topic.topic, data.partition_index): None
+            for topic in answer.responses
+            for data in topic.partitions
+        }
+        for partition in session.partitions.values():
+            if (partition.topic, partition.index) in told:
+                partition.told_high_watermark = partition.told_log_start = -2
+
     def _full(self, now: int, request: Any, is_follower: bool, names: Any) -> FetchContext:
         partitions: dict[Key, FetchedPartition] = {}
         self._update(partitions, request, names)

@@ -1,0 +1,91 @@
+"""DescribeClientQuotas (key 48): the limits that are set, by a filter (KIP-546).
+
+The filter has one component for each type of entity, at most:
+
+    exact      the entity has this name            client-id=report
+    default    the entity is the default one       client-id=<default>
+    specified  any name will do                    client-id=*
+
+A strict filter wants entities of just these types; otherwise they may have others beside.
+An empty filter that is not strict finds everything.
+
+Simplified: nothing is ever found for the type ip.
+Versions: 1+ flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.events import Request
+from engine.quotas import entities
+from engine.quotas.entities import Entity
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.broker import Broker
+
+EXACT, DEFAULT, SPECIFIED = range(3)
+_TYPES = (entities.USER, entities.CLIENT_ID, entities.IP)
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    wanted = _filter(request.body.components)
+    answer = m.DescribeClientQuotasResponse(entries=[])
+    for whose, limits in broker.metadata.quotas.items():
+        if _matches(dict(whose), wanted, request.body.strict):
+            answer.entries.append(_entry(whose, limits))
+    broker.outbox.reply(request, answer)
+
+
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
+    return m.DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
+
+
+def _filter(components: Any) -> dict[str, Any]:
+    """By type: the component that it must satisfy."""
+    wanted: dict[str, Any] = {}
+    for each in components:
+        if not each.entity_type:
+            raise KafkaError(Errors.INVALID_REQUEST, "Invalid empty entity type.")
+        if each.entity_type in wanted:
+            raise KafkaError(
+                Errors.INVALID_REQUEST,
+                f"Entity type {each.entity_type} cannot appear more than once in the filter.",
+            )
+        if each.entity_type not in _TYPES:
+            raise KafkaError(
+                Errors.UNSUPPORTED_VERSION, f"Unsupported entity type {each.entity_type}"
+            )
+        if each.match_type not in (EXACT, DEFAULT, SPECIFIED):
+            raise KafkaError(Errors.INVALID_REQUEST, f"Unknown match type {each.match_type}")
+        if (each.match_type == EXACT) != (each.match is not None):
+            raise KafkaError(
+                Errors.INVALID_REQUEST, "A match string belongs to an exact match, and only there."
+            )
+        wanted[each.entity_type] = each
+    if entities.IP in wanted and len(wanted) > 1:
+        raise KafkaError(
+            Errors.INVALID_REQUEST,
+            "Invalid entity filter component combination. IP filter component should not be "
+            "used with user or clientId filter component.",
+        )
+    return wanted
+
+
+def _matches(names: dict[str, str | None], wanted: dict[str, Any], strict: bool) -> bool:
+    if strict and len(names) != len(wanted):
+        return False
+    return all(
+        kind in names and (each.match_type == SPECIFIED or names[kind] == each.match)
+        for kind, each in wanted.items()
+    )
+
+
+def _entry(whose: Entity, limits: dict[str, float]) -> Any:
+    entry = m.DescribeClientQuotasResponse.EntryData
+    return entry(
+        entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in whose],
+        values=[entry.ValueData(key=key, value=value) for key, value in limits.items()],
+    )

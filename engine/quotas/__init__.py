@@ -1,0 +1,1 @@
+"""Quotas: what a client may take of a broker, and what happens when it takes more."""

@@ -1,0 +1,76 @@
+"""The quota on controller mutations: partitions created or deleted per second (KIP-599).
+
+Making topics is cheap for a client and dear for the controller, so it has a limit of its
+own, controller_mutation_rate, counted in partitions by the controller itself, for the
+whole cluster.  It is a bucket of tokens: a burst of controller.quota.window.num seconds'
+worth may pass at once.
+
+    strict       CreateTopics 6+, CreatePartitions 3+, DeleteTopics 5+: with the bucket below
+                 zero a topic is refused, THROTTLING_QUOTA_EXCEEDED
+    permissive   older versions know no such error: done all the same, and the client muted
+
+One topic may overdraw the bucket: it is looked at before, not after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.control.image import MetadataImage
+from engine.events import Request
+from engine.quotas import entities
+from engine.quotas.entities import CONTROLLER_MUTATION_RATE, Account
+from engine.quotas.rate import TokenBucket
+from engine.settings import Settings
+from engine.wire.errors import Errors, KafkaError
+
+STRICT_SINCE = {"CreateTopicsRequest": 6, "CreatePartitionsRequest": 3, "DeleteTopicsRequest": 5}
+MESSAGE = "The throttling quota has been exceeded."
+
+
+@dataclass(slots=True)
+class MutationQuota:
+    """What one request may still change; `throttle_ms` is for its answer."""
+
+    bucket: TokenBucket | None = None
+    limit: float = 0.0
+    now_ms: int = 0
+    strict: bool = True
+    throttle_ms: int = 0
+
+    def take(self, partitions: int) -> None:
+        """KafkaError if a strict quota is used up."""
+        if self.bucket is None:
+            return
+        if self.strict:
+            self.throttle_ms = self.bucket.throttle_ms(self.limit, self.now_ms)
+            if self.throttle_ms:
+                raise KafkaError(Errors.THROTTLING_QUOTA_EXCEEDED, MESSAGE)
+        self.bucket.take(partitions, self.limit, self.now_ms)
+        if not self.strict:
+            self.throttle_ms = self.bucket.throttle_ms(self.limit, self.now_ms)
+
+
+NO_QUOTA = MutationQuota()
+
+
+class MutationQuotas:
+    """The controller's accounts."""
+
+    def __init__(self, settings: Settings, image: MetadataImage) -> None:
+        self.image = image
+        self.samples: int = settings["controller.quota.window.num"]
+        self.window_ms: int = settings["controller.quota.window.size.seconds"] * 1000
+        self.buckets: dict[Account, TokenBucket] = {}
+
+    def of(self, now: int, request: Request) -> MutationQuota:
+        """The quota of whoever sent the request that a broker has passed on."""
+        since = STRICT_SINCE.get(type(request.body).__name__)
+        if since is None or request.envelope is None:
+            return NO_QUOTA
+        client_id, version = request.envelope.client_id, request.envelope.version
+        who, limit = entities.find(self.image.quotas, CONTROLLER_MUTATION_RATE, client_id)
+        if limit is None:
+            return NO_QUOTA
+        bucket = self.buckets.setdefault(who, TokenBucket(self.samples, self.window_ms))
+        return MutationQuota(bucket, limit, now // 1000, version >= since)
