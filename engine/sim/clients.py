@@ -7,6 +7,7 @@ certain, or unknown, and an unknown record may or may not be in the log.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from engine.wire.errors import Errors
 _HERE = "sim.clients"
 REQUEST_TIMEOUT_US = 3_000_000
 RETRY_US = 100_000
+ANSWERS_KEPT = 64
 REFUSED = (
     Errors.MESSAGE_TOO_LARGE,
     Errors.INVALID_RECORD,
@@ -85,6 +87,7 @@ class Sent:
     offset: int = -1
     attempts: int = 0
     asked_us: int = 0
+    ended_us: int = -1
 
 
 class Producer:
@@ -126,6 +129,11 @@ class Producer:
     @property
     def idle(self) -> bool:
         return self.made >= self.count and not any(self.queues.values())
+
+    def finish(self, now: int) -> list[Effect]:
+        """Makes no more records; what was made is still sent."""
+        self.count = self.made
+        return self.outbox.drain()
 
     def start(self, now: int) -> list[Effect]:
         self.routes.ask(self.topic)
@@ -191,6 +199,7 @@ class Producer:
             first = queue[0]
             if now - first.first_sent_us > self.delivery_timeout_us:
                 first.verdict = "unknown" if first.attempts else "refused"
+                first.ended_us = now
                 queue.pop(0)
                 continue
             leader = self.routes.leaders.get((self.topic, index), -1)
@@ -215,6 +224,7 @@ class Producer:
         error = Errors(answer.error_code) if answer is not None else Errors.NETWORK_EXCEPTION
         if answer is not None and error == Errors.NONE:
             first.verdict, first.offset = "acknowledged", answer.base_offset
+            first.ended_us = now
             self.queues[index].pop(0)
             if self.acks == -1:
                 self.outbox.trace(f"{_HERE}.Producer", "acknowledged", f"{self.topic}-{index}",
@@ -222,14 +232,40 @@ class Producer:
                                   asked_us=first.asked_us)  # fmt: skip
         elif error in REFUSED:
             first.verdict = "unknown" if first.attempts > 1 else "refused"
+            first.ended_us = now
             self.queues[index].pop(0)
         else:
             self.routes.leaders[self.topic, index] = -1
             self.routes.ask_later(now)
 
 
+def create_topics(
+    name: str,
+    partitions: int,
+    replicas: int,
+    config: Mapping[str, Any] | None,
+    assignment: Mapping[int, list[int]] | None,
+) -> Any:
+    """A CreateTopics request for one topic; an `assignment` names the replicas itself."""
+    request = m.CreateTopicsRequest
+    topic = request.CreatableTopic(
+        name=name,
+        num_partitions=-1 if assignment else partitions,
+        replication_factor=-1 if assignment else replicas,
+        assignments=[
+            request.CreatableReplicaAssignment(partition_index=index, broker_ids=brokers)
+            for index, brokers in (assignment or {}).items()
+        ],
+        configs=[
+            request.CreatableTopicConfig(name=key, value=str(value))
+            for key, value in (config or {}).items()
+        ],
+    )
+    return request(topics=[topic], timeout_ms=10_000)
+
+
 class Admin:
-    """Sends single requests, such as CreateTopics, and keeps the answers by number."""
+    """Sends single requests, such as CreateTopics, and keeps the last answers by number."""
 
     def __init__(self) -> None:
         self.outbox = Outbox()
@@ -248,4 +284,6 @@ class Admin:
     def step(self, now: int, event: Event) -> list[Effect]:
         if isinstance(event, Response):
             self.answers[event.token[1]] = event.body
+            if len(self.answers) > ANSWERS_KEPT:
+                del self.answers[min(self.answers)]
         return self.outbox.drain()

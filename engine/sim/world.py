@@ -8,28 +8,49 @@
     world.run(until=lambda w: w.leader("orders", 0) > 0)
 
 The same seed and the same calls give the same trace, byte by byte, in any process: the
-only source of chance is the world's own generator.  A world pickles, so `fork` is a copy.
+only source of chance is the world's own generator.  What is done from outside is on the
+`tape`, each deed an event of its own, so a world can also go back:
+
+    world.back()                       one event; back(20) twenty
+    world.goto(3.2)                    3.2 s of virtual time after the beginning
+    world.goto(event=1210)             world.events is the number of the present event
+    other = world.fork(rule="kip-320") an independent copy, perhaps with another rule
+    world.diff(other)                  where the two part, and what differs now
+
+After going back, stepping forward replays what happened, deeds included; doing something
+else there cuts the old future off.  The world, its cluster and its clients stay the same
+objects while they go back and forth; a client from before whose birth is undone is nowhere
+until it is born again, under the same name (`world.client(name)`).  A `run(until=…)` is only
+a way to step; it leaves nothing behind.  Change a world through its methods only: what is not
+on the tape is not replayed.
+
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages
-travel as bytes (engine/sim/carriage.py).
+travel as bytes (engine/sim/carriage.py).  A world that shall only run, and fast, keeps no
+checkpoints with `rewindable=False`.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from engine.cluster import Cluster, ClusterSpec
+from engine.events import Trace
 from engine.network import NodeId
-from engine.replication.truncation import DEFAULT_RULE
+from engine.replication.truncation import DEFAULT_RULE, RULES
+from engine.sim import rewind
 from engine.sim.carriage import EncodedCarriage
-from engine.sim.clients import Admin, Producer
+from engine.sim.clients import Admin, Producer, create_topics
 from engine.sim.consumer import Consumer
+from engine.sim.difference import Difference, difference
+from engine.sim.faults import Fault, fault
 from engine.sim.invariants import Invariants
+from engine.sim.tape import Add, Ask, Deed, Done, Tell, UseRule
+from engine.sim.timeline import Timeline
 from engine.snapshot import snapshot
 from engine.storage.memory_disk import MemoryDisk
-from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 EPOCH_US = 1_767_225_600_000_000  # 2026-01-01, where every simulation begins
@@ -71,6 +92,7 @@ class World:
         rule: str = DEFAULT_RULE,
         checked: bool = True,
         encoded: bool = False,
+        rewindable: bool = True,
     ) -> None:
         self.seed = seed
         self.chance = Random(f"world/{seed}")
@@ -88,8 +110,13 @@ class World:
         self.invariants = Invariants(self.cluster) if checked else None
         self.events = 0
         self.clients = 0
+        self.tape: list[Done] = []
+        self.on_tape = 0
+        self.held: dict[str, Any] = {"": self.cluster}
         self.cluster.boot()
-        self.cluster.add("admin", Admin())
+        self._adopt("admin", Admin())
+        self.timeline: Timeline | None = Timeline() if rewindable else None
+        self._note()
         self.run(until=lambda w: all(not w.is_fenced(b) for b in ids), for_s=30)
 
     # -- time
@@ -99,14 +126,33 @@ class World:
         """Virtual time since the world began."""
         return self.cluster.now - EPOCH_US
 
+    @property
+    def last_event(self) -> int:
+        """The last event that is known: more than `events` after going back."""
+        return self.events if self.timeline is None else self.timeline.last_event
+
     def step(self) -> bool:
         """One event; False if nothing will ever happen again."""
-        if self.cluster.step() is None:
+        if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
+            done = self.tape[self.on_tape]
+            self.on_tape += 1
+            self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
+            self._carry_out(done.deed)
+        elif self.cluster.step() is None:
             return False
         self.events += 1
+        if self.timeline is not None:
+            self._note()
         if self.invariants is not None:
             self.invariants.after_event()
         return True
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next event happens, by the cluster's clock; None if none will."""
+        if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
+            return max(self.cluster.now, EPOCH_US + self.tape[self.on_tape].at_us)
+        return self.cluster.next_at
 
     def run(
         self,
@@ -123,7 +169,7 @@ class World:
         if until is None and end_us is None and last is None:
             raise ValueError("run needs until=, for_s= or events=, or it would never end.")
         while until is None or not until(self):
-            at = self.cluster.next_at
+            at = self.next_at
             if at is None or (end_us is not None and at > end_us):
                 self.cluster.now = max(self.cluster.now, end_us or 0)
                 break
@@ -132,10 +178,134 @@ class World:
             self.step()
         return until is None or until(self)
 
-    def fork(self) -> World:
-        """An independent copy of everything, at this moment."""
-        copy: World = pickle.loads(pickle.dumps(self))
+    # -- back, forth and aside
+
+    def back(self, events: int = 1) -> None:
+        """Undoes the last events; the beginning of the world is as far as it goes."""
+        self.goto(event=max(0, self.events - events))
+
+    def goto(self, t_s: float | None = None, *, event: int | None = None) -> None:
+        """To so many seconds after the beginning, or to an event's number; past or future."""
+        timeline = self.timeline
+        if timeline is None:
+            raise ValueError("This world keeps no checkpoints: make it with rewindable=True.")
+        if (t_s is None) == (event is None):
+            raise ValueError("goto needs either seconds or event=, such as goto(3.2).")
+        if (t_s if event is None else event) < 0:  # type: ignore[operator]
+            raise ValueError("A world begins at 0; there is nothing before that to go to.")
+        if t_s is None:
+            assert event is not None
+            rewind.go(self, timeline, event)
+            return
+        at_us = round(t_s * 1_000_000)
+        rewind.go(self, timeline, timeline.event_at(at_us))
+        self.run(for_s=max(0, at_us - self.now_us) / 1e6)
+
+    def fork(self, rule: str | None = None) -> World:
+        """An independent copy of everything, past included; from here on with another rule."""
+        copy = rewind.fork(self)
+        if rule is not None:
+            copy.use_rule(rule)
         return copy
+
+    def follow(self, tape: Sequence[Done]) -> None:
+        """Does what is on another world's tape from now on, each deed at its virtual time."""
+        for done in tape:
+            if done.at_us >= self.now_us:
+                self.run(for_s=(done.at_us - self.now_us) / 1e6)
+                self._do(done.deed)
+
+    def diff(self, other: World) -> Difference:
+        """The event at which two worlds part, and what differs between them now."""
+        return difference(self, other)
+
+    def _note(self) -> None:
+        """Writes down where the world is, the first time that it is there."""
+        timeline = self.timeline
+        if timeline is None or self.events <= timeline.last_event:
+            return
+        timeline.note(self.now_us, self.cluster.trace_count)
+        if not self.events or timeline.wants_checkpoint(self.events):
+            timeline.keep(self.events, rewind.save(self))
+
+    # -- what is done from outside
+
+    def apply(self, fault: Fault) -> None:
+        """Lets a fault happen now."""
+        for node in fault.nodes:
+            if node not in self.cluster.disks:
+                known = ", ".join(map(str, self.cluster.disks))
+                raise ValueError(f"{fault}: there is no node {node}; there are {known}.")
+        self._do(fault)
+
+    def add(self, name: str, node: Any) -> Any:
+        """Adds a node, such as a client; from now on it is part of this world."""
+        if name in self.cluster.nodes:
+            raise ValueError(f"There is a node {name!r} already.")
+        self.held[name] = node
+        self._do(Add.of(name, node))
+        return node
+
+    def client(self, name: str) -> Any:
+        """A node that was added."""
+        return self.cluster.nodes[name]
+
+    def tell(self, name: str, method: str, *arguments: Any) -> None:
+        """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
+        self._do(Tell.of(name, method, *arguments))
+
+    def post(self, body: Any, broker: int) -> int:
+        """Sends one request to a broker; the number under which `answer` will know it."""
+        self._do(Ask.of(broker, body))
+        return int(self.cluster.nodes["admin"].asked)
+
+    def answer(self, number: int) -> Any:
+        """What was answered to a request; None while nothing was, or if it was lost."""
+        return self.cluster.nodes["admin"].answers.get(number)
+
+    def use_rule(self, rule: str) -> None:
+        """Followers truncate by another rule from now on; see engine/replication/truncation.py."""
+        if rule not in RULES:
+            raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}.")
+        self._do(UseRule(rule))
+
+    def _do(self, deed: Deed) -> None:
+        """Writes a deed down and does it; what was known to come after this moment is cut off."""
+        del self.tape[self.on_tape :]
+        if self.timeline is not None:
+            self.timeline.cut(self.events)
+        self.tape.append(Done(self.events + 1, self.now_us, deed))
+        self.step()
+
+    def _carry_out(self, deed: Deed) -> None:
+        cluster = self.cluster
+        match deed:
+            case Fault():
+                amounts = deed.amounts
+                getattr(cluster, deed.kind)(*deed.nodes, **amounts)
+            case Ask():
+                _, effects = cluster.nodes["admin"].ask(deed.broker, pickle.loads(deed.body))
+                cluster.carry_out("admin", effects)
+            case Add():
+                self._adopt(deed.name, pickle.loads(deed.node))
+            case Tell():
+                node = cluster.nodes[deed.name]
+                arguments = pickle.loads(deed.arguments)
+                effects = getattr(node, deed.method)(cluster.now, *arguments)
+                cluster.carry_out(deed.name, effects or [])
+            case UseRule():
+                cluster.use_rule(deed.rule)
+
+    def _adopt(self, name: str, node: Any) -> None:
+        """Adds a node; if one of its kind is held under this name, it becomes what `node` is."""
+        held = self.held.get(name)
+        if type(held) is type(node) and hasattr(node, "__dict__"):
+            vars(held).clear()
+            vars(held).update(vars(node))
+            node = held
+        if hasattr(node, "__dict__"):
+            self.held[name] = node
+        self.cluster.add(name, node)
 
     # -- looking
 
@@ -164,54 +334,55 @@ class World:
 
     def trace_lines(self, kinds: tuple[str, ...] = ()) -> list[str]:
         """The trace as text: seconds, node, what happened, why."""
-        return [
-            f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}" + (f"  ({line.why})" if line.why else "")
-            for at, node, line in self.cluster.trace
-            if not kinds or line.kind in kinds
-        ]
+        lines = self.cluster.trace
+        return [self.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
+
+    def trace_line(self, entry: tuple[int, NodeId, Trace]) -> str:
+        at, node, line = entry
+        why = f"  ({line.why})" if line.why else ""
+        return f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}{why}"
 
     # -- faults
 
     def kill(self, broker: int) -> None:
-        self.cluster.kill(broker)
+        self.apply(fault("kill", broker))
 
     def stop(self, broker: int) -> None:
-        self.cluster.stop(broker)
+        self.apply(fault("stop", broker))
 
     def start(self, broker: int) -> None:
-        self.cluster.start(broker)
+        self.apply(fault("start", broker))
 
     def pause(self, broker: int) -> None:
-        self.cluster.pause(broker)
+        self.apply(fault("pause", broker))
 
     def resume(self, broker: int) -> None:
-        self.cluster.resume(broker)
+        self.apply(fault("resume", broker))
 
     def lose_power(self, broker: int, torn: bool = False) -> None:
-        self.cluster.lose_power(broker, torn)
+        self.apply(fault("lose_power", broker, torn=int(torn)))
 
     def cut(self, a: int, b: int) -> None:
-        self.cluster.cut(a, b)
+        self.apply(fault("cut", a, b))
 
     def isolate(self, broker: int) -> None:
-        self.cluster.isolate(broker)
+        self.apply(fault("isolate", broker))
 
     def slow(self, a: int, b: int, ms: int) -> None:
-        self.cluster.slow(a, b, ms * 1000)
+        self.apply(fault("slow", a, b, ms=ms))
 
     def heal(self, a: int | None = None, b: int | None = None) -> None:
-        self.cluster.heal(a, b)
+        self.apply(fault("heal", *(each for each in (a, b) if each is not None)))
 
     # -- work
 
     def ask(self, body: Any, broker: int | None = None) -> Any:
         """Sends one request to a broker (by default the first one alive) and runs to the answer."""
         alive = [b for b in self.cluster.spec.brokers if b in self.cluster.nodes]
+        number = self.post(body, broker or alive[0])
         admin = self.cluster.nodes["admin"]
-        number, effects = admin.ask(broker or alive[0], body)
-        self.cluster.carry_out("admin", effects)
         self.run(until=lambda _: number in admin.answers, for_s=60)
-        return admin.answers.pop(number, None)
+        return self.answer(number)
 
     def create_topic(
         self,
@@ -222,21 +393,8 @@ class World:
         assignment: Mapping[int, list[int]] | None = None,
     ) -> None:
         """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
-        request = m.CreateTopicsRequest
-        topic = request.CreatableTopic(
-            name=name,
-            num_partitions=-1 if assignment else partitions,
-            replication_factor=-1 if assignment else replicas,
-            assignments=[
-                request.CreatableReplicaAssignment(partition_index=index, broker_ids=brokers)
-                for index, brokers in (assignment or {}).items()
-            ],
-            configs=[
-                request.CreatableTopicConfig(name=key, value=str(value))
-                for key, value in (config or {}).items()
-            ],
-        )
-        answer = self.ask(request(topics=[topic], timeout_ms=10_000)).topics[0]
+        body = create_topics(name, partitions, replicas, config, assignment)
+        answer = self.ask(body).topics[0]
         if answer.error_code != Errors.NONE:
             raise KafkaError(Errors(answer.error_code), answer.error_message or name)
         self.run(until=lambda w: w._is_served(name), for_s=30)
@@ -254,14 +412,14 @@ class World:
         """Starts a producer on all partitions of a topic; see `Producer` for the options."""
         producer = Producer(self._client("producer"), topic, self._partitions(topic),
                             self.cluster.spec.brokers, **options)  # fmt: skip
-        self.cluster.add(producer.name, producer)
+        self.add(producer.name, producer)
         return producer
 
     def reader(self, topic: str) -> Consumer:
         """Starts a consumer that reads all partitions of a topic from the beginning."""
         consumer = Consumer(self._client("consumer"), topic, self._partitions(topic),
                             self.cluster.spec.brokers)  # fmt: skip
-        self.cluster.add(consumer.name, consumer)
+        self.add(consumer.name, consumer)
         return consumer
 
     def _client(self, kind: str) -> str:

@@ -1,0 +1,62 @@
+"""Takes a world to another event, or makes a second one of it.
+
+How checkpoints and replay work together is told in engine/sim/timeline.py; how a world's
+state gets into and out of a checkpoint, in engine/sim/saving.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from engine.cluster import Cluster
+from engine.sim import saving
+from engine.sim.invariants import Violation
+from engine.sim.timeline import Timeline
+
+if TYPE_CHECKING:
+    from engine.sim.world import World
+
+
+def go(world: World, timeline: Timeline, event: int) -> None:
+    """Restores the nearest checkpoint unless the world is nearer, and replays the rest."""
+    known, state = timeline.before(event)
+    if event < world.events or known > world.events:
+        if len(world.cluster.trace) > len(timeline.lines):
+            timeline.lines = list(world.cluster.trace)
+        restore(world, state)
+        world.cluster.trace = deque(timeline.lines[: world.cluster.trace_count])
+    while world.events < min(event, timeline.last_event):
+        with suppress(Violation):  # it was raised when this happened first
+            world.step()
+    while world.events < event and world.step():
+        pass
+
+
+def fork(world: World) -> World:
+    """The same world at the same moment, and independent: nothing that changes is shared."""
+    copy = type(world).__new__(type(world))
+    vars(copy).update(vars(world))
+    copy.tape = world.tape[: world.on_tape]
+    copy.held = {"": Cluster.__new__(Cluster)}
+    restore(copy, save(world))
+    copy.cluster.trace = deque(world.cluster.trace)
+    if world.timeline is not None:
+        copy.timeline = world.timeline.fork()
+        copy.timeline.cut(copy.events)
+    return copy
+
+
+def save(world: World) -> bytes:
+    """The state that a checkpoint holds: all but the tape, the trace and the timeline."""
+    parts = (world.invariants, world.chance, world.events, world.clients, world.on_tape)
+    nodes = world.cluster.nodes
+    return saving.save(parts, {n: each for n, each in world.held.items() if not n or n in nodes})
+
+
+def restore(world: World, state: bytes) -> None:
+    parts, found = saving.load(state, world.held)
+    world.invariants, world.chance, world.events, world.clients, world.on_tape = parts
+    world.held.update(found)
+    world.cluster = found[""]
