@@ -28,16 +28,21 @@ Link = tuple[int, int, bytes]
 
 @dataclass(slots=True)
 class Chain:
-    """One replica's log.  `producers` has (last offset, last sequence) by (id, epoch)."""
+    """One replica's log.  `producers` has (last offset, last sequence) by (id, epoch).
+
+    `start` is the first offset of the first link.
+    """
 
     links: list[Link] = field(default_factory=list)
+    start: int = 0
     producers: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
 
     def at(self, offset: int) -> Link | None:
-        """The batch whose last offset is `offset`."""
+        """The batch that holds `offset`."""
+        if offset < self.start:
+            return None
         place = bisect_left(self.links, offset, key=_last_offset)
-        found = self.links[place] if place < len(self.links) else None
-        return found if found is not None and found[0] == offset else None
+        return self.links[place] if place < len(self.links) else None
 
     def end(self, log: Log) -> int:
         """The first offset that is not in the chain yet."""
@@ -75,6 +80,8 @@ class Chain:
                     content = data[position : position + header.size_in_bytes]
                     link = hashlib.blake2b(before + content, digest_size=16).digest()
                 yield header, (*key, link)
+                if not self.links:
+                    self.start = header.base_offset
                 self.links.append((*key, link))
                 if header.producer_id >= 0:
                     producer = (header.producer_id, header.producer_epoch)

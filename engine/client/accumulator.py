@@ -1,0 +1,146 @@
+"""Where records wait to be sent: a queue of batches per partition.
+
+    send() ──> [batch][batch][filling…]   orders-0      full, or linger.ms old: ready
+               [filling…]                 orders-1      younger: let it fill
+
+`batch.size` is how large a batch may grow, `linger.ms` how long it may wait for company.
+Whichever comes first makes it ready.  A full batch does not linger, and linger.ms=0 still
+makes batches: whatever gathers while earlier requests are under way.
+
+All batches together may take `buffer.memory`.  A record that finds no room makes the sender
+wait (`max.block.ms`), and then every partition counts as ready, to get rid of something.
+
+A batch that must be sent again goes back to the front.  With idempotence it goes where its
+sequence numbers belong; without, to the very front, and there a late comer can overtake.
+
+Simplified: memory is counted, not pooled; a batch of compressed records is cut off by its
+uncompressed size, where the Java client guesses the ratio.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.client.producer_batch import Place, ProducerBatch, Sent, record_size
+from engine.client.settings import ProducerSettings
+
+HEADER = 61
+
+
+class Accumulator:
+    """The queues.  Times are microseconds; the sender decides which leaders can be reached."""
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        self.settings = settings
+        self.queues: dict[Place, deque[ProducerBatch]] = {}
+        self.free = settings.buffer_memory
+        self.made = 0
+        self.flushing = False
+        self.exhausted = False
+        """Somebody waits for memory."""
+
+    # -- in
+
+    def append(self, now: int, record: Sent) -> ProducerBatch | None:
+        """Puts a record into its partition's last batch or a new one; None without memory."""
+        place = (record.topic, record.partition)
+        queue = self.queues.setdefault(place, deque())
+        last = queue[-1] if queue else None
+        if last is not None and not last.has_sequence and not last.retries and last.takes(record):
+            return last
+        need = self._need(record)
+        if need > self.free:
+            self.exhausted = True
+            return None
+        self.free -= need
+        self.made += 1
+        batch = ProducerBatch(
+            self.made, place, now, self.settings.batch_size, self.settings.codec,
+            last_attempt_us=now, memory=need,
+        )  # fmt: skip
+        batch.takes(record)
+        queue.append(batch)
+        return batch
+
+    def _need(self, record: Sent) -> int:
+        size = HEADER + record_size(record, 0, record.made_us // 1000)
+        return max(self.settings.batch_size, size)
+
+    def too_large(self, record: Sent) -> str:
+        """The setting that a record is too large for, or nothing."""
+        size = HEADER + record_size(record, 0, record.made_us // 1000)
+        if size > self.settings.max_request_size:
+            return "max.request.size"
+        return "buffer.memory" if size > self.settings.buffer_memory else ""
+
+    def queue_lengths(self, topic: str) -> dict[int, int]:
+        return {place[1]: len(q) for place, q in self.queues.items() if place[0] == topic}
+
+    # -- out
+
+    def first(self, place: Place) -> ProducerBatch | None:
+        queue = self.queues.get(place)
+        return queue[0] if queue else None
+
+    def waiting(self) -> list[Place]:
+        """The partitions that have anything."""
+        return [place for place, queue in self.queues.items() if queue]
+
+    def ready_at(self, place: Place, leader_epoch: int) -> int:
+        """When the first batch of a partition may go; the past if it already may."""
+        queue = self.queues[place]
+        batch = queue[0]
+        if batch.rests(batch.last_attempt_us, leader_epoch):
+            return batch.last_attempt_us + batch.backoff_us
+        full = len(queue) > 1 or batch.is_full or batch.retries > 0
+        if full or self.exhausted or self.flushing:
+            return batch.last_attempt_us
+        return batch.last_attempt_us + self.settings.linger_ms * 1000
+
+    def take(self, place: Place) -> ProducerBatch:
+        """The first batch, closed: no record joins it any more."""
+        batch = self.queues[place].popleft()
+        batch.is_closed = True
+        return batch
+
+    # -- back, and away
+
+    def put_back(self, batch: ProducerBatch) -> None:
+        """For another try, ahead of what was never sent, in sequence order."""
+        queue = self.queues[batch.place]
+        at = 0
+        if batch.has_sequence:
+            while (
+                at < len(queue)
+                and queue[at].has_sequence
+                and queue[at].base_sequence < batch.base_sequence
+            ):
+                at += 1
+        queue.insert(at, batch)
+
+    def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
+        """A batch that the broker found too large, cut up and put back."""
+        parts = batch.split(self.made + 1, self.settings.batch_size)
+        self.made += len(parts)
+        for part in parts:
+            part.memory = batch.memory // len(parts)
+            self.put_back(part)
+        batch.memory -= sum(part.memory for part in parts)
+        return parts
+
+    def release(self, batch: ProducerBatch) -> None:
+        """Gives a finished batch's memory back."""
+        self.free += batch.memory
+        batch.memory = 0
+
+    def expired(self, now: int) -> list[ProducerBatch]:
+        """Takes out the batches whose delivery.timeout.ms is over, oldest first."""
+        limit = self.settings.delivery_timeout_ms * 1000
+        gone = []
+        for queue in self.queues.values():
+            while queue and now - queue[0].created_us >= limit:
+                gone.append(queue.popleft())
+        return gone
+
+    def is_empty(self) -> bool:
+        return not any(self.queues.values())

@@ -1,0 +1,33 @@
+"""How long to wait before the next try: longer each time, and never quite the same (KIP-580).
+
+    wait = initial * 2^tries, at most `max`, times a random factor between 0.8 and 1.2
+
+Doubling gives a struggling broker air.  The jitter keeps a thousand clients, who all lost
+the same broker in the same moment, from coming back in the same moment.  Until Kafka 3.7
+the producer waited retry.backoff.ms each time.
+
+Simplified: the Java client draws the jitter anew whenever it looks; here it is drawn once
+per try, so that a run shows one number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+MULTIPLIER = 2
+JITTER = 0.2
+
+
+@dataclass(slots=True)
+class ExponentialBackoff:
+    """Waits in microseconds; `chance` is the producer's own seeded source."""
+
+    initial_us: int
+    max_us: int
+    chance: Random
+
+    def wait_us(self, tries: int) -> int:
+        """The wait after `tries` failures before this one, so 0 for the first."""
+        bare_us = min(self.initial_us * MULTIPLIER ** min(tries, 32), self.max_us)
+        return int(bare_us * (1 + JITTER * (2 * self.chance.random() - 1)))

@@ -1,0 +1,158 @@
+"""The producer's connections: one per broker, with so many requests in flight.
+
+    connecting ──ApiVersions answered──> ready ──lost, or an answer is late──> down
+        ^                                                                        │
+        └──────────────── reconnect.backoff.ms, doubling, is over ───────────────┘
+
+Answers come back in the order of the requests, so one answer that is late holds up all
+behind it.  A request that is not answered within `request.timeout.ms` therefore takes the
+connection with it: it failed with REQUEST_TIMED_OUT, and everything else that was under
+way there with NETWORK_EXCEPTION.  Whether the broker has carried out any of it nobody knows.
+
+`max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
+comes, so nothing is ever in flight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.client.backoff import ExponentialBackoff
+from engine.events import Outbox, Response
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+_HERE = "client.connections.Connections"
+DOWN, CONNECTING, READY = "down", "connecting", "ready"
+API_VERSIONS = ("api-versions",)
+Purpose = tuple[Any, ...]
+"""What a request was for: ("produce", [batches]), ("metadata",), …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a request: a body, or the error that the connection ended with."""
+
+    node: int
+    purpose: Purpose
+    sent_us: int
+    body: Any
+    error: Errors = Errors.NONE
+
+
+@dataclass(slots=True)
+class Connection:
+    state: str = DOWN
+    failures: int = 0
+    retry_at: int = 0
+    generation: int = 0
+    in_flight: dict[int, tuple[Purpose, int]] = field(default_factory=dict)
+    """By request number: what for, and when it was sent."""
+
+
+class Connections:
+    """All of them.  `on_response` gives the answers that one event brings, in order."""
+
+    def __init__(self, outbox: Outbox, timeout_us: int, in_flight_max: int,
+                 backoff: ExponentialBackoff) -> None:  # fmt: skip
+        self.outbox = outbox
+        self.timeout_us = timeout_us
+        self.in_flight_max = in_flight_max
+        self.backoff = backoff
+        self.nodes: dict[int, Connection] = {}
+        self.sent = 0
+        self.turn = 0
+
+    def node(self, number: int) -> Connection:
+        return self.nodes.setdefault(number, Connection())
+
+    # -- asking
+
+    def is_ready(self, now: int, number: int) -> bool:
+        """May a request go there now?  Starts to connect if need be."""
+        node = self.node(number)
+        if node.state == DOWN and now >= node.retry_at:
+            node.state = CONNECTING
+            self.outbox.trace(f"{_HERE}.is_ready", "connecting", broker=number)
+            body = m.ApiVersionsRequest(
+                client_software_name="kafka-inside-out", client_software_version="1"
+            )
+            self._send(now, number, API_VERSIONS, body)
+        return node.state == READY and len(node.in_flight) < self.in_flight_max
+
+    def any_ready(self, now: int, numbers: tuple[int, ...]) -> int | None:
+        """Somebody to ask who leads: one that is ready, else connects to the next in turn."""
+        ready = [n for n in numbers if self.node(n).state == READY]
+        free = [n for n in ready if len(self.node(n).in_flight) < self.in_flight_max]
+        if free:
+            return min(free, key=lambda n: len(self.node(n).in_flight))
+        if any(self.node(n).state == CONNECTING for n in numbers):
+            return None
+        for step in range(len(numbers)):
+            number = numbers[(self.turn + step) % len(numbers)]
+            if self.node(number).state == DOWN and now >= self.node(number).retry_at:
+                self.turn += step + 1
+                self.is_ready(now, number)
+                return None
+        return None
+
+    def send(self, now: int, number: int, purpose: Purpose, body: Any, answered: bool) -> None:
+        """A request to a ready broker; without `answered` nothing is expected back."""
+        self._send(now, number, purpose, body, answered)
+
+    def _send(
+        self, now: int, number: int, purpose: Purpose, body: Any, answered: bool = True
+    ) -> None:
+        self.sent += 1
+        if answered:
+            self.node(number).in_flight[self.sent] = (purpose, now)
+        token = ("request", self.node(number).generation, self.sent)
+        self.outbox.send(number, token, body, self.timeout_us)
+
+    # -- hearing
+
+    def on_response(self, now: int, response: Response) -> list[Answer]:
+        """What one response means; a lost connection answers for all that was under way."""
+        node = self.node(response.source)
+        _, generation, request = response.token
+        if generation != node.generation:
+            return []  # of a connection that is gone
+        if response.body is None:
+            sent_us = node.in_flight.get(request, (API_VERSIONS, now))[1]
+            late = now - sent_us >= self.timeout_us
+            return self._lose(now, response.source, request if late else -1)
+        if request not in node.in_flight:
+            return []  # of acks=0
+        purpose, sent_us = node.in_flight.pop(request)
+        if purpose == API_VERSIONS:
+            node.state, node.failures = READY, 0
+            return []
+        return [Answer(response.source, purpose, sent_us, response.body)]
+
+    def _lose(self, now: int, number: int, late: int) -> list[Answer]:
+        """The connection is gone; `late` is the request whose answer was waited for too long.
+
+        There is always an answer, so that the loss is heard of where nothing was under way.
+        """
+        node = self.node(number)
+        lost = [
+            Answer(
+                number, purpose, sent_us, None,
+                Errors.REQUEST_TIMED_OUT if request == late else Errors.NETWORK_EXCEPTION,
+            )
+            for request, (purpose, sent_us) in node.in_flight.items()
+        ]  # fmt: skip
+        node.in_flight = {}
+        node.generation += 1
+        node.state = DOWN
+        node.retry_at = now + self.backoff.wait_us(node.failures)
+        node.failures += 1
+        why = "an answer is late" if late >= 0 else "the broker is gone, or hung up"
+        self.outbox.trace(f"{_HERE}._lose", "disconnected", why=why, broker=number,
+                          in_flight=len(lost))  # fmt: skip
+        return lost or [Answer(number, API_VERSIONS, now, None, Errors.NETWORK_EXCEPTION)]
+
+    def retry_at(self) -> list[int]:
+        """When a lost broker may be tried again."""
+        return [node.retry_at for node in self.nodes.values() if node.state == DOWN]

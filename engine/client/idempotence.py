@@ -1,0 +1,219 @@
+"""Who the producer is, and which number each of its batches has (KIP-98, KIP-360).
+
+The cluster gives the producer an id.  Per partition the producer numbers its records from
+0, and each batch carries (producer id, epoch, first sequence).  A broker takes the next
+number, answers a repeat with the old offset, and refuses a gap.  So a batch keeps its
+numbers for good once it was sent: with new ones, a try that did arrive would count twice.
+
+    in flight     0-2   3-3   4-9        next sequence 10
+    0-2 fails     all behind it are refused too: OUT_OF_ORDER_SEQUENCE_NUMBER
+    so            0-2 is sent again; 3-3 and 4-9 wait until it is through, one at a time
+
+What if a batch is given up after it was sent?  Then nobody knows whether the broker has its
+numbers.  No new batch may leave until the others behind it are answered; if they succeed,
+it was stored; if not, there is a hole, and the way out is a new *epoch*: the producer adds
+one to its epoch by itself, numbers what is left from 0, and goes on.  Before KIP-360
+(Kafka 2.5) that was the end of the producer.
+
+A batch that is numbered anew may be stored twice, if the first try did arrive.  That is
+rare, and the rules here are what makes it rare: only a definite gap leads there.
+
+Left out: transactions.  An epoch beyond 32,767 asks for a new id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.client.producer_batch import Place, ProducerBatch
+from engine.events import Outbox
+from engine.wire.errors import Errors
+
+_HERE = "client.idempotence.Idempotence"
+EPOCH_MAX = (1 << 15) - 1
+Identity = tuple[int, int]
+"""(producer id, epoch)"""
+NOBODY: Identity = (-1, -1)
+
+
+@dataclass(slots=True)
+class Numbers:
+    """One partition: whose numbers, the next one, the last acknowledged, and who has some."""
+
+    identity: Identity = NOBODY
+    next_sequence: int = 0
+    last_acknowledged: int = -1
+    last_acknowledged_offset: int = -1
+    in_flight: list[ProducerBatch] = field(default_factory=list)
+
+    def restart(self, identity: Identity) -> None:
+        """From 0, in order, under a new identity."""
+        self.identity = identity
+        self.next_sequence = 0
+        self.last_acknowledged = -1
+        for batch in self.in_flight:
+            batch.number_from(*identity, self.next_sequence)
+            self.next_sequence += len(batch.records)
+
+
+class Idempotence:
+    """The producer's identity.  `fatal` is the error that it cannot recover from, or empty."""
+
+    def __init__(self, outbox: Outbox, gap_is_fatal: bool) -> None:
+        self.outbox = outbox
+        self.gap_is_fatal = gap_is_fatal
+        self.identity = NOBODY
+        self.partitions: dict[Place, Numbers] = {}
+        self.unresolved: dict[Place, int] = {}
+        """Partitions where a sent batch was given up, and the sequence after the last one."""
+        self.to_restart: dict[Place, None] = {}
+        self.bump = False
+        self.fatal = ""
+
+    def numbers(self, place: Place) -> Numbers:
+        return self.partitions.setdefault(place, Numbers())
+
+    @property
+    def is_known(self) -> bool:
+        return self.identity != NOBODY
+
+    def became(self, producer_id: int, epoch: int) -> None:
+        """The cluster has given us an id."""
+        self.identity = (producer_id, epoch)
+        self.outbox.trace(f"{_HERE}.became", "producer_id", id=producer_id, epoch=epoch)
+
+    # -- numbering
+
+    def may_leave(self, batch: ProducerBatch) -> bool:
+        """Is it this batch's turn?  The rules that keep the order with several in flight."""
+        numbers = self.numbers(batch.place)
+        if not self.is_known:
+            return False
+        if batch.has_sequence:
+            return numbers.in_flight[0] is batch if numbers.in_flight else True
+        is_stale = numbers.identity != self.identity and bool(numbers.in_flight)
+        return not is_stale and batch.place not in self.unresolved
+
+    def number(self, batch: ProducerBatch) -> None:
+        """Gives a new batch its place in the sequence."""
+        numbers = self.numbers(batch.place)
+        if numbers.identity != self.identity and not numbers.in_flight:
+            numbers.restart(self.identity)
+        if not batch.has_sequence:
+            batch.number_from(*self.identity, numbers.next_sequence)
+            numbers.next_sequence += len(batch.records)
+            numbers.in_flight.append(batch)
+
+    def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
+        numbers = self.numbers(batch.place)
+        if batch in numbers.in_flight:
+            numbers.in_flight.remove(batch)
+        numbers.in_flight = sorted([*numbers.in_flight, *parts], key=lambda b: b.base_sequence)
+
+    # -- ends
+
+    def acknowledged(self, batch: ProducerBatch, offset: int) -> None:
+        numbers = self.numbers(batch.place)
+        if (batch.producer_id, batch.producer_epoch) == numbers.identity:
+            numbers.last_acknowledged = max(numbers.last_acknowledged, batch.last_sequence)
+        if offset >= 0:
+            last = offset + len(batch.records) - 1
+            numbers.last_acknowledged_offset = max(numbers.last_acknowledged_offset, last)
+        self._forget(batch)
+
+    def failed(self, batch: ProducerBatch, error: Errors, certain: bool) -> None:
+        """A batch was given up.  `certain`: the broker said no, so its numbers are unused."""
+        self._forget(batch)
+        if self.fatal:
+            return
+        if error == Errors.CLUSTER_AUTHORIZATION_FAILED:
+            self.fatal = error.name
+        elif certain and self.gap_is_fatal:
+            self._close_ranks(batch)
+        elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or certain:
+            self.restart_partition(batch.place)
+
+    def _close_ranks(self, batch: ProducerBatch) -> None:
+        """The old way: the batches behind a refused one move up and take its numbers."""
+        numbers = self.numbers(batch.place)
+        count = len(batch.records)
+        numbers.next_sequence -= count
+        for each in numbers.in_flight:
+            if each.base_sequence > batch.base_sequence:
+                each.number_from(*numbers.identity, each.base_sequence - count)
+
+    def gave_up_after_sending(self, batch: ProducerBatch) -> None:
+        """delivery.timeout.ms ended a batch that the broker may have."""
+        after = batch.last_sequence + 1
+        self.unresolved[batch.place] = max(self.unresolved.get(batch.place, after), after)
+
+    def _forget(self, batch: ProducerBatch) -> None:
+        numbers = self.numbers(batch.place)
+        numbers.in_flight = [each for each in numbers.in_flight if each is not batch]
+
+    # -- gaps
+
+    def may_retry(self, batch: ProducerBatch, error: Errors, log_start: int) -> bool:
+        """Whether a refused batch is worth another try, and what must happen before it."""
+        if error not in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID):
+            return error.retriable
+        place = batch.place
+        numbers = self.numbers(place)
+        is_next = batch.base_sequence == numbers.last_acknowledged + 1
+        if batch.was_resequenced and error == Errors.UNKNOWN_PRODUCER_ID:
+            return True
+        if error == Errors.UNKNOWN_PRODUCER_ID:
+            forgotten = numbers.last_acknowledged_offset < log_start
+            if log_start >= 0 and self.gap_is_fatal and not forgotten:
+                self.fatal = error.name
+                return False
+            if log_start >= 0:
+                self.restart_partition(place)
+            return True
+        if place not in self.unresolved and (batch.was_resequenced or not is_next):
+            return True  # one before it failed; this one was bound to
+        if place not in self.unresolved or batch.base_sequence == self.unresolved[place]:
+            if self.gap_is_fatal:
+                self.fatal = error.name
+                return False
+            self.restart_partition(place)
+        return True
+
+    def restart_partition(self, place: Place) -> None:
+        """Asks for a new epoch, in which this partition's numbers begin at 0."""
+        self.bump = True
+        self.to_restart[place] = None
+
+    def settle(self) -> None:
+        """What is decided between two rounds: unresolved partitions, then the epoch."""
+        for place in list(self.unresolved):
+            numbers = self.numbers(place)
+            if not numbers.in_flight:
+                if numbers.next_sequence != numbers.last_acknowledged + 1:
+                    self.restart_partition(place)
+                del self.unresolved[place]
+        if self.bump:
+            self._bump_epoch()
+
+    def _bump_epoch(self) -> None:
+        producer_id, epoch = self.identity
+        self.identity = NOBODY if epoch == EPOCH_MAX else (producer_id, epoch + 1)
+        names = ", ".join(f"{topic}-{index}" for topic, index in self.to_restart)
+        self.outbox.trace(
+            f"{_HERE}._bump_epoch", "epoch_bump", why=f"numbers of {names} begin at 0 again",
+            id=producer_id, epoch=epoch + 1,
+        )  # fmt: skip
+        for place in self.to_restart:
+            self.numbers(place).restart(self.identity)
+            self.unresolved.pop(place, None)
+        self.to_restart = {}
+        self.bump = False
+
+    def describe(self) -> dict[str, Any]:
+        """Id, epoch and the next sequence of each partition."""
+        return {
+            "producer_id": self.identity[0],
+            "epoch": self.identity[1],
+            "next": {f"{t}-{i}": n.next_sequence for (t, i), n in self.partitions.items()},
+        }

@@ -1,0 +1,123 @@
+"""What the producer knows of the cluster: who leads which partition, and since which epoch.
+
+Metadata is asked for when it is missing, when a broker says NOT_LEADER_OR_FOLLOWER, when a
+connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests lies at
+least the retry backoff, growing while nothing new is learned, or a thousand clients would
+ask a cluster in trouble as fast as they can.
+
+An answer may come from a broker that is cut off and tells of the past.  The leader epoch
+gives that away: what is older than what is known is not believed (KIP-320).  A broker that
+refuses a batch may name the new leader in the refusal (KIP-951): then no question is needed.
+
+Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-created topics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.client.backoff import ExponentialBackoff
+from engine.client.producer_batch import Place
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Leaders by partition.  `wanted` means that a request should go out at `next_at`."""
+
+    max_age_us: int
+    backoff: ExponentialBackoff
+    topics: dict[str, int] = field(default_factory=dict)
+    """Partitions per topic; 0 for a topic that is asked about and not known yet."""
+    topic_ids: dict[str, bytes] = field(default_factory=dict)
+    leaders: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    """(leader, leader epoch)"""
+    nodes: dict[int, tuple[str, int]] = field(default_factory=dict)
+    wanted: bool = False
+    asking: bool = False
+    fruitless: int = 0
+    next_at: int = 0
+    fresh_until: int = 0
+
+    def want(self) -> None:
+        self.wanted = True
+
+    def add_topic(self, topic: str) -> None:
+        if topic not in self.topics:
+            self.topics[topic] = 0
+            self.wanted = True
+
+    def due(self, now: int) -> bool:
+        """Time to ask."""
+        if self.asking or not self.topics:
+            return False
+        return now >= self.next_at if self.wanted else now >= self.fresh_until
+
+    def due_at(self) -> int:
+        return self.next_at if self.wanted else self.fresh_until
+
+    def request(self) -> Any:
+        self.asking = True
+        names = [m.MetadataRequest.MetadataRequestTopic(name=topic) for topic in self.topics]
+        return m.MetadataRequest(topics=names, allow_auto_topic_creation=False)
+
+    def failed(self, now: int) -> None:
+        """No answer; ask somebody else, a little later."""
+        self.asking = False
+        self.wanted = True
+        self._back_off(now)
+
+    def learn(self, now: int, body: Any) -> list[str]:
+        """Takes an answer in; what changed, as "orders-0: 102 in epoch 3"."""
+        self.asking = False
+        self.nodes.update({each.node_id: (each.host, each.port) for each in body.brokers})
+        changed = []
+        missing = False
+        for topic in body.topics:
+            if topic.error_code != Errors.NONE:
+                missing = True
+                continue
+            self.topics[topic.name] = len(topic.partitions)
+            self.topic_ids[topic.name] = topic.topic_id
+            for each in topic.partitions:
+                leader = (each.leader_id, each.leader_epoch)
+                if self.name_leader((topic.name, each.partition_index), *leader):
+                    changed.append(f"{topic.name}-{each.partition_index}: {leader[0]} "
+                                   f"in epoch {leader[1]}")  # fmt: skip
+                missing = missing or each.leader_id < 0
+        if changed:
+            self.fruitless = 0
+        self.wanted = missing
+        self.fresh_until = now + self.max_age_us
+        self._back_off(now)
+        return changed
+
+    def name_leader(self, place: Place, leader: int, epoch: int) -> bool:
+        """Notes a leader; True if that is news."""
+        known = self.leaders.get(place)
+        if known == (leader, epoch) or (known is not None and epoch < known[1]):
+            return False
+        self.leaders[place] = (leader, epoch)
+        return True
+
+    def _back_off(self, now: int) -> None:
+        self.next_at = now + self.backoff.wait_us(self.fruitless)
+        self.fruitless += 1
+
+    # -- looking
+
+    def leader(self, place: Place) -> int:
+        """-1 if nobody is known to lead."""
+        return self.leaders.get(place, (-1, -1))[0]
+
+    def epoch(self, place: Place) -> int:
+        return self.leaders.get(place, (-1, -1))[1]
+
+    def partitions(self, topic: str) -> int:
+        return self.topics.get(topic, 0)
+
+    def available(self, topic: str) -> list[int]:
+        """The partitions of a topic that have a leader."""
+        return [i for i in range(self.partitions(topic)) if self.leader((topic, i)) >= 0]

@@ -1,0 +1,225 @@
+"""A producer, as a state machine: the Java client's way of sending, with its settings.
+
+    producer = Producer("shop", (101, 102, 103), {"acks": "all", "linger.ms": 5})
+    world.add("shop", producer)
+    producer.send(world.cluster.now, "orders", b"A")       # or let it make its own: Load
+
+    send ──> partitioner ──> accumulator ──> sender ──> broker
+               which?          batches         in flight, retries      engine/client/*.py
+
+`send` hands a record over and returns.  Two things can hold it up: the topic is not known
+yet, or buffer.memory is full.  The Java client then blocks the calling thread for up to
+`max.block.ms`.  A state machine cannot block, so such records wait in `blocked`, in order,
+and are refused when the time is over.  delivery.timeout.ms begins only behind that door.
+
+Everything that happens leaves a trace line, so that a delivery timeline can be drawn:
+record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
+producer_id, epoch_bump, learned, connecting, disconnected, blocked.
+
+`sends` are the books (engine/client/verdicts.py).  Chance, for jitter and for partitions
+without a key, comes from the seed alone.
+
+Left out: transactions, interceptors, serialisers, metrics; close() is `flush` and silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from engine.client import partitioners
+from engine.client.accumulator import Accumulator
+from engine.client.backoff import ExponentialBackoff
+from engine.client.connections import Connections
+from engine.client.idempotence import Idempotence
+from engine.client.metadata import Metadata
+from engine.client.producer_batch import Sent
+from engine.client.sender import Sender
+from engine.client.settings import ProducerSettings
+from engine.client.verdicts import Verdicts
+from engine.events import Effect, Event, Expired, Outbox, Response
+
+_HERE = "client.producer.Producer"
+MAX_BLOCK = "max.block.ms"
+
+
+@dataclass(frozen=True)
+class Load:
+    """Records that a producer makes by itself: `count` of them, one every `period_us`.
+
+    Values are the producer's name and a number.  `partition` None lets the partitioner
+    choose; `burst` records are made at a time.
+    """
+
+    topic: str
+    count: int
+    period_us: int = 20_000
+    partition: int | None = 0
+    burst: int = 1
+
+
+class Producer:
+    """One producer.  `bootstrap` are the brokers it may ask first."""
+
+    def __init__(
+        self,
+        name: str,
+        bootstrap: tuple[int, ...],
+        settings: Mapping[str, Any] | ProducerSettings | None = None,
+        *,
+        load: Load | None = None,
+        seed: int = 0,
+    ) -> None:
+        given = (
+            settings if isinstance(settings, ProducerSettings) else ProducerSettings.of(settings)
+        )
+        chance = Random(f"producer/{name}/{seed}")
+        self.name = name
+        self.settings = given
+        self.load = load
+        self.made = 0
+        self.outbox = Outbox()
+        self.blocked: list[Sent] = []
+        self.verdicts = Verdicts(self.outbox, given.acks_code)
+        self.accumulator = Accumulator(given)
+        self.partitioner = partitioners.make(
+            given.partitioner_class, given.batch_size,
+            given.partitioner_adaptive_partitioning_enable, chance,
+        )  # fmt: skip
+        retry = ExponentialBackoff(
+            given.retry_backoff_ms * 1000, given.retry_backoff_max_ms * 1000, chance
+        )
+        self.metadata = Metadata(given.metadata_max_age_ms * 1000, retry)
+        reconnect = ExponentialBackoff(
+            given.reconnect_backoff_ms * 1000, given.reconnect_backoff_max_ms * 1000, chance
+        )
+        self.connections = Connections(
+            self.outbox, given.request_timeout_ms * 1000,
+            given.max_in_flight_requests_per_connection, reconnect,
+        )  # fmt: skip
+        self.identity = (
+            Idempotence(self.outbox, given.sequence_gap == "fatal")
+            if given.enable_idempotence
+            else None
+        )
+        self.sender = Sender(
+            self.outbox, given, bootstrap, self.accumulator, self.metadata, self.connections,
+            self.identity, self.verdicts, retry,
+        )  # fmt: skip
+
+    # -- the application's side
+
+    def send(
+        self, now: int, topic: str, value: bytes, key: bytes | None = None,
+        partition: int | None = None,
+    ) -> list[Effect]:  # fmt: skip
+        """Hands one record over; its `Sent` is the last of `sends`."""
+        number = len(self.verdicts.sends) + 1
+        record = Sent(number, topic, -1 if partition is None else partition, key, value, now)
+        self.verdicts.opened(record)
+        self.metadata.add_topic(topic)
+        too_large_for = self.accumulator.too_large(record)
+        if too_large_for:
+            self.verdicts.turned_away(now, record, f"larger than {too_large_for}")
+        elif self.blocked or not self._accepted(now, record):
+            self.outbox.trace(f"{_HERE}.send", "blocked", record=number)
+            self.blocked.append(record)
+        return self._work(now)
+
+    def flush(self, now: int) -> list[Effect]:
+        """Sends at once what lingers; done when `idle`."""
+        self.accumulator.flushing = True
+        return self._work(now)
+
+    @property
+    def sends(self) -> list[Sent]:
+        """Every record, in the order in which it was handed over."""
+        return self.verdicts.sends
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is pending, and the load is over."""
+        over = self.load is None or self.made >= self.load.count
+        return over and self.verdicts.pending == 0
+
+    # -- the driver's side
+
+    def start(self, now: int) -> list[Effect]:
+        if self.load is not None:
+            self.metadata.add_topic(self.load.topic)
+            self.outbox.set_timer(("load",), now + self.load.period_us)
+        return self._work(now)
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case Response(_, ("request", *_)):
+                for answer in self.connections.on_response(now, event):
+                    self.sender.heard(now, answer)
+            case Expired(("load",)):
+                self._make(now)
+        return self._work(now)
+
+    def _make(self, now: int) -> None:
+        """The application's loop.  A blocked `send` holds it up, as it would a thread."""
+        load = self.load
+        if load is None or self.made >= load.count:
+            return
+        for _ in range(load.burst):
+            if self.blocked or self.made >= load.count:
+                break
+            value = f"{self.name}-{self.made}".encode()
+            self.made += 1
+            for effect in self.send(now, load.topic, value, None, load.partition):
+                self.outbox.effects.append(effect)
+        self.outbox.set_timer(("load",), now + load.period_us)
+
+    def _work(self, now: int) -> list[Effect]:
+        """The records that waited outside, then a round of sending; then sleep."""
+        self._admit(now)
+        next_at = self.sender.run(now)
+        if self._admit(now):
+            next_at = self.sender.run(now)
+        limit_us = self.settings.max_block_ms * 1000
+        if self.blocked:
+            next_at = min(next_at, self.blocked[0].made_us + limit_us)
+        elif self.accumulator.flushing and self.accumulator.is_empty():
+            self.accumulator.flushing = False
+        self.outbox.set_timer(("wake",), max(next_at, now + 1))
+        return self.outbox.drain()
+
+    def _admit(self, now: int) -> bool:
+        """Lets blocked records in, in order; refuses those that waited max.block.ms."""
+        any_in = False
+        while self.blocked:
+            record = self.blocked[0]
+            if self._accepted(now, record):
+                any_in = True
+            elif now - record.made_us >= self.settings.max_block_ms * 1000:
+                self.verdicts.turned_away(now, record, MAX_BLOCK)
+            else:
+                break
+            self.blocked.pop(0)
+        return any_in
+
+    def _accepted(self, now: int, record: Sent) -> bool:
+        """Puts a record into a batch; False while its topic is unknown or memory is full."""
+        count = self.metadata.partitions(record.topic)
+        if count == 0 or record.partition >= count:
+            return False
+        chosen = record.partition >= 0
+        if not chosen:
+            available = self.metadata.available(record.topic)
+            record.partition = self.partitioner.choose(record.topic, record.key, available, count)
+        batch = self.accumulator.append(now, record)
+        if batch is None:
+            record.partition = record.partition if chosen else -1
+            return False
+        if not chosen and record.key is None:
+            queues = self.accumulator.queue_lengths(record.topic)
+            self.partitioner.appended(record.topic, len(record.value), queues, batch.is_full)
+        place = f"{record.topic}-{record.partition}"
+        self.outbox.trace(f"{_HERE}._accepted", "record", place, record=record.number,
+                          batch=batch.number)  # fmt: skip
+        return True

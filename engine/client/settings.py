@@ -1,0 +1,159 @@
+"""A producer's settings, under the names and with the defaults of Kafka 4.3's Java client.
+
+    ProducerSettings.of({"acks": "all", "linger.ms": 5})
+
+Four of them hang together, and the client checks that (KIP-679):
+
+* idempotence is on by default.  It needs acks=all, retries above 0 and at most five
+  requests in flight, because a partition remembers five batches of each producer.
+* acks=1 or retries=0 without a word about idempotence turns it off, silently.  With
+  enable.idempotence=true said aloud, the same is an error.
+* six in flight is an error even if idempotence is only on by default; say
+  enable.idempotence=false to have more.
+* delivery.timeout.ms must leave room for one linger and one request.
+
+`checked=False` lets a lesson build what the client refuses, such as six in flight.
+
+Two settings are not Kafka's.  `murmur2`, `crc32` and `round-robin` as partitioner.class
+stand for the Java client's own, librdkafka's, and RoundRobinPartitioner.  `sequence.gap`
+chooses what a gap in the sequence numbers does to the producer: `kip-360` bumps the epoch
+and goes on, `fatal` is how it was before.
+
+Left out: serialisers (keys and values are bytes), interceptors, transactions, security.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from engine.records import compression
+from engine.wire.errors import Errors, KafkaError
+
+INT_MAX = (1 << 31) - 1
+IN_FLIGHT_MAX_WHEN_IDEMPOTENT = 5
+ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+
+
+def _number(default: int, low: int = 0, high: int = 1 << 62) -> Any:
+    return field(default=default, metadata={"low": low, "high": high})
+
+
+def _choice(default: Any, *choices: str) -> Any:
+    return field(default=default, metadata={"choices": choices})
+
+
+@dataclass(frozen=True)
+class ProducerSettings:
+    """One field per setting; dots are underscores.  Times are in milliseconds, as in Kafka."""
+
+    acks: str = _choice("all", *ACKS)
+    batch_size: int = _number(16_384)
+    buffer_memory: int = _number(32 * 1024 * 1024)
+    compression_type: str = _choice("none", *compression.NAMES)
+    delivery_timeout_ms: int = _number(120_000)
+    enable_idempotence: bool = True
+    linger_ms: int = _number(5)
+    max_block_ms: int = _number(60_000)
+    max_in_flight_requests_per_connection: int = _number(5, low=1)
+    max_request_size: int = _number(1024 * 1024)
+    metadata_max_age_ms: int = _number(300_000)
+    partitioner_adaptive_partitioning_enable: bool = True
+    partitioner_class: str = _choice("murmur2", "murmur2", "crc32", "round-robin")
+    reconnect_backoff_max_ms: int = _number(1_000)
+    reconnect_backoff_ms: int = _number(50)
+    request_timeout_ms: int = _number(30_000)
+    retries: int = _number(INT_MAX, high=INT_MAX)
+    retry_backoff_max_ms: int = _number(1_000)
+    retry_backoff_ms: int = _number(100)
+    sequence_gap: str = _choice("kip-360", "kip-360", "fatal")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None = None, checked: bool = True) -> ProducerSettings:
+        """Settings by Kafka's names; KafkaError(INVALID_CONFIG) in one sentence."""
+        values = {}
+        for name, value in (given or {}).items():
+            values[name.replace(".", "_")] = _parsed(name, value)
+        if checked:
+            _check_idempotence(values)
+        settings = cls(**values)
+        if checked:
+            settings._check_delivery_timeout("delivery_timeout_ms" in values)
+        return settings
+
+    @property
+    def acks_code(self) -> int:
+        """acks as a Produce request has it."""
+        return ACKS[self.acks]
+
+    @property
+    def codec(self) -> int:
+        return compression.NAMES.index(self.compression_type)
+
+    def _check_delivery_timeout(self, said: bool) -> None:
+        least = self.linger_ms + self.request_timeout_ms
+        if self.delivery_timeout_ms < least and said:
+            raise KafkaError(
+                Errors.INVALID_CONFIG,
+                f"delivery.timeout.ms ({self.delivery_timeout_ms}) must be at least linger.ms + "
+                f"request.timeout.ms ({least}), or one attempt would not fit into it.",
+            )
+        if self.delivery_timeout_ms < least:
+            object.__setattr__(self, "delivery_timeout_ms", least)
+
+
+_FIELDS = {each.name: each for each in fields(ProducerSettings)}
+
+
+def _parsed(name: str, value: Any) -> Any:
+    known = _FIELDS.get(name.replace(".", "_"))
+    if known is None or "_" in name:
+        raise KafkaError(Errors.INVALID_CONFIG, f"a producer here has no setting {name!r}.")
+    if isinstance(known.default, bool):
+        if str(value).lower() not in ("true", "false"):
+            raise KafkaError(Errors.INVALID_CONFIG, f"{name} is true or false, not {value!r}.")
+        return str(value).lower() == "true"
+    if isinstance(known.default, int):
+        return _number_of(name, value, known.metadata["low"], known.metadata["high"])
+    choices = known.metadata["choices"]
+    if str(value) not in choices:
+        raise KafkaError(
+            Errors.INVALID_CONFIG, f"{name} is one of {', '.join(choices)}, not {value!r}."
+        )
+    return str(value)
+
+
+def _number_of(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        raise KafkaError(Errors.INVALID_CONFIG, f"{name} is a number, not {value!r}.") from None
+    if not low <= number <= high:
+        raise KafkaError(Errors.INVALID_CONFIG, f"{name} must be {low} to {high}, not {number}.")
+    return number
+
+
+def _check_idempotence(values: dict[str, Any]) -> None:
+    """Refuses what idempotence cannot live with, or turns it off if nobody asked for it."""
+    explicit = "enable_idempotence" in values
+    if not values.get("enable_idempotence", True):
+        return
+    for name, bad, wanted in (
+        ("retries", values.get("retries", 1) == 0, "above 0"),
+        ("acks", ACKS[values.get("acks", "all")] != -1, "all"),
+    ):
+        if bad and explicit:
+            raise KafkaError(
+                Errors.INVALID_CONFIG, f"enable.idempotence=true needs {name} to be {wanted}."
+            )
+        if bad:
+            values["enable_idempotence"] = False
+    in_flight = values.get("max_in_flight_requests_per_connection", 1)
+    if in_flight > IN_FLIGHT_MAX_WHEN_IDEMPOTENT:
+        raise KafkaError(
+            Errors.INVALID_CONFIG,
+            f"max.in.flight.requests.per.connection={in_flight} is too many for an idempotent "
+            f"producer: a partition remembers five batches of it. Set "
+            f"enable.idempotence=false, or at most five.",
+        )
