@@ -7,12 +7,13 @@ in, so that a leader of the past refuses it (KIP-320).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine.events import Effect, Event, Expired, Outbox, Response
 from engine.records import batch
 from engine.sim.clients import REQUEST_TIMEOUT_US, Routes
+from engine.sim.history.operations import Poll, Read, Seek
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -22,7 +23,7 @@ LOOK_US = 400_000
 
 @dataclass(slots=True)
 class Position:
-    """How far a consumer has read one partition, and what it saw: (offset, epoch, value).
+    """How far a consumer has read one partition.
 
     `told` is the last (leader epoch, high watermark, log start) that it heard.
     """
@@ -33,13 +34,12 @@ class Position:
     asked_epoch: int = -1
     told: tuple[int, int, int] = (-1, -1, -1)
     looking_since_us: int = -1
-    seen: list[tuple[int, int, str]] = field(default_factory=list)
 
 
 class Consumer:
     """Reads every partition of a topic from its leader, from the beginning, for ever.
 
-    Now and then it also asks where each partition ends.
+    Now and then it also asks where each partition ends.  `operations` is what it saw.
     """
 
     def __init__(self, name: str, topic: str, partitions: int, brokers: tuple[int, ...]) -> None:
@@ -48,8 +48,10 @@ class Consumer:
         self.outbox = Outbox()
         self.routes = Routes(self.outbox, brokers)
         self.positions = {index: Position() for index in range(partitions)}
+        self.operations: list[Poll | Seek] = []
 
     def start(self, now: int) -> list[Effect]:
+        self.operations += [Seek(now, self.name, self.topic, index, 0) for index in self.positions]
         self.routes.ask(self.topic)
         self.outbox.set_timer(("look",), now + LOOK_US)
         return self.outbox.drain()
@@ -101,6 +103,7 @@ class Consumer:
         if data is None or data.error_code != Errors.NONE:
             if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
                 position.offset = 0  # auto.offset.reset=earliest: records were lost or deleted
+                self.operations.append(Seek(now, self.name, self.topic, index, 0))
             self.routes.leaders[self.topic, index] = -1
             self.routes.ask_later(now)
             return
@@ -110,16 +113,19 @@ class Consumer:
             position.told = told
             self.outbox.trace(f"{_HERE}.Consumer", "told", name, epoch=told[0],
                               high_watermark=told[1], log_start=told[2])  # fmt: skip
+        reads = []
         for header, at in batch.iterate(data.records or b""):
             for record in batch.decode(data.records, at):
                 if record.offset < position.offset:
                     continue
                 value = (record.value or b"").decode()
                 epoch = header.partition_leader_epoch
-                position.seen.append((record.offset, epoch, value))
+                reads.append(Read(self.topic, index, record.offset, value))
                 position.offset = record.offset + 1
                 self.outbox.trace(f"{_HERE}.Consumer", "read", name, offset=record.offset,
                                   epoch=epoch, value=value, asked_us=position.asked_us)  # fmt: skip
+        if reads:
+            self.operations.append(Poll(now, self.name, tuple(reads)))
 
     def _look(self, now: int, index: int) -> None:
         """Asks for the latest offset."""

@@ -1,0 +1,169 @@
+"""What clients did, as plain data: the only thing that the history checker looks at.
+
+Nothing here knows where a history comes from.  A simulated producer writes one, a recorder
+around confluent-kafka writes one, a test writes one by hand, and all are judged alike.
+
+    Send            one record was sent, and this is what became of it
+    Poll            these records were handed to a consumer, in this order
+    Seek            a consumer's position was set: assigned, sought, or reset
+    Reached         a consumer stood at the end, when all was over
+    EndTransaction  a producer's transaction was committed, aborted, or nobody knows
+
+A send has one of three verdicts.  *Acknowledged* and *refused* are certain.  *Unknown* is
+neither: a time-out, or NOT_ENOUGH_REPLICAS_AFTER_APPEND; such a record may be in the log
+or not, and both are right.
+
+A record is known by its topic and value, so values should be unique.  A value may be sent
+again, say after a refusal; it may then appear as often as it was sent and not refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
+VERDICTS = (ACKNOWLEDGED, REFUSED, UNKNOWN)
+COMMITTED, ABORTED = "committed", "aborted"
+OUTCOMES = (COMMITTED, ABORTED, UNKNOWN)
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One record; `at_us` it was sent, `ended_us` its verdict came (-1: never).
+
+    `partition` and `offset` are -1 where the client was not told.  `transaction` names the
+    transaction it belongs to, within its client; empty if none.
+    """
+
+    at_us: int
+    client: str
+    topic: str
+    partition: int
+    value: str
+    verdict: str
+    offset: int = -1
+    ended_us: int = -1
+    transaction: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(
+                f"The verdict of {self.value!r} is {self.verdict!r}; "
+                f"say one of {', '.join(VERDICTS)}."
+            )
+
+
+class Read(NamedTuple):
+    """One record as a consumer got it."""
+
+    topic: str
+    partition: int
+    offset: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """What one call of poll gave to a consumer."""
+
+    at_us: int
+    client: str
+    reads: tuple[Read, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """A consumer begins anew, at `offset`; -1 if only the broker knows where."""
+
+    at_us: int
+    client: str
+    topic: str
+    partition: int
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """At `offset` the partition ended, when nothing was under way any more.
+
+    Only say so when it is calm: a new leader's high watermark may lag behind for a moment,
+    and a consumer then sees too early an end.
+    """
+
+    at_us: int
+    client: str
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransaction:
+    """How a producer's transaction ended, as far as its client was told."""
+
+    at_us: int
+    client: str
+    transaction: str
+    outcome: str
+
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise ValueError(
+                f"The outcome of {self.transaction!r} is {self.outcome!r}; "
+                f"say one of {', '.join(OUTCOMES)}."
+            )
+
+
+Operation = Send | Poll | Seek | Reached | EndTransaction
+
+
+@dataclass(frozen=True)
+class History:
+    """Operations; those of one client are in its order, of many in any order.
+
+    `read_committed` names the consumers that asked for isolation.level=read_committed.
+    """
+
+    operations: tuple[Operation, ...]
+    read_committed: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """One line: how much of what."""
+        count = dict.fromkeys(VERDICTS, 0)
+        reads = 0
+        for each in self.operations:
+            if isinstance(each, Send):
+                count[each.verdict] += 1
+            elif isinstance(each, Poll):
+                reads += len(each.reads)
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+        return f"{sum(count.values())} sent ({verdicts}), {reads} read"
+
+
+def tell(operation: Operation) -> str:
+    """An operation in a few words, without its time and client."""
+    match operation:
+        case Send():
+            partition = f"-{operation.partition}" if operation.partition >= 0 else ""
+            offset = f" at offset {operation.offset}" if operation.offset >= 0 else ""
+            inside = f" in {operation.transaction}" if operation.transaction else ""
+            return (
+                f"sends {operation.value!r} to {operation.topic}{partition}{inside}: "
+                f"{operation.verdict}{offset}"
+            )
+        case Poll():
+            read = ", ".join(f"{r.value!r} at offset {r.offset}" for r in operation.reads)
+            places = dict.fromkeys(f"{r.topic}-{r.partition}" for r in operation.reads)
+            return f"reads {read or 'nothing'}{' of ' if places else ''}{', '.join(places)}"
+        case Seek():
+            where = f"goes to offset {operation.offset}" if operation.offset >= 0 else "begins"
+            return f"{where} of {operation.topic}-{operation.partition}"
+        case Reached():
+            place = f"{operation.topic}-{operation.partition}"
+            return f"finds the end of {place} at offset {operation.offset}"
+        case EndTransaction():
+            return f"ends {operation.transaction}: {operation.outcome}"
