@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from kit.both.differences import Difference, declared
 from kit.both.outcomes import Measured, Plain, rows
-from kit.clusters.interface import Cluster
+from kit.clusters.interface import Cluster, NotOffered
 
 Scenario = Callable[[Cluster], Mapping[str, Any]]
 ABSENT = "–"
@@ -172,10 +172,13 @@ def judge(
 def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str) -> Comparison:
     """Runs a scenario on the engine and on the real side; mends each before and after.
 
-    UndeclaredDifference if the outcomes differ and nobody has said why.
+    UndeclaredDifference if the outcomes differ and nobody has said why.  If the real side
+    cannot be broken in the way that the scenario wants, the engine's side is shown alone.
     """
     name = getattr(scenario, "__name__", "scenario")
     ours, theirs = on_both(scenario, engine, real) if real else (on(scenario, engine), None)
+    if isinstance(theirs, NotOffered):
+        absence, theirs = str(theirs), None
     outcome = compare(name, ours, theirs, real.name if real is not None else "", absence)
     if any(row.verdict == _UNDECLARED for row in outcome.rows):
         raise UndeclaredDifference(outcome.text)
@@ -184,7 +187,7 @@ def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str)
 
 def on_both(
     scenario: Scenario, engine: Cluster, real: Cluster
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+) -> tuple[Mapping[str, Any], Mapping[str, Any] | NotOffered]:
     """Runs a scenario on both sides at once: most of it is waiting for time-outs.
 
     An interrupt reaches both sides, and both are mended before it goes on.
@@ -193,11 +196,18 @@ def on_both(
     with ThreadPoolExecutor(1, initializer=lambda: threads.append(threading.get_ident())) as other:
         theirs = other.submit(on, scenario, real)
         try:
-            return on(scenario, engine), theirs.result()
+            return on(scenario, engine), _unless_not_offered(theirs)
         except KeyboardInterrupt as interrupt:
             for thread in () if theirs.done() else threads:
                 _raise_in(thread, type(interrupt))
             raise
+
+
+def _unless_not_offered(theirs: Future[Mapping[str, Any]]) -> Mapping[str, Any] | NotOffered:
+    try:
+        return theirs.result()
+    except NotOffered as refusal:
+        return refusal
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

@@ -31,6 +31,7 @@ SETTINGS = (
     Setting("broker.session.timeout.ms", "3000", "a killed broker is noticed in 3 s, not 9"),
     Setting("broker.heartbeat.interval.ms", "500", "several heartbeats fit in a session"),
     Setting("replica.lag.time.max.ms", "5000", "a cut follower leaves the ISR within a cell"),
+    Setting("replica.high.watermark.checkpoint.interval.ms", "1000", "its file is read in a cell"),
     Setting("auto.leader.rebalance.enable", "false", "no election that nobody caused"),
     Setting("unclean.leader.election.enable", "false", "the default, which lessons lean on"),
     Setting("min.insync.replicas", "1", "topics that need more say so"),

@@ -14,6 +14,7 @@ from kit.both import comparison, differences
 from kit.both.comparison import UndeclaredDifference, compare, on, run
 from kit.both.differences import Difference
 from kit.both.outcomes import measured, rows
+from kit.clusters.interface import NotOffered
 
 HEALTHY: dict[str, Any] = {
     "controller": {"id": 100, "state": "running"},
@@ -132,6 +133,17 @@ def test_without_a_real_kafka_the_engine_is_shown_alone_and_says_why() -> None:
     assert found.differences == []
     assert "Engine only. Run: make setup" in found.text
     assert "no real Kafka" in found._repr_html_()
+
+
+def test_a_scene_that_the_real_side_cannot_play_is_shown_on_the_engine_alone() -> None:
+    def scene(cluster: Any) -> dict[str, Any]:
+        if cluster.name != "engine":
+            raise NotOffered("Docker cannot cut the one link 101-102: the engine can.")
+        return {"leader": 102}
+
+    found = run(scene, Cluster("engine"), Cluster("docker"), "")  # type: ignore[arg-type]
+    assert not found.complete
+    assert found.verdict == "Engine only. Docker cannot cut the one link 101-102: the engine can."
 
 
 def test_an_error_says_on_which_side_and_the_cluster_is_mended() -> None:
