@@ -25,6 +25,7 @@ COMMANDS = {
     "fidelity": "where the engine differs from Kafka",
     "bench": "measure the engine beside a real Kafka",
     "grade": "mark submitted notebooks in a sandbox",
+    "explore": "search the truncation ladder for its shortest failures",
     "pipeline": "run the first PySpark lab's pipeline",
 }
 

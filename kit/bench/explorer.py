@@ -1,0 +1,36 @@
+"""The explorer's speed: distinct states a second on the ladder's last rung, three replicas.
+
+States are counted up to who is who, and each is searched once; the whole search is timed,
+in processor time, so it is one core's pace however loaded the machine is.
+"""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import Any
+
+from engine.sim.explore import explore
+
+STATES_PER_SECOND_MIN = 15_000
+RULE, REPLICAS = "kip-320", 3
+
+
+def measure(rounds: int = 3) -> list[dict[str, Any]]:
+    """One row; the best of `rounds`."""
+    pace = max(_pace() for _ in range(rounds))
+    return [
+        {
+            "name": f"explorer, {RULE} with {REPLICAS} replicas",
+            "unit": "states/s",
+            "ours": round(pace, 1),
+            "theirs": float(STATES_PER_SECOND_MIN),
+            "ratio": round(pace / STATES_PER_SECOND_MIN, 3),
+            "budget": f"≥ {STATES_PER_SECOND_MIN:,}",
+            "holds": pace >= STATES_PER_SECOND_MIN,
+        }
+    ]
+
+
+def _pace() -> float:
+    began = process_time()
+    return explore(RULE, REPLICAS).states / (process_time() - began)

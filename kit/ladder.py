@@ -1,0 +1,58 @@
+"""The truncation ladder for the eye: one search with its progress, or the table of all."""
+
+from __future__ import annotations
+
+import sys
+from time import process_time
+
+from engine.sim.explore import Exploration, explore
+from engine.sim.model_rules import RUNGS
+from kit.tables import Table
+
+
+def timed(rule: str, replicas: int, shown: bool = False) -> tuple[Exploration, float]:
+    """A search and its states a second of processor time; `shown` keeps a line up to date."""
+    began = process_time()
+    found = explore(rule, replicas, _show if shown else None)
+    return found, found.states / max(process_time() - began, 1e-9)
+
+
+def _show(steps: int, states: int) -> None:
+    if sys.stderr.isatty():
+        end = "\r" if states else ""
+        print(f"{steps:3} steps, {states:8,} states", end=end, file=sys.stderr, flush=True)
+
+
+def print_exploration(rule: str, replicas: int) -> None:
+    """Searches one rule; prints the verdict, and the shortest way to break it.
+
+    RuntimeError says what can be chosen.
+    """
+    try:
+        found, pace = timed(rule, replicas, shown=True)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    print(f"{found.rule}: {RUNGS[rule].change}.")
+    print(
+        f"Strong ISR with {replicas} replicas: {found.verdict}. {found.states:,} states up to "
+        f"who is who, {found.steps} steps deep, {pace:,.0f} states a second."
+    )
+    for number, action in enumerate(found.counter_example, 1):
+        print(f"{number:4}  {action.text}")
+    if found.why:
+        print(f"Broken: {found.why}.")
+
+
+def ladder_table(replicas: tuple[int, ...] = (2, 3)) -> Table:
+    """Every rule of the ladder, searched with each number of replicas."""
+    rows = []
+    for rule, rung in RUNGS.items():
+        cells = []
+        for number in replicas:
+            found, _ = timed(rule, number)
+            whole = f", {found.states:,} states" if found.holds else ""
+            cells.append(f"{found.verdict}{whole}")
+        rows.append([rule, rung.change, *cells])
+    heads = ["rule", "what it does", *(f"{number} replicas" for number in replicas)]
+    bounds = "Logs of 2 records, 2 records written, epochs 0 to 2; states up to who is who."
+    return Table("The truncation ladder, searched to its end", heads, rows, bounds)

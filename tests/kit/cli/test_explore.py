@@ -1,0 +1,37 @@
+"""`kafkalab explore`: a verdict and how it came about, or the table of the whole ladder."""
+
+from __future__ import annotations
+
+from engine.sim.model_rules import RUNGS
+from kit import cli, ladder
+
+
+def test_a_violation_is_told_step_by_step(capsys) -> None:
+    assert cli.main(["explore", "--rule", "kip-101", "--replicas", "2"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("kip-101: it asks the leader where its last epoch ends")
+    assert "violated in 11 steps" in out[1]
+    assert "states a second" in out[1]
+    assert out[2] == "   1  the controller gives epoch 0 to 101; ISR 101 102"
+    assert len(out) == 2 + 11 + 1
+    assert out[-1].startswith("Broken: 101 leads epoch 0 with high watermark 1")
+
+
+def test_a_rule_that_holds_says_how_much_was_searched(capsys) -> None:
+    assert cli.main(["explore", "--rule", "kip-279", "--replicas", "2"]) == 0
+    assert "holds. 6,218 states" in capsys.readouterr().out
+
+
+def test_the_table_has_a_row_for_each_rung() -> None:
+    table = ladder.ladder_table(replicas=(2,))
+    assert [row[0] for row in table.rows] == list(RUNGS)
+    assert [row[2].split(",")[0] for row in table.rows] == [
+        "violated in 9 steps", "violated in 11 steps", "holds", "holds", "holds",
+    ]  # fmt: skip
+
+
+def test_a_wrong_choice_is_one_sentence_that_names_the_right_ones(capsys) -> None:
+    assert cli.main(["explore", "--rule", "kip-1"]) == 1
+    assert "choose from to-high-watermark, kip-101" in capsys.readouterr().err
+    assert cli.main(["explore", "--replicas", "9"]) == 1
+    assert "takes 2 to 4 replicas, not 9" in capsys.readouterr().err
