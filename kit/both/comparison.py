@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from kit.both.differences import Difference, declared
-from kit.both.outcomes import Measured, Plain, rows
+from kit.both.outcomes import INSIDE, Measured, Plain, rows
 from kit.clusters.interface import Cluster, NotOffered
 
 Scenario = Callable[[Cluster], Mapping[str, Any]]
@@ -84,14 +85,16 @@ class Comparison:
     def text(self) -> str:
         sides = ("engine", self.real_name if self.complete else "no real Kafka")
         table, long = [("", "observed", *sides)], []
-        for row in self.rows:
-            cells = (shown(row.engine), shown(row.real))
-            if max(map(len, cells)) > WIDEST:
-                long += [f"  {row.what}:"] + [
-                    f"    {s}: {c}" for s, c in zip(sides, cells, strict=True)
-                ]
-                cells = ("below", "below" if self.complete else ABSENT)
-            table.append((_MARKS[row.verdict], row.what, *cells))
+        for group, rows_inside in self.groups():
+            table += [("", group, "", "")] if group else []
+            for name, row in rows_inside:
+                cells = (shown(row.engine), shown(row.real))
+                if max(map(len, cells)) > WIDEST:
+                    long += [f"  {row.what}:"] + [
+                        f"    {s}: {c}" for s, c in zip(sides, cells, strict=True)
+                    ]
+                    cells = ("below", "below" if self.complete else ABSENT)
+                table.append((_MARKS[row.verdict], f"  {name}" if group else name, *cells))
         widths = [max(len(row[column]) for row in table) for column in range(4)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -100,21 +103,24 @@ class Comparison:
         notes = [f"  ≠ {row.what}: {row.why}" for row in self.rows if row.why]
         return "\n".join([f"{self.scenario}: {self.verdict}", *lines, *long, *notes])
 
+    def groups(self) -> Iterator[tuple[str, list[tuple[str, Row]]]]:
+        """Rows with their names, in order; those of one nested observation under its name."""
+        for group, together in groupby(self.rows, _group):
+            found = list(together)
+            alone = not group or len(found) == 1
+            names = [row.what if alone else row.what.removeprefix(group + INSIDE) for row in found]
+            yield "" if alone else group, list(zip(names, found, strict=True))
+
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
         cell = "style='text-align:left;padding:3px 16px 3px 0;vertical-align:top'"
         body = []
-        for row in self.rows:
-            tone = _TONES.get(row.verdict, "inherit")
-            mark = (
-                f"<td {cell} title='{row.verdict}'>"
-                f"<span style='color:{tone}'>{_MARKS[row.verdict]}</span></td>"
-            )
-            why = f"<div style='opacity:.75'>{escape(row.why)}</div>" if row.why else ""
-            values = "".join(f"<td {cell}>{escape(shown(v))}</td>" for v in (row.engine, row.real))
-            body.append(f"<tr>{mark}<td {cell}>{escape(row.what)}{why}</td>{values}</tr>")
+        for group, rows_inside in self.groups():
+            if group:
+                body.append(f"<tr><td></td><th colspan='3' {cell}>{escape(group)}</th></tr>")
+            body += [_html_row(row, name, cell, bool(group)) for name, row in rows_inside]
         real = escape(f"Kafka ({self.real_name})") if self.complete else "no real Kafka"
         head = "".join(
             f"<th scope='col' {cell}>{title}</th>" for title in ("", "observed", "engine", real)
@@ -125,6 +131,24 @@ class Comparison:
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
             f"<div>{escape(self.verdict)}</div></div>"
         )
+
+
+def _group(row: Row) -> str:
+    group, inside, _ = row.what.partition(INSIDE)
+    return group if inside else ""
+
+
+def _html_row(row: Row, name: str, cell: str, inside: bool) -> str:
+    tone = _TONES.get(row.verdict, "inherit")
+    mark = (
+        f"<td {cell} title='{row.verdict}'>"
+        f"<span style='color:{tone}'>{_MARKS[row.verdict]}</span></td>"
+    )
+    why = f"<div style='opacity:.75'>{escape(row.why)}</div>" if row.why else ""
+    values = "".join(f"<td {cell}>{escape(shown(v))}</td>" for v in (row.engine, row.real))
+    indented = f"<div style='padding-left:1.2em'>{escape(name)}{why}</div>"
+    label = indented if inside else f"{escape(name)}{why}"
+    return f"<tr>{mark}<td {cell}>{label}</td>{values}</tr>"
 
 
 def shown(value: Plain | Measured) -> str:

@@ -186,6 +186,19 @@ def test_long_values_stand_below_the_table() -> None:
     assert "x" * 100 in found.text
 
 
+def test_rows_of_a_nested_observation_stand_under_its_name() -> None:
+    seen = {"leader": 101, "second kill": {"ISR": [102], "ELR": [103]}, "alone": {"x": 1}}
+    found = compare("scene", seen, seen, "local")
+    assert [line.strip().split("  ")[0] for line in found.text.splitlines()[2:]] == [
+        "✓", "second kill", "✓", "✓", "✓",
+    ]  # fmt: skip
+    assert found.text.count("second kill") == 1
+    assert "alone › x" in found.text
+    html = found._repr_html_()
+    assert html.count("second kill") == 1
+    assert ">ISR</div>" in html
+
+
 def test_every_declared_difference_has_a_reason() -> None:
     for difference in differences.DIFFERENCES:
         assert difference.why.endswith("."), difference
