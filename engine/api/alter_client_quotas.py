@@ -30,9 +30,7 @@ def refuse(request: Request, code: Errors, message: str | None) -> Any:
         entry = response.EntryData(error_code=code, error_message=message)
         for part in asked.entity:
             entry.entity.append(
-                response.EntryData.EntityData(
-                    entity_type=part.entity_type, entity_name=part.entity_name
-                )
+                response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
             )
         entries.append(entry)
     return response(entries=entries)

@@ -84,8 +84,8 @@ def _matches(names: dict[str, str | None], wanted: dict[str, Any], strict: bool)
 
 
 def _entry(whose: Entity, limits: dict[str, float]) -> Any:
-    entry = m.DescribeClientQuotasResponse.EntryData
-    return entry(
-        entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in whose],
-        values=[entry.ValueData(key=key, value=value) for key, value in limits.items()],
+    response = m.DescribeClientQuotasResponse
+    return response.EntryData(
+        entity=[response.EntityData(entity_type=kind, entity_name=name) for kind, name in whose],
+        values=[response.ValueData(key=key, value=value) for key, value in limits.items()],
     )

@@ -32,9 +32,7 @@ def alter(state: ControlState, body: Any) -> Decision:
     for entry in body.entries:
         result = response.EntryData(
             entity=[
-                response.EntryData.EntityData(
-                    entity_type=part.entity_type, entity_name=part.entity_name
-                )
+                response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
                 for part in entry.entity
             ]
         )

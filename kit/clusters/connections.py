@@ -34,10 +34,11 @@ class Unreachable(ClusterError):
 class Connection:
     """One connection to one broker; versions are agreed on by ApiVersions."""
 
-    def __init__(self, address: Address, timeout_s: float) -> None:
+    def __init__(self, address: Address, timeout_s: float, client_id: str = CLIENT_ID) -> None:
         self._socket = socket.create_connection(address, CONNECT_TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(timeout_s)
+        self._client_id = client_id
         self._correlation_id = 0
         self.finalized_features: dict[str, int] = {}
         self._versions: dict[int, tuple[int, int]] = {}
@@ -59,7 +60,7 @@ class Connection:
         if version is None:
             version = self.version_for(request, highest)
         self._correlation_id += 1
-        frame = framing.write_request(version, self._correlation_id, CLIENT_ID, request)
+        frame = framing.write_request(version, self._correlation_id, self._client_id, request)
         self._socket.sendall(frame)
         (size,) = _SIZE.unpack(self._receive(4))
         correlation_id, body = framing.read_response(request.API_KEY, version, self._receive(size))
