@@ -1,0 +1,93 @@
+"""Confluent-kafka clients under the recorder, on the engine and on a real Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from engine.sim.history import Poll, Reached, Seek, Send, check
+from kit.clusters import engine
+from kit.clusters.interface import Cluster
+from kit.history import Recorder
+
+
+@pytest.fixture(scope="module", params=["engine", pytest.param("local", marks=pytest.mark.real)])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    if request.param == "local":
+        yield request.getfixturevalue("local_cluster")
+        return
+    with engine.start() as started:
+        yield started
+
+
+def settings(cluster: Cluster, **more: object) -> dict[str, object]:
+    return {"bootstrap.servers": cluster.bootstrap, "log_level": 0} | {
+        name.replace("_", "."): value for name, value in more.items()
+    }
+
+
+def test_a_quiet_run_is_clean(cluster: Cluster) -> None:
+    cluster.create_topic("recorded", partitions=2)
+    recorder = Recorder()
+    producer = recorder.producer(settings(cluster, acks="all", enable_idempotence=True))
+    told: list[int] = []
+    for number in range(50):
+        producer.produce("recorded", f"v{number}", on_delivery=lambda _, m: told.append(m.offset()))
+    producer.flush(20)
+    assert recorder.read_to_end(cluster.bootstrap, "recorded") == 50
+    history = recorder.history()
+    findings = check(history)
+    assert not findings, findings.text
+    assert findings.summary == "50 sent (50 acknowledged, 0 refused, 0 unknown), 50 read"
+    assert len(told) == 50
+    assert sum(isinstance(each, Reached) for each in history.operations) == 2
+
+
+def test_a_reader_that_seeks_proves_nothing_of_what_it_left_out(cluster: Cluster) -> None:
+    cluster.create_topic("shortened")
+    recorder = Recorder()
+    producer = recorder.producer(settings(cluster, acks="all"))
+    for number in range(10):
+        producer.produce("shortened", f"v{number}", partition=0)
+    producer.flush(20)
+    reader = recorder.consumer(settings(cluster, group_id="r", auto_offset_reset="latest"))
+    reader.assign([TopicPartition("shortened", 0, 0)])
+    assert reader.poll(20).value() == b"v0"
+    reader.seek(TopicPartition("shortened", 0, 8))
+    while (message := reader.poll(20)) is None or message.offset() != 8:
+        pass
+    reader.close()
+    findings = check(recorder.history())
+    assert findings.kinds == {"unseen": 8}, findings.text
+    kinds = [type(each) for each in recorder.history().operations]
+    assert kinds == [Send] * 10 + [Seek, Poll, Seek, Poll]
+
+
+def test_a_refusal_and_a_time_out_are_told_apart(cluster: Cluster) -> None:
+    cluster.create_topic("small", config={"max.message.bytes": "200"})
+    recorder = Recorder()
+    producer = recorder.producer(settings(cluster, acks="all", retries=0, linger_ms=0))
+    producer.produce("small", "x" * 500, partition=0)
+    producer.flush(20)
+    dead = recorder.producer(
+        {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 300, "log_level": 0}
+    )
+    dead.produce("small", "y", partition=0)
+    dead.flush(20)
+    recorder.read_to_end(cluster.bootstrap, "small")
+    verdicts = [each.verdict for each in recorder.history().operations if isinstance(each, Send)]
+    assert verdicts == ["refused", "unknown"]
+    assert not check(recorder.history())
+
+
+def test_acks_0_is_believed_without_an_offset(cluster: Cluster) -> None:
+    cluster.create_topic("blind")
+    recorder = Recorder()
+    producer = recorder.producer(settings(cluster, acks="0"))
+    producer.produce("blind", "a", partition=0)
+    producer.flush(20)
+    send = recorder.history().operations[0]
+    assert isinstance(send, Send)
+    assert (send.verdict, send.offset) == ("acknowledged", -1)
