@@ -32,6 +32,7 @@ from typing import Any
 from engine.client import partitioners
 from engine.client.accumulator import Accumulator
 from engine.client.backoff import ExponentialBackoff
+from engine.client.completion import Completion
 from engine.client.connections import Connections
 from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
@@ -104,9 +105,13 @@ class Producer:
             if given.enable_idempotence
             else None
         )
+        completion = Completion(
+            self.outbox, given, self.accumulator, self.metadata, self.identity, self.verdicts,
+            retry,
+        )  # fmt: skip
         self.sender = Sender(
             self.outbox, given, bootstrap, self.accumulator, self.metadata, self.connections,
-            self.identity, self.verdicts, retry,
+            self.identity, completion, retry,
         )  # fmt: skip
 
     # -- the application's side

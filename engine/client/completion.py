@@ -1,0 +1,187 @@
+"""What becomes of a batch that was sent: done, cut up, sent again, or given up.
+
+    no error                      acknowledged
+    MESSAGE_TOO_LARGE             cut into smaller batches, if it has more than one record
+    an error that passes          back into the queue, after a backoff; another try
+    DUPLICATE_SEQUENCE_NUMBER     acknowledged: it was stored so long ago that the broker has
+                                  forgotten the offset
+    any other error               refused, at once
+
+An error "passes" if the protocol calls it retriable; with idempotence also a gap in the
+sequence, see engine/client/idempotence.py.  Another try needs retries left, and age: when
+delivery.timeout.ms after its making is over, a batch is given up wherever it is, in the
+queue, resting between two tries, or under way.
+
+What is given up while a try may have arrived is *unknown*, not lost: `maybe_stored`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.client.accumulator import Accumulator
+from engine.client.backoff import ExponentialBackoff
+from engine.client.connections import Answer
+from engine.client.idempotence import Idempotence
+from engine.client.metadata import Metadata
+from engine.client.producer_batch import Place, ProducerBatch
+from engine.client.settings import ProducerSettings
+from engine.client.verdicts import Verdicts
+from engine.events import Outbox
+from engine.wire.errors import Errors
+
+_HERE = "client.completion.Completion"
+DELIVERY_TIMEOUT = "delivery.timeout.ms"
+AFTER_APPEND = (
+    Errors.REQUEST_TIMED_OUT,
+    Errors.NETWORK_EXCEPTION,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+)
+"""Errors after which the batch may be in the log."""
+STALE_METADATA = (
+    Errors.NETWORK_EXCEPTION,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.FENCED_LEADER_EPOCH,
+    Errors.LEADER_NOT_AVAILABLE,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.UNKNOWN_TOPIC_ID,
+    Errors.KAFKA_STORAGE_ERROR,
+)
+"""Errors that say: ask anew who leads."""
+
+
+class Completion:
+    """Keeps what is under way, by partition; `identity` is None without idempotence."""
+
+    def __init__(self, outbox: Outbox, settings: ProducerSettings, accumulator: Accumulator,
+                 metadata: Metadata, identity: Idempotence | None, verdicts: Verdicts,
+                 backoff: ExponentialBackoff) -> None:  # fmt: skip
+        self.outbox = outbox
+        self.settings = settings
+        self.accumulator = accumulator
+        self.metadata = metadata
+        self.identity = identity
+        self.verdicts = verdicts
+        self.backoff = backoff
+        self.in_flight: dict[Place, list[ProducerBatch]] = {}
+
+    def departed(self, batch: ProducerBatch) -> None:
+        self.in_flight.setdefault(batch.place, []).append(batch)
+
+    def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Any) -> None:
+        """Settles one batch: done, split, another try, or given up."""
+        self._landed(batch)
+        error = answer.error
+        if told is not None:
+            error = Errors(told.error_code)
+        self.outbox.trace(
+            f"{_HERE}.answered", "answered", name(batch.place), batch=batch.number,
+            attempt=batch.retries + 1, broker=answer.node, error=error.name,
+            after_us=now - answer.sent_us,
+        )  # fmt: skip
+        if error in STALE_METADATA:
+            self._believe(batch.place, told)
+            self.metadata.want()
+        if error in AFTER_APPEND:
+            batch.maybe_stored = True
+        if batch.is_done:
+            if not error and self.identity is not None:
+                self.identity.acknowledged(batch, told.base_offset)
+        elif not error:
+            self.succeeded(now, batch, told.base_offset)
+        elif error == Errors.MESSAGE_TOO_LARGE and len(batch.records) > 1:
+            self._split(batch)
+        elif self._may_retry(now, batch, error, told):
+            self._put_back(now, batch, error)
+        elif error == Errors.DUPLICATE_SEQUENCE_NUMBER:
+            self.succeeded(now, batch, -1)  # stored so long ago that the offset is forgotten
+        else:
+            self._fail(now, batch, error.name, error, batch.retries < self.settings.retries)
+
+    def _believe(self, place: Place, told: Any) -> None:
+        """A refusal may name the new leader (KIP-951)."""
+        leader = getattr(told, "current_leader", None)
+        if leader is not None and leader.leader_id >= 0:
+            self.metadata.name_leader(place, leader.leader_id, leader.leader_epoch)
+
+    def _landed(self, batch: ProducerBatch) -> None:
+        self.in_flight[batch.place] = [b for b in self.in_flight[batch.place] if b is not batch]
+
+    def _may_retry(self, now: int, batch: ProducerBatch, error: Errors, told: Any) -> bool:
+        age_us = now - batch.created_us
+        if age_us >= self.settings.delivery_timeout_ms * 1000:
+            return False
+        if batch.retries >= self.settings.retries:
+            return False
+        if self.identity is None:
+            return error.retriable
+        log_start = getattr(told, "log_start_offset", -1)
+        return self.identity.may_retry(batch, error, log_start)
+
+    # -- ends
+
+    def _put_back(self, now: int, batch: ProducerBatch, error: Errors) -> None:
+        batch.backoff_us = self.backoff.wait_us(batch.retries)
+        batch.retries += 1
+        batch.last_attempt_us = now
+        self.accumulator.put_back(batch)
+        self.outbox.trace(
+            f"{_HERE}._put_back", "retry", name(batch.place), why=error.name, batch=batch.number,
+            attempt=batch.retries + 1, backoff_us=batch.backoff_us,
+            left=self.settings.retries - batch.retries,
+        )  # fmt: skip
+
+    def _split(self, batch: ProducerBatch) -> None:
+        parts = self.accumulator.split(batch)
+        if self.identity is not None:
+            self.identity.was_split(batch, parts)
+        batch.is_done = True
+        self.accumulator.release(batch)
+        self.outbox.trace(f"{_HERE}._split", "split", name(batch.place), batch=batch.number,
+                          into=tuple(part.number for part in parts))  # fmt: skip
+
+    def succeeded(self, now: int, batch: ProducerBatch, offset: int) -> None:
+        if self.settings.acks_code == 0:
+            self._landed(batch)
+        if self.identity is not None:
+            self.identity.acknowledged(batch, offset)
+        self._done(batch)
+        self.verdicts.acknowledged(now, batch, offset)
+
+    def _fail(
+        self, now: int, batch: ProducerBatch, what: str, error: Errors, certain: bool
+    ) -> None:
+        self._done(batch)
+        if self.identity is not None:
+            self.identity.failed(batch, error, certain)
+        self.verdicts.failed(now, batch, what)
+
+    def _done(self, batch: ProducerBatch) -> None:
+        batch.is_done = True
+        self.accumulator.release(batch)
+        self.accumulator.exhausted = False
+
+    def expire(self, now: int) -> None:
+        """Gives up what is older than delivery.timeout.ms, under way or not."""
+        limit = self.settings.delivery_timeout_ms * 1000
+        late = self.accumulator.expired(now)
+        for batches in self.in_flight.values():
+            for batch in batches:
+                if not batch.is_done and now - batch.created_us >= limit:
+                    batch.maybe_stored = True
+                    late.append(batch)
+        for batch in late:
+            self.outbox.trace(f"{_HERE}.expire", "expired", name(batch.place),
+                              batch=batch.number, age_us=now - batch.created_us)  # fmt: skip
+            self._fail(now, batch, DELIVERY_TIMEOUT, Errors.REQUEST_TIMED_OUT, False)
+            if self.identity is not None and batch.retries:
+                self.identity.gave_up_after_sending(batch)
+
+    def give_up_all(self, now: int, what: str) -> None:
+        for queue in self.accumulator.queues.values():
+            while queue:
+                self._fail(now, queue.popleft(), what, Errors.UNKNOWN_SERVER_ERROR, False)
+
+
+def name(place: Place) -> str:
+    return f"{place[0]}-{place[1]}"

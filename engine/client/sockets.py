@@ -1,0 +1,214 @@
+"""Drives a producer over real sockets and in real time, against any Kafka.
+
+    driver = SocketDriver(producer, {101: ("127.0.0.1", 9101)})
+    driver.send("orders", b"A")
+    driver.run(until=lambda: producer.idle, timeout_s=10)
+
+The same state machine that runs in virtual time; only its effects are carried out by a
+socket per broker and a clock.  One thread, one `run` at a time: nothing happens between two
+of them, as if the process stood still.
+
+A broker's ApiVersions answer decides which version each request is written in.
+"""
+
+from __future__ import annotations
+
+import heapq
+import selectors
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from engine.client.producer import Producer
+from engine.events import (
+    CancelTimer,
+    Effect,
+    Event,
+    Expired,
+    Response,
+    Send,
+    SetTimer,
+    Token,
+    Trace,
+)
+from engine.wire import framing
+
+Address = tuple[str, int]
+API_VERSIONS_AT = 3
+TICK_S = 0.05
+
+
+@dataclass(slots=True)
+class _Link:
+    """A socket to one broker; `waiting` are tokens by correlation id, in order."""
+
+    node: int
+    sock: socket.socket
+    out: bytearray = field(default_factory=bytearray)
+    received: bytearray = field(default_factory=bytearray)
+    waiting: dict[int, tuple[Token, int, int, int]] = field(default_factory=dict)
+    last: Token = ()
+    connected: bool = False
+
+
+class SocketDriver:
+    """`trace` collects (microseconds since the driver began, Trace)."""
+
+    def __init__(self, producer: Producer, bootstrap: Mapping[int, Address]) -> None:
+        self.producer = producer
+        self.bootstrap = dict(bootstrap)
+        self.selector = selectors.DefaultSelector()
+        self.links: dict[int, _Link] = {}
+        self.versions: dict[int, dict[int, int]] = {}
+        self.timers: dict[Token, int] = {}
+        self.late: list[tuple[int, int, int]] = []
+        self.sent = 0
+        self.began = self.now
+        self.trace: list[tuple[int, Trace]] = []
+        self._carry_out(producer.start(self.now))
+
+    @property
+    def now(self) -> int:
+        return time.time_ns() // 1000
+
+    # -- the application's side
+
+    def send(
+        self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None
+    ) -> None:
+        self._carry_out(self.producer.send(self.now, topic, value, key, partition))
+
+    def run(self, until: Callable[[], bool], timeout_s: float) -> bool:
+        """Carries on until the condition holds; False if it does not in time."""
+        deadline = time.monotonic() + timeout_s
+        while not until():
+            if time.monotonic() > deadline:
+                return False
+            self._poll()
+        return True
+
+    def close(self) -> None:
+        """Closes every connection; what was under way is forgotten."""
+        for link in self.links.values():
+            self.selector.unregister(link.sock)
+            link.sock.close()
+        self.links = {}
+        self.selector.close()
+
+    # -- the loop
+
+    def _poll(self) -> None:
+        now = self.now
+        soonest = min([*self.timers.values(), *(at for at, *_ in self.late[:1])], default=now)
+        wait_s = min(max(0, soonest - now) / 1e6, TICK_S)
+        if self.selector.get_map():
+            for key, mask in self.selector.select(wait_s):
+                self._ready(key.data, mask)
+        else:
+            time.sleep(wait_s)
+        now = self.now
+        for token, at in sorted(self.timers.items(), key=lambda item: item[1]):
+            if at <= now and self.timers.get(token) == at:
+                del self.timers[token]
+                self._give(Expired(token))
+        while self.late and self.late[0][0] <= now:
+            _, node, correlation = heapq.heappop(self.late)
+            link = self.links.get(node)
+            if link is not None and correlation in link.waiting:
+                self._lost(link, link.waiting[correlation][0])
+
+    def _ready(self, link: _Link, mask: int) -> None:
+        try:
+            if mask & selectors.EVENT_WRITE:
+                if not link.connected:
+                    error = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                    if error:
+                        raise OSError(error, "no connection")
+                    link.connected = True
+                del link.out[: link.sock.send(link.out)]
+                self._watch(link)
+            if mask & selectors.EVENT_READ:
+                data = link.sock.recv(1 << 16)
+                if not data:
+                    raise ConnectionResetError("closed by the broker")
+                link.received += data
+                self._read(link)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._lost(link, next(iter(link.waiting.values()), (link.last,))[0])
+
+    def _read(self, link: _Link) -> None:
+        while len(link.received) >= 4:
+            end = 4 + int.from_bytes(link.received[:4], "big")
+            if len(link.received) < end:
+                return
+            frame = bytes(link.received[4:end])
+            del link.received[:end]
+            correlation = int.from_bytes(frame[:4], "big")
+            token, key, version, _ = link.waiting.pop(correlation)
+            _, body = framing.read_response(key, version, frame)
+            if key == framing.API_VERSIONS_KEY:
+                self.versions[link.node] = {
+                    each.api_key: each.max_version for each in body.api_keys
+                }
+            self._give(Response(link.node, token, body))
+            if self.links.get(link.node) is not link:
+                return
+
+    def _give(self, event: Event) -> None:
+        self._carry_out(self.producer.step(self.now, event))
+
+    # -- effects
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send():
+                    self._send(effect)
+                case SetTimer(token, at):
+                    self.timers[token] = at
+                case CancelTimer(token):
+                    self.timers.pop(token, None)
+                case Trace():
+                    self.trace.append((self.now - self.began, effect))
+
+    def _send(self, effect: Send) -> None:
+        node = effect.destination
+        link = self.links.get(node) or self._connect(node)
+        key = type(effect.body).API_KEY
+        version = API_VERSIONS_AT
+        if key != framing.API_VERSIONS_KEY:
+            version = min(type(effect.body).LATEST, self.versions[node][key])
+        self.sent += 1
+        link.last = effect.token
+        if getattr(effect.body, "acks", -1) != 0:
+            at = self.now + effect.timeout_us
+            link.waiting[self.sent] = (effect.token, key, version, at)
+            heapq.heappush(self.late, (at, node, self.sent))
+        link.out += framing.write_request(version, self.sent, self.producer.name, effect.body)
+        self._watch(link)
+
+    def _connect(self, node: int) -> _Link:
+        address = self.producer.metadata.nodes.get(node) or self.bootstrap[node]
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.connect_ex(address)
+        link = self.links[node] = _Link(node, sock)
+        self.selector.register(sock, selectors.EVENT_WRITE, link)
+        return link
+
+    def _watch(self, link: _Link) -> None:
+        events = selectors.EVENT_READ if link.connected else 0
+        if link.out or not link.connected:
+            events |= selectors.EVENT_WRITE
+        self.selector.modify(link.sock, events, link)
+
+    def _lost(self, link: _Link, token: Token) -> None:
+        """The connection is closed, from either side; the producer hears of it once."""
+        self.selector.unregister(link.sock)
+        link.sock.close()
+        del self.links[link.node]
+        self._give(Response(link.node, token, None))

@@ -1,0 +1,188 @@
+"""The tapes, and one way to run each of the three clients on them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import confluent_kafka
+
+from engine.client.producer import Producer
+from engine.client.producer_batch import Sent
+from engine.client.sockets import SocketDriver
+from engine.wire.errors import Errors
+from tests.conformance.tape_broker import BROKER, TOPIC, TapeBroker
+
+PATIENCE_S = 20.0
+SETTINGS: dict[str, Any] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "batch.size": 1,
+    "linger.ms": 0,
+    "request.timeout.ms": 5000,
+    "delivery.timeout.ms": 15000,
+    "retry.backoff.ms": 40,
+    "retry.backoff.max.ms": 80,
+    "reconnect.backoff.ms": 40,
+    "reconnect.backoff.max.ms": 80,
+}
+
+
+@dataclass(frozen=True)
+class Tape:
+    """`values` are sent at once, `|` waits for the verdicts so far; `steps` are a TapeBroker's."""
+
+    values: str
+    steps: tuple[tuple[str, ...], ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+PLAIN = {"enable.idempotence": False}
+TAPES: dict[str, Tape] = {
+    "all is well": Tape("A B C", ()),
+    "the leader has moved": Tape("A", (("NOT_LEADER_OR_FOLLOWER",),)),
+    "too few replicas, twice": Tape("A", (("NOT_ENOUGH_REPLICAS",),) * 2),
+    "too few replicas after the append": Tape(
+        "A", (("NOT_ENOUGH_REPLICAS_AFTER_APPEND",), ("again",))
+    ),
+    "the answer is lost": Tape("A", (("drop",), ("again",))),
+    "the answer is lost, without idempotence": Tape("A", (("drop",),), PLAIN),
+    "the first of three fails": Tape(
+        "A B C",
+        (("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),),
+    ),
+    "the first of three fails, without idempotence": Tape(
+        "A B C", (("NOT_ENOUGH_REPLICAS", "ok", "ok"),), PLAIN
+    ),
+    "the first of three fails, one in flight": Tape(
+        "A B C", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "max.in.flight.requests.per.connection": 1}
+    ),
+    "three under way when the connection ends": Tape("A B C", (("drop", "ok", "ok"), ("again",))),
+    "a gap after two": Tape("A B C", (("ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"),)),
+    "a repeat too old to remember": Tape("A", (("DUPLICATE_SEQUENCE_NUMBER",),)),
+    "the producer is unknown": Tape("A B", (("UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID"),)),
+    "too large": Tape("A", (("MESSAGE_TOO_LARGE",),)),
+    "too large, and two behind it": Tape(
+        "A B C",
+        (("MESSAGE_TOO_LARGE", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),),
+    ),
+    "not allowed": Tape("A", (("TOPIC_AUTHORIZATION_FAILED",),)),
+    "an older epoch": Tape("A B", (("INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),)),
+    "no retries": Tape("A", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "retries": 0}),
+    "no answer in time": Tape("A", (("silence",), ("again",)), {"request.timeout.ms": 600}),
+    "given up while under way, and another": Tape(
+        "A | B",
+        (("silence",), ("silence",)),
+        {"request.timeout.ms": 600, "delivery.timeout.ms": 900},
+    ),
+    "corrupt on the way": Tape("A", (("CORRUPT_MESSAGE",),)),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a tape showed: batches as they arrived, the log, and each record's verdict."""
+
+    seen: tuple[str, ...]
+    log: tuple[str, ...]
+    verdicts: tuple[str, ...]
+
+
+def names(tape: Tape) -> list[str]:
+    return [value for value in tape.values.split() if value != "|"]
+
+
+def padded(value: str) -> str:
+    """Long enough that a second record has no room in the smallest batch of the Java client."""
+    return value.ljust(64, ".")
+
+
+def outcome(broker: TapeBroker, verdicts: list[str]) -> Outcome:
+    return Outcome(tuple(broker.seen), tuple(broker.log), tuple(verdicts))
+
+
+def run_ours(tape: Tape) -> Outcome:
+    broker = TapeBroker([list(step) for step in tape.steps])
+    producer = Producer("tape", (BROKER,), {**SETTINGS, **tape.settings})
+    driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
+    try:
+        for value in tape.values.split():
+            if value == "|":
+                driver.run(lambda: producer.idle, PATIENCE_S)
+            else:
+                driver.send(TOPIC, padded(value).encode(), partition=0)
+        driver.run(lambda: producer.idle, PATIENCE_S)
+        verdicts = [f"{each.text.rstrip('.')} {_verdict(each)}" for each in producer.sends]
+        return outcome(broker, verdicts)
+    finally:
+        driver.close()
+        broker.close()
+
+
+def _verdict(sent: Sent) -> str:
+    if sent.verdict == "acknowledged":
+        return f"acknowledged {sent.offset}"
+    return f"{'TIMED_OUT' if '.' in sent.error else sent.error or 'pending'} -1"
+
+
+NOT_LIBRDKAFKAS = ("batch.size", "delivery.timeout.ms", "request.timeout.ms")
+
+
+def run_librdkafka(tape: Tape) -> Outcome:
+    broker = TapeBroker([list(step) for step in tape.steps])
+    given = {**SETTINGS, **tape.settings}
+    settings = {name: value for name, value in given.items() if name not in NOT_LIBRDKAFKAS}
+    settings |= {
+        "bootstrap.servers": f"127.0.0.1:{broker.port}",
+        "batch.num.messages": 1,
+        "message.timeout.ms": given["delivery.timeout.ms"],
+        "request.timeout.ms": given["request.timeout.ms"],
+        "socket.timeout.ms": given["request.timeout.ms"],
+        "log_level": 0,
+    }
+    settings.setdefault("max.in.flight.requests.per.connection", 5)
+    producer = confluent_kafka.Producer(settings)
+    told: dict[str, str] = {}
+
+    def note(error: Any, message: Any) -> None:
+        value = message.value().decode().rstrip(".")
+        offset = -1 if message.offset() is None else message.offset()
+        told[value] = f"acknowledged {offset}" if error is None else f"{_name(error)} -1"
+
+    def wait() -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while len(producer) and time.monotonic() < deadline:
+            try:
+                producer.poll(0.05)
+            except confluent_kafka.KafkaException as fatal:
+                told["fatal"] = fatal.args[0].name()
+                producer.purge()
+
+    try:
+        for value in tape.values.split():
+            if value == "|":
+                wait()
+            else:
+                producer.produce(TOPIC, padded(value), partition=0, on_delivery=note)
+        wait()
+        verdicts = [f"{value} {told.get(value, 'pending -1')}" for value in names(tape)]
+        return outcome(
+            broker, verdicts + [f"fatal {told[name]}" for name in told if name == "fatal"]
+        )
+    finally:
+        producer.purge()
+        producer.flush(0.1)
+        broker.close()
+
+
+def _name(error: Any) -> str:
+    if error.code() > 0:
+        return Errors(error.code()).name
+    return "TIMED_OUT" if error.name() == "_MSG_TIMED_OUT" else str(error.name())
+
+
+def java_line(tape: Tape, port: int) -> str:
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", **SETTINGS, **tape.settings}
+    pairs = " ".join(f"{name}={str(value).lower()}" for name, value in settings.items())
+    return f"{' '.join(v if v == '|' else padded(v) for v in tape.values.split())}\t{pairs}"

@@ -1,0 +1,130 @@
+"""Three producers on the same tape of broker answers: the engine's own, Java's, librdkafka's.
+
+A tape broker answers as the tape says, and notes every batch as it arrives: epoch, sequence,
+values.  The engine's producer must show exactly what Kafka's own shows, batch by batch and
+verdict by verdict.  librdkafka is another implementation, and differs where `DIFFERS` says;
+there its outcome must be the declared one, so that a stale declaration is noticed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kit import jars
+from tests.conformance.producer_tapes import (
+    TAPES,
+    Outcome,
+    java_line,
+    outcome,
+    run_librdkafka,
+    run_ours,
+)
+from tests.conformance.tape_broker import TapeBroker
+
+DIFFERS: dict[str, tuple[str, Outcome]] = {
+    "the first of three fails": (
+        'librdkafka drains what is under way and begins a new epoch (its "epoch bump and drain"), '
+        "where the Java client sends the same numbers again, one batch at a time",
+        Outcome(
+            (
+                "A: epoch 0, sequence 0 -> NOT_ENOUGH_REPLICAS",
+                "B: epoch 0, sequence 1 -> OUT_OF_ORDER_SEQUENCE_NUMBER",
+                "C: epoch 0, sequence 2 -> OUT_OF_ORDER_SEQUENCE_NUMBER",
+                "A: epoch 1, sequence 0 -> ok",
+                "B: epoch 1, sequence 1 -> ok",
+                "C: epoch 1, sequence 2 -> ok",
+            ),
+            ("A", "B", "C"),
+            ("A acknowledged 0", "B acknowledged 1", "C acknowledged 2"),
+        ),
+    ),
+    "the first of three fails, one in flight": (
+        "librdkafka sends the next message while the failed one rests, so one in flight does not "
+        "keep the order; the Java client holds the partition back",
+        Outcome(
+            (
+                "A: plain -> NOT_ENOUGH_REPLICAS",
+                "B: plain -> ok",
+                "A: plain -> ok",
+                "C: plain -> ok",
+            ),
+            ("B", "A", "C"),
+            ("A acknowledged 1", "B acknowledged 0", "C acknowledged 2"),
+        ),
+    ),
+    "a gap after two": (
+        "a gap that nothing explains is fatal for librdkafka's producer; the Java client begins "
+        "a new epoch and goes on (KIP-360)",
+        Outcome(
+            (
+                "A: epoch 0, sequence 0 -> ok",
+                "B: epoch 0, sequence 1 -> ok",
+                "C: epoch 0, sequence 2 -> OUT_OF_ORDER_SEQUENCE_NUMBER",
+            ),
+            ("A", "B"),
+            (
+                "A acknowledged 0",
+                "B acknowledged 1",
+                "C OUT_OF_ORDER_SEQUENCE_NUMBER -1",
+                "fatal OUT_OF_ORDER_SEQUENCE_NUMBER",
+            ),
+        ),
+    ),
+}
+JAVA_ONLY = ("given up while under way, and another",)
+"""librdkafka's socket.timeout.ms ends a connection a second later, so how often it tries again
+before message.timeout.ms is over is a matter of luck."""
+
+
+@cache
+def ours(name: str) -> Outcome:
+    return run_ours(TAPES[name])
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[Callable[[str], Outcome]]:
+    """Kafka's own producer, in one JVM for all tapes."""
+    try:
+        command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command += ["-cp", jars.classpath(), str(Path(__file__).with_name("TapeProducer.java"))]
+    except jars.JarsMissing as missing:
+        pytest.skip(str(missing))
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+    )
+
+    def play(name: str) -> Outcome:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        broker = TapeBroker([list(step) for step in TAPES[name].steps])
+        process.stdin.write(java_line(TAPES[name], broker.port) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline().strip()
+        broker.close()
+        return outcome(broker, line.split(","))
+
+    yield play
+    process.communicate()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", TAPES)
+def test_ours_does_what_kafkas_own_producer_does(name: str, java: Callable[[str], Outcome]) -> None:
+    assert ours(name) == java(name)
+
+
+@pytest.mark.parametrize("name", [name for name in TAPES if name not in JAVA_ONLY])
+def test_librdkafka_does_the_same_or_differs_as_declared(name: str) -> None:
+    _, expected = DIFFERS.get(name, ("", ours(name)))
+    assert run_librdkafka(TAPES[name]) == expected
+
+
+def test_every_declared_difference_is_one() -> None:
+    for name, (reason, theirs) in DIFFERS.items():
+        assert theirs != ours(name), reason
