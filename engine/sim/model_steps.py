@@ -199,8 +199,8 @@ def leader_expands_isr(rung: Rung, state: State) -> Iterator[Step]:
 
 
 STEPS: tuple[Callable[[Rung, State], Iterator[Step]], ...] = (
-    replica_becomes_leader,
     replica_becomes_follower,
+    replica_becomes_leader,
     leader_writes,
     follower_fetches,
     follower_truncates,
