@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from random import SystemRandom
 
-from engine.cluster import ClusterSpec
+from engine.cluster_spec import ClusterSpec
 from engine.control_socket import ControlSocket
 from engine.data_folder import DataFolder, FolderRefused
 from engine.replication.truncation import DEFAULT_RULE, RULES

@@ -22,13 +22,14 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from random import Random
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.broker import Broker
-from engine.control.controller import Controller
+from engine.clock import Clock
+from engine.cluster_spec import ClusterSpec, make_node
 from engine.events import (
+    NO_ANSWER,
     CancelTimer,
     Disconnected,
     Effect,
@@ -47,13 +48,23 @@ from engine.events import (
     Token,
     Trace,
 )
-from engine.network import Carriage, Latency, Network, NodeId, NoLatency, pair
+from engine.network import (
+    DROP,
+    DUPLICATE,
+    REORDER,
+    Carriage,
+    Latency,
+    Network,
+    NodeId,
+    NoLatency,
+    Trouble,
+)
 from engine.quotas.muted_clients import MutedClients
-from engine.replication.truncation import DEFAULT_RULE, RULES
+from engine.replication.truncation import RULES
 from engine.request_metrics import RequestMetrics
-from engine.settings import Settings
 from engine.storage.disk import Disk
 
+_HERE = "cluster.Cluster"
 PRUNE_AT = 1_000
 RUNNING, PAUSED, STOPPED, KILLED = "running", "paused", "stopped", "killed"
 
@@ -66,19 +77,8 @@ class Node(Protocol):
     def step(self, now: int, event: Event) -> list[Effect]: ...
 
 
-@dataclass(frozen=True)
-class ClusterSpec:
-    """What a cluster is made of.  Addresses are what brokers tell clients."""
-
-    brokers: tuple[int, ...] = (101, 102, 103)
-    controller: int = 100
-    cluster_id: str = "kafka-inside-out-00001"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    racks: Mapping[int, str] = field(default_factory=dict)
-    addresses: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-    log_dirs: Mapping[int, str] = field(default_factory=dict)
-    seed: int = 0
-    rule: str = DEFAULT_RULE
+class DiskFailed(OSError):
+    """Why a node halted: its disk could not take what was to be written."""
 
 
 @dataclass(slots=True)
@@ -122,6 +122,7 @@ class Cluster:
         self.network = Network()
         self.queue: list[tuple[int, int, Any]] = []
         self.sequence = 0
+        self.clocks: dict[NodeId, Clock] = {}
         self.timers: dict[tuple[NodeId, Token], int] = {}
         self.calls: dict[int, Call] = {}
         self.paused: dict[NodeId, list[Any]] = {}
@@ -152,35 +153,26 @@ class Cluster:
         if self.states.get(node_id) in (RUNNING, PAUSED):
             return
         self.incarnations[node_id] = self.incarnations.get(node_id, 0) + 1
-        node = self._make(node_id)
-        self.nodes[node_id] = node
-        self.states[node_id] = RUNNING
-        self._note(node_id, "started", "the process starts")
-        self.carry_out(node_id, node.start(self.now))
-
-    def _make(self, node_id: int) -> Any:
-        spec = self.spec
-        ids = Random(f"{spec.seed}/{node_id}/{self.incarnations[node_id]}")
-        settings = Settings(spec.settings)
         disk = self.disks[node_id]
-        if node_id == spec.controller:
-            return Controller(node_id, settings, disk, ids, spec.cluster_id)
-        host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
-        own: dict[str, Any] = {
-            "broker.id": node_id,
-            "advertised.listeners": f"PLAINTEXT://{host}:{port}",
-            "broker.rack": spec.racks.get(node_id),
-        }
-        if node_id in spec.log_dirs:
-            own["log.dirs"] = spec.log_dirs[node_id]
-        return Broker(
-            node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id, spec.rule
-        )
+        disk.failure = ""
+        self.states[node_id] = RUNNING
+        self.note(f"{_HERE}.start", node_id, "started", "the process starts")
+        try:
+            node = self.nodes[node_id] = make_node(
+                self.spec, node_id, self.incarnations[node_id], self.disks[node_id]
+            )
+            effects = node.start(self._clock_of(node_id))
+        except OSError:
+            if not disk.failure:
+                raise
+            self._fail_disk(node_id)
+            return
+        self.carry_out(node_id, effects)
 
     def kill(self, node_id: int) -> None:
         """The process is gone at once; what it had written stays."""
         if self.states.get(node_id) in (RUNNING, PAUSED):
-            self._note(node_id, "killed", "the process is gone; its files stay")
+            self.note(f"{_HERE}.kill", node_id, "killed", "the process is gone; its files stay")
             self._gone(node_id, KILLED)
 
     def stop(self, node_id: int) -> None:
@@ -190,19 +182,27 @@ class Cluster:
         node = self.nodes.get(node_id)
         if node is None:
             return
-        self._note(node_id, "stopping", "leaderships move away first")
+        self.note(f"{_HERE}.stop", node_id, "stopping", "leaderships move away first")
         if isinstance(node, Broker):
-            self.carry_out(node_id, node.stop(self.now))
+            self.carry_out(node_id, node.stop(self._clock_of(node_id)))
         else:
             self._halt(node_id)
 
     def _halt(self, node_id: NodeId) -> None:
         self.nodes[node_id].close()
-        self._note(node_id, "stopped", "cleanly: files flushed and closed")
+        self.note(f"{_HERE}._halt", node_id, "stopped", "cleanly: files flushed and closed")
         self._gone(node_id, STOPPED)
 
+    def _fail_disk(self, node_id: NodeId) -> None:
+        """With its only log directory gone a broker halts at once, as Kafka does."""
+        failure = self.disks[node_id].failure  # type: ignore[index]
+        if self.crashes is not None:
+            self.crashes.append((node_id, DiskFailed(failure)))
+        self.note(f"{_HERE}._fail_disk", node_id, "disk-failed", f"it halts: {failure}")
+        self._gone(node_id, KILLED)
+
     def _gone(self, node_id: NodeId, state: str) -> None:
-        del self.nodes[node_id]
+        self.nodes.pop(node_id, None)
         self.states[node_id] = state
         self.paused.pop(node_id, None)
         self.muted.forget(node_id)
@@ -212,31 +212,21 @@ class Cluster:
                 del self.calls[number]
             elif call.destination == node_id:
                 # The end of a connection comes after what was sent before it.
-                self._transmit(node_id, call.sender, ("answer", number, None))
+                self.transmit(node_id, call.sender, ("answer", number, None))
 
     def pause(self, node_id: int) -> None:
         """The process stands still, as under SIGSTOP; what is for it waits."""
         if self.states.get(node_id) == RUNNING:
             self.states[node_id] = PAUSED
             self.paused[node_id] = []
-            self._note(node_id, "paused", "the process stands still")
+            self.note(f"{_HERE}.pause", node_id, "paused", "the process stands still")
 
     def resume(self, node_id: int) -> None:
         if self.states.get(node_id) == PAUSED:
             self.states[node_id] = RUNNING
-            self._note(node_id, "resumed", "the process goes on where it stood")
+            self.note(f"{_HERE}.resume", node_id, "resumed", "the process goes on where it stood")
             for item in self.paused.pop(node_id):
                 self._push(self.now, item)
-
-    def lose_power(self, node_id: int, torn: bool = False) -> None:
-        """The machine goes dark: the process dies, and so does what was not flushed.
-
-        With `torn`, some of it survives, perhaps half a batch.
-        """
-        self.kill(node_id)
-        disk: Any = self.disks[node_id]
-        lost = disk.lose_power(Random(f"{self.spec.seed}/{node_id}/{self.now}"), torn)
-        self._note(node_id, "power-lost", "unflushed pages are gone", lost_bytes=lost)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -246,34 +236,13 @@ class Cluster:
                 node.replicas.rule = RULES[rule]
                 for fetcher in node.replicas.fetchers.values():
                     fetcher.rule = RULES[rule]
-        self._note(self.spec.controller, "rule", f"followers truncate by {rule} from now on")
+        why = f"followers truncate by {rule} from now on"
+        self.note(f"{_HERE}.use_rule", self.spec.controller, "rule", why)
 
-    # -- links
-
-    def cut(self, a: int, b: int) -> None:
-        self.network.cut[pair(a, b)] = None
-        self._note(a, "cut", f"nothing passes between {a} and {b}", peer=b)
-
-    def slow(self, a: int, b: int, ms: int) -> None:
-        self.network.delay_us[pair(a, b)] = ms * 1000
-        self._note(a, "slow", f"{ms} ms between {a} and {b}", peer=b)
-
-    def isolate(self, node_id: int) -> None:
-        """Cuts a node off from every other node; clients still reach it."""
-        for other in (self.spec.controller, *self.spec.brokers):
-            if other != node_id:
-                self.cut(node_id, other)
-
-    def heal(self, a: int | None = None, b: int | None = None) -> None:
-        """Mends one link, all links of `a`, or all; what was held back goes on its way."""
-        for link in (*self.network.cut, *self.network.delay_us):
-            if (a is None or a in link) and (b is None or b in link):
-                held = self.network.heal(*link)
-                self._note(
-                    link[0], "healed", f"{link[0]} and {link[1]} reach each other", peer=link[1]
-                )
-                for source, destination, item in held:
-                    self._transmit(source, destination, item)
+    def _clock_of(self, node_id: NodeId) -> int:
+        """What time a node believes it is."""
+        clock = self.clocks.get(node_id) if self.clocks else None
+        return self.now if clock is None else clock.shows(self.now)
 
     # -- the queue
 
@@ -334,7 +303,7 @@ class Cluster:
                 if call is None:
                     return None
                 if call.destination not in self.nodes:
-                    self._transmit(call.destination, call.sender, ("answer", number, None))
+                    self.transmit(call.destination, call.sender, ("answer", number, None))
                     return None
                 if self.muted.hold(call.destination, call.sender, item):
                     return None
@@ -344,6 +313,12 @@ class Cluster:
                     call.sender, (number,), version, body, call.client_id, envelope=call.envelope
                 )
                 return self._give(call.destination, item, request)
+            case "again":
+                _, node_id, version, body, sender, client_id = item
+                if self.carriage is not None:
+                    body = self.carriage.unpack_request(body)
+                # Its answer goes to a connection that is no more: no call has this number.
+                return self._give(node_id, item, Request(sender, (0,), version, body, client_id))
             case "unmute":
                 again_at, held = self.muted.end(self.now, *item[1:])
                 if again_at is not None:
@@ -356,7 +331,7 @@ class Cluster:
                     return None
                 if self.states.get(call.sender) != PAUSED:
                     del self.calls[number]
-                    if self.carriage is not None:
+                    if self.carriage is not None and body:
                         body = self.carriage.unpack_answer(body)
                 return self._give(call.sender, item, Response(call.destination, call.token, body))
             case "timer":
@@ -393,18 +368,24 @@ class Cluster:
             return None
         if self.meter is not None:
             self.meter.begins(event)
+        disk = self.disks.get(node_id) if isinstance(node_id, int) else None
         try:
-            effects = node.step(self.now, event)
+            effects = node.step(self._clock_of(node_id), event)
         except Exception as error:
+            if disk is not None and disk.failure and isinstance(error, OSError):
+                self._fail_disk(node_id)
+                return node_id
             if self.crashes is None:
                 raise
             self.crashes.append((node_id, error))
-            self._note(node_id, "crashed", f"{type(error).__name__}: {error}")
+            self.note(f"{_HERE}._give", node_id, "crashed", f"{type(error).__name__}: {error}")
             self._gone(node_id, KILLED)
             return node_id
         if self.meter is not None:
             self.meter.ends(event)
         self.carry_out(node_id, effects)
+        if disk is not None and disk.failure and node_id in self.nodes:
+            self._fail_disk(node_id)
         return node_id
 
     # -- effects
@@ -420,6 +401,8 @@ class Cluster:
                 case Reply():
                     self._reply(node_id, effect)
                 case SetTimer(token, at):
+                    if node_id in self.clocks:
+                        at = self.clocks[node_id].rings(self.now, at)
                     self.timers[node_id, token] = self._push(
                         max(at, self.now), ("timer", node_id, token)
                     )
@@ -431,6 +414,9 @@ class Cluster:
                 case HangUp(destination):
                     if destination not in self.states:
                         self.hang_ups.append(destination)
+                    for number, call in self.calls.items():
+                        if (call.sender, call.destination) == (destination, node_id):
+                            self.transmit(node_id, destination, ("answer", number, None))
                 case Halt():
                     self._halt(node_id)
 
@@ -445,17 +431,17 @@ class Cluster:
         if self.carriage is not None:
             body = self.carriage.pack_request(client_id, version, body)
         item = ("request", number, version, body)
-        self._transmit(sender, effect.destination, item)
+        self.transmit(sender, effect.destination, item)
         self._push(self.now + effect.timeout_us, ("answer", number, None))
 
     def _reply(self, node_id: NodeId, effect: Reply) -> None:
         destination = effect.destination
         if destination in self.states:
             if effect.token[0] in self.calls and destination in self.nodes:
-                body = effect.body
-                if self.carriage is not None:
+                body = NO_ANSWER if effect.body is None else effect.body
+                if self.carriage is not None and body:
                     body = self.carriage.pack_answer(effect.version, body)
-                self._transmit(node_id, destination, ("answer", effect.token[0], body))
+                self.transmit(node_id, destination, ("answer", effect.token[0], body))
                 if effect.mute_ms:
                     until = self.now + effect.mute_ms * 1000
                     if self.muted.begin(node_id, destination, until):
@@ -465,17 +451,40 @@ class Cluster:
                 self.meter.answered(effect)
             self.outgoing.append((node_id, effect))
 
-    def _transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
+    def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
         if self.network.is_cut(source, destination):
             self.network.hold(source, destination, (source, destination, item))
             return
         latency_us = self.latency.network_us(source, destination)
+        if self.network.troubles and item[-1]:
+            trouble = self.network.trouble(source, destination, item[-1])
+            if trouble is not None:
+                self._befall(trouble, source, destination, item, latency_us)
+                return
         self._push(self.network.arrival(self.now, source, destination, latency_us), item)
 
-    def _note(self, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
+    def _befall(
+        self, trouble: Trouble, source: NodeId, destination: NodeId, item: Any, latency_us: int
+    ) -> None:
+        """Carries a message that something happens to on its way."""
+        at = self.now + latency_us + trouble.delay_us
+        if trouble.kind == DROP:
+            # Whoever asked sees the connection break, and cannot tell how far it came.
+            self._push(at, ("answer", item[1], None))
+        elif trouble.kind == REORDER:
+            self._push(at, item)
+        else:
+            late_us = latency_us + trouble.delay_us
+            self._push(self.network.arrival(self.now, source, destination, late_us), item)
+        if trouble.kind == DUPLICATE and item[0] == "request":
+            _, number, version, body = item
+            again = ("again", destination, version, body, source, self.calls[number].client_id)
+            self._push(at + self.latency.network_us(source, destination), again)
+
+    def note(self, rule: str, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
         """A trace line of the cluster's own: what was done to a process or a link."""
         self.trace_count += 1
-        line = Trace(kind, "", tuple(fields.items()), why, f"cluster.Cluster.{kind}")
+        line = Trace(kind, "", tuple(fields.items()), why, rule)
         self.trace.append((self.now, node_id, line))
 
     # -- clients of the driver

@@ -51,11 +51,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a `Send`; `body` is None when the peer was lost or the time was up."""
+    """The answer to a `Send`; `body` is None when the peer was lost or the time was up.
+
+    It is `NO_ANSWER` when the request was taken and wants none (acks=0).
+    """
 
     source: int
     token: Token
     body: Any
+
+
+NO_ANSWER = ()
 
 
 @dataclass(frozen=True, slots=True)

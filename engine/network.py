@@ -1,22 +1,32 @@
 """The links between nodes, as data: who reaches whom, how slowly, and what is on its way.
 
 A link behaves like a TCP connection that both ends keep open.  What is sent one way
-arrives in order.  A cut link holds what is sent until it heals, as retransmission would;
-nobody is told, only time-outs reveal it.  A slow link delays everything by a fixed time.
+arrives in order.  A cut holds what is sent until it heals, as retransmission would; nobody
+is told, only time-outs reveal it.  It may be one way only.  A slow link delays everything
+by a fixed time.
+
+TCP never loses, doubles or reorders anything by itself.  But connections break, proxies
+fail and clients try again, and then the same befalls whole messages:
+
+    delay       the next messages take longer; what follows them waits behind them
+    drop        the connection breaks with the message on it.  A request is lost before it
+                is processed, an answer after; whoever asked is told the same in both cases
+    duplicate   a request is processed twice, as when a client that saw its connection break
+                asks again on a new one; the first answer to arrive counts
+    reorder     the next messages travel on a connection of their own, and what is sent
+                after them overtakes them
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 NodeId = int | str
-Pair = tuple[NodeId, NodeId]
-
-
-def pair(a: NodeId, b: NodeId) -> Pair:
-    """A link's name, the same from both ends."""
-    return (a, b) if str(a) <= str(b) else (b, a)
+Way = tuple[NodeId, NodeId]
+"""From one node to another."""
+DELAY, DROP, DUPLICATE, REORDER = "delay", "drop", "duplicate", "reorder"
 
 
 class Carriage(Protocol):
@@ -50,44 +60,84 @@ class NoLatency:
 
 
 @dataclass(slots=True)
+class Trouble:
+    """What befalls the next `left` messages on one way; of one API only, unless it is None."""
+
+    kind: str
+    left: int
+    delay_us: int = 0
+    api_key: int | None = None
+
+
+@dataclass(slots=True)
 class Network:
-    """Cut and slow links by pair; `held` is what waits at a cut link, in order."""
+    """Cut ways, slow ones, and troubles ahead; `held` is what waits at a cut, in order."""
 
-    cut: dict[Pair, None] = field(default_factory=dict)
-    delay_us: dict[Pair, int] = field(default_factory=dict)
-    held: dict[Pair, list[Any]] = field(default_factory=dict)
-    last_arrival: dict[Pair, int] = field(default_factory=dict)
+    cut: dict[Way, None] = field(default_factory=dict)
+    delay_us: dict[Way, int] = field(default_factory=dict)
+    troubles: dict[Way, list[Trouble]] = field(default_factory=dict)
+    held: dict[Way, list[Any]] = field(default_factory=dict)
+    last_arrival: dict[Way, int] = field(default_factory=dict)
 
-    def is_cut(self, a: NodeId, b: NodeId) -> bool:
-        return bool(self.cut) and pair(a, b) in self.cut
+    def is_cut(self, source: NodeId, destination: NodeId) -> bool:
+        return bool(self.cut) and (source, destination) in self.cut
 
-    def hold(self, a: NodeId, b: NodeId, item: Any) -> None:
-        """Keeps an item back until the link between a and b heals."""
-        self.held.setdefault(pair(a, b), []).append(item)
+    def hold(self, source: NodeId, destination: NodeId, item: Any) -> None:
+        """Keeps an item back until the way is open again."""
+        self.held.setdefault((source, destination), []).append(item)
 
     def arrival(self, now: int, source: NodeId, destination: NodeId, latency_us: int) -> int:
         """When something sent now arrives: never before what was sent earlier that way."""
         at = now + latency_us
         if self.delay_us:
-            at += self.delay_us.get(pair(source, destination), 0)
+            at += self.delay_us.get((source, destination), 0)
         if at > now or (source, destination) in self.last_arrival:
             at = max(at, self.last_arrival.get((source, destination), 0))
             self.last_arrival[source, destination] = at
         return at
 
-    def heal(self, a: NodeId, b: NodeId) -> list[Any]:
-        """Mends one link; gives what it held back."""
-        link = pair(a, b)
-        self.cut.pop(link, None)
-        self.delay_us.pop(link, None)
-        return self.held.pop(link, [])
+    def trouble(self, source: NodeId, destination: NodeId, body: Any) -> Trouble | None:
+        """What befalls a message that is sent now, if anything does."""
+        ahead = self.troubles.get((source, destination), [])
+        for trouble in ahead:
+            if trouble.api_key in (None, _api_key(body)):
+                trouble.left -= 1
+                if not trouble.left:
+                    ahead.remove(trouble)
+                return trouble
+        return None
+
+    def broken(self) -> list[Way]:
+        """Every way that is not as it should be."""
+        return [*dict.fromkeys((*self.cut, *self.delay_us, *self.troubles))]
+
+    def heal(self, source: NodeId, destination: NodeId) -> list[Any]:
+        """Mends one way; gives what was held back."""
+        way = (source, destination)
+        self.cut.pop(way, None)
+        self.delay_us.pop(way, None)
+        self.troubles.pop(way, None)
+        return self.held.pop(way, [])
 
     def describe(self) -> list[dict[str, Any]]:
         """The broken links, as a snapshot shows them."""
-        cut = [{"between": list(link), "state": "cut", "delay_ms": 0} for link in self.cut]
-        slow = [
-            {"between": list(link), "state": "slow", "delay_ms": delay // 1000}
-            for link, delay in self.delay_us.items()
-            if link not in self.cut
+        return [
+            *self._links("cut", self.cut),
+            *self._links("slow", {w: us for w, us in self.delay_us.items() if w not in self.cut}),
         ]
-        return cut + slow
+
+    def _links(self, state: str, ways: dict[Way, Any]) -> Iterator[dict[str, Any]]:
+        for (a, b), us in ways.items():
+            if (b, a) not in ways:
+                yield {
+                    "between": [a, b],
+                    "state": f"{state} one way",
+                    "delay_ms": (us or 0) // 1000,
+                }
+            elif str(a) <= str(b):
+                yield {"between": [a, b], "state": state, "delay_ms": (us or 0) // 1000}
+
+
+def _api_key(body: Any) -> int:
+    """Of a message object, or of a packed one (engine/sim/carriage.py)."""
+    return int(body[0] if isinstance(body, tuple) else type(body).API_KEY)

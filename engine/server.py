@@ -22,7 +22,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from engine.cluster import PAUSED, RUNNING, Cluster, ClusterSpec
+from engine import link_faults, machine_faults
+from engine.cluster import PAUSED, RUNNING, Cluster, DiskFailed
+from engine.cluster_spec import ClusterSpec
 from engine.connection import Connection
 from engine.events import Request
 from engine.request_metrics import RequestMetrics
@@ -244,6 +246,9 @@ class Server:
                 connection.abort("a record sent with acks=0 could not be appended")
         crashes, self.cluster.crashes = self.cluster.crashes or [], []
         for node_id, error in crashes:
+            if isinstance(error, DiskFailed):
+                log.error("broker %s halts: %s", node_id, error)
+                continue
             log.error("broker %s died of a defect of the engine", node_id, exc_info=error)
 
     def _report_recoveries(self) -> None:
@@ -316,20 +321,20 @@ class Server:
 
     def lose_power(self, node_id: int) -> None:
         """Kills a node, and what it had not flushed is gone from its disk."""
-        self.cluster.lose_power(node_id)
+        machine_faults.lose_power(self.cluster, node_id)
         self.pump()
 
     def cut(self, a: int, b: int) -> None:
-        self.cluster.cut(a, b)
+        link_faults.cut(self.cluster, a, b)
 
     def isolate(self, node_id: int) -> None:
-        self.cluster.isolate(node_id)
+        link_faults.isolate(self.cluster, node_id)
 
     def slow(self, a: int, b: int, delay_ms: int) -> None:
-        self.cluster.slow(a, b, delay_ms)
+        link_faults.slow(self.cluster, a, b, delay_ms)
 
     def heal(self, a: int | None = None, b: int | None = None) -> None:
-        self.cluster.heal(a, b)
+        link_faults.heal(self.cluster, a, b)
         self.pump()
 
     def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:

@@ -36,7 +36,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from engine.cluster import Cluster, ClusterSpec
+from engine.cluster import Cluster
+from engine.cluster_spec import ClusterSpec
 from engine.events import Trace
 from engine.network import NodeId
 from engine.replication.truncation import DEFAULT_RULE, RULES
@@ -233,8 +234,8 @@ class World:
     def apply(self, fault: Fault) -> None:
         """Lets a fault happen now."""
         for node in fault.nodes:
-            if node not in self.cluster.disks:
-                known = ", ".join(map(str, self.cluster.disks))
+            if node not in self.cluster.states:
+                known = ", ".join(map(str, self.cluster.states))
                 raise ValueError(f"{fault}: there is no node {node}; there are {known}.")
         self._do(fault)
 
@@ -281,8 +282,7 @@ class World:
         cluster = self.cluster
         match deed:
             case Fault():
-                amounts = deed.amounts
-                getattr(cluster, deed.kind)(*deed.nodes, **amounts)
+                deed.happen(cluster)
             case Ask():
                 _, effects = cluster.nodes["admin"].ask(deed.broker, pickle.loads(deed.body))
                 cluster.carry_out("admin", effects)
@@ -362,16 +362,49 @@ class World:
     def lose_power(self, broker: int, torn: bool = False) -> None:
         self.apply(fault("lose_power", broker, torn=int(torn)))
 
-    def cut(self, a: int, b: int) -> None:
+    def cut(self, a: NodeId, b: NodeId) -> None:
         self.apply(fault("cut", a, b))
 
     def isolate(self, broker: int) -> None:
         self.apply(fault("isolate", broker))
 
-    def slow(self, a: int, b: int, ms: int) -> None:
+    def slow(self, a: NodeId, b: NodeId, ms: int) -> None:
         self.apply(fault("slow", a, b, ms=ms))
 
-    def heal(self, a: int | None = None, b: int | None = None) -> None:
+    def cut_one_way(self, a: NodeId, b: NodeId) -> None:
+        self.apply(fault("cut_one_way", a, b))
+
+    def delay(self, a: NodeId, b: NodeId, ms: int, count: int = 1, api: str = "") -> None:
+        self.apply(fault("delay", a, b, ms=ms, count=count, api=api))
+
+    def drop(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
+        self.apply(fault("drop", a, b, count=count, api=api))
+
+    def duplicate(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
+        self.apply(fault("duplicate", a, b, count=count, api=api))
+
+    def reorder(self, a: NodeId, b: NodeId, ms: int = 50, count: int = 1, api: str = "") -> None:
+        self.apply(fault("reorder", a, b, ms=ms, count=count, api=api))
+
+    def jump_clock(self, broker: int, ms: int) -> None:
+        self.apply(fault("jump_clock", broker, ms=ms))
+
+    def skew_clock(self, broker: int, ppm: int) -> None:
+        self.apply(fault("skew_clock", broker, ppm=ppm))
+
+    def set_clock(self, broker: int) -> None:
+        self.apply(fault("set_clock", broker))
+
+    def flip_bit(self, broker: int, topic: str, partition: int = 0, offset: int = -1) -> None:
+        self.apply(fault("flip_bit", broker, topic=topic, partition=partition, offset=offset))
+
+    def fill_disk(self, broker: int) -> None:
+        self.apply(fault("fill_disk", broker))
+
+    def free_disk(self, broker: int) -> None:
+        self.apply(fault("free_disk", broker))
+
+    def heal(self, a: NodeId | None = None, b: NodeId | None = None) -> None:
         self.apply(fault("heal", *(each for each in (a, b) if each is not None)))
 
     # -- work

@@ -18,11 +18,21 @@ rewinds.
 
 from __future__ import annotations
 
+import errno
 from typing import Protocol
+
+NO_ROOM = "no space left on its disk; make room there and start it again"
 
 
 class Disk(Protocol):
-    """Files by path.  A missing file raises FileNotFoundError; a full disk, OSError."""
+    """Files by path.  A missing file raises FileNotFoundError; a full disk, OSError.
+
+    `full` is set by whoever wants to see what a full disk does.  `failure` says, once the disk
+    could not take what was to be written, what was wrong; whoever uses the disk is lost then.
+    """
+
+    full: bool
+    failure: str
 
     def list(self, directory: str) -> list[str]:
         """The names in `directory`, sorted; empty if there is no such directory."""
@@ -53,3 +63,9 @@ class Disk(Protocol):
 
     def flush(self, path: str) -> None:
         """Makes a file durable, or every file below a directory."""
+
+
+def refuse(disk: Disk) -> None:
+    """Fails as a full disk fails."""
+    disk.failure = NO_ROOM
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -13,6 +13,8 @@ With `torn`, a random part of each unflushed tail survives, in places as zeros: 
 had grown but its bytes had not arrived.  A batch may then be cut in its middle, which is
 what recovery has to cope with.
 
+A `full` disk takes no more bytes; what is there can be read, overwritten, cut and deleted.
+
 Simplified: an in-place write to flushed bytes counts as durable, and one file's fate says
 nothing about the order in which several files reached the disk.
 """
@@ -21,6 +23,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+
+from engine.storage.disk import refuse
 
 NEVER_FLUSHED = -1
 
@@ -36,6 +40,8 @@ class MemoryDisk:
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
+        self.full = False
+        self.failure = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryDisk) and self._files == other._files
@@ -57,6 +63,8 @@ class MemoryDisk:
         return bytes(memoryview(self._open(path).data)[position : position + length])
 
     def append(self, path: str, data: bytes) -> None:
+        if self.full:
+            refuse(self)
         file = self._files.get(path)
         if file is None:
             file = self._files[path] = _File()
@@ -74,6 +82,8 @@ class MemoryDisk:
         file.flushed = min(file.flushed, len(file.data))
 
     def replace(self, path: str, data: bytes) -> None:
+        if self.full:
+            refuse(self)
         self._files[path] = _File(bytearray(data), len(data))
 
     def rename(self, old: str, new: str) -> None:

@@ -16,10 +16,13 @@ came after is cut off.  What was written before this object was made counts as f
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
 from typing import Any
+
+from engine.storage.disk import NO_ROOM, refuse
 
 OPEN_FILES_MAX = 128
 NEVER_FLUSHED = -1
@@ -33,6 +36,8 @@ class RealDisk:
         self.open_files_max = open_files_max
         self._descriptors: dict[str, int] = {}
         self._unflushed: dict[str, int] = {}  # path -> how many of its bytes are durable
+        self.full = False
+        self.failure = ""
         os.makedirs(self.root, exist_ok=True)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,6 +71,8 @@ class RealDisk:
         return b"".join(parts)
 
     def append(self, path: str, data: bytes) -> None:
+        if self.full:
+            refuse(self)
         descriptor = self._descriptor(path, create=True)
         if path not in self._unflushed:
             self._unflushed[path] = os.fstat(descriptor).st_size
@@ -74,10 +81,11 @@ class RealDisk:
             written = os.write(descriptor, data)
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
-        except OSError:
+        except OSError as error:
             # Disk full half-way: take the part back, or the next append would follow garbage.
             if written:
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+            self._failed(error)
             raise
 
     def write(self, path: str, position: int, data: bytes) -> None:
@@ -93,11 +101,17 @@ class RealDisk:
             os.truncate(self._full(path), size)
 
     def replace(self, path: str, data: bytes) -> None:
+        if self.full:
+            refuse(self)
         full = self._full(path)
         self._make_directory(full)
-        with open(full + ".tmp", "wb", buffering=0) as file:
-            file.write(data)
-            os.fsync(file.fileno())
+        try:
+            with open(full + ".tmp", "wb", buffering=0) as file:
+                file.write(data)
+                os.fsync(file.fileno())
+        except OSError as error:
+            self._failed(error)
+            raise
         self._forget_file(path)
         os.replace(full + ".tmp", full)
         _flush_directory(os.path.dirname(full))
@@ -160,6 +174,13 @@ class RealDisk:
         """Closes all descriptors; the disk stays usable and opens them anew."""
         while self._descriptors:
             os.close(self._descriptors.popitem()[1])
+
+    def _failed(self, error: OSError) -> None:
+        """Remembers that the disk is full or broken; other errors are about one file."""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            self.failure = NO_ROOM
+        elif error.errno in (errno.EIO, errno.EROFS):
+            self.failure = f"its disk fails ({error.strerror})"
 
     def _flush_file(self, path: str) -> bool:
         """True if the file's name is new and the directory wants flushing too."""
