@@ -14,7 +14,8 @@ A batch that must be sent again goes back to the front.  With idempotence it goe
 sequence numbers belong; without, to the very front, and there a late comer can overtake.
 
 Simplified: memory is counted, not pooled; a batch of compressed records is cut off by its
-uncompressed size, where the Java client guesses the ratio.
+uncompressed size, where the Java client guesses the ratio; a batch that is too large for
+the broker is cut in two, where the Java client cuts it by batch.size.
 """
 
 from __future__ import annotations
@@ -119,10 +120,10 @@ class Accumulator:
         queue.insert(at, batch)
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """A batch that the broker found too large, cut up and put back."""
-        parts = batch.split(self.made + 1, self.settings.batch_size)
+        """A batch that the broker found too large, cut in two and put back."""
+        parts = batch.split(self.made + 1, len(batch.records) // 2)
         self.made += len(parts)
-        for part in parts:
+        for part in reversed(parts):
             part.memory = batch.memory // len(parts)
             self.put_back(part)
         batch.memory -= sum(part.memory for part in parts)

@@ -132,23 +132,21 @@ class ProducerBatch:
             return False
         return now < self.last_attempt_us + self.backoff_us
 
-    def split(self, first_number: int, limit: int) -> list[ProducerBatch]:
-        """Smaller batches with the same records, and their share of the sequence numbers."""
+    def split(self, first_number: int, count: int) -> list[ProducerBatch]:
+        """The first `count` records and the rest, with their share of the sequence numbers."""
         parts: list[ProducerBatch] = []
-        for at, record in enumerate(self.records):
-            if not parts or not parts[-1].takes(record):
-                part = ProducerBatch(
-                    first_number + len(parts), self.place, self.created_us, limit, self.codec
-                )
-                part.last_attempt_us = self.last_attempt_us
-                part.maybe_stored = self.maybe_stored
-                if self.has_sequence:
-                    sequence = self.base_sequence + at
-                    part.number_from(self.producer_id, self.producer_epoch, sequence)
+        for at, records in ((0, self.records[:count]), (count, self.records[count:])):
+            part = ProducerBatch(
+                first_number + len(parts), self.place, self.created_us, self.limit, self.codec
+            )
+            part.last_attempt_us = self.last_attempt_us
+            part.maybe_stored = self.maybe_stored
+            if self.has_sequence:
+                part.number_from(self.producer_id, self.producer_epoch, self.base_sequence + at)
+            for record in records:
                 part.takes(record)
-                parts.append(part)
-        for part in parts:
             part.is_closed = True
+            parts.append(part)
         return parts
 
 

@@ -1,6 +1,6 @@
 """A broker that answers Produce requests from a tape, whatever is in them.
 
-It speaks the protocol through engine/wire, says that it leads partition 0 of `orders`, gives
+It speaks the protocol through engine/wire, says that it leads all of `orders`, gives
 out a producer id, and writes down every batch that arrives.  A step of the tape is a list of
 answers: the broker waits until as many Produce requests are under way, so that it does not
 matter how fast a client is, and then answers them in order.
@@ -36,7 +36,8 @@ FIRST_PRODUCER_ID = 4000
 class TapeBroker:
     """`seen` has a line per batch that arrived; `log` the values that were taken, in order."""
 
-    def __init__(self, tape: list[list[str]]) -> None:
+    def __init__(self, tape: list[list[str]], partitions: int = 1) -> None:
+        self.partitions = partitions
         self.tape = [list(step) for step in tape]
         self.seen: list[str] = []
         self.log: list[str] = []
@@ -128,12 +129,15 @@ class TapeBroker:
                 pid = FIRST_PRODUCER_ID + self.ids_given
                 return m.InitProducerIdResponse(producer_id=pid, producer_epoch=0)
         response = m.MetadataResponse
-        partition = response.MetadataResponseTopic and response.MetadataResponsePartition(
-            error_code=0, partition_index=0, leader_id=BROKER, leader_epoch=0,
-            replica_nodes=[BROKER], isr_nodes=[BROKER],
-        )  # fmt: skip
+        partitions = [
+            response.MetadataResponsePartition(
+                error_code=0, partition_index=index, leader_id=BROKER, leader_epoch=0,
+                replica_nodes=[BROKER], isr_nodes=[BROKER],
+            )
+            for index in range(self.partitions)
+        ]  # fmt: skip
         topic = response.MetadataResponseTopic(
-            error_code=0, name=TOPIC, topic_id=TOPIC_ID, partitions=[partition]
+            error_code=0, name=TOPIC, topic_id=TOPIC_ID, partitions=partitions
         )
         node = response.MetadataResponseBroker(node_id=BROKER, host="127.0.0.1", port=self.port)
         return response(brokers=[node], cluster_id="tape", controller_id=BROKER, topics=[topic])
@@ -154,7 +158,7 @@ class TapeBroker:
                     return False
                 silent = silent or action == "silence"
                 if not silent:
-                    self._write(connection, header, self._answer(action, len(values)))
+                    self._write(connection, header, self._answer(body, action, len(values)))
             if silent:
                 connection.settimeout(None)
                 while connection.recv(1 << 16):
@@ -172,14 +176,17 @@ class TapeBroker:
         self.seen.append(f"{' '.join(values)}: {identity} -> {action}")
         return values
 
-    def _answer(self, action: str, count: int) -> Any:
+    def _answer(self, request: Any, action: str, count: int) -> Any:
         response = m.ProduceResponse
         error = 0 if action in ("ok", "again") else int(Errors[action])
         offset = len(self.log) - count if action == "ok" else 0 if action == "again" else -1
-        part = response.PartitionProduceResponse(
-            index=0, error_code=error, base_offset=offset, log_start_offset=0
-        )
+        parts = [
+            response.PartitionProduceResponse(
+                index=part.index, error_code=error, base_offset=offset, log_start_offset=0
+            )
+            for part in request.topic_data[0].partition_data
+        ]
         named = response.TopicProduceResponse(
-            name=TOPIC, topic_id=TOPIC_ID, partition_responses=[part]
+            name=TOPIC, topic_id=TOPIC_ID, partition_responses=parts
         )
         return response(responses=[named])
