@@ -35,6 +35,7 @@ BRISK = {
     "broker.session.timeout.ms": "1000",
     "broker.heartbeat.interval.ms": "200",
     "replica.lag.time.max.ms": "1000",
+    "replica.fetch.wait.max.ms": "100",
     "replica.fetch.backoff.ms": "200",
 }
 """For an engine that runs a scenario alone: the same rules, noticed sooner."""
@@ -184,10 +185,13 @@ def world(seed: int = 0, **options: Any) -> Any:
 # -- looking
 
 
-def panel(cluster: Cluster, topic: str | None = None, partition: int = 0) -> Any:
-    """The Cluster panel, live on any cluster."""
+def panel(cluster: Any, topic: str | None = None, partition: int = 0) -> Any:
+    """The Cluster panel: live on any cluster, with time travel over a simulated world."""
     from kit.panel.panel import ClusterPanel
+    from kit.panel.time_panel import TimePanel
 
+    if hasattr(cluster, "goto"):
+        return TimePanel(cluster, topic, partition)
     return ClusterPanel(cluster, topic, partition)
 
 

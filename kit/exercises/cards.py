@@ -61,13 +61,13 @@ class Card:
         )
 
 
-def question(exercise_id: str, text: str, choices: Mapping[str, str]) -> Card:
-    return Card(
-        "?",
-        f"{exercise_id}  {text}",
-        tuple((letter, choice) for letter, choice in choices.items()),
-        closing=f'Answer with lab.predict("{exercise_id}", "a") before you go on.',
-    )
+def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
+    """The question and its choices; `kept` is what it says where it was answered before."""
+    answer = f'Answer with lab.predict("{exercise_id}", "a") before you go on.'
+    if reply["several"]:
+        answer = f'More than one is right: answer with lab.predict("{exercise_id}", "a", "b").'
+    choices = tuple(reply["choices"].items())
+    return Card("?", f"{exercise_id}  {reply['question']}", choices, kept or answer)
 
 
 def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:

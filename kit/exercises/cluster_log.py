@@ -91,6 +91,7 @@ class Context:
                 "group.id": "kafkalab-judge",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 20,  # the end of a partition is told when this is over
                 "isolation.level": isolation,
                 **QUIET,
             }

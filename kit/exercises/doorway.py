@@ -28,18 +28,19 @@ def predict(exercise_id: str, *choices: str) -> cards.Card:
     """
     try:
         if not choices:
-            reply = ask("question", id=exercise_id)
-            return cards.question(exercise_id, reply["question"], reply["choices"])
+            return cards.question(exercise_id, ask("question", id=exercise_id), _first(exercise_id))
         reply = ask("predict", id=exercise_id, choices=list(choices))
     except JudgeFailed as failure:
         return cards.problem(exercise_id, str(failure))
+    kept = _first(exercise_id)
     _, saved = progress_file.attempt(exercise_id, reply["passed"], choice=", ".join(choices))
-    return cards.verdict(exercise_id, reply, "" if saved else NOT_SAVED)
+    return cards.verdict(exercise_id, reply, kept if saved else NOT_SAVED)
 
 
 def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     """Asks the judge about an answer: a value, several values, or a function.
 
+    A wrong answer gets the next hint, by the number of tries so far or of hints asked for.
     A function is called here, with inputs that the judge hands out; only its results leave
     the kernel.  `cluster` (anything with `.bootstrap`) is what the judge looks at where the
     exercise was done on a cluster.
@@ -59,7 +60,8 @@ def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     elif reply["passed"]:
         closing = ""
     elif entry.hints < len(reply["hints"]):
-        closing = f"Next hint: {reply['hints'][entry.hints]}"
+        rung = min(max(entry.hints, entry.attempts - 1), len(reply["hints"]) - 1)
+        closing = f"Next hint: {reply['hints'][rung]}"
     else:
         closing = f'You have seen every hint; lab.hint("{exercise_id}") shows a solution.'
     return cards.verdict(exercise_id, reply, closing)
@@ -104,6 +106,18 @@ def reset(prefix: str = "") -> str:
     except (OSError, progress_file.ProgressUnreadable) as failure:
         return f"Nothing was forgotten: {failure}"
     return f"Forgot {forgotten} exercise{'' if forgotten == 1 else 's'}."
+
+
+def _first(exercise_id: str) -> str:
+    """What a prediction that was answered before says of its first answer; else nothing."""
+    try:
+        entry = progress_file.read().get(exercise_id, progress_file.Entry())
+    except progress_file.ProgressUnreadable:
+        return ""
+    if entry.first_answer is None:
+        return ""
+    found = "right" if entry.first_right else "wrong"
+    return f"Your first answer was {entry.first_answer}, which is {found}; that one is kept."
 
 
 def _state(entry: progress_file.Entry) -> str:

@@ -2,7 +2,7 @@
 
 It reads one request, a line of JSON, and writes one reply, a line of JSON:
 
-    {"ask": "question", "id"}                  -> {"question", "choices"}
+    {"ask": "question", "id"}                  -> {"question", "choices", "several"}
     {"ask": "predict", "id", "choices"}        -> {"passed", "message", ...}
     {"ask": "inputs", "id"}                    -> {"inputs": [...]} or {"inputs": null}
     {"ask": "check", "id", "answer", "bootstrap"} -> {"passed", "message", "hints", ...}
@@ -65,7 +65,7 @@ def _prediction(request: dict) -> Prediction:
 def _question(request: dict) -> Reply:
     found = _prediction(request)
     choices = dict(zip(found.letters(), found.choices, strict=True))
-    return {"question": found.question, "choices": choices}
+    return {"question": found.question, "choices": choices, "several": len(found.right) > 1}
 
 
 def _predict(request: dict) -> Reply:

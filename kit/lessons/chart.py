@@ -27,6 +27,7 @@ class AcknowledgedPerMoment:
     """`loads` by the name of the cluster they ran on; time 0 is the first event of each."""
 
     def __init__(self, loads: Mapping[str, Load]) -> None:
+        loads = {name: loads[name] for name in sorted(loads, key=lambda name: name != "engine")}
         self.sides = {name: _bars(load) for name, load in loads.items()}
         self.gaps = {name: _gap(load) for name, load in loads.items()}
         self.events = {

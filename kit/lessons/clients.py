@@ -7,6 +7,7 @@ a raw request to one broker, whoever it is, which no client would send.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -70,6 +71,16 @@ def partition(cluster: Cluster, topic: str, index: int = 0) -> dict[str, Any]:
     """One partition in a fresh snapshot."""
     found: dict[str, Any] = cluster.snapshot()["topics"][topic]["partitions"][index]
     return found
+
+
+def whole(topic: str) -> Callable[[Cluster], bool]:
+    """A condition for wait_until: every partition of the topic has all replicas in sync."""
+
+    def holds(cluster: Cluster) -> bool:
+        partitions = cluster.snapshot()["topics"][topic]["partitions"].values()
+        return all(len(p["isr"]) == len(p["replicas"]) for p in partitions)
+
+    return holds
 
 
 def in_sync(topic: str, *brokers: int) -> Any:

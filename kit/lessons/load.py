@@ -30,6 +30,7 @@ SAFE: dict[str, Any] = {
     "log_level": 0,
 }
 FLUSH_S = 20.0
+LISTEN_S = 0.05
 
 
 def letters(number: int) -> str:
@@ -78,7 +79,7 @@ class Load:
                     f"{self!r} waited {timeout_s:g} s for {more} more, in vain: "
                     "is there a leader, and are enough replicas in sync?"
                 )
-            self._end.wait(self._period_s)
+            self._end.wait(min(self._period_s, LISTEN_S))
 
     def mark(self, what: str) -> None:
         """Notes that something happened now, for the chart."""
@@ -104,8 +105,12 @@ class Load:
                 self._sent += 1
             except BufferError:  # the queue is full while nobody leads
                 pass
-            self._producer.poll(0)
-            self._end.wait(self._period_s)
+            self._listen(time.monotonic() + self._period_s)
+
+    def _listen(self, until: float) -> None:
+        """Takes in acknowledgements as they come, until it is time for the next record."""
+        while (left_s := until - time.monotonic()) > 0 and not self._end.is_set():
+            self._producer.poll(min(left_s, LISTEN_S))
 
     def _note(self, error: Any, message: Any) -> None:
         if error is None:

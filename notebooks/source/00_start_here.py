@@ -74,7 +74,7 @@ message.value().decode()
 # Kafka's own file formats; notebook 02 opens them.
 
 # %% three-copies tags=["live"]
-from kit.lessons import nb00
+from kit.lessons import clients, nb00
 
 nb00.files(eng, "greetings", record.partition())
 
@@ -105,8 +105,19 @@ lab.predict("00-1", "b")
 
 # %% [markdown]
 # This panel is the cluster, live: a row for each broker, a cell for each record, a crown on the
-# leader. Press **kill** on the leader. It is as sudden as SIGKILL: nothing is handed over, nothing is
-# flushed. Three seconds later another broker leads.
+# *leader*, the one broker that takes writes for this partition. The others *follow*: they copy
+# from it. Five short words you will meet everywhere:
+#
+# | in the panel | in full | what it says |
+# |---|---|---|
+# | **ISR** | in-sync replicas | the brokers whose copy is up to date; only these may lead next |
+# | **LEO** | log end offset | where a broker's copy ends: the next record gets this offset |
+# | **HW** | high watermark | records below it are on every in-sync replica (*committed*), and only these are read |
+# | **epoch** | leader epoch | how often the leader has changed; each cell carries the one it was written in |
+# | hatched | not yet known as committed | this broker has the record, and has not heard that all have it |
+#
+# Press **kill** on the leader. It is as sudden as SIGKILL: nothing is handed over, nothing is
+# flushed. Three seconds later another broker leads, and the epoch has gone up by one.
 
 # %% panel tags=["live"]
 leader = eng.leader("greetings", record.partition())
@@ -128,11 +139,12 @@ assert message.value() == b"hello"
 f"led by {eng.leader('greetings', record.partition())}, and it says {message.value().decode()}"
 
 # %% [markdown]
-# Start the broker again, in the panel or here. It comes back as a follower and catches up.
-# Notebook 06 is about these seconds.
+# Start the broker again, in the panel or here. It comes back as a follower, copies what it has
+# missed, and is in the ISR again. Notebook 06 is about these seconds.
 
 # %% mended tags=["live"]
 lab.mend(eng)
+eng.wait_until(clients.whole("greetings"), what="all three replicas to be in sync")
 eng.describe("greetings")
 
 # %% [markdown]

@@ -15,13 +15,25 @@
 #
 # Python alone is enough; with a real Kafka beside it, the side-by-side cells run on both. Allow
 # 45 minutes.
+#
+# **The words**, as you will meet them in tables and panels:
+#
+# * **ISR**, in-sync replicas: the replicas that keep up with the leader, the leader included.
+# * **LEO**, log end offset: where a replica's log ends; the next record gets this offset.
+# * **HW**, high watermark: every in-sync replica has the records below it. These are *committed*,
+#   and consumers read no further.
+# * **leader epoch**: the number of a leadership. Each new leader gets the next one, and every
+#   record carries the epoch in which it was written.
+#
+# The engine below runs with `lab.BRISK` settings: a dead broker is noticed after 1 s, where a
+# cluster with Kafka's defaults takes 9 s.
 
 # %% doorway tags=["setup"]
 from kit import lab
-from kit.lessons import clients, nb06
-from kit.lessons import replication_runs as runs
+from kit.lessons import clients, durability_runs, election_runs, isr_runs, nb06
+from kit.lessons.one_partition import cluster
 
-eng = lab.engine()
+eng = lab.engine(settings=lab.BRISK)
 
 # %% [markdown]
 # ## Predict
@@ -65,18 +77,19 @@ lab.predict("06-3", "c")
 world = lab.world(seed=6, brokers=4)
 world.create_topic("pair", assignment={0: [102, 101], 1: [101, 103]})
 world.create_topic("fleet", partitions=4, replicas=3)
-runs.roles(world)
+election_runs.roles(world)
 
 # %% [markdown]
 # Kill broker 101. Only the partitions that it led change their leader, always to an in-sync
-# follower; where it followed, the leader goes on with one copy fewer. A record lives in one
-# partition, and its copies are copies of that partition: nothing ever crosses from `fleet-0` to
-# `fleet-1`.
+# follower; where it followed, the leader goes on with one copy fewer. The controller has *fenced*
+# the broker: it missed its heartbeats, so it is taken out of service until it reports again. A
+# record lives in one partition, and its copies are copies of that partition: nothing ever crosses
+# from `fleet-0` to `fleet-1`.
 
 # %% roles-after-a-death tags=["sim"]
 world.kill(101)
 world.run(until=lambda w: w.is_fenced(101), for_s=10)
-runs.roles(world)
+election_runs.roles(world)
 
 # %% [markdown]
 # ### A follower is a consumer that keeps everything
@@ -93,7 +106,7 @@ runs.roles(world)
 # %% one-fetch-late tags=["sim"]
 from kit.lessons.tape import Tape
 
-world = runs.cluster(minimum=2)
+world = cluster(minimum=2)
 before = world.fork()
 tape = Tape(world, "orders")
 tape.send("A", "B", "C")
@@ -104,7 +117,8 @@ tape.run(for_s=0.6)
 # %% [markdown]
 # The same seconds as a film. `fork` gave us the world as it was before the first record, so this
 # is the same history, a frame for each step. Click the panel, then use Home, the arrow keys and
-# End. Hatched cells are written but not yet committed: no consumer has seen them.
+# End. A hatched cell is a record that this broker has and does not yet know to be committed; the
+# leader knows first, the followers one fetch later.
 
 # %% frame-by-frame tags=["read"]
 from kit.lessons.recording import Recording
@@ -122,10 +136,11 @@ film.panel(position=2)
 # The most expensive millisecond in Kafka is the one between the leader's append and the
 # followers' copies. Here the leader dies exactly when the producer hears its answer, in twenty
 # worlds with different network delays. With `acks=1` the answer comes before the copies;
-# sometimes they win the race, sometimes not.
+# sometimes they win the race, sometimes not. With `acks=0` nobody ever answers: for the producer
+# the record is done when it is handed to the network, and there it is lost.
 
 # %% acks tags=["sim"]
-runs.acks_and_a_dying_leader(worlds=20)
+durability_runs.acks_and_a_dying_leader(worlds=20)
 
 # %% [markdown]
 # The code of a client is the same for one replica or three. `acks` is the only place where a
@@ -134,45 +149,48 @@ runs.acks_and_a_dying_leader(worlds=20)
 #
 # ### What puts a replica out of sync
 #
-# Two clocks decide. The controller fences a broker whose heartbeats stop
-# (`broker.session.timeout.ms`), and a leader drops a follower that was not caught up once in
-# `replica.lag.time.max.ms`. Fetching is not enough, and being a few records behind is not too
+# Two clocks decide. The controller *fences* a broker whose heartbeats stop
+# (`broker.session.timeout.ms`): it leads nothing and is in no ISR until it reports again. And a
+# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. Fetching is not enough, and being a few records behind is not too
 # much. The last row is an overloaded leader: its healthy followers look guilty.
 
 # %% ways-out tags=["sim"]
-runs.ways_out_of_the_isr()
+isr_runs.ways_out_of_the_isr()
 
 # %% [markdown]
 # While a silent follower is still in the ISR, every `acks=all` write waits for it. That is the
 # price of a long `replica.lag.time.max.ms`; the price of a short one is an ISR that flaps, which
-# is why its default went from 10 s to 30 s in Kafka 2.5.
+# is why its default went from 10 s to 30 s in Kafka 2.5. The leader does not look all the time
+# but every half of the limit, so 10 s becomes 13 s here.
 
 # %% flapping tags=["sim"]
-runs.isr_flapping()
+isr_runs.isr_flapping()
 
 # %% [markdown]
 # ### Below the minimum
 #
 # `min.insync.replicas=2` turns "all of the ISR" into "at least two". Follow the log end and the
-# HW through the four writes. B was appended and then timed out, yet a consumer reads it later: a
+# HW through the four writes; `NONE` is how Kafka spells "no error". B was appended and then timed out, yet a consumer reads it later: a
 # time-out says *unknown*, never *no*. C was refused before the append, so the log did not grow. D
 # got through with `acks=1`, and since KIP-966 the HW stands still below the minimum, so nobody
 # could read D until a follower was back.
 
 # %% below-the-minimum tags=["sim"]
-runs.below_the_minimum()
+isr_runs.below_the_minimum()
 
 # %% [markdown]
 # ### Who may lead next
 #
 # Since Kafka 4.1 a new cluster also keeps *eligible leader replicas* (ELR, KIP-966). When the ISR
 # falls below the minimum the HW stops, so whoever leaves it from then on still holds every
-# committed record, and the controller remembers that. Kill three brokers one after another and
-# watch who may come back as leader: 103 left while two were enough, so it may lack records. 102
-# is in the ELR, but it was killed and may have lost what was not flushed.
+# committed record, and the controller remembers that. Below, three brokers are killed one after
+# another, all with SIGKILL, and started again in the same order. 103 left while two were enough,
+# so it may lack records. 102 is in the ELR, but after a kill it may have lost what was not
+# flushed, and it loses its place. So does 101; but with nobody left in either list, the last
+# known leader leads again, and Kafka counts that as an unclean election.
 
 # %% eligible tags=["sim"]
-runs.eligible_leaders()
+election_runs.eligible_leaders()
 
 # %% [markdown]
 # With `min.insync.replicas=1` there is one candidate and no spare. Below, A is on all three, B
@@ -181,7 +199,7 @@ runs.eligible_leaders()
 # minutes. Then 103 leads, and B, which was acknowledged with `acks=all`, is gone.
 
 # %% unclean tags=["sim"]
-runs.unclean_election()
+election_runs.unclean_election()
 
 # %% [markdown]
 # ### Leaders pile up, and go home
@@ -193,7 +211,7 @@ runs.unclean_election()
 # `leader.imbalance.check.interval.seconds`.
 
 # %% rolling-restart tags=["sim"]
-runs.leaders_after_a_rolling_restart()
+election_runs.leaders_after_a_rolling_restart()
 
 # %% [markdown]
 # The same restart with the check on, every 5 seconds instead of 300. (The course's clusters run
@@ -201,7 +219,7 @@ runs.leaders_after_a_rolling_restart()
 
 # %% automatic-balance tags=["sim"]
 automatic = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 5}
-runs.leaders_after_a_rolling_restart(**automatic)
+election_runs.leaders_after_a_rolling_restart(**automatic)
 
 # %% [markdown]
 # ### How many replicas
@@ -211,14 +229,15 @@ runs.leaders_after_a_rolling_restart(**automatic)
 # and still write. One above lets you restart a broker; two above lets one more die meanwhile.
 
 # %% how-many tags=["sim"]
-runs.what_survives()
+durability_runs.what_survives()
 
 # %% [markdown]
 # More replicas do not make writes slower by their number, only by the slowest of them in the ISR.
-# And a leader that is slow makes everybody wait who uses it, whatever the factor.
+# And a leader that is slow makes everybody wait who uses it, whatever the factor. Broker 103 is
+# 40 ms away from all others here: compare the rows with and without it.
 
 # %% slow-broker tags=["sim"]
-runs.latency_with_a_slow_broker()
+durability_runs.latency_with_a_slow_broker()
 
 # %% [markdown]
 # ### What replication cannot do
@@ -229,7 +248,7 @@ runs.latency_with_a_slow_broker()
 # That is what racks and zones are for.
 
 # %% all-at-once tags=["sim"]
-runs.what_still_loses_records()
+durability_runs.what_still_loses_records()
 
 # %% [markdown]
 # ## Read the code that did it
@@ -237,6 +256,12 @@ runs.what_still_loses_records()
 # This is the engine's own rule, the one that ran in every cell above. Find the three answers in
 # it: what the HW is the minimum of, why it stood still below the minimum, and why it never goes
 # back while the leader stays.
+#
+# Two names in it. `self.isr.maximal` is the ISR plus a follower that the leader has asked the
+# controller to add, and has no answer about yet: it may be a member already, and whoever is one
+# must hold every committed record. `_is_rejoining` is a follower outside the ISR that is caught up
+# and may be let in: without waiting for it, the HW would run ahead of it again and again, and it
+# would never get in.
 
 # %% code-high-watermark tags=["read"]
 from engine.replication.partition import Partition
@@ -269,7 +294,7 @@ real or lab.real_absence()
 # First a healthy cluster. The same bytes lie at the same offset on three brokers. A write sent to
 # a follower is refused, and a client never notices: it asks for the leader and tries again. A
 # read from a follower is answered (KIP-392), though ordinary consumers go to the leader unless
-# the brokers have a `replica.selector.class`.
+# the brokers have a `replica.selector.class`. (`NONE` again is Kafka's "no error".)
 
 # %% leaders-and-followers tags=["both"]
 lab.both(nb06.leaders_and_followers)
@@ -296,12 +321,14 @@ outcome
 # No acknowledged record is missing, the epoch went up by one, and the ISR shrank and grew back.
 # With two of three gone the broker says `NOT_ENOUGH_REPLICAS`. A client with retries on would
 # have hidden that and reported a time-out at the end; that is why the cell sends with
-# `retries=0`.
+# `retries=0`. The write with `acks=1` was taken, and nobody could read it until the others were
+# back.
 #
-# This is what the producer saw meanwhile. The gap is the controller's patience, then the client's
-# search for the new leader. The patience is `broker.session.timeout.ms`: 9 s by default, 3 s on
-# the
-# course's clusters, and 1 s where the engine runs alone.
+# This is what the producer saw meanwhile. The gap has two parts: the controller's patience until
+# it names another leader, then the client's search for it. The patience is
+# `broker.session.timeout.ms`: 9 s by default, 3 s on the course's clusters, and 1 s where the
+# engine runs alone. The search is librdkafka's own, asks again about once a second, and takes one
+# or two seconds more.
 
 # %% the-gap tags=["live"]
 from kit.lessons.chart import AcknowledgedPerMoment
@@ -325,7 +352,7 @@ lab.both(nb06.out_of_sync_may_not_lead)
 # Your turn to be the accident. A slow load writes two records a second to `orders`, with
 # `min.insync.replicas=2`. Press the buttons, in any order:
 #
-# * **kill** the leader, count to three, watch the crown move and the epoch digit in new cells
+# * **kill** the leader, count to two, watch the crown move and the epoch digit in new cells
 #   change
 # * **pause** a follower: its tick goes, the others carry on; **resume** it and see it catch up
 # * **cut** the leader from one follower and from the other: new cells stay hatched
@@ -453,7 +480,7 @@ eng.create_topic("fleet", partitions=6, replicas=3)
 clients.send(eng, "fleet", "keep me")
 eng.stop(101)
 eng.start(101)
-eng.wait_until(nb06.whole("fleet"), timeout_s=40, what="101 to be in sync")
+eng.wait_until(clients.whole("fleet"), timeout_s=40, what="101 to be in sync")
 
 # %% [markdown]
 # Use the AdminClient of confluent-kafka to make every partition of `fleet` led by its preferred

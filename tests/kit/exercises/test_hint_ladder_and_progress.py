@@ -43,6 +43,20 @@ def test_a_wrong_answer_shows_expected_seen_smallest_case_and_the_next_hint() ->
     assert "Next hint: Look at the ISR only." in repr(again)
 
 
+def test_each_failed_try_shows_the_next_hint_and_leaves_the_ladder_alone() -> None:
+    def tried() -> str:
+        return repr(exercises.check("99-2", lambda leo, isr: max(leo.values())))
+
+    hints = ("Who must have a record?", "Look at the ISR only.", *["It is a minimum."] * 2)
+    for number, hint in enumerate(hints):
+        told = tried()
+        assert f"Next hint: {hint}" in told, (number, told)
+    assert "Hint 1 of 3" in repr(exercises.hint("99-2")), "only asking for hints unlocks a solution"
+    for _ in range(2):
+        exercises.hint("99-2")
+    assert "You have seen every hint" in tried()
+
+
 def test_a_function_that_raises_is_told_what_it_raised() -> None:
     card = exercises.check("99-2", lambda leo, isr: leo["101"])
     assert "KeyError" in repr(card)
@@ -58,7 +72,11 @@ def test_html_and_text_say_the_same_and_escape_what_the_learner_wrote() -> None:
 
 def test_the_first_prediction_is_the_one_that_counts() -> None:
     assert "The longest log may hold" in repr(exercises.predict("99-1", "a"))
-    assert exercises.predict("99-1", "b").passed
+    again = exercises.predict("99-1", "b")
+    assert again.passed
+    assert "Your first answer was a, which is wrong; that one is kept." in repr(again)
+    assert "Your first answer was a" in again._repr_html_()
+    assert "Your first answer was a" in repr(exercises.predict("99-1"))
     assert "surprised" in repr(exercises.progress())
 
 

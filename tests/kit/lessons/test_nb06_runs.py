@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kit.lessons import replication_runs as runs
+from kit.lessons import durability_runs, election_runs, isr_runs
+from kit.lessons.one_partition import cluster
 from kit.lessons.recording import Recording
 from kit.lessons.tape import Tape
 from kit.lessons.virtual import readable, send
@@ -13,7 +14,7 @@ def column(table, index: int) -> list[str]:
 
 
 def test_the_tape_has_the_walk_through_of_the_deck() -> None:
-    world = runs.cluster(minimum=2)
+    world = cluster(minimum=2)
     tape = Tape(world, "orders")
     tape.send("A", "B", "C")
     tape.run(for_s=0.01)
@@ -30,7 +31,7 @@ def test_the_tape_has_the_walk_through_of_the_deck() -> None:
 
 
 def test_a_recording_misses_no_step() -> None:
-    world = runs.cluster(minimum=2)
+    world = cluster(minimum=2)
     film = Recording(world, "orders")
     Tape(world, "orders").send("A")
     film.run(for_s=1)
@@ -44,14 +45,14 @@ def test_a_recording_misses_no_step() -> None:
 
 
 def test_only_acks_all_loses_nothing() -> None:
-    lost = column(runs.acks_and_a_dying_leader(worlds=20), 2)
+    lost = column(durability_runs.acks_and_a_dying_leader(worlds=20), 2)
     assert lost[0] == "20 of 20"
     assert lost[1] not in ("0 of 20", "20 of 20")
     assert lost[2] == "0 of 20"
 
 
 def test_what_puts_a_replica_out_of_sync() -> None:
-    table = runs.ways_out_of_the_isr()
+    table = isr_runs.ways_out_of_the_isr()
     assert [after == "never" for after in column(table, 1)] == [
         False,
         False,
@@ -64,61 +65,65 @@ def test_what_puts_a_replica_out_of_sync() -> None:
 
 
 def test_a_longer_limit_flaps_less_and_waits_longer() -> None:
-    short, long = runs.isr_flapping().rows
+    short, long = isr_runs.isr_flapping().rows
     assert int(short[1]) > int(long[1]) == 0
+    assert 10 < float(short[2].split()[0]) < 15
     assert float(short[2].split()[0]) < float(long[2].split()[0])
 
 
 def test_below_the_minimum_each_write_gets_its_own_answer() -> None:
-    rows = runs.below_the_minimum().rows
+    rows = isr_runs.below_the_minimum().rows
     assert [row[2].split()[0] for row in rows[:4]] == [
         "NONE",
         "REQUEST_TIMED_OUT",
         "NOT_ENOUGH_REPLICAS",
         "NONE",
     ]
-    assert column(runs.below_the_minimum(), 4) == ["1", "1", "1", "1", "3"]
+    assert column(isr_runs.below_the_minimum(), 4) == ["1", "1", "1", "1", "3"]
     assert rows[-1][5] == "A B D"
 
 
 def test_replicas_minus_minimum_is_what_may_be_missing() -> None:
-    for replicas, minimum, *told in runs.what_survives().rows:
+    for replicas, minimum, *told in durability_runs.what_survives().rows:
         spare = int(replicas) - int(minimum)
         assert [each == "written" for each in told] == [True, spare >= 1, spare >= 2], told
 
 
 def test_an_unclean_election_costs_an_acknowledged_record() -> None:
-    rows = runs.unclean_election().rows
+    rows = election_runs.unclean_election().rows
     assert rows[0][-1] == "A B"
     assert rows[-2][1] == "nobody"
     assert (rows[-1][1], rows[-1][-1]) == ("103", "A")
 
 
 def test_only_the_eligible_may_come_back_as_leader() -> None:
-    leaders = column(runs.eligible_leaders(), 1)
+    leaders = column(election_runs.eligible_leaders(), 1)
     assert leaders == ["101", "101", "101", "nobody", "nobody", "nobody", "101"]
 
 
 def test_leaders_pile_up_and_go_home() -> None:
-    rows = runs.leaders_after_a_rolling_restart().rows
+    rows = election_runs.leaders_after_a_rolling_restart().rows
     assert rows[0][1:] == rows[-1][1:] == ("2", "2", "2")
     assert rows[-2][1:] != ("2", "2", "2")
 
 
 def test_the_slowest_in_the_isr_counts_and_not_their_number() -> None:
-    waits = {row[0]: int(row[2].split()[0]) for row in runs.latency_with_a_slow_broker().rows}
+    waits = {
+        row[0]: int(row[2].split()[0]) for row in durability_runs.latency_with_a_slow_broker().rows
+    }
     assert waits["RF 2, without 103"] < 20
+    assert waits["RF 3, without 103"] < 20
     assert waits["RF 3, with 103 as follower"] > 40
     assert waits["RF 5, with 103 as follower"] < 2 * waits["RF 3, with 103 as follower"]
 
 
 def test_all_copies_at_once_are_too_much() -> None:
-    found = [row[2] for row in runs.what_still_loses_records().rows]
+    found = [row[2] for row in durability_runs.what_still_loses_records().rows]
     assert found == ["lost", "lost", "still there", "lost", "still there", "lost"]
 
 
 def test_a_record_is_read_only_when_it_is_committed() -> None:
-    world = runs.cluster(minimum=2)
+    world = cluster(minimum=2)
     world.cut(101, 102)
     world.cut(101, 103)
     assert send(world, "orders", "A", acks="1").error == "NONE"

@@ -1,0 +1,1 @@
+"""The judge's side of notebook 06's exercises, by subject."""
