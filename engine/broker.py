@@ -54,12 +54,14 @@ class Broker:
         controller_id: int = 100,
         cluster_id: str = "",
         rule: str = DEFAULT_RULE,
+        before: tuple[str, ...] = (),
     ) -> None:
         self.node_id = node_id
         self.settings = settings
         self.disk = disk
         self.ids = ids
         self.controller_id = controller_id
+        self.before = before
         self.outbox = Outbox()
         self.metadata = MetadataImage()
         self.replicas = ReplicaManager(

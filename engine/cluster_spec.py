@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from engine import past
 from engine.broker import Broker
 from engine.control.controller import Controller
 from engine.replication.truncation import DEFAULT_RULE
@@ -16,7 +17,11 @@ from engine.storage.disk import Disk
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Nodes and their settings.  Addresses are what brokers tell clients."""
+    """Nodes and their settings.  Addresses are what brokers tell clients.
+
+    `rule` is how followers truncate; `before` names the KIPs that this cluster does not know
+    yet (engine/past.py).
+    """
 
     brokers: tuple[int, ...] = (101, 102, 103)
     controller: int = 100
@@ -27,6 +32,7 @@ class ClusterSpec:
     log_dirs: Mapping[int, str] = field(default_factory=dict)
     seed: int = 0
     rule: str = DEFAULT_RULE
+    before: tuple[str, ...] = ()
 
 
 def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> Any:
@@ -34,7 +40,8 @@ def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> 
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
     settings = Settings(spec.settings)
     if node_id == spec.controller:
-        return Controller(node_id, settings, disk, ids, spec.cluster_id)
+        levels = past.feature_levels(spec.before)
+        return Controller(node_id, settings, disk, ids, spec.cluster_id, levels)
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {
         "broker.id": node_id,
@@ -43,6 +50,5 @@ def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> 
     }
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
-    return Broker(
-        node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id, spec.rule
-    )
+    return Broker(node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id,
+                  spec.rule, spec.before)  # fmt: skip

@@ -29,6 +29,15 @@ def lose_power(cluster: Cluster, node_id: int, torn: bool = False) -> None:
     cluster.note("machine_faults.lose_power", node_id, "power-lost", why, lost_bytes=lost)
 
 
+def write_back(cluster: Cluster, node_id: int) -> None:
+    """The operating system writes its cached pages to the disk, when it likes to."""
+    disk = cluster.disks[node_id]
+    for path in disk.list(""):
+        disk.flush(path)
+    why = "what was written so far survives a power loss"
+    cluster.note("machine_faults.write_back", node_id, "written-back", why)
+
+
 def jump_clock(cluster: Cluster, node_id: int, ms: int) -> None:
     """The node's clock jumps ahead, or back if `ms` is negative."""
     _clock(cluster, node_id).change(cluster.now, by_us=ms * 1000)

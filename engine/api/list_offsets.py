@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine import past
 from engine.events import Request
 from engine.replication.partition import Partition
 from engine.wire import messages as m
@@ -57,7 +58,7 @@ def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
         if request.body.replica_id != DEBUGGER and not partition.is_leader:
             raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
         found = find(partition, asked.timestamp, request.body.replica_id,
-                     request.body.isolation_level)  # fmt: skip
+                     request.body.isolation_level, past.KIP_207 in broker.before)  # fmt: skip
         answer.offset, answer.timestamp, epoch = found
         if request.version >= 4:
             answer.leader_epoch = epoch
@@ -70,9 +71,12 @@ def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
 
 
 def find(
-    partition: Partition, timestamp: int, replica_id: int, isolation_level: int
+    partition: Partition, timestamp: int, replica_id: int, isolation_level: int, old: bool = False
 ) -> tuple[int, int, int]:
-    """(offset, timestamp, leader epoch), (-1, -1, -1) if no record is that young."""
+    """(offset, timestamp, leader epoch), (-1, -1, -1) if no record is that young.
+
+    `old`: as before KIP-207, going back in time if need be.
+    """
     log = partition.log
     from_client = replica_id == CONSUMER
     if not from_client:
@@ -82,7 +86,7 @@ def find(
     else:
         end = partition.high_watermark
     start = partition.epoch_start_offset
-    lagging = from_client and start is not None and start > partition.high_watermark
+    lagging = from_client and start is not None and start > partition.high_watermark and not old
     if timestamp == LATEST:
         if lagging:
             raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine import past
 from engine.api.topic_names import INTERNAL
 from engine.events import Request
 from engine.replication.delayed import DelayedProduce, Pending
@@ -76,6 +77,9 @@ def _append(
         if key[0] in INTERNAL:
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, f"{key[0]} is Kafka's own topic")
         partition = broker.replicas.leading(*key)
+        if past.KIP_360 in broker.before:
+            answer.log_start_offset = partition.log.log_start_offset
+            past.refuse_unknown_producer(partition.log, records or b"")
         info = partition.append_as_leader(now, records or b"", acks)
     except KafkaError as error:
         answer.error_code = error.code

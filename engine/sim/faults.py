@@ -44,31 +44,65 @@ KINDS: Mapping[str, Kind] = {
     "stop": Kind(Cluster.stop, (1, 1), "a clean stop: leaderships move away first"),
     "pause": Kind(Cluster.pause, (1, 1), "the process stands still, as under SIGSTOP"),
     "resume": Kind(Cluster.resume, (1, 1), "it goes on where it stood"),
-    "lose_power": Kind(machine_faults.lose_power, (1, 1), "the process dies, and what was not flushed with it", {"torn": 0}),
-    "isolate": Kind(link_faults.isolate, (1, 1), "cut off from every other node; clients still reach it"),
+    "lose_power": Kind(
+        machine_faults.lose_power,
+        (1, 1),
+        "the process dies, and what was not flushed with it",
+        {"torn": 0},
+    ),
+    "write_back": Kind(
+        machine_faults.write_back,
+        (1, 1),
+        "the operating system writes its cached pages to the disk by itself",
+    ),
+    "isolate": Kind(
+        link_faults.isolate, (1, 1), "cut off from every other node; clients still reach it"
+    ),
     "cut": Kind(link_faults.cut, (2, 2), "nothing passes between the two"),
-    "cut_one_way": Kind(link_faults.cut_one_way, (2, 2), "what the first sends does not reach the second"),
-    "slow": Kind(link_faults.slow, (2, 2), "everything between the two takes so much longer", {"ms": 200}),
+    "cut_one_way": Kind(
+        link_faults.cut_one_way, (2, 2), "what the first sends does not reach the second"
+    ),
+    "slow": Kind(
+        link_faults.slow, (2, 2), "everything between the two takes so much longer", {"ms": 200}
+    ),
     "delay": Kind(
-        link_faults.delay, (2, 2),
+        link_faults.delay,
+        (2, 2),
         "the next messages take so much longer, and what follows waits behind them",
         {"ms": 200, **NEXT},
     ),
-    "drop": Kind(link_faults.drop, (2, 2), "the next messages are lost, each with its connection", NEXT),
+    "drop": Kind(
+        link_faults.drop, (2, 2), "the next messages are lost, each with its connection", NEXT
+    ),
     "duplicate": Kind(link_faults.duplicate, (2, 2), "the next requests arrive twice", NEXT),
-    "reorder": Kind(link_faults.reorder, (2, 2), "the next messages are overtaken by later ones", {"ms": 50, **NEXT}),
+    "reorder": Kind(
+        link_faults.reorder,
+        (2, 2),
+        "the next messages are overtaken by later ones",
+        {"ms": 50, **NEXT},
+    ),
     "heal": Kind(link_faults.heal, (0, 2), "mends one link, all links of a node, or all"),
-    "jump_clock": Kind(machine_faults.jump_clock, (1, 1), "the clock jumps ahead, or back", {"ms": 0}),
-    "skew_clock": Kind(machine_faults.skew_clock, (1, 1), "the clock gains so many µs a second, or loses them", {"ppm": 0}),
+    "jump_clock": Kind(
+        machine_faults.jump_clock, (1, 1), "the clock jumps ahead, or back", {"ms": 0}
+    ),
+    "skew_clock": Kind(
+        machine_faults.skew_clock,
+        (1, 1),
+        "the clock gains so many µs a second, or loses them",
+        {"ppm": 0},
+    ),
     "set_clock": Kind(machine_faults.set_clock, (1, 1), "the clock shows the true time again"),
     "flip_bit": Kind(
-        machine_faults.flip_bit, (1, 1),
+        machine_faults.flip_bit,
+        (1, 1),
         "a bit of one batch on the disk is another; offset -1 is the last batch",
         {"topic": "", "partition": 0, "offset": -1},
     ),
     "fill_disk": Kind(machine_faults.fill_disk, (1, 1), "no room is left on the disk"),
     "free_disk": Kind(machine_faults.free_disk, (1, 1), "there is room on the disk again"),
 }
+BETWEEN_NODES = ("delay", "drop", "duplicate", "reorder", "cut", "cut_one_way", "slow", "heal")
+"""May befall a client's messages as well; the rest is for brokers and the controller."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from engine import past
 from engine.cluster import Cluster
 from engine.cluster_spec import ClusterSpec
 from engine.events import Trace
@@ -46,7 +47,7 @@ from engine.sim.carriage import EncodedCarriage
 from engine.sim.clients import Admin, Producer, create_topics
 from engine.sim.consumer import Consumer
 from engine.sim.difference import Difference, difference
-from engine.sim.faults import Fault, fault
+from engine.sim.faults import BETWEEN_NODES, Fault, fault
 from engine.sim.invariants import Invariants
 from engine.sim.tape import Add, Ask, Deed, Done, Tell, UseRule
 from engine.sim.timeline import Timeline
@@ -94,6 +95,7 @@ class World:
         checked: bool = True,
         encoded: bool = False,
         rewindable: bool = True,
+        before: Sequence[str] = (),
     ) -> None:
         self.seed = seed
         self.chance = Random(f"world/{seed}")
@@ -104,6 +106,7 @@ class World:
             racks=racks or {},
             seed=seed,
             rule=rule,
+            before=past.check(before),
         )
         disks = {node: MemoryDisk() for node in (spec.controller, *ids)}
         self.cluster = Cluster(spec, disks, EPOCH_US, SimulatedLatency(self.chance),
@@ -234,8 +237,9 @@ class World:
     def apply(self, fault: Fault) -> None:
         """Lets a fault happen now."""
         for node in fault.nodes:
-            if node not in self.cluster.states:
-                known = ", ".join(map(str, self.cluster.states))
+            there = self.cluster.states if fault.kind in BETWEEN_NODES else self.cluster.disks
+            if node not in there:
+                known = ", ".join(map(str, there))
                 raise ValueError(f"{fault}: there is no node {node}; there are {known}.")
         self._do(fault)
 

@@ -1,0 +1,54 @@
+"""Rules that Kafka has given up, to be run again beside what replaced them.
+
+A cluster made with `before=("KIP-966",)` behaves, in that one point, as Kafka did before
+that KIP.  It is a mark of the cluster, not of a request, so a simulated world that goes
+back and forth stays what it is.  How followers truncate has a scale of its own:
+engine/replication/truncation.py.
+
+    KIP-207   2.2   "latest" right after an election was the new leader's high watermark,
+                    even when that lay below what had been answered before
+    KIP-360   2.5   a leader that did not remember a producer refused any batch of it that
+                    was not its first: UNKNOWN_PRODUCER_ID; today it takes the batch
+    KIP-966   4.1   the last in-sync replica stayed in the ISR when it died, so it alone
+                    could lead again, whatever its disk had lost: that is Kafka's own
+                    eligible.leader.replicas.version=0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.control.state import ELR_FEATURE
+from engine.records import batch
+from engine.wire.errors import Errors, KafkaError
+
+KIP_207, KIP_360, KIP_966 = "KIP-207", "KIP-360", "KIP-966"
+KNOWN = (KIP_207, KIP_360, KIP_966)
+
+
+def check(before: Sequence[str]) -> tuple[str, ...]:
+    """The names, if there are such rules; ValueError names those that there are."""
+    for name in before:
+        if name not in KNOWN:
+            raise ValueError(f"No rule before {name!r} is kept; there are {', '.join(KNOWN)}.")
+    return tuple(before)
+
+
+def feature_levels(before: Sequence[str]) -> dict[str, int]:
+    """The feature levels that a cluster of that time starts with, where they differ."""
+    return {ELR_FEATURE: 0} if KIP_966 in before else {}
+
+
+def refuse_unknown_producer(log: Any, records: bytes) -> None:
+    """KafkaError(UNKNOWN_PRODUCER_ID) for a batch that goes on where nothing is remembered."""
+    header = next(iter(batch.iterate(records)), (None, 0))[0]
+    if header is None or header.producer_id < 0 or header.base_sequence == 0:
+        return
+    known = log.producers.get(header.producer_id)
+    if known is None or known.epoch != header.producer_epoch:
+        raise KafkaError(
+            Errors.UNKNOWN_PRODUCER_ID,
+            f"producer {header.producer_id} goes on at sequence {header.base_sequence}, "
+            "and nothing is known of it here",
+        )
