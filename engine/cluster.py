@@ -367,7 +367,7 @@ class Cluster:
         if node is None:
             return None
         if self.meter is not None:
-            self.meter.begins(event)
+            self.meter.begins(node_id, event)
         disk = self.disks.get(node_id) if isinstance(node_id, int) else None
         try:
             effects = node.step(self._clock_of(node_id), event)
@@ -382,7 +382,7 @@ class Cluster:
             self._gone(node_id, KILLED)
             return node_id
         if self.meter is not None:
-            self.meter.ends(event)
+            self.meter.ends(node_id, event)
         self.carry_out(node_id, effects)
         if disk is not None and disk.failure and node_id in self.nodes:
             self._fail_disk(node_id)

@@ -43,6 +43,7 @@ class Connection(asyncio.Protocol):
         self.writable = True
         self.reading = True
         self.closed = False
+        self.admitted = True
         self.mute_timer: asyncio.TimerHandle | None = None
         self.thread_time_us = 0  # spent on the last request, charged with the next
         self.last_active = 0.0
@@ -50,7 +51,7 @@ class Connection(asyncio.Protocol):
     @property
     def is_waited_for(self) -> bool:
         """Its silence is the broker's doing."""
-        return self.busy or self.mute_timer is not None
+        return self.busy or self.mute_timer is not None or not self.admitted
 
     # -- called by asyncio
 
@@ -159,7 +160,8 @@ class Connection(asyncio.Protocol):
     def _regulate(self) -> None:
         """Stops reading while many requests wait, so that a flood stays outside."""
         many = len(self.frames) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
-        want = not (many or self.listener.is_paused or self.mute_timer)
+        heard = self.admitted and self.mute_timer is None
+        want = heard and not (many or self.listener.is_paused)
         if want != self.reading and not self.closed:
             self.reading = want
             if want:

@@ -84,6 +84,8 @@ class ControlSocket:
                 return server.metrics.of(*args)
             case "requests":
                 return server.metrics.last(*args)
+            case "gauges":
+                return self.gauges(*args)
             case "status":
                 return {"bootstrap": server.bootstrap, "states": server.cluster.states,
                         "pid": os.getpid()}  # fmt: skip
@@ -92,6 +94,20 @@ class ControlSocket:
             case _:
                 raise ValueError(f"there is no order {what!r}")
         return None
+
+    def gauges(self, node_id: int) -> dict[str, int]:
+        """What waits at one broker now, and the time it has spent on clients' requests."""
+        server = self.server
+        waiting = server.cluster.nodes[node_id].replicas.purgatory.operations.values()
+        kinds = [type(operation).__name__ for operation, _ in waiting]
+        connections = server.listeners[node_id].connections.values()
+        return {
+            "delayed produce": kinds.count("DelayedProduce"),
+            "delayed fetch": kinds.count("DelayedFetch"),
+            "unread requests": sum(len(each.frames) for each in connections),
+            "connections": len(connections),
+            "thread time us": server.metrics.spent_us.get(node_id, 0),
+        }
 
     def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
         """Trace lines from number `since` on, at most `limit`; `next` is where to go on."""

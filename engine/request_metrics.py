@@ -16,8 +16,8 @@ Only a driver with a clock measures: `engine.server`.  A connection has one requ
 way at a time, so its name finds the request again.
 
 Simplified: the socket may still hold the bytes when a response counts as sent; means are
-exact, percentiles are over the last requests instead of a decaying sample; what followers
-fetch does not come in through a socket and is not measured.
+exact, percentiles are over the last requests instead of a decaying sample; followers'
+fetches come in without a socket, so of them only the local time is measured.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from typing import Any
 
 from engine.events import Event, Reply, Request
 
+LOCAL, SENDING = "LocalTimeMs", "ResponseSendTimeMs"
 STAGES = (
     "RequestQueueTimeMs",
-    "LocalTimeMs",
+    LOCAL,
     "RemoteTimeMs",
     "ThrottleTimeMs",
     "ResponseQueueTimeMs",
-    "ResponseSendTimeMs",
+    SENDING,
 )
 KEPT_LATENCIES = 1_000
 KEPT_TIMELINES = 200
@@ -122,26 +123,36 @@ class RequestMetrics:
         self.under_way: dict[str, Timeline] = {}
         self.apis: dict[tuple[int, str], ApiTimes] = {}
         self.timelines: dict[int, deque[Timeline]] = {}
+        self.step_began_ns = 0
+        self.spent_us: dict[int, int] = {}
 
     def read(self, connection: str, request: Request) -> None:
         """A request has been read from its socket."""
-        name = type(request.body).__name__.removesuffix("Request")
+        name = api_name(request)
         now = time.perf_counter_ns()
         self.under_way[connection] = Timeline(
             name, request.client_id, request.token[1], request.size, [now] * 6
         )
 
-    def begins(self, event: Event) -> None:
-        self._mark(event, _BEGUN)
-
-    def ends(self, event: Event) -> None:
-        self._mark(event, _DONE)
-
-    def _mark(self, event: Event, moment: int) -> None:
+    def begins(self, node: int | str, event: Event) -> None:
+        """A step of a node begins."""
         if isinstance(event, Request):
+            self.step_began_ns = time.perf_counter_ns()
             timeline = self.under_way.get(event.source)  # type: ignore[arg-type]
             if timeline is not None:
-                timeline.moments[moment] = time.perf_counter_ns()
+                timeline.moments[_BEGUN] = self.step_began_ns
+
+    def ends(self, node: int | str, event: Event) -> None:
+        """The same step is over."""
+        if not isinstance(event, Request):
+            return
+        now = time.perf_counter_ns()
+        timeline = self.under_way.get(event.source)  # type: ignore[arg-type]
+        if timeline is not None:
+            timeline.moments[_DONE] = now
+        elif isinstance(node, int):
+            times = self.apis.setdefault((node, api_name(event)), ApiTimes())
+            times.add(dict.fromkeys(STAGES, 0.0) | {LOCAL: (now - self.step_began_ns) / 1e6})
 
     def answered(self, reply: Reply) -> None:
         """A step has made the answer."""
@@ -165,7 +176,9 @@ class RequestMetrics:
         stages = timeline.stages_ms()
         self.apis.setdefault((node, timeline.api), ApiTimes()).add(stages)
         self.timelines.setdefault(node, deque(maxlen=KEPT_TIMELINES)).append(timeline)
-        return int((stages["LocalTimeMs"] + stages["ResponseSendTimeMs"]) * 1000)
+        spent_us = int((stages[LOCAL] + stages[SENDING]) * 1000)
+        self.spent_us[node] = self.spent_us.get(node, 0) + spent_us
+        return spent_us
 
     def lost(self, connection: str) -> None:
         """The client is gone; what it asked for is not counted."""
@@ -183,3 +196,11 @@ class RequestMetrics:
             for each in self.timelines.get(node, ())
             if client_id in (None, each.client_id) and api in ("", each.api)
         ]
+
+
+def api_name(request: Request) -> str:
+    """Kafka's name of the request's kind: who fetches makes two kinds of one API."""
+    name = type(request.body).__name__.removesuffix("Request")
+    if name != "Fetch":
+        return name
+    return "FetchFollower" if isinstance(request.source, int) else "FetchConsumer"

@@ -27,6 +27,7 @@ from engine.cluster import PAUSED, RUNNING, Cluster, DiskFailed
 from engine.cluster_spec import ClusterSpec
 from engine.connection import Connection
 from engine.events import Request
+from engine.quotas import connection_limits
 from engine.request_metrics import RequestMetrics
 from engine.settings import Settings
 from engine.snapshot import snapshot
@@ -79,12 +80,34 @@ class Listener:
 
     def opened(self, connection: Connection) -> None:
         connection.last_active = self.loop.time()
+        verdict = self._admit(connection)
+        if verdict == connection_limits.CLOSE:
+            connection.abort("its address has max.connections.per.ip connections")
+            return
+        connection.admitted = verdict == connection_limits.SERVE
         self.connections[connection.name] = connection
         self.server.connections[connection.name] = connection
         connection.pause_changed()
 
+    def _admit(self, connection: Connection) -> str:
+        broker = self.server.cluster.nodes.get(self.node_id)
+        if broker is None:
+            return connection_limits.SERVE
+        served = (each.peer for each in self.connections.values() if each.admitted)
+        return connection_limits.admit(broker.settings, connection.peer, served)
+
+    def _admit_next(self) -> None:
+        """A connection is gone: the next one of those that wait may come in."""
+        waiting = [each for each in self.connections.values() if not each.admitted]
+        for connection in waiting:
+            if self._admit(connection) != connection_limits.SERVE:
+                break
+            connection.admitted = True
+            connection.pause_changed()
+
     def lost(self, connection: Connection) -> None:
         self.connections.pop(connection.name, None)
+        self._admit_next()
         self.server.connections.pop(connection.name, None)
         self.server.metrics.lost(connection.name)
         if self.node_id in self.server.cluster.nodes:
