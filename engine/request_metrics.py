@@ -109,7 +109,8 @@ class ApiTimes:
         return {
             "count": self.count,
             "sums_ms": dict(self.sums_ms),
-            "p99_ms": {
+            "p99_ms": dict.fromkeys(STAGES, 0.0)
+            | {
                 name: column[min(len(column) - 1, len(column) * 99 // 100)]
                 for name, column in zip(STAGES, ranked, strict=False)
             },

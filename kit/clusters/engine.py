@@ -129,6 +129,21 @@ class EngineProvider:
         lines: dict[str, Any] = self._control.order("trace", since, limit)
         return lines
 
+    def request_metrics(self, broker: int, kind: str) -> dict[str, Any]:
+        """Count, and per stage sums and percentiles, of one kind of request."""
+        told: dict[str, Any] = self._control.order("request_metrics", broker, kind)
+        return told
+
+    def requests(self, broker: int, client_id: str | None = None) -> list[dict[str, Any]]:
+        """The timelines of the last requests, of one client or of all."""
+        told: list[dict[str, Any]] = self._control.order("requests", broker, client_id)
+        return told
+
+    def gauges(self, broker: int) -> dict[str, int]:
+        """What waits at a broker now."""
+        told: dict[str, int] = self._control.order("gauges", broker)
+        return told
+
     def pid(self) -> int:
         """The engine's process."""
         return int(self._reaper.children()[CHILD]["pid"])

@@ -1,0 +1,131 @@
+"""A broker's own timers and gauges, in one shape for the engine and for local Kafka.
+
+    stages = broker_metrics.requests(cluster, 101, "Produce", "FetchConsumer")
+    stages["Produce"].count, stages["Produce"].mean_ms("RemoteTimeMs")
+
+Kafka keeps its six stage timers per kind of request since the broker started: count and
+mean.  Two readings and their difference give the exact mean of what lay between:
+
+    before = …; work(); after = …; after["Produce"] - before["Produce"]
+
+A remote or composed cluster does not let us in; it raises NotOffered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.request_metrics import STAGES
+from kit.clusters import java_management
+from kit.clusters.engine import EngineProvider
+from kit.clusters.interface import Cluster, NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.local import LocalProvider
+
+__all__ = ["STAGES", "Gauges", "Requests", "gauges", "requests", "thread_names"]
+
+_REQUESTS = "kafka.network:type=RequestMetrics,name=*,request={}"
+_PURGATORY = "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={}"
+_QUEUE = "kafka.network:type=RequestChannel,name=RequestQueueSize"
+_HANDLERS = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
+_NETWORK = "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent"
+
+
+@dataclass(frozen=True)
+class Requests:
+    """All requests of one kind at one broker: how many, and the sums of their stages."""
+
+    count: int
+    sums_ms: dict[str, float]
+    p99_ms: dict[str, float]
+
+    def __sub__(self, earlier: Requests) -> Requests:
+        sums = {name: total - earlier.sums_ms[name] for name, total in self.sums_ms.items()}
+        return Requests(self.count - earlier.count, sums, self.p99_ms)
+
+    def mean_ms(self, stage: str) -> float:
+        return self.sums_ms[stage] / self.count if self.count else 0.0
+
+    @property
+    def total_ms(self) -> float:
+        """The mean of a request from socket to socket."""
+        timed = [self.mean_ms(each) for each in STAGES if each != "ThrottleTimeMs"]
+        return sum(timed)
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """What waits at a broker now; idle shares (0 to 1) are None where nobody measures them."""
+
+    delayed_produce: int
+    delayed_fetch: int
+    request_queue: int
+    handlers_idle: float | None = None
+    network_idle: float | None = None
+
+
+def requests(cluster: Cluster, broker: int, *kinds: str) -> dict[str, Requests]:
+    """The timers of Kafka's kinds of requests: Produce, FetchConsumer, FetchFollower, …"""
+    provider = _provider(cluster)
+    if isinstance(provider, EngineProvider):
+        told = {kind: provider.request_metrics(broker, kind) for kind in kinds}
+        return {
+            kind: Requests(each["count"], each["sums_ms"], each["p99_ms"])
+            for kind, each in told.items()
+        }
+    patterns = [_REQUESTS.format(kind) for kind in kinds]
+    beans = java_management.beans(
+        provider.pid(broker), patterns, ("Count", "Mean", "99thPercentile")
+    )
+    return {kind: _from_beans(kind, beans) for kind in kinds}
+
+
+def _from_beans(kind: str, beans: java_management.Beans) -> Requests:
+    timers = {
+        stage: beans.get(f"kafka.network:type=RequestMetrics,name={stage},request={kind}", {})
+        for stage in STAGES
+    }
+    counts = [int(timer.get("Count", 0)) for timer in timers.values()]
+    return Requests(
+        max(counts),
+        {name: timer.get("Count", 0) * timer.get("Mean", 0) for name, timer in timers.items()},
+        {name: timer.get("99thPercentile", 0.0) for name, timer in timers.items()},
+    )
+
+
+def gauges(cluster: Cluster, broker: int) -> Gauges:
+    """Purgatory and queue sizes, and how idle the threads are."""
+    provider = _provider(cluster)
+    if isinstance(provider, EngineProvider):
+        told = provider.gauges(broker)
+        return Gauges(told["delayed produce"], told["delayed fetch"], told["unread requests"])
+    kinds = [_PURGATORY.format(kind) for kind in ("Produce", "Fetch")]
+    wanted = [*kinds, _QUEUE, _HANDLERS, _NETWORK]
+    beans = java_management.beans(provider.pid(broker), wanted)
+    produce, fetch, queue = (int(beans[name]["Value"]) for name in wanted[:3])
+    # A ratio over the broker's whole life says little: the last minute's is what people watch.
+    handlers = beans[_HANDLERS].get("OneMinuteRate")
+    return Gauges(produce, fetch, queue, handlers, beans[_NETWORK].get("Value"))
+
+
+def thread_names(cluster: Cluster, broker: int) -> dict[str, int]:
+    """A Java broker's threads by kind, numbers and ids left out of their names."""
+    provider = _provider(cluster)
+    if isinstance(provider, EngineProvider):
+        raise NotOffered("The engine is one thread: there is nothing to list.")
+    kinds: dict[str, int] = {}
+    for name in java_management.threads(provider.pid(broker)):
+        kind = re.sub(r"-\d+", "", name.removeprefix("data-plane-"))
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return kinds
+
+
+def _provider(cluster: Cluster) -> EngineProvider | LocalProvider:
+    provider = cluster.provider if isinstance(cluster, KafkaCluster) else None
+    if isinstance(provider, EngineProvider | LocalProvider):
+        return provider
+    raise NotOffered(
+        f"The {cluster.name} cluster does not show its metrics here: "
+        "lab.engine() and lab.local() do."
+    )

@@ -1,0 +1,88 @@
+"""A broker's own timers, read from the engine and from Java processes in the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from kit.clusters import broker_metrics, engine
+from kit.clusters.contract import produce
+from kit.clusters.interface import ClusterError, NotOffered
+from kit.clusters.java_management import beans
+from kit.clusters.kafka_cluster import KafkaCluster
+
+KINDS = ("Produce", "FetchConsumer", "FetchFollower")
+
+
+@pytest.fixture(scope="module")
+def engine_cluster() -> Iterator[KafkaCluster]:
+    with engine.start() as cluster:
+        yield cluster
+
+
+def measured(cluster: KafkaCluster, acks: str) -> broker_metrics.Requests:
+    """The timers of ten Produce requests, one after the other."""
+    cluster.create_topic("measured", assignment={0: [101, 102, 103]})
+    before = broker_metrics.requests(cluster, 101, *KINDS)
+    for number in range(10):
+        assert produce(cluster, "measured", [str(number)], acks=acks) == [None]
+    after = broker_metrics.requests(cluster, 101, *KINDS)
+    assert after["FetchFollower"].count > before["FetchFollower"].count
+    assert after["FetchConsumer"].count == before["FetchConsumer"].count
+    return after["Produce"] - before["Produce"]
+
+
+def check_that_only_acks_all_waits_for_others(cluster: KafkaCluster) -> None:
+    leader_only, everyone = measured(cluster, "1"), measured(cluster, "all")
+    assert leader_only.count == everyone.count == 10
+    assert leader_only.mean_ms("RemoteTimeMs") == pytest.approx(0, abs=0.2)
+    assert everyone.mean_ms("RemoteTimeMs") > leader_only.mean_ms("RemoteTimeMs")
+    assert everyone.total_ms >= everyone.mean_ms("RemoteTimeMs")
+
+
+def test_the_engine(engine_cluster: KafkaCluster) -> None:
+    check_that_only_acks_all_waits_for_others(engine_cluster)
+    assert broker_metrics.gauges(engine_cluster, 101).delayed_produce == 0
+    with pytest.raises(NotOffered):
+        broker_metrics.thread_names(engine_cluster, 101)
+
+
+def test_timelines_are_in_order(engine_cluster: KafkaCluster) -> None:
+    measured(engine_cluster, "all")
+    lines = engine_cluster.provider.requests(101)
+    assert {line["api"] for line in lines} >= {"Produce"}
+    for line in lines:
+        read, begun, done, answered, writing, written = line["moments_us"]
+        assert 0 == read <= begun <= done
+        assert begun <= answered <= writing <= written
+        timed = sum(ms for name, ms in line["stages_ms"].items() if name != "ThrottleTimeMs")
+        assert timed * 1000 == pytest.approx(written, rel=0.01, abs=1)
+
+
+@pytest.mark.real
+def test_a_real_broker(local_cluster: KafkaCluster) -> None:
+    check_that_only_acks_all_waits_for_others(local_cluster)
+    gauges = broker_metrics.gauges(local_cluster, 101)
+    assert gauges.delayed_produce == 0 <= gauges.request_queue
+    threads = broker_metrics.thread_names(local_cluster, 101)
+    assert threads["kafka-request-handler"] == 8
+    assert threads["kafka-network-thread-CLIENT-PLAINTEXT"] == 3
+
+
+@pytest.mark.real
+def test_a_reading_leaves_no_port_open(local_cluster: KafkaCluster) -> None:
+    process = psutil.Process(local_cluster.provider.pid(101))
+
+    def listening() -> set[int]:
+        return {c.laddr.port for c in process.net_connections("tcp") if c.status == "LISTEN"}
+
+    before = listening()
+    assert beans(process.pid, ["kafka.network:type=RequestChannel,name=RequestQueueSize"])
+    assert listening() == before
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(ClusterError, match="no process"):
+        beans(2**22 - 1, ["x:y=z"])
