@@ -9,6 +9,9 @@ socket per broker and a clock.  One thread, one `run` at a time: nothing happens
 of them, as if the process stood still.
 
 A broker's ApiVersions answer decides which version each request is written in.
+
+`lose_requests` and `lose_answers` are faults, for lessons: so many Produce requests, or the
+answers to them, vanish, and the connection with the last of them.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from engine.wire import framing
 
 Address = tuple[str, int]
 API_VERSIONS_AT = 3
+PRODUCE_KEY = 0
 TICK_S = 0.05
 
 
@@ -64,6 +68,8 @@ class SocketDriver:
         self.timers: dict[Token, int] = {}
         self.late: list[tuple[int, int, int]] = []
         self.sent = 0
+        self.lose_requests = 0
+        self.lose_answers = 0
         self.began = self.now
         self.trace: list[tuple[int, Trace]] = []
         self._carry_out(producer.start(self.now))
@@ -85,7 +91,7 @@ class SocketDriver:
         while not until():
             if time.monotonic() > deadline:
                 return False
-            self._poll()
+            self.poll()
         return True
 
     def close(self) -> None:
@@ -98,7 +104,8 @@ class SocketDriver:
 
     # -- the loop
 
-    def _poll(self) -> None:
+    def poll(self) -> None:
+        """Waits for what comes next, a moment at most, and lets it happen."""
         now = self.now
         soonest = min([*self.timers.values(), *(at for at, *_ in self.late[:1])], default=now)
         wait_s = min(max(0, soonest - now) / 1e6, TICK_S)
@@ -111,7 +118,10 @@ class SocketDriver:
         for token, at in sorted(self.timers.items(), key=lambda item: item[1]):
             if at <= now and self.timers.get(token) == at:
                 del self.timers[token]
-                self._give(Expired(token))
+                if token[0] == "lost":
+                    self._lost(self.links[token[1]], self.links[token[1]].last)
+                else:
+                    self._give(Expired(token))
         while self.late and self.late[0][0] <= now:
             _, node, correlation = heapq.heappop(self.late)
             link = self.links.get(node)
@@ -148,6 +158,12 @@ class SocketDriver:
             del link.received[:end]
             correlation = int.from_bytes(frame[:4], "big")
             token, key, version, _ = link.waiting.pop(correlation)
+            if key == PRODUCE_KEY and self.lose_answers:
+                self.lose_answers -= 1
+                if not self.lose_answers:
+                    self._lost(link, token)
+                    return
+                continue
             _, body = framing.read_response(key, version, frame)
             if key == framing.API_VERSIONS_KEY:
                 self.versions[link.node] = {
@@ -187,6 +203,11 @@ class SocketDriver:
             at = self.now + effect.timeout_us
             link.waiting[self.sent] = (effect.token, key, version, at)
             heapq.heappush(self.late, (at, node, self.sent))
+        if key == PRODUCE_KEY and self.lose_requests:
+            self.lose_requests -= 1
+            if not self.lose_requests:
+                self.timers[("lost", node)] = self.now
+            return
         link.out += framing.write_request(version, self.sent, self.producer.name, effect.body)
         self._watch(link)
 

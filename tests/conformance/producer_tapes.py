@@ -59,6 +59,9 @@ TAPES: dict[str, Tape] = {
         "A B C", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "max.in.flight.requests.per.connection": 1}
     ),
     "three under way when the connection ends": Tape("A B C", (("drop", "ok", "ok"), ("again",))),
+    "three under way when the connection ends, without idempotence": Tape(
+        "A B C", (("hang-up", "ok", "ok"),), PLAIN
+    ),
     "a gap after two": Tape("A B C", (("ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"),)),
     "a repeat too old to remember": Tape("A", (("DUPLICATE_SEQUENCE_NUMBER",),)),
     "the producer is unknown": Tape("A B", (("UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID"),)),

@@ -57,6 +57,20 @@ DIFFERS: dict[str, tuple[str, Outcome]] = {
             ("A acknowledged 1", "B acknowledged 0", "C acknowledged 2"),
         ),
     ),
+    "three under way when the connection ends, without idempotence": (
+        "librdkafka puts what was under way back in its order; the Java client puts one batch "
+        "after the other at the front of the queue, so that they come out reversed",
+        Outcome(
+            (
+                "A: plain -> hang-up",
+                "A: plain -> ok",
+                "B: plain -> ok",
+                "C: plain -> ok",
+            ),
+            ("A", "B", "C"),
+            ("A acknowledged 0", "B acknowledged 1", "C acknowledged 2"),
+        ),
+    ),
     "a gap after two": (
         "a gap that nothing explains is fatal for librdkafka's producer; the Java client begins "
         "a new epoch and goes on (KIP-360)",

@@ -1,0 +1,194 @@
+"""Three producers, one fault tape, and the history checker's judgement on each.
+
+    fast      acks=1, idempotence off, five requests in flight
+    default   what Kafka's own client does if nobody says anything
+    safe      the same client, and min.insync.replicas=2 on the topic
+
+The tape, with leader 101 and followers 102 and 103:
+
+    1  A B C        all is well
+    2  D            the answer is lost
+    3  E F          two requests are under way when the connection ends
+    4  G H          the links to both followers are cut, and after a while they leave the ISR
+    5               101 dies; where nobody may lead, an operator holds an unclean election
+    6  I J          all is well again
+
+The same steps run in virtual time and, over sockets, on the engine and on a real Kafka,
+with the same producer; what a fault means there is the stage's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from engine.client.producer import Producer
+from engine.sim.history import Findings, History, Poll, Reached, Read, Seek, Send, check
+from kit.tables import Table
+
+QUICK = {
+    "linger.ms": 0,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 200,
+    "reconnect.backoff.max.ms": 200,
+    "delivery.timeout.ms": 60_000,
+}
+FAST: Mapping[str, Any] = {"acks": "1", "enable.idempotence": False}
+LEADER, FOLLOWERS = 101, (102, 103)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A producer's settings, and the topic's minimum."""
+
+    settings: Mapping[str, Any]
+    minimum: int
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "fast": Recipe(FAST, 1),
+    "default": Recipe({}, 1),
+    "safe": Recipe({}, 2),
+}
+"""By name; the topic has the same name as its producer."""
+
+
+class Stage(Protocol):
+    """Where the tape is played: a world, or a cluster behind sockets."""
+
+    producers: dict[str, Producer]
+
+    def create(self, name: str, recipe: Recipe) -> None: ...
+
+    def send(self, name: str, *values: str) -> None: ...
+
+    def until(self, holds: Callable[[], bool], what: str) -> None: ...
+
+    def lose_answer(self, name: str) -> None: ...
+
+    def lose_connection(self, name: str, requests: int) -> None: ...
+
+    def cut(self, a: int, b: int) -> None: ...
+
+    def heal(self) -> None: ...
+
+    def kill(self, broker: int) -> None: ...
+
+    def isr(self, topic: str) -> list[int]: ...
+
+    def leader(self, topic: str) -> int: ...
+
+    def elect_unclean(self, topic: str) -> None: ...
+
+    def log(self, topic: str) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One producer's end: its books, what the log holds, and what the checker says."""
+
+    verdicts: Mapping[str, int]
+    log: tuple[str, ...]
+    findings: Findings
+    history: History
+
+    def named(self, kind: str) -> str:
+        """The values that an anomaly befell."""
+        return " ".join(each.value for each in self.findings.of(kind)) or "–"
+
+
+def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Judged]:
+    """Plays the tape for every recipe at once: one cluster, one fault, one producer each."""
+
+    def all_answered() -> bool:
+        return all(producer.idle for producer in stage.producers.values())
+
+    for name, recipe in recipes.items():
+        stage.create(name, recipe)
+    for name in recipes:
+        stage.send(name, "A", "B", "C")
+    stage.until(all_answered, "A, B and C to be answered")
+    for name in recipes:
+        stage.lose_answer(name)
+        stage.send(name, "D")
+    stage.until(all_answered, "D to be answered")
+    for name in recipes:
+        stage.lose_connection(name, 2)
+        stage.send(name, "E", "F")
+    stage.until(all_answered, "E and F to be answered")
+    for follower in FOLLOWERS:
+        stage.cut(LEADER, follower)
+    for name in recipes:
+        stage.send(name, "G", "H")
+    stage.until(lambda: all(stage.isr(name) == [LEADER] for name in recipes), "the ISR to shrink")
+    alone = [name for name, recipe in recipes.items() if recipe.minimum == 1]
+    stage.until(
+        lambda: all(stage.producers[name].idle for name in alone), "the leader to answer alone"
+    )
+    stage.kill(LEADER)
+    stage.until(lambda: all(stage.leader(name) != LEADER for name in recipes), "101 to be gone")
+    for name in recipes:
+        if stage.leader(name) == -1:
+            stage.elect_unclean(name)
+    stage.until(lambda: all(stage.leader(name) in FOLLOWERS for name in recipes), "a new leader")
+    stage.heal()
+    for value in "IJ":
+        for name in recipes:
+            stage.send(name, value)
+        stage.until(all_answered, "everything to be answered")
+    return {name: _judged(stage, name) for name in recipes}
+
+
+def _judged(stage: Stage, name: str) -> Judged:
+    producer, log = stage.producers[name], stage.log(name)
+    history = history_of(producer, name, log)
+    return Judged(producer.verdicts.count(), tuple(log), check(history), history)
+
+
+def history_of(producer: Producer, topic: str, log: list[str]) -> History:
+    """The producer's books, and one reader that saw the whole of partition 0."""
+    sends = [
+        Send(each.made_us, producer.name, topic, each.partition, each.text,
+             each.verdict if each.verdict != "pending" else "unknown", each.offset, each.done_us)
+        for each in producer.sends
+    ]  # fmt: skip
+    end_us = max((max(each.at_us, each.ended_us) for each in sends), default=0) + 1
+    reads = tuple(Read(topic, 0, offset, value) for offset, value in enumerate(log))
+    reader = "reader"
+    return History((
+        *sends, Seek(end_us, reader, topic, 0, 0), Poll(end_us + 1, reader, reads),
+        Reached(end_us + 2, reader, topic, 0, len(log)),
+    ))  # fmt: skip
+
+
+KINDS = ("lost", "duplicate", "reordered")
+
+
+def table(judged: Mapping[str, Judged]) -> Table:
+    """One row per producer."""
+    rows = [
+        [name, _counted(each.verdicts), " ".join(each.log), *(each.named(kind) for kind in KINDS)]
+        for name, each in judged.items()
+    ]
+    return Table(
+        "One fault tape, judged by the history checker",
+        ("settings", "what the producer was told", "what the log holds", *KINDS),
+        rows,
+    )
+
+
+def observed(judged: Mapping[str, Judged]) -> dict[str, dict[str, str]]:
+    """The same for `lab.both`."""
+    return {
+        name: {
+            "told": _counted(each.verdicts),
+            "log": " ".join(each.log),
+            **{kind: each.named(kind) for kind in KINDS},
+        }
+        for name, each in judged.items()
+    }
+
+
+def _counted(verdicts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
