@@ -92,7 +92,9 @@ def _links(was: Snapshot, now: Snapshot) -> Iterator[Step]:
                 yield Step(MAJOR, f"cut {node}–{other}", said)
         for other in before:
             if other not in after and _told_here(node, other, brokers):
-                said = f"The link between {node} and {other} is mended."
+                said = (
+                    f"{node} and {other} hear each other again; what was missed is still to come."
+                )
                 yield Step(NOTABLE, f"heal {node}–{other}", said)
 
 

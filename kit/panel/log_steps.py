@@ -70,7 +70,9 @@ def in_sync(now: Snapshot, old: State, new: State) -> Iterator[Step]:
             why = f"{be(left, 'it has', 'they have')} not caught up in time"
         yield Step(NOTABLE, f"ISR {named}", f"{join(left)} left the ISR: {why}.")
     if back:
-        said = f"{join(back)} {be(back)} back in the ISR, caught up with the leader."
+        said = f"{join(back)} {be(back)} back in the ISR, caught up with the leader"
+        whole = len(after) == len(new.get("replicas") or ()) > len(before)
+        said += ": the partition is mended, all replicas are in sync." if whole else "."
         yield Step(NOTABLE, f"ISR {named}", said)
 
 

@@ -1,188 +1,13 @@
 /* The Cluster panel in a browser: draws the traits of kit/panel/panel.py, sends back presses.
 
    Nothing is decided here.  `scene` says what to draw, `timeline` which frames there are,
-   `position` which of them is in view (-1: now), `notice` what a button had to say.  The page
-   is described as a tree of `h(tag, attributes, ...children)`; `patch` makes the document agree
-   with it and keeps elements by their key, and with them focus and motion. */
+   `position` which of them is in view (-1: now), `notice` what a button had to say.  The
+   pieces of the picture are in drawing.js, which is put before this file. */
 
 const NOW = -1;
 const WATCH_MS = 4000;
 const PLAY_MS = 900;
-const EPOCH_COLOURS = 6;
-
-/* ---- a tree, and the document that follows it ---------------------------------------- */
-
-const SVG = "http://www.w3.org/2000/svg";
-const SVG_TAGS = new Set("svg g rect text path line circle defs pattern title".split(" "));
-
-const h = (tag, attributes, ...children) => ({ tag, attributes, children });
-
-function patch(parent, children) {
-  const before = new Map([...parent.childNodes].map((node) => [node.panelKey, node]));
-  let after = null; // the last node in place
-  children.flat(Infinity).forEach((child, index) => {
-    if (child == null || child === false || child === "") return;
-    const key = `${child.tag ?? "words"} ${child.attributes?.key ?? `#${index}`}`;
-    const node = before.get(key) ?? create(child);
-    before.delete(key);
-    node.panelKey = key;
-    if (child.tag) {
-      assign(node, child.attributes);
-      patch(node, child.children);
-    } else if (node.data !== String(child)) {
-      node.data = String(child);
-    }
-    const place = after ? after.nextSibling : parent.firstChild;
-    if (node !== place) parent.insertBefore(node, place);
-    after = node;
-  });
-  for (const node of before.values()) leave(node);
-}
-
-function create({ tag }) {
-  if (!tag) return document.createTextNode("");
-  return SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
-}
-
-function assign(node, attributes) {
-  const old = node.panelAttributes ?? {};
-  for (const name of new Set([...Object.keys(old), ...Object.keys(attributes)])) {
-    const value = attributes[name];
-    if (name === "key" || value === old[name]) continue;
-    if (name === "value") node.value = value;
-    else if (value == null || value === false) node.removeAttribute(name);
-    else node.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
-  }
-  node.panelAttributes = attributes;
-}
-
-/* A record that is cut is seen to fall out before its element goes. */
-function leave(node) {
-  const falls = node.classList?.contains("cell") && !still();
-  if (!falls) return node.remove();
-  node.panelKey = Symbol("leaving");
-  node.classList.add("leaving");
-  node.addEventListener("animationend", () => node.remove(), { once: true });
-  setTimeout(() => node.remove(), 1000);
-}
-
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-/* ---- small pieces -------------------------------------------------------------------- */
-
-const plain = (sentence) => sentence.replaceAll("**", "");
-
-/* Every second piece between `**` is stressed. */
-const stressed = (sentence) =>
-  sentence.split("**").map((piece, at) => (at % 2 ? h("strong", { key: at }, piece) : piece));
-
-const crown = () =>
-  h("svg", { class: "crown", viewBox: "0 0 16 12", "aria-hidden": true },
-    h("path", { d: "M1 2.5 4.6 6 8 .8 11.4 6 15 2.5 13.6 11.2H2.4z" }));
-
-const SIGNS = { running: "●", paused: "❚❚", killed: "✕", stopped: "■", unknown: "?" };
-
-const chip = (kind, sign, words) =>
-  h("span", { key: kind + words, class: `chip ${kind}` }, h("span", { "aria-hidden": true }, sign), " " + words);
-
-function short(value, width) {
-  const room = Math.max(1, Math.floor((width - 8) / 7.4));
-  return value.length <= room ? value : value.slice(0, Math.max(1, room - 1)) + "…";
-}
-
-const epochClass = (epoch) => (epoch < 0 ? "unknown" : `e${epoch % EPOCH_COLOURS}`);
-
-/* ---- geometry: offsets to places, the same for all replicas ---------------------------- */
-
-const CELL = { top: 20, height: 42, gap: 6, narrowest: 36, widest: 64 };
-const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
-
-function geometry(scene, panelWidth) {
-  const mode = panelWidth >= 860 ? "wide" : panelWidth >= 560 ? "mid" : "narrow";
-  const beside = { wide: 208 + 264, mid: 208, narrow: 0 }[mode];
-  const width = Math.max(160, panelWidth - beside - 34);
-  let [first, end] = scene.offsets;
-  const room = width - LANE.left - LANE.right;
-  const most = Math.max(3, Math.floor(room / CELL.narrowest));
-  if (end - first > most) end = Math.max(end - 2, first + most); // free places go first
-  if (end - first > most) first = end - most;
-  const step = Math.min(CELL.widest, room / (end - first));
-  const x = (offset) => LANE.left + (offset - first) * step;
-  return { mode, width, first, end, step, x, seen: (offset) => offset >= first && offset <= end };
-}
-
-/* ---- a replica's lane ------------------------------------------------------------------ */
-
-function lane(row, scene, g, id) {
-  const digits = g.mode === "narrow" ? ruler(g) : [];
-  const known = row.log_end_offset >= 0;
-  return h("svg", {
-    class: "lane", width: g.width, height: LANE.height, viewBox: `0 0 ${g.width} ${LANE.height}`,
-    role: "img", "aria-label": row.told,
-  },
-  digits,
-  seam(scene, g, LANE.height),
-  h("line", { key: "base", class: "base", x1: g.x(g.first), x2: g.x(g.end), y1: CELL.top + CELL.height / 2, y2: CELL.top + CELL.height / 2 }),
-  row.log_start_offset < g.first && row.log_end_offset > g.first
-    && h("text", { key: "more", class: "more", x: LANE.left - 10, y: CELL.top + 27 }, "…"),
-  h("g", { key: "cells" }, row.cells.filter((cell) => cell.offset >= g.first && cell.offset < g.end)
-    .map((cell) => record(cell, g, id))),
-  bracket(row, g),
-  known ? marks(row, g) : scene.facts.length > 0 && h("text", { key: "nothing", class: "soft", x: LANE.left, y: CELL.top + 26 }, "its log cannot be asked for"));
-}
-
-function record(cell, g, id) {
-  const width = g.step - CELL.gap;
-  const open = !cell.committed;
-  return h("g", {
-    key: `${cell.offset} ${cell.epoch}`,
-    class: `cell ${epochClass(cell.epoch)} ${open ? "open" : ""} ${cell.parted ? "parted" : ""}`,
-    style: `transform: translate(${g.x(cell.offset)}px, ${CELL.top}px)`,
-  },
-  h("title", {}, `offset ${cell.offset}, epoch ${cell.epoch}${open ? ", not committed" : ""}: ${cell.value || "value not known"}`),
-  h("rect", { class: "back", width, height: CELL.height, rx: 6 }),
-  h("rect", { class: "face", width, height: CELL.height, rx: 6, fill: open && cell.epoch >= 0 ? `url(#${id}${epochClass(cell.epoch)})` : null }),
-  h("text", { class: "value", x: width / 2, y: 20 }, short(cell.value || "·", width)),
-  h("text", { class: "epoch", x: width / 2, y: 35 }, `${width > 41 ? "epoch " : "e"}${cell.epoch < 0 ? "?" : cell.epoch}`));
-}
-
-/* Records that the leader's history does not have. */
-function bracket(row, g) {
-  const parted = row.cells.filter((cell) => cell.parted && cell.offset >= g.first && cell.offset < g.end);
-  if (!parted.length) return null;
-  const left = g.x(parted[0].offset), right = g.x(parted.at(-1).offset) + g.step - CELL.gap;
-  const label = right - left > 150 ? "not in the leader’s history" : "";
-  return h("g", { key: "bracket", class: "bracket" },
-    h("path", { d: `M${left},${CELL.top - 3}v-4H${right}v4` }),
-    label && h("text", { x: left + 2, y: CELL.top - 10 }, label));
-}
-
-/* HW to the left of its mark, LEO to the right: they never cover each other. */
-function marks(row, g) {
-  const y = CELL.top + CELL.height + 3;
-  const clamp = (offset) => Math.min(Math.max(offset, g.first), g.end);
-  const mark = (name, offset, side) => {
-    const away = offset < g.first ? "◂ " : "";
-    return h("g", { key: name, class: `mark ${name}`, style: `transform: translate(${g.x(clamp(offset)) - CELL.gap / 2}px, ${y}px)` },
-      h("path", { d: "M0,0 5.5,9.5H-5.5z" }),
-      h("text", { x: side * 9, y: 10, "text-anchor": side < 0 ? "end" : "start" }, `${away}${name} ${offset < 0 ? "?" : offset}`));
-  };
-  return [mark("LEO", row.log_end_offset, 1), mark("HW", row.high_watermark, -1)];
-}
-
-function seam(scene, g, height) {
-  if (scene.parts_at == null || !g.seen(scene.parts_at)) return null;
-  const x = g.x(scene.parts_at) - CELL.gap / 2;
-  return h("line", { key: "seam", class: "seam", x1: x, x2: x, y1: 0, y2: height });
-}
-
-function ruler(g) {
-  const digits = [];
-  for (let offset = g.first; offset < g.end; offset++) {
-    digits.push(h("text", { key: `digit${offset}`, class: "digit", x: g.x(offset) + (g.step - CELL.gap) / 2, y: 11 }, offset));
-  }
-  return digits;
-}
+const LOOKING_BACK = "You are looking back: press End to return to now.";
 
 /* ---- what one broker says to another ----------------------------------------------------- */
 
@@ -212,45 +37,6 @@ function talk(scene, timeline, g, live) {
   }));
 }
 
-/* ---- a broker's card and its buttons ------------------------------------------------------- */
-
-function card(row, scene, view, live) {
-  const leads = row.id === scene.leader;
-  const down = !["running", "paused"].includes(row.state);
-  const role = leads ? [crown(), " leader"] : down ? ["replica"] : ["follower"];
-  const partition = scene.facts.length > 0;
-  return h("div", { class: `card ${leads ? "leads" : ""} ${row.state} ${row.fenced ? "fenced" : ""}` },
-    h("div", { class: "name" },
-      h("b", {}, row.id),
-      partition && h("span", { key: "role", class: "role" }, role),
-      partition && (row.in_isr ? chip("in", "✓", "ISR") : chip("out", "–", row.eligible ? "ELR" : "not in ISR"))),
-    h("div", { class: "state" },
-      chip(row.state, SIGNS[row.state] ?? "?", row.state),
-      row.fenced && chip("fence", "⚑", "fenced"),
-      row.cut_from.length > 0 && chip("cut", "✂", row.cut_from.join(" "))),
-    h("div", { class: "buttons" }, row.buttons.map((button, at) => {
-      const refusal = live ? button.refusal : "You are looking back: press End to return to now.";
-      const menu = button.action === "cut";
-      const open = menu && view.menu === row.id;
-      return h("div", { key: at, class: "slot" },
-        h("button", {
-          type: "button", "data-do": menu ? "menu" : "press", "data-action": button.action, "data-node": row.id,
-          "data-tip": open ? null : refusal || button.means, "aria-disabled": refusal ? "true" : null,
-          "aria-label": `${button.action} ${row.id}. ${refusal || button.means}`,
-          "aria-haspopup": menu ? "menu" : null, "aria-expanded": menu ? String(open) : null,
-        }, button.action),
-        open && links(row));
-    })));
-}
-
-const links = (row) =>
-  h("div", { class: "menu", role: "menu", "aria-label": `links of ${row.id}` }, row.links.map((choice) =>
-    h("button", {
-      key: choice.label, type: "button", role: "menuitem", tabindex: -1, "data-do": "press", "data-action": choice.action,
-      "data-node": row.id, "data-other": choice.other, "aria-disabled": choice.refusal ? "true" : null,
-      "aria-label": choice.refusal ? `${choice.label}. ${choice.refusal}` : choice.label, title: choice.refusal || null,
-    }, choice.label)));
-
 /* ---- the parts around the picture ------------------------------------------------------------- */
 
 function heading(scene, live) {
@@ -261,30 +47,10 @@ function heading(scene, live) {
   const [id, state] = scene.controller;
   return h("header", {},
     h("span", { class: "title" }, name, scene.facts.length ? h("b", {}, ` · partition ${scene.partition}`) : null),
-    scene.facts.map(([fact, value]) => h("span", { key: fact, class: "fact" }, `${fact} `, h("b", {}, value))),
+    scene.facts.map(([name, value]) => fact(name, value)),
     h("span", { key: "edge", class: "edge" },
       id >= 0 && h("span", { class: `controller ${state}` }, "controller ", h("b", {}, id), " ", chip(state, SIGNS[state] ?? "?", state)),
       h("span", { class: `when ${live ? "live" : "back"}` }, live ? "live" : "looking back", h("b", {}, ` ${scene.time}`))));
-}
-
-function strip(scene) {
-  if (scene.strip.length < 2) return null;
-  const longest = Math.max(1, ...scene.strip.flatMap((small) => small.bars.map((bar) => bar[1])));
-  return h("div", { key: "strip", class: "strip", role: "tablist", "aria-label": "partitions" }, scene.strip.map((small) => {
-    const chosen = small.partition === scene.partition;
-    return h("button", {
-      key: small.partition, type: "button", role: "tab", "aria-selected": String(chosen), tabindex: chosen ? 0 : -1,
-      "data-do": "partition", "data-partition": small.partition, class: small.trouble ? "trouble" : "",
-      "aria-label": `partition ${small.partition}, leader ${small.leader < 0 ? "none" : small.leader}${small.trouble ? ", " + small.trouble : ""}`,
-    },
-    h("span", { class: "small" }, h("b", {}, small.partition), small.leader < 0 ? " no leader" : [" ", crown(), ` ${small.leader}`], small.trouble ? " ⚠" : ""),
-    h("svg", { width: 84, height: 22, "aria-hidden": true }, small.bars.map(([id, end, mark, epoch, up], at) => {
-      const scale = (offset) => (offset / longest) * 82;
-      return h("g", { key: id, class: `${epochClass(epoch)} ${up ? "" : "down"}` },
-        h("rect", { class: "rest", x: 1, y: at * 7 + 1, width: Math.max(scale(end), 2), height: 5, rx: 1.5 }),
-        h("rect", { class: "held", x: 1, y: at * 7 + 1, width: Math.max(scale(Math.min(mark, end)), 0), height: 5, rx: 1.5 }));
-    })));
-  }));
 }
 
 function trace(scene) {
@@ -326,18 +92,12 @@ const keys = () =>
     ["K S P C", "kill, stop, pause, cut (on a broker)"], ["T", "read as text"]]
     .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
 
-const patterns = (id) =>
-  h("svg", { class: "patterns", width: 0, height: 0, "aria-hidden": true }, h("defs", {},
-    Array.from({ length: EPOCH_COLOURS }, (_, epoch) =>
-      h("pattern", { key: epoch, id: `${id}e${epoch}`, class: `e${epoch}`, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-        h("rect", { class: "stripe", width: 2, height: 7 })))));
-
 /* ---- the widget -------------------------------------------------------------------------------- */
 
 function picture(model, view) {
   const scene = model.get("scene"), timeline = model.get("timeline"), notice = model.get("notice");
   const live = model.get("position") === NOW;
-  const g = geometry(scene, view.width);
+  const g = geometry(scene.offsets, view.width);
   const part = scene.parts_at != null && g.seen(scene.parts_at);
   return [
     patterns(view.id),
@@ -349,7 +109,7 @@ function picture(model, view) {
           h("text", { class: "digit", x: LANE.left - 12, y: 18, "text-anchor": "end" }, "offset"),
           h("g", { style: "transform: translateY(6px)" }, ruler(g))),
         scene.rows.map((row) => h("div", { key: row.id, class: `row ${row.state}`, "data-row": row.id },
-          card(row, scene, view, live), lane(row, scene, g, view.id))),
+          card(row, scene, view, live ? "" : LOOKING_BACK), lane(row, scene, g, view.id))),
         part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "histories part here"),
         talk(scene, timeline, g, live)),
       trace(scene)),
@@ -357,6 +117,7 @@ function picture(model, view) {
       h("p", { class: "caption", "aria-live": "polite" }, stressed(scene.caption)),
       h("p", { class: "notice", role: "status" }, notice),
       track(timeline, live, view.playing != null, view.width - 150),
+      legend(view.id),
       keys(),
       view.reading && h("pre", { key: "text", tabindex: 0 }, scene.text)),
   ];
@@ -373,7 +134,7 @@ function render({ model, el }) {
 
   const draw = () => {
     if (!view.width || !model.get("scene").rows) return;
-    const { mode } = geometry(model.get("scene"), view.width);
+    const { mode } = geometry(model.get("scene").offsets, view.width);
     root.className = `cluster-panel ${mode} ${model.get("position") === NOW ? "" : "past"}`;
     const told = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
     const following = !told || told.scrollHeight - told.scrollTop - told.clientHeight < 30;

@@ -27,7 +27,7 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from kit.panel import controls, still, story, text, trace_lines
+from kit.panel import controls, export, still, story, text, trace_lines
 from kit.panel.scene import build
 from kit.panel.source import Frame, LiveSource, Source
 
@@ -46,7 +46,7 @@ class ClusterPanel(anywidget.AnyWidget):
     polling of `cluster`, for frames that come from elsewhere.
     """
 
-    _esm = HERE / "panel.js"
+    _esm = export.script("drawing.js", "panel.js")
     _css = HERE / "panel.css"
 
     scene = traitlets.Dict().tag(sync=True)

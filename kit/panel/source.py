@@ -38,11 +38,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Frame:
-    """A snapshot, its place in the sequence, and the trace lines since the frame before."""
+    """A snapshot, its place in the sequence, and the trace lines since the frame before.
+
+    `event` is the number of the simulator's event that led here; 0 on a running cluster.
+    """
 
     number: int
     snapshot: Snapshot
     lines: tuple[Line, ...] = ()
+    event: int = 0
 
     @property
     def time_us(self) -> int:

@@ -40,6 +40,11 @@ def say(line: Line) -> str:
         case "registered" | "fenced" | "unfenced" if line["broker"] is not None:
             deed = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
             return f"{deed} {line['broker']}"
+        case "acknowledged":
+            what = " ".join(line["values"] or ())
+            return f"acknowledges {what} at {line['offset']}".replace("  ", " ")
+        case "refused":
+            return f"refuses {' '.join(line['values'] or ())}: {line['says']}"
         case "topic-created" | "topic-deleted":
             return f"{line.kind.removeprefix('topic-').removesuffix('d')}s {line['topic']}"
         case "cut" | "slow" | "healed" if line["peer"] is not None:

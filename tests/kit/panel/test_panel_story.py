@@ -94,7 +94,10 @@ def test_a_link_is_told_once() -> None:
     assert (
         told(at_rest(), cut) == "The link between 101 and 103 is **cut**: neither hears the other."
     )
-    assert told(cut, at_rest()) == "The link between 101 and 103 is mended."
+    assert (
+        told(cut, at_rest())
+        == "101 and 103 hear each other again; what was missed is still to come."
+    )
 
 
 def test_the_controller_is_missed() -> None:
@@ -107,7 +110,18 @@ def test_a_replica_leaves_the_isr_and_returns() -> None:
     left = moved(101, [101, 102])
     left["topics"]["orders"]["partitions"][0]["leader_epoch"] = 0
     assert told(at_rest(), left) == "103 left the ISR: it has not caught up in time."
-    assert told(left, at_rest()) == "103 is back in the ISR, caught up with the leader."
+    assert told(left, at_rest()) == (
+        "103 is back in the ISR, caught up with the leader: "
+        "the partition is mended, all replicas are in sync."
+    )
+
+
+def test_nothing_is_called_mended_before_the_isr_is_whole() -> None:
+    cut, healed, one_back = moved(101, [101]), moved(101, [101]), moved(101, [101, 102])
+    cut["links"] = [{"between": [101, 103], "state": "cut", "delay_ms": 0}]
+    assert "mended" not in told(cut, healed)
+    assert "mended" not in told(healed, one_back)
+    assert "mended" in told(one_back, moved(101, [101, 102, 103]))
 
 
 def test_a_write_that_is_committed_at_once() -> None:
@@ -179,7 +193,8 @@ def test_a_cut_is_still_told_when_the_replica_is_back_in_the_isr() -> None:
     back["topics"]["orders"]["partitions"][0]["isr"] = [101, 102, 103]
     assert told(parted, cut, back) == (
         "101 cut its log from 5 to 2: X1, X2 and X3 were **never committed**. "
-        "101 is back in the ISR, caught up with the leader."
+        "101 is back in the ISR, caught up with the leader: "
+        "the partition is mended, all replicas are in sync."
     )
 
 

@@ -1,0 +1,318 @@
+/* What both panels draw with: the live one (panel.js) and the one over a recorded world
+   (time_panel.js).  Each is put behind this file as one module, so nothing is imported.
+
+   The page is described as a tree of `h(tag, attributes, ...children)`; `patch` makes the
+   document agree with it and keeps elements by their key, and with them focus and motion. */
+
+const EPOCH_COLOURS = 6;
+
+/* ---- a tree, and the document that follows it ---------------------------------------- */
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set("svg g rect text path line circle defs pattern title".split(" "));
+
+const h = (tag, attributes, ...children) => ({ tag, attributes, children });
+
+function patch(parent, children) {
+  const before = new Map([...parent.childNodes].map((node) => [node.panelKey, node]));
+  let after = null; // the last node in place
+  children.flat(Infinity).forEach((child, index) => {
+    if (child == null || child === false || child === "") return;
+    const key = `${child.tag ?? "words"} ${child.attributes?.key ?? `#${index}`}`;
+    const node = before.get(key) ?? create(child);
+    before.delete(key);
+    node.panelKey = key;
+    if (child.tag) {
+      if (node.panelTree !== child) { // the very same piece of tree needs no second look
+        assign(node, child.attributes);
+        patch(node, child.children);
+        node.panelTree = child;
+      }
+    } else if (node.data !== String(child)) {
+      node.data = String(child);
+    }
+    const place = after ? after.nextSibling : parent.firstChild;
+    if (node !== place) parent.insertBefore(node, place);
+    after = node;
+  });
+  for (const node of before.values()) leave(node);
+}
+
+function create({ tag }) {
+  if (!tag) return document.createTextNode("");
+  return SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+}
+
+function assign(node, attributes) {
+  const old = node.panelAttributes ?? {};
+  for (const name of new Set([...Object.keys(old), ...Object.keys(attributes)])) {
+    const value = attributes[name];
+    if (name === "key" || value === old[name]) continue;
+    if (name === "value") node.value = value;
+    else if (value == null || value === false) node.removeAttribute(name);
+    else node.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
+  }
+  node.panelAttributes = attributes;
+}
+
+/* A record that is cut is seen to fall out before its element goes. */
+function leave(node) {
+  const falls = node.classList?.contains("cell") && !still();
+  if (!falls) return node.remove();
+  node.panelKey = Symbol("leaving");
+  node.classList.add("leaving");
+  node.addEventListener("animationend", () => node.remove(), { once: true });
+  setTimeout(() => node.remove(), 1000);
+}
+
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/* ---- small pieces -------------------------------------------------------------------- */
+
+const plain = (sentence) => sentence.replaceAll("**", "");
+
+/* Every second piece between `**` is stressed. */
+const stressed = (sentence) =>
+  sentence.split("**").map((piece, at) => (at % 2 ? h("strong", { key: at }, piece) : piece));
+
+const crown = () =>
+  h("svg", { class: "crown", viewBox: "0 0 16 12", "aria-hidden": true },
+    h("path", { d: "M1 2.5 4.6 6 8 .8 11.4 6 15 2.5 13.6 11.2H2.4z" }));
+
+const SIGNS = { running: "●", paused: "❚❚", killed: "✕", stopped: "■", unknown: "?" };
+
+const chip = (kind, sign, words) =>
+  h("span", { key: kind + words, class: `chip ${kind}` }, h("span", { "aria-hidden": true }, sign), " " + words);
+
+function short(value, width) {
+  const room = Math.max(1, Math.floor((width - 8) / 7.4));
+  return value.length <= room ? value : value.slice(0, Math.max(1, room - 1)) + "…";
+}
+
+const epochClass = (epoch) => (epoch < 0 ? "unknown" : `e${epoch % EPOCH_COLOURS}`);
+
+/* ---- geometry: offsets to places, the same for all replicas ---------------------------- */
+
+const CELL = { top: 20, height: 42, gap: 6, narrowest: 36, widest: 64 };
+const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
+const WIDE = 860, MID = 560;
+
+/* `more`: `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
+   lower, `wide` is the panel width from which the trace stands beside the picture. */
+function geometry(offsets, panelWidth, more = {}) {
+  const mode = panelWidth >= (more.wide ?? WIDE) ? "wide" : panelWidth >= MID ? "mid" : "narrow";
+  const beside = { wide: 208 + 264, mid: 208, narrow: 0 }[mode];
+  const width = Math.max(160, panelWidth - beside - 34);
+  const right = mode === "narrow" ? LANE.right : more.right ?? LANE.right;
+  let [first, end] = offsets;
+  const room = width - LANE.left - right;
+  const most = Math.max(3, Math.floor(room / CELL.narrowest));
+  if (end - first > most) end = Math.max(end - 2, first + most); // free places go first
+  if (end - first > most) first = end - most;
+  const step = Math.min(CELL.widest, room / (end - first));
+  const x = (offset) => LANE.left + (offset - first) * step;
+  return {
+    mode, width, right, first, end, step, x, seen: (offset) => offset >= first && offset <= end,
+    top: more.top ?? CELL.top, cell: more.cell ?? CELL.height, height: more.height ?? LANE.height,
+  };
+}
+
+/* ---- a replica's lane ------------------------------------------------------------------ */
+
+/* `differing`: the offsets at which another timeline holds something else, or nothing. */
+function lane(row, scene, g, id, differing = [], name = "") {
+  const digits = g.mode === "narrow" && !name.startsWith("2") ? ruler(g) : [];
+  const known = row.log_end_offset >= 0, middle = g.top + g.cell / 2;
+  const cells = row.cells.filter((cell) => cell.offset >= g.first && cell.offset < g.end);
+  return h("svg", {
+    class: "lane", width: g.width, height: g.height, viewBox: `0 0 ${g.width} ${g.height}`,
+    role: "img", "aria-label": name ? `timeline ${name}: ${row.told}` : row.told,
+  },
+  digits,
+  seam(scene, g, g.height),
+  name && h("g", { key: "name", class: `take take${name}` },
+    h("circle", { cx: 12, cy: middle, r: 9 }), h("text", { x: 12, y: middle + 4 }, name)),
+  h("line", { key: "base", class: "base", x1: g.x(g.first), x2: g.x(g.end), y1: middle, y2: middle }),
+  row.log_start_offset < g.first && row.log_end_offset > g.first
+    && h("text", { key: "more", class: "more", x: LANE.left - 10, y: middle + 6 }, "…"),
+  h("g", { key: "cells" },
+    differing.filter((offset) => g.seen(offset) && offset < g.end && !cells.some((cell) => cell.offset === offset))
+      .map((offset) => ghost(offset, g)),
+    cells.map((cell) => record(cell, g, id, differing.includes(cell.offset)))),
+  bracket(row, g),
+  known ? marks(row, g) : scene.facts.length > 0 && h("text", { key: "nothing", class: "soft", x: LANE.left, y: middle + 5 }, "its log cannot be asked for"));
+}
+
+const UNKNOWN_FATE = ": this broker does not yet know that it is committed";
+
+function record(cell, g, id, differs) {
+  const width = g.step - CELL.gap;
+  const open = !cell.committed;
+  return h("g", {
+    key: `${cell.offset} ${cell.epoch} ${cell.value}`,
+    class: `cell ${epochClass(cell.epoch)} ${open ? "open" : ""} ${cell.parted ? "parted" : ""} ${differs ? "differs" : ""}`,
+    style: `transform: translate(${g.x(cell.offset)}px, ${g.top}px)`,
+  },
+  h("title", {}, `${cell.value || "value not known"}, offset ${cell.offset}, written in epoch ${cell.epoch}${open ? UNKNOWN_FATE : ": committed"}${cell.promised ? "; a client was told that it is written" : ""}`),
+  h("rect", { class: "back", width, height: g.cell, rx: 6 }),
+  h("rect", { class: "face", width, height: g.cell, rx: 6, fill: open && cell.epoch >= 0 ? `url(#${id}${epochClass(cell.epoch)})` : null }),
+  h("text", { class: "value", x: width / 2, y: g.cell * 0.48 }, short(cell.value || "·", width)),
+  h("text", { class: "epoch", x: width / 2, y: g.cell * 0.84 }, `${width > 41 ? "epoch " : "e"}${cell.epoch < 0 ? "?" : cell.epoch}`),
+  cell.promised && h("path", { key: "promised", class: "promised", d: `M${width - 11},7l3,3.4 5,-6.4` }),
+  differs && unequal(-1, g.cell / 2));
+}
+
+/* The place of a record that only the other timeline has here. */
+const ghost = (offset, g) =>
+  h("g", { key: `ghost ${offset}`, class: "ghost", style: `transform: translate(${g.x(offset)}px, ${g.top}px)` },
+    h("title", {}, `offset ${offset}: only the other timeline has a record here`),
+    h("rect", { width: g.step - CELL.gap, height: g.cell, rx: 6 }), unequal(-1, g.cell / 2));
+
+const unequal = (x, y) =>
+  h("g", { key: "unequal", class: "unequal" }, h("circle", { cx: x, cy: y, r: 7.5 }), h("text", { x, y: y + 4 }, "≠"));
+
+/* Records that the leader's history does not have. */
+function bracket(row, g) {
+  const parted = row.cells.filter((cell) => cell.parted && cell.offset >= g.first && cell.offset < g.end);
+  if (!parted.length) return null;
+  const left = g.x(parted[0].offset), right = g.x(parted.at(-1).offset) + g.step - CELL.gap;
+  const label = right - left > 150 && g.top > 16 ? "not in the leader’s history" : "";
+  return h("g", { key: "bracket", class: "bracket" },
+    h("path", { d: `M${left},${g.top - 3}v-4H${right}v4` }),
+    label && h("text", { x: left + 2, y: g.top - 10 }, label));
+}
+
+/* HW to the left of its mark, LEO to the right: they never cover each other. */
+function marks(row, g) {
+  const y = g.top + g.cell + 3;
+  const clamp = (offset) => Math.min(Math.max(offset, g.first), g.end);
+  const mark = (name, offset, side) => {
+    const away = offset < g.first ? "◂ " : "";
+    return h("g", { key: name, class: `mark ${name}`, style: `transform: translate(${g.x(clamp(offset)) - CELL.gap / 2}px, ${y}px)` },
+      h("title", {}, MEANINGS[name]),
+      h("path", { d: "M0,0 5.5,9.5H-5.5z" }),
+      h("text", { x: side * 9, y: 10, "text-anchor": side < 0 ? "end" : "start" }, `${away}${name} ${offset < 0 ? "?" : offset}`));
+  };
+  return [mark("LEO", row.log_end_offset, 1), mark("HW", row.high_watermark, -1)];
+}
+
+function seam(scene, g, height) {
+  if (scene.parts_at == null || !g.seen(scene.parts_at)) return null;
+  const x = g.x(scene.parts_at) - CELL.gap / 2;
+  return h("line", { key: "seam", class: "seam", x1: x, x2: x, y1: 0, y2: height });
+}
+
+function ruler(g) {
+  const digits = [];
+  for (let offset = g.first; offset < g.end; offset++) {
+    digits.push(h("text", { key: `digit${offset}`, class: "digit", x: g.x(offset) + (g.step - CELL.gap) / 2, y: 11 }, offset));
+  }
+  return digits;
+}
+
+/* ---- what the words mean --------------------------------------------------------------- */
+
+const MEANINGS = {
+  leader: "The replica that takes the writes; the others fetch from it.",
+  epoch: "Leader epoch: it counts this partition’s leaders, and each record carries the epoch it was written in.",
+  ISR: "In-sync replicas: those that keep up with the leader. A record is committed when all of them have it.",
+  ELR: "Eligible leader replicas: out of the ISR, yet sure to hold every committed record (KIP-966).",
+  "min.insync.replicas": "A write with acks=all is refused while the ISR is smaller than this.",
+  rule: "How a returning follower finds out what it must cut from its log.",
+  HW: "High watermark: as far as this broker knows, what is below it is committed.",
+  LEO: "Log end offset: where this broker’s next record will go.",
+};
+
+const fact = (name, value) =>
+  h("span", { key: name, class: "fact", "data-tip": MEANINGS[name] ?? null, tabindex: MEANINGS[name] ? 0 : null }, `${name} `, h("b", {}, value));
+
+const swatch = (kind, id) =>
+  h("svg", { width: 20, height: 14, "aria-hidden": true }, h("g", { class: `sample e0 ${kind}` },
+    h("rect", { class: "face", x: 1, y: 1, width: 18, height: 12, rx: 3, fill: kind ? `url(#${id}e0)` : null })));
+
+const triangle = (kind) =>
+  h("svg", { width: 13, height: 11, "aria-hidden": true }, h("g", { class: kind }, h("path", { d: "M6.5,.5 12,10H1z" })));
+
+const legend = (id, ...more) =>
+  h("div", { key: "legend", class: "legend", role: "note", "aria-label": "legend" },
+    [[swatch("", id), "committed"],
+     [swatch("open", id), "hatched: this broker does not yet know that it is committed"],
+     [triangle("HW"), "HW, high watermark: below it this broker knows all to be committed"],
+     [triangle("LEO"), "LEO, log end offset: where the next record goes"],
+     [h("b", {}, "✓ ISR"), "in sync: a record is committed when the whole ISR has it"],
+     [h("b", {}, "epoch"), "counts the leaders; colour and digit say under which a record was written"],
+     ...more].map(([sign, words], at) => h("span", { key: at }, sign, " ", words)));
+
+const inSync = (row) =>
+  h("span", { key: "sync", title: MEANINGS.ISR }, row.in_isr ? chip("in", "✓", "ISR") : chip("out", "–", row.eligible ? "ELR" : "not in ISR"));
+
+/* ---- a broker's card and its buttons ------------------------------------------------------- */
+
+/* `refused`: why nothing can be pressed now, if so. */
+function card(row, scene, view, refused) {
+  const leads = row.id === scene.leader;
+  const down = !["running", "paused"].includes(row.state);
+  const role = leads ? [crown(), " leader"] : down ? ["replica"] : ["follower"];
+  const partition = scene.facts.length > 0;
+  return h("div", { class: `card ${leads ? "leads" : ""} ${row.state} ${row.fenced ? "fenced" : ""}` },
+    h("div", { class: "name" },
+      h("b", {}, row.id),
+      partition && h("span", { key: "role", class: "role" }, role),
+      partition && inSync(row)),
+    h("div", { class: "state" },
+      chip(row.state, SIGNS[row.state] ?? "?", row.state),
+      row.fenced && chip("fence", "⚑", "fenced"),
+      row.cut_from.length > 0 && chip("cut", "✂", row.cut_from.join(" "))),
+    buttons(row, view, refused));
+}
+
+const buttons = (row, view, refused) =>
+  h("div", { class: "buttons" }, row.buttons.map((button, at) => {
+    const refusal = refused || button.refusal;
+    const menu = button.action === "cut";
+    const open = menu && view.menu === row.id;
+    return h("div", { key: at, class: "slot" },
+      h("button", {
+        type: "button", "data-do": menu ? "menu" : "press", "data-action": button.action, "data-node": row.id,
+        "data-tip": open ? null : refusal || button.means, "aria-disabled": refusal ? "true" : null,
+        "aria-label": `${button.action} ${row.id}. ${refusal || button.means}`,
+        "aria-haspopup": menu ? "menu" : null, "aria-expanded": menu ? String(open) : null,
+      }, button.action),
+      open && links(row));
+  }));
+
+const links = (row) =>
+  h("div", { class: "menu", role: "menu", "aria-label": `links of ${row.id}` }, row.links.map((choice) =>
+    h("button", {
+      key: choice.label, type: "button", role: "menuitem", tabindex: -1, "data-do": "press", "data-action": choice.action,
+      "data-node": row.id, "data-other": choice.other, "aria-disabled": choice.refusal ? "true" : null,
+      "aria-label": choice.refusal ? `${choice.label}. ${choice.refusal}` : choice.label, title: choice.refusal || null,
+    }, choice.label)));
+
+/* ---- partitions, patterns ---------------------------------------------------------------- */
+
+function strip(scene) {
+  if (scene.strip.length < 2) return null;
+  const longest = Math.max(1, ...scene.strip.flatMap((small) => small.bars.map((bar) => bar[1])));
+  return h("div", { key: "strip", class: "strip", role: "tablist", "aria-label": "partitions" }, scene.strip.map((small) => {
+    const chosen = small.partition === scene.partition;
+    return h("button", {
+      key: small.partition, type: "button", role: "tab", "aria-selected": String(chosen), tabindex: chosen ? 0 : -1,
+      "data-do": "partition", "data-partition": small.partition, class: small.trouble ? "trouble" : "",
+      "aria-label": `partition ${small.partition}, leader ${small.leader < 0 ? "none" : small.leader}${small.trouble ? ", " + small.trouble : ""}`,
+    },
+    h("span", { class: "small" }, h("b", {}, small.partition), small.leader < 0 ? " no leader" : [" ", crown(), ` ${small.leader}`], small.trouble ? " ⚠" : ""),
+    h("svg", { width: 84, height: 22, "aria-hidden": true }, small.bars.map(([id, end, mark, epoch, up], at) => {
+      const scale = (offset) => (offset / longest) * 82;
+      return h("g", { key: id, class: `${epochClass(epoch)} ${up ? "" : "down"}` },
+        h("rect", { class: "rest", x: 1, y: at * 7 + 1, width: Math.max(scale(end), 2), height: 5, rx: 1.5 }),
+        h("rect", { class: "held", x: 1, y: at * 7 + 1, width: Math.max(scale(Math.min(mark, end)), 0), height: 5, rx: 1.5 }));
+    })));
+  }));
+}
+
+const patterns = (id) =>
+  h("svg", { class: "patterns", width: 0, height: 0, "aria-hidden": true }, h("defs", {},
+    Array.from({ length: EPOCH_COLOURS }, (_, epoch) =>
+      h("pattern", { key: epoch, id: `${id}e${epoch}`, class: `e${epoch}`, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        h("rect", { class: "stripe", width: 2, height: 7 })))));

@@ -1,0 +1,240 @@
+"""Recordings in the form that a browser plays: everything a picture needs, each thing once.
+
+Most of a scene is the same as in the step before.  So records, replicas and headings are
+kept in pools, and a step only names their places; a step costs some hundred bytes, and a
+recording of a thousand steps is smaller than a photograph.  The whole is plain data: the
+same film is a widget's trait and the contents of an exported page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from engine.replication.truncation import RULES
+from kit.panel import controls, moments, source_lines, step_story, text, trace_lines
+from kit.panel.flights import Flight
+from kit.panel.moments import Differs, Moment
+from kit.panel.recording import Recording
+from kit.panel.scene import build
+from kit.panel.source import Frame, Line
+from kit.panel.step_story import Promise, Told
+
+OFFERED = dict.fromkeys(controls.FAULTS, "")
+
+
+@dataclass
+class Pool:
+    """Things by place; the same thing has the same place."""
+
+    things: list[Any] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, thing: Any) -> int:
+        key = json.dumps(thing, sort_keys=True)
+        if key not in self.places:
+            self.places[key] = len(self.things)
+            self.things.append(thing)
+        return self.places[key]
+
+
+@dataclass
+class Take:
+    """One timeline of one partition: its frames, and what is told of each."""
+
+    recording: Recording
+    frames: list[Frame]
+    told: list[Told]
+    promised: list[tuple[Promise, ...]]
+
+    @classmethod
+    def of(
+        cls, recording: Recording, topic: str, partition: int, before: Sequence[Promise] = ()
+    ) -> Take:
+        """`before` is what clients had been promised in the past that is not in this take."""
+        frames = moments.concerning(recording.frames, topic, partition)
+        name = f"{topic}-{partition}"
+        promised = [(*before, *each) for each in step_story.promises(frames, name)]
+        told = [
+            step_story.tell(
+                frames[place - 1] if place else None, frame, topic, partition, promised[place]
+            )
+            for place, frame in enumerate(frames)
+        ]
+        return cls(recording, frames, told, promised)
+
+
+@dataclass
+class Film:
+    """One take or two, with the moments they make together."""
+
+    topic: str
+    partition: int
+    takes: list[Take]
+    moments: list[Moment]
+    forked_at: int = -1
+
+    @classmethod
+    def of(
+        cls,
+        topic: str,
+        partition: int,
+        first: Recording,
+        second: Recording | None = None,
+        forked_from: Frame | None = None,
+    ) -> Film:
+        one = Take.of(first, topic, partition)
+        if second is None or forked_from is None:
+            return cls(topic, partition, [one], moments.merge(one.frames))
+        earlier = [
+            place for place, frame in enumerate(one.frames) if frame.number <= forked_from.number
+        ]
+        at = earlier[-1] if earlier else 0
+        other = Take.of(second, topic, partition, one.promised[at])
+        changed = f"truncation rule {second.rule}" if second.rule != first.rule else "the same rule"
+        said = f"Timeline 2 begins: the same past, and from here on {changed}."
+        other.told[0] = Told(said, "fork", "fork")
+        merged = moments.merge(one.frames, other.frames, at)
+        return cls(topic, partition, [one, other], merged, at)
+
+    def frame(self, moment: Moment, take: int) -> Frame:
+        """What a take shows at a moment."""
+        if take == 0 or moment.second == moments.BEFORE:
+            return self.takes[0].frames[moment.first]
+        return self.takes[1].frames[moment.second]
+
+    def flights(self, take: int) -> list[Flight]:
+        """A take's messages about the partition, those that were under way at the fork too."""
+        found = list(self.takes[take].recording.flights)
+        if take:
+            began = self.takes[1].frames[0].time_us
+            past = self.takes[0].recording.flights
+            found = [each for each in past if each.sent_us <= began] + found
+        return [each for each in found if each.word.partition == self.partition]
+
+    def differs(self, moment: Moment) -> Differs | None:
+        """What differs at a moment; None where there is one timeline."""
+        if moment.second == moments.BEFORE:
+            return None
+        states = [
+            moments.state_of(self.frame(moment, take), self.topic, self.partition)
+            for take in (0, 1)
+        ]
+        made = self.takes[0].promised[moment.first], self.takes[1].promised[moment.second]
+        return moments.compare(states[0], states[1], made)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The film as plain data."""
+        pools = {name: Pool() for name in ("cells", "rows", "heads", "strips", "controls", "diffs")}
+        sources: dict[str, Any] = {}
+        start_us = self.takes[0].frames[0].time_us
+        takes = [self._take(number, pools, sources, start_us) for number in range(len(self.takes))]
+        differ = [self.differs(moment) for moment in self.moments]
+        compared = [
+            pools["diffs"].place({"cells": dict(each.cells), "says": each.sentence}) if each else -1
+            for each in differ
+        ]
+        parts = [place for place, each in enumerate(differ) if each and each.cells]
+        state = self.takes[0].frames[-1].snapshot["topics"].get(self.topic, {})
+        return {
+            "topic": self.topic,
+            "partition": self.partition,
+            "partitions": sorted(state.get("partitions", {})),
+            "takes": takes,
+            "moments": [[each.first, each.second] for each in self.moments],
+            "forked_at": self.forked_at,
+            "parts_at": parts[0] if parts else -1,
+            "compared": compared,
+            "pools": {name: pool.things for name, pool in pools.items()},
+            "sources": sources,
+            "rules": list(RULES),
+        }
+
+    def _take(
+        self, number: int, pools: Mapping[str, Pool], sources: dict[str, Any], start_us: int
+    ) -> dict[str, Any]:
+        take = self.takes[number]
+        places = range(len(take.frames))
+        return {
+            "rule": take.recording.rule,
+            "steps": [self._step(take, place, pools, sources, start_us) for place in places],
+            "flights": [_flight(each, start_us) for each in self.flights(number)],
+        }
+
+    def _step(
+        self,
+        take: Take,
+        place: int,
+        pools: Mapping[str, Pool],
+        sources: dict[str, Any],
+        start_us: int,
+    ) -> dict[str, Any]:
+        frame, told = take.frames[place], take.told[place]
+        scene = build(frame, self.topic, self.partition)
+        promised = {(each.offset, each.value) for each in take.promised[place]}
+        plain, rows = scene.to_plain(), []
+        for row, drawn in zip(plain["rows"], scene.rows, strict=True):
+            for cell in row["cells"]:
+                cell["promised"] = (cell["offset"], cell["value"]) in promised
+            pressed = controls.buttons(OFFERED, drawn.state, drawn.id)
+            linked = controls.links(OFFERED, frame.snapshot, drawn.id)
+            row["cells"] = [pools["cells"].place(cell) for cell in row["cells"]]
+            row["controls"] = pools["controls"].place(
+                {"buttons": [asdict(b) for b in pressed], "links": [asdict(c) for c in linked]}
+            )
+            row["told"] = text.row(drawn)
+            rows.append(pools["rows"].place(row))
+        head = {name: plain[name] for name in ("leader", "leader_epoch", "facts", "controller")}
+        return {
+            "t": frame.time_us - start_us,
+            "event": frame.event,
+            "head": pools["heads"].place(head),
+            "rows": rows,
+            "strip": pools["strips"].place(plain["strip"]),
+            "offsets": plain["offsets"],
+            "parts_at": plain["parts_at"],
+            "caption": told.sentence,
+            "label": told.label,
+            "mark": told.mark,
+            "lines": [self._line(line, sources) for line in frame.lines if self._shown(line)],
+        }
+
+    def _shown(self, line: Line) -> bool:
+        return line.partition in ("", f"{self.topic}-{self.partition}")
+
+    @staticmethod
+    def _line(line: Line, sources: dict[str, Any]) -> list[Any]:
+        """Node, words, why, rule, and the key of its source."""
+        key = f"{line.rule} {line.kind}"
+        if key not in sources:
+            sources[key] = source_of(line)
+        shown = key if sources[key] else ""
+        return [line.node, trace_lines.say(line), line.why, line.rule, shown]
+
+
+def source_of(line: Line) -> dict[str, Any] | None:
+    """The engine's source at the line that told this; None if the engine did not."""
+    place = source_lines.find(line.rule, line.kind)
+    if place is None:
+        return None
+    return {
+        "place": place.place,
+        "function": place.function,
+        "start": place.start,
+        "line": place.line,
+        "lines": source_lines.excerpt(place),
+    }
+
+
+def _flight(flight: Flight, start_us: int) -> list[Any]:
+    source, destination = flight.source, flight.destination
+    return [
+        flight.sent_us - start_us,
+        flight.arrives_us - start_us,
+        source if isinstance(source, int) else "client",
+        destination if isinstance(destination, int) else "client",
+        flight.word.kind,
+        flight.word.says,
+    ]

@@ -1,0 +1,160 @@
+"""One timeline or two, step by step: what a timeline's slider has as its positions.
+
+A *moment* is a step of the first recording, of the second, or of both at the same virtual
+time.  Up to where the second branched off, the two are one; from there on each moment shows
+both, the one that has nothing new just as it was:
+
+    first     0  1  2  3  4  5     6     7
+                       |
+    second             0     1  2     3  4        branched off at step 3
+    moments   0  1  2  3  4  5  6  7  8  9  …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kit.panel.scene import end_of, partition_of, records
+from kit.panel.source import Frame
+from kit.panel.step_story import Promise, lost
+from kit.panel.words import be, join
+
+BEFORE = -1
+State = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A step of each timeline; `second` is BEFORE where the timelines are still one."""
+
+    first: int
+    second: int = BEFORE
+
+
+@dataclass(frozen=True)
+class Differs:
+    """What differs between two timelines at a moment: offsets by replica, and a sentence."""
+
+    cells: tuple[tuple[int, tuple[int, ...]], ...]
+    sentence: str
+
+
+def concerning(frames: Sequence[Frame], topic: str, partition: int) -> list[Frame]:
+    """The frames in which something happened to a partition, or to the whole cluster.
+
+    What was before the topic is left out.
+    """
+    name = f"{topic}-{partition}"
+    born = (at for at, frame in enumerate(frames) if topic in frame.snapshot["topics"])
+    frames = frames[next(born, 0) :]
+    return [
+        frame
+        for place, frame in enumerate(frames)
+        if place == 0 or any(line.partition in ("", name) for line in frame.lines)
+    ]
+
+
+def merge(first: Sequence[Frame], second: Sequence[Frame] = (), at: int = 0) -> list[Moment]:
+    """The moments of one timeline, or of two of which the second branched off at step `at`."""
+    if not second:
+        return [Moment(place) for place in range(len(first))]
+    moments = [*(Moment(place) for place in range(at + 1)), Moment(at, 0)]
+    one, other = at, 0
+    while one + 1 < len(first) or other + 1 < len(second):
+        times = [
+            frames[place + 1].time_us
+            for frames, place in ((first, one), (second, other))
+            if place + 1 < len(frames)
+        ]
+        now = min(times)
+        if one + 1 < len(first) and first[one + 1].time_us == now:
+            one += 1
+            both = other + 1 < len(second) and second[other + 1].time_us == now
+            other += both
+        else:
+            other += 1
+        moments.append(Moment(one, other))
+    return moments
+
+
+def compare(
+    first: State | None, second: State | None, made: tuple[Sequence[Promise], Sequence[Promise]]
+) -> Differs:
+    """What differs between two timelines' states of a partition."""
+    if first is None or second is None:
+        return Differs((), "" if first is second else "The topic exists in one timeline only.")
+    cells = tuple(_cells(first, second))
+    facts = [
+        *_fates(first, second, made),
+        *_leaders(first, second),
+        *_logs(first, second, [replica for replica, _ in cells]),
+        *_in_sync(first, second),
+    ]
+    return Differs(cells, " ".join(facts[:2]) or "Nothing differs between the two right now.")
+
+
+def state_of(frame: Frame, topic: str, partition: int) -> State | None:
+    """A frame's partition."""
+    return partition_of(frame.snapshot, topic, partition)
+
+
+def _cells(first: State, second: State) -> Iterator[tuple[int, tuple[int, ...]]]:
+    for replica in first["replicas"]:
+        one = records(first.get("logs", {}).get(replica, {}))
+        other = records(second.get("logs", {}).get(replica, {}))
+        parted = [at for at in sorted({*one, *other}) if one.get(at) != other.get(at)]
+        if parted:
+            yield replica, tuple(parted)
+
+
+def _fates(
+    first: State, second: State, made: tuple[Sequence[Promise], Sequence[Promise]]
+) -> Iterator[str]:
+    """Records that a client was told are safe, and that only one timeline still has."""
+    gone = lost(first, made[0]), lost(second, made[1])
+    for here, there, name, other in ((0, 1, "1", "2"), (1, 0, "2", "1")):
+        only = [each for each in gone[here] if each not in gone[there] and each in made[there]]
+        if only:
+            what = join([each.value for each in only])
+            was = be(only, "was", "were")
+            yield (
+                f"{what} {was} acknowledged: **lost** in timeline {name}, "
+                f"**kept** in timeline {other}."
+            )
+
+
+def _leaders(first: State, second: State) -> Iterator[str]:
+    one, other = _leads(first), _leads(second)
+    if one != other:
+        yield f"Timeline 1: {one}; timeline 2: {other}."
+
+
+def _leads(state: State) -> str:
+    if state["leader"] < 0:
+        return "nobody leads"
+    return f"{state['leader']} leads in epoch {state.get('leader_epoch')}"
+
+
+def _logs(first: State, second: State, replicas: Sequence[int]) -> Iterator[str]:
+    for replica in replicas[:1]:
+        one, other = first["logs"].get(replica, {}), second["logs"].get(replica, {})
+        yield f"{replica} holds {_held(one)} in timeline 1, and {_held(other)} in timeline 2."
+
+
+def _held(log: Mapping[str, Any]) -> str:
+    held = records(log)
+    named = [value for _, (_, value) in sorted(held.items())]
+    if not named:
+        return "nothing"
+    if len(named) <= 5 and all(len(value) <= 8 for value in named):
+        return join(named)
+    return f"records up to {end_of(log) - 1}"
+
+
+def _in_sync(first: State, second: State) -> Iterator[str]:
+    one, other = first.get("isr") or (), second.get("isr") or ()
+    if list(one) != list(other):
+        here, there = join(one) or "nobody", join(other) or "nobody"
+        yield f"The ISR is {here} in timeline 1, and {there} in timeline 2."

@@ -1,0 +1,247 @@
+"""A simulated world, recorded: a frame for every step worth looking at.
+
+A world takes some hundred events a second of virtual time, and most of them are heartbeats
+and idle fetches.  A frame is kept where the trace says that something happened to the
+topic, to a process or to a link, and where a client hears what became of its write.  With
+the frames the messages are kept, each with the times it left and will arrive, so that a
+picture can show them where they are at any moment of virtual time.
+
+The recorder works on a copy: the learner's own world stays where it is.  `record` takes that
+copy back to the beginning and lets it live through everything again; `branch` takes it to
+one frame, changes something there (the truncation rule, a fault), and does the rest of
+what had been done from outside at the same virtual times as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from engine.cluster import Cluster
+from engine.sim.faults import Fault
+from engine.sim.quiet import is_quiet
+from engine.sim.tape import Done
+from engine.sim.world import EPOCH_US, World
+from engine.snapshot import snapshot
+from kit.panel import flights
+from kit.panel.flights import Flight, Word
+from kit.panel.source import Frame, Line, Snapshot, remember_logs
+
+TAIL = 12
+FRAMES_MOST = 2_000
+SETTLE_US = 5_000_000
+"""How long a branch may go on after what it branched from has ended, to come to rest."""
+REPLICA_KINDS = frozenset(
+    ("append", "truncate", "high_watermark", "leader_epoch", "leader", "isr", "elected",
+     "eligible", "diverging", "log_start", "recovered", "append-failed")
+)  # fmt: skip
+CLUSTER_KINDS = frozenset(
+    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
+     "cut", "healed", "slow", "delay", "drop", "duplicate", "reorder", "clock", "bit-flipped",
+     "disk-full", "disk-failed", "fenced", "unfenced", "topic-created", "topic-deleted")
+)  # fmt: skip
+HEARD = frozenset(("ack", "refused", "answer"))
+"""Messages whose arrival is a step, though no line of the trace tells of it."""
+
+
+class Watched(Cluster):
+    """A cluster that notes every message as it leaves."""
+
+    departures: list[tuple[int, int, Any]]
+
+    def _push(self, at: int, item: Any) -> int:
+        if item[0] in ("request", "answer") and item[-1] is not None and at > self.now:
+            self.departures.append((self.now, at, item))
+        return super()._push(at, item)
+
+
+@dataclass
+class Recording:
+    """A world of its own, the frames of one topic in it, and the messages between them.
+
+    `base` is what was known before the first frame, of brokers that are down then.
+    """
+
+    world: World
+    topic: str
+    base: Snapshot | None = None
+    frames: list[Frame] = field(default_factory=list)
+    flights: list[Flight] = field(default_factory=list)
+    questions: dict[int, list[Word]] = field(default_factory=dict)
+    awaited: list[Flight] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        cluster: Any = self.world.cluster
+        cluster.__class__ = Watched
+        cluster.departures = []
+        self.world.invariants = None
+        self.traced = cluster.trace_count
+        self.quiet_lines: list[Line] = []
+        self._keep(())
+
+    @property
+    def now_us(self) -> int:
+        return self.world.cluster.now
+
+    @property
+    def rule(self) -> str:
+        return self.world.cluster.spec.rule
+
+    def step(self) -> bool:
+        """One event; False if nothing will ever happen again."""
+        alive = self.world.step()
+        self._look()
+        return alive
+
+    def run(self, until_us: int) -> None:
+        """Steps on until that time of the cluster's clock, and lets the clock come there."""
+        while (at := self.world.next_at) is not None and at <= until_us and self.step():
+            pass
+        self.world.run(for_s=max(0, until_us - self.now_us) / 1e6)
+
+    def settle(self, until_us: int) -> None:
+        """Runs until that time, and on until nothing more is to come, if that is soon."""
+        self.run(until_us)
+        while self.now_us < until_us + SETTLE_US and not is_quiet(self.world.cluster):
+            if not self.step():
+                break
+
+    def apply(self, fault: Fault) -> None:
+        """Lets a fault happen now; what was known to come after this moment is forgotten."""
+        self.world.apply(fault)
+        self._look()
+
+    def follow(self, tape: Sequence[Done]) -> None:
+        """Does each deed at its own time, or now if that is past."""
+        for done in tape:
+            self.run(EPOCH_US + done.at_us)
+            self.world.follow([replace(done, at_us=max(done.at_us, self.world.now_us))])
+            self._look()
+
+    def _look(self) -> None:
+        """Takes in what the last event has brought."""
+        self._note_departures()
+        lines = (*self._heard(), *self._fresh_lines())
+        if any(line.kind != "isr" or _decided(line) for line in lines):
+            lines, self.quiet_lines = (*self.quiet_lines, *lines), []
+            self._keep(lines)
+        else:
+            self.quiet_lines += lines
+
+    # -- what is kept
+
+    def _keep(self, lines: tuple[Line, ...]) -> None:
+        if len(self.frames) >= FRAMES_MOST:
+            return
+        now = self._snapshot()
+        self.frames.append(Frame(len(self.frames), now, lines, self.world.events))
+
+    def _snapshot(self) -> Snapshot:
+        now: Snapshot = snapshot(self.world.cluster, values=True, tail=TAIL)
+        topics = {name: each for name, each in now["topics"].items() if name == self.topic}
+        now = {name: part for name, part in now.items() if name != "groups"} | {"topics": topics}
+        before = self.frames[-1].snapshot if self.frames else self.base
+        return remember_logs(before, now) if before is not None else now
+
+    def _fresh_lines(self) -> Iterator[Line]:
+        cluster = self.world.cluster
+        fresh = cluster.trace_count - self.traced
+        self.traced = cluster.trace_count
+        for time_us, node, line in reversed(list(islice(reversed(cluster.trace), fresh))):
+            fields = dict(line.fields)
+            ours = line.partition.rpartition("-")[0] == self.topic and line.kind in REPLICA_KINDS
+            common = not line.partition and line.kind in CLUSTER_KINDS
+            common = common and fields.get("topic", self.topic) == self.topic
+            if isinstance(node, int) and (ours or common):
+                yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
+
+    def _note_departures(self) -> None:
+        cluster: Any = self.world.cluster
+        left, cluster.departures = cluster.departures, []
+        for sent_us, arrives_us, item in left:
+            call = cluster.calls.get(item[1])
+            if call is None:
+                continue
+            source, destination = call.sender, call.destination
+            if item[0] == "request":
+                body = self._unpacked(cluster, "unpack_request", item[3])
+                words = list(flights.asked(cluster, source, destination, body, self.topic))
+                self.questions[item[1]] = words
+            else:
+                source, destination = destination, source
+                body = self._unpacked(cluster, "unpack_answer", item[2])
+                question = self.questions.pop(item[1], [])
+                words = list(flights.answered(cluster, body, self.topic, question))
+            for word in words:
+                flight = Flight(sent_us, arrives_us, source, destination, word)
+                self.flights.append(flight)
+                if word.kind in HEARD:
+                    self.awaited.append(flight)
+
+    @staticmethod
+    def _unpacked(cluster: Any, how: str, body: Any) -> Any:
+        return body if cluster.carriage is None else getattr(cluster.carriage, how)(body)
+
+    def _heard(self) -> Iterator[Line]:
+        """Answers that have arrived by now, told like lines of the trace."""
+        for flight in [each for each in self.awaited if each.arrives_us <= self.now_us]:
+            self.awaited.remove(flight)
+            word = flight.word
+            if not isinstance(flight.source, int):
+                continue
+            told = {"values": word.values, "offset": word.offset, "acks": word.acks,
+                    "says": word.says, "to": flight.destination}  # fmt: skip
+            if word.kind == "answer":
+                continue  # what the follower does about it is in the trace
+            kind = "acknowledged" if word.kind == "ack" else "refused"
+            name = f"{self.topic}-{word.partition}"
+            why = f"acks={word.acks}" if word.acks else ""
+            if kind == "acknowledged" or word.values:
+                yield Line(flight.arrives_us, flight.source, kind, name, told, why,
+                           "api.produce.handle")  # fmt: skip
+
+
+def _decided(line: Line) -> bool:
+    """A change of the ISR as its leader learns it, not as the news spreads."""
+    return line.rule.endswith("isr_answered")
+
+
+def record(world: World, topic: str) -> Recording:
+    """Everything that happened to a topic, from the world's beginning to its present moment."""
+    past = world.fork()
+    if world.timeline is not None:
+        past.goto(event=0)
+    recording = Recording(past, topic)
+    while past.events < world.events and recording.step():
+        pass
+    return recording
+
+
+def branch(
+    recording: Recording,
+    frame: Frame,
+    *,
+    rule: str = "",
+    faults: Sequence[Fault] = (),
+    keep: bool = True,
+) -> Recording:
+    """Another future from a frame on: with another rule, with faults at that moment.
+
+    With `keep`, what had been done from outside after that moment (faults, writes) is done
+    again at the same virtual times, else nothing more is done.  Goes on at least as long as
+    what it branched from.
+    """
+    old = recording.world
+    world = old.fork()
+    world.goto(event=frame.event)
+    if rule and rule != world.cluster.spec.rule:
+        world.use_rule(rule)
+    new = Recording(world, recording.topic, frame.snapshot)
+    for fault in faults:
+        new.apply(fault)
+    if keep:
+        new.follow([done for done in old.tape if done.event > frame.event])
+    new.settle(recording.now_us)
+    return new

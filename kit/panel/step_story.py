@@ -1,0 +1,321 @@
+"""One sentence for one step of a recorded world.
+
+The engine's trace says what happened in names and numbers; here it is said in words, with
+what a learner would ask next: was it committed, who must still hear of it, what was lost.
+A step may have several lines, because one message can bring several changes; the
+weightiest is told.  `mark` is the step's kind on the timeline, "" for a small one:
+
+    fault   election   parted   truncation   lost   ack   write
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kit.panel.scene import end_of, parted_offsets, partition_of, records
+from kit.panel.source import Frame, Line
+from kit.panel.words import be, join, plural, values
+
+State = Mapping[str, Any]
+WEIGHTS = {
+    "truncate": 90, "crashed": 85, "disk-failed": 85, "power-lost": 84, "elected": 80,
+    "killed": 78, "stopped": 77, "started": 76, "paused": 75, "resumed": 74, "cut": 73,
+    "healed": 72, "slow": 71, "delay": 70, "drop": 70, "duplicate": 70, "reorder": 70,
+    "clock": 70, "bit-flipped": 70, "disk-full": 70, "recovered": 65, "diverging": 60,
+    "append": 55, "refused": 50, "acknowledged": 49, "high_watermark": 40, "leader": 35,
+    "isr": 30, "fenced": 28, "unfenced": 27, "eligible": 26, "leader_epoch": 20,
+    "topic-created": 15, "log_start": 10,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Told:
+    """A step's sentence, its short name on the timeline, and its kind."""
+
+    sentence: str
+    label: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A record that a client was told is safe: value, offset, and under which acks."""
+
+    value: str
+    offset: int
+    acks: str
+
+
+def promises(frames: Sequence[Frame], name: str) -> list[tuple[Promise, ...]]:
+    """For each frame, what clients had been promised by then."""
+    made: tuple[Promise, ...] = ()
+    by_frame = []
+    for frame in frames:
+        for line in frame.lines:
+            if line.kind == "acknowledged" and line.partition == name:
+                fresh = [
+                    Promise(value, line["offset"] + place, line["acks"])
+                    for place, value in enumerate(line["values"])
+                ]
+                made = (*made, *fresh)
+        by_frame.append(made)
+    return by_frame
+
+
+def lost(state: State | None, made: Sequence[Promise]) -> tuple[Promise, ...]:
+    """Promised records that the present leader does not hold where they were promised."""
+    log = (state or {}).get("logs", {}).get((state or {}).get("leader", -1))
+    if log is None or "batches" not in log:
+        return ()
+    held, end = records(log), end_of(log)
+    first = min(held, default=end)
+    return tuple(
+        promise
+        for promise in made
+        if promise.offset >= first and held.get(promise.offset, (0, ""))[1] != promise.value
+    )
+
+
+def tell(
+    before: Frame | None, frame: Frame, topic: str, partition: int, made: Sequence[Promise] = ()
+) -> Told:
+    """The sentence of a frame; `made` is what clients had been promised before it."""
+    now = partition_of(frame.snapshot, topic, partition)
+    was = partition_of(before.snapshot, topic, partition) if before is not None else None
+    name = f"{topic}-{partition}"
+    lines = [line for line in frame.lines if line.partition in ("", name)]
+    lines.sort(key=lambda line: -WEIGHTS.get(line.kind, 0))
+    told = Told("")
+    for line in lines:
+        told = _line(line, was or now, now, frame)
+        if told.sentence:
+            break
+    else:
+        if before is None:
+            return Told(_standing(now, topic, partition), "start")
+    gone = [each for each in lost(now, made) if each not in lost(was, made)]
+    if gone and was is not None and now is not None and was["leader"] != now["leader"]:
+        what = join([promise.value for promise in gone])
+        safe = "under acks=all" if gone[0].acks == "all" else f"with acks={gone[0].acks}"
+        said = f"{what} {be(gone, 'was', 'were')} acknowledged {safe}, and {now['leader']} does "
+        said += f"not have {be(gone, 'it', 'them')}: **lost**."
+        return Told(f"{told.sentence} {said}".strip(), f"{what} lost", "lost")
+    if not told.mark and now is not None and was is not None and _parts(now) and not _parts(was):
+        replica = _parts(now)[0]
+        log = now["logs"][replica]
+        apart = parted_offsets(now, replica)
+        said = f"From offset {apart[0]} on, {replica} holds what its leader {now['leader']} "
+        said += f"does not: {values(log, apart)}."
+        return Told(f"{told.sentence} {said}".strip(), "histories part", "parted")
+    return told
+
+
+def _parts(state: State) -> list[int]:
+    return [replica for replica in state["replicas"] if parted_offsets(state, replica)]
+
+
+def _standing(state: State | None, topic: str, partition: int) -> str:
+    if state is None:
+        return f"The recording begins; {topic} does not exist yet."
+    log = state.get("logs", {}).get(state["leader"], {})
+    return (
+        f"The recording begins: {state['leader']} leads {topic}, partition {partition}, in epoch "
+        f"{state['leader_epoch']}, with {plural(end_of(log), 'record')}."
+    )
+
+
+def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Told:
+    """One line of the trace in words; empty where it adds nothing."""
+    node = line.node
+    match line.kind:
+        case "killed":
+            said = f"{node} is **killed**. Its log stays on its disk as it is."
+            return Told(said, f"kill {node}", "fault")
+        case "power-lost":
+            said = f"{node} **loses power**: what was not flushed to its disk is gone."
+            return Told(said, f"{node} dark", "fault")
+        case "crashed" | "disk-failed":
+            return Told(f"{node} **dies** of an error: {line.why}.", f"{node} dies", "fault")
+        case "delay" | "drop" | "duplicate" | "reorder":
+            return Told(f"Trouble on the way from {node}: {line.why}.", line.kind, "fault")
+        case "clock" | "bit-flipped" | "disk-full":
+            return Told(f"Trouble at {node}: {line.why}.", line.kind, "fault")
+        case "stopped":
+            said = f"{node} has stopped cleanly; it handed its leaderships over first."
+            return Told(said, f"stop {node}", "fault")
+        case "started":
+            return Told(f"{node} starts, with the log it left behind.", f"start {node}", "fault")
+        case "paused":
+            said = f"{node} is paused: its process is there, but it hears and says nothing."
+            return Told(said, f"pause {node}", "fault")
+        case "resumed":
+            said = f"{node} goes on where it stood, and does not know what it missed."
+            return Told(said, f"resume {node}", "fault")
+        case "cut" | "slow" | "healed":
+            return _link(line, frame)
+        case "fenced":
+            said = f"The controller fences {line['broker']}: its heartbeats have stopped coming."
+            return Told(said)
+        case "unfenced":
+            return Told(f"The controller hears {line['broker']} again and unfences it.")
+        case "topic-created":
+            said = f"The controller creates {line['topic']}; the brokers do not know it yet."
+            return Told(said, "create")
+        case "elected":
+            return _elected(line, was)
+        case "acknowledged":
+            return _acknowledged(line, now)
+        case "refused":
+            what = join(line["values"] or ("the write",))
+            return Told(f"{node} **refuses** {what}: {line['says']}.", "refused", "ack")
+    if now is None or was is None:
+        return Told("")
+    return _replica(line, was, now)
+
+
+def _replica(line: Line, was: State, now: State) -> Told:
+    node, log = line.node, now.get("logs", {}).get(line.node, {})
+    match line.kind:
+        case "append":
+            return _append(line, now)
+        case "truncate":
+            return _truncate(line, was)
+        case "high_watermark":
+            return _high_watermark(line, was, now)
+        case "leader" if line["leader"] == node:
+            said = f"{node} learns that it leads, in epoch {line['epoch']}, from offset "
+            return Told(f"{said}{end_of(log)} on.")
+        case "leader" if line["leader"] == -1:
+            return Told(f"{node} learns that nobody leads.")
+        case "leader":
+            return Told(f"{node} learns that {line['leader']} leads in epoch {line['epoch']}.")
+        case "isr":
+            return _isr(line, was)
+        case "leader_epoch":
+            said = f"{node} notes that epoch {line['epoch']} starts at offset {line['start']}."
+            return Told(said)
+        case "diverging":
+            said = f"{now['leader']} tells {node} where their histories part: its epoch "
+            return Told(f"{said}{line['epoch']} ends at {line['end']}.", "parted", "parted")
+        case "recovered":
+            return Told(f"{node} checks its log after the crash: it holds up to {line['end']}.")
+        case "eligible":
+            named = join(line["elr"]) or "nobody"
+            return Told(f"Eligible to lead besides the ISR (ELR): {named}.")
+        case "log_start":
+            return Told(f"{node}'s log now starts at {line['to']}: what was before is deleted.")
+        case "append-failed":
+            return Told(f"{node} cannot append what its leader sent: {line.why}.")
+    return Told("")
+
+
+def _link(line: Line, frame: Frame) -> Told:
+    node = line.node
+    if line.kind == "cut" and line["to"] is not None:
+        said = f"The way from {node} to {line['to']} is **cut**; the way back is not."
+        return Told(said, f"cut {node}→{line['to']}", "fault")
+    others = [each["peer"] for each in frame.lines if each.kind == line.kind and each.node == node]
+    link, label = f"{node} and {join(others)}", f"{node}–{' '.join(map(str, others))}"
+    if line.kind == "cut":
+        said = f"The link between {link} is **cut**: neither hears the other."
+        return Told(said, f"cut {label}", "fault")
+    if line.kind == "slow":
+        return Told(f"The link between {link} is slow now.", f"slow {label}", "fault")
+    said = f"The link between {link} is mended; what was held back goes on its way."
+    return Told(said, f"heal {label}", "fault")
+
+
+def _elected(line: Line, was: State | None) -> Told:
+    leader = line["leader"]
+    why = line.why.split("; ")[0]
+    if leader < 0:
+        said = f"**No leader**: {why}, and nobody in the ISR is left to take over."
+        return Told(said, "no leader", "election")
+    right = {"clean": "it was next in the ISR", "preferred": "it is the preferred leader",
+             "eligible": "it is an eligible leader replica",
+             "last known": "it led last, and **nobody can vouch for its log**",
+             "unclean": "**it was not in the ISR**, so committed records may be lost"}  # fmt: skip
+    said = f"The controller elects {leader}, epoch {line['epoch']}: {why}; "
+    said += f"{right.get(line['reason'], str(line['reason']))}."
+    return Told(said, f"{leader} elected", "election")
+
+
+def _acknowledged(line: Line, now: State | None) -> Told:
+    what, acks = join(line["values"]) or "the write", line["acks"]
+    label = f"{line['values'][0]} ✓" if len(line["values"]) == 1 else "acknowledged"
+    log = (now or {}).get("logs", {}).get(line.node, {})
+    safe = (log.get("high_watermark") or 0) > line["offset"]
+    if acks == "all":
+        said = "the whole ISR has it"
+    elif safe:
+        said = f"acks={acks}, and it is committed already"
+    else:
+        said = f"acks={acks} asks for the leader's log only, so it is **not committed** yet"
+    return Told(
+        f"The client hears that {what} is at offset {line['offset']}: {said}.", label, "ack"
+    )
+
+
+def _append(line: Line, now: State) -> Told:
+    node, base, last = line.node, line["base"], line["last"]
+    log = now.get("logs", {}).get(node, {})
+    written = range(base, last + 1)
+    what = values(log, written)
+    where = "" if what.startswith("record") else f" at {_offsets(base, last)}"
+    if node != now["leader"] or line.rule.endswith("follower"):
+        said = f"{node} copies {what}{where}: its log ends at {last + 1}, and its next fetch "
+        return Told(f"{said}will say so.")
+    isr = [replica for replica in now.get("isr") or () if replica != node]
+    it = be(written, "it", "them")
+    if (log.get("high_watermark") or 0) > last:
+        fate = f"the ISR is {node} alone, so {it} {be(written)} committed at once"
+    elif isr:
+        fate = f"**not committed** until {join(isr)} {be(isr, 'has', 'have')} {it}"
+    else:
+        fate = "**not committed**: the ISR is smaller than min.insync.replicas"
+    label = f"write {what}" if len(what) < 12 else "write"
+    said = f"{node} appends {what}{where}, epoch {line['epoch']}: {fate}."
+    return Told(said, label, "write")
+
+
+def _offsets(base: int, last: int) -> str:
+    return f"offset {base}" if base == last else f"offsets {base}–{last}"
+
+
+def _truncate(line: Line, was: State) -> Told:
+    node, kept = line.node, line["to"]
+    log = was.get("logs", {}).get(node, {})
+    end = line["was"] if line["was"] is not None else end_of(log)
+    gone = range(kept, end)
+    known = kept < (log.get("high_watermark") or 0)
+    fate = "which it knew to be **committed**" if known else "which it did not know to be committed"
+    said = f"{node} **cuts** its log from {end} to {kept}: {values(log, gone)} {be(gone)} gone, "
+    return Told(f"{said}{fate}. Why: {line.why}.", f"{node} cuts to {kept}", "truncation")
+
+
+def _high_watermark(line: Line, was: State, now: State) -> Told:
+    node, to = line.node, line["to"]
+    log = now.get("logs", {}).get(node, {})
+    before = was.get("logs", {}).get(node, {}).get("high_watermark") or 0
+    if node != now["leader"]:
+        return Told(f"{node} hears that the high watermark is {to}: one fetch after the leader.")
+    fresh = range(before, to)
+    what = values(log, fresh) if fresh else "nothing new"
+    said = f"Every member of the ISR has fetched past {what}: {node} moves the high watermark to "
+    return Told(f"{said}{to}, and {what} {be(fresh)} committed.", f"HW {to}")
+
+
+def _isr(line: Line, was: State) -> Told:
+    before, after = was.get("isr") or [], line["isr"] or []
+    back = [replica for replica in after if replica not in before]
+    left = [replica for replica in before if replica not in after]
+    named = join(after) or "nobody"
+    if back:
+        said = f"{join(back)} {be(back, 'has', 'have')} caught up and {be(back)} in the ISR again."
+        return Told(said, f"{back[0]} in ISR")
+    if left:
+        said = f"{join(left)} {be(left, 'is', 'are')} out of the ISR: too long behind."
+        return Told(said, f"{left[0]} out of ISR")
+    return Told(f"{line.node} knows the ISR: {named}.")

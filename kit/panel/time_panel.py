@@ -1,0 +1,320 @@
+"""The Cluster panel over a simulated world: scrub, step, go back, fork, compare.
+
+    from kit import lab
+    panel = lab.panel(world, "orders")
+
+The panel records a copy of the world; yours stays where it is.  Its timeline has a position
+for every step of the engine that concerns the topic.  At any of them the future can be
+changed: `fork` takes another truncation rule, a fault button lets a fault happen there, and
+what was done from outside afterwards is done again at the same times.  The two timelines
+are then shown together, and what differs between them is marked.
+
+All state is in traits, so a test needs no browser: `position` is the place on the timeline,
+`press("kill", 102)` is what a button sends, `film` is everything a browser draws.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.display import display
+
+from engine.sim.faults import Fault, fault
+from engine.sim.world import World
+from kit.panel import controls, export, still, text
+from kit.panel.film import Film
+from kit.panel.moments import BEFORE, Differs, Moment
+from kit.panel.recording import Recording, branch, record
+from kit.panel.scene import Scene, build
+from kit.panel.source import Frame
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+HERE = Path(__file__).parent
+LONGER_US = 3_000_000
+"""How far a world goes on when a fault is let happen at its end."""
+
+
+class TimePanel(anywidget.AnyWidget):
+    """A recorded world's topic, one partition of it opened."""
+
+    _esm = export.script()
+    _css = export.style()
+
+    film = traitlets.Dict().tag(sync=True)
+    partition = traitlets.Int(0).tag(sync=True)
+    position = traitlets.Int(0).tag(sync=True)
+    notice = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, world: World, topic: str | None = None, partition: int = 0) -> None:
+        super().__init__(partition=partition)
+        self.world = world
+        self.topic = topic or _first_topic(world)
+        self._second: Recording | None = None
+        self._forked_from: Frame | None = None
+        self._first = record(world, self.topic)
+        self._film = self._make(partition)
+        self.film = self._film.to_plain()
+        self.on_msg(self._hear)
+        self.observe(lambda change: self._show(), "partition")
+
+    # -- where on the timeline
+
+    def __len__(self) -> int:
+        """How many moments the timeline has."""
+        return len(self._film.moments)
+
+    def step(self) -> None:
+        """To the next moment."""
+        self._go(self.position + 1)
+
+    def back(self) -> None:
+        """To the moment before."""
+        self._go(self.position - 1)
+
+    def jump(self, mark: str, forward: bool = True) -> bool:
+        """To the next step of a kind (or the one before); False if there is none.
+
+        Kinds: fault, election, parted, truncation, lost, ack, write, fork.
+        """
+        places = range(self.position + 1, len(self))
+        for place in places if forward else reversed(range(self.position)):
+            if mark in self._marks(place):
+                self._go(place)
+                return True
+        self.notice = f"There is no {mark} {'after' if forward else 'before'} this moment."
+        return False
+
+    def _marks(self, place: int) -> list[str]:
+        moment, film = self._film.moments[place], self._film
+        before = film.moments[place - 1] if place else Moment(-1)
+        fresh = []
+        if moment.first != before.first:
+            fresh.append(film.takes[0].told[moment.first].mark)
+        if moment.second != before.second and moment.second != BEFORE:
+            fresh.append(film.takes[1].told[moment.second].mark)
+        return fresh
+
+    def _go(self, place: int) -> None:
+        self.position = max(0, min(place, len(self) - 1))
+
+    @property
+    def moment(self) -> Moment:
+        return self._film.moments[max(0, min(self.position, len(self) - 1))]
+
+    @property
+    def active(self) -> int:
+        """The take that the buttons and the trace belong to: the second where there is one."""
+        return 0 if self.moment.second == BEFORE else 1
+
+    def frame(self, take: int | None = None) -> Frame:
+        """What is in view, of the active take or of take 0 or 1."""
+        return self._film.frame(self.moment, self.active if take is None else take)
+
+    # -- another future
+
+    def fork(self, rule: str = "", *, keep: bool = True) -> None:
+        """A second timeline from the moment in view, with another truncation rule.
+
+        With `keep`, the faults and writes that came later come again at the same times.
+        """
+        self._branch(rule=rule, keep=keep, of_first=True)
+
+    def press(self, action: str, node: int, other: int | None = None, *, keep: bool = True) -> None:
+        """What a button does: a fault at the moment in view.
+
+        At a timeline's end it happens there and the world goes on; earlier, it makes another
+        future.
+        """
+        try:
+            wanted = _fault(action, node, other)
+        except ValueError as error:
+            self.notice = str(error)
+            return
+        recording = self._second if self.active and self._second else self._first
+        if self.frame() is recording.frames[-1]:
+            self._go_on(recording, wanted)
+        else:
+            self._branch(faults=(wanted,), keep=keep, of_first=not self.active)
+
+    def run_on(self, seconds: float = 3.0) -> None:
+        """Lets the active timeline go on for so long in virtual time."""
+        recording = self._second if self.active and self._second else self._first
+        self._go_on(recording, None, round(seconds * 1_000_000))
+
+    def compare(self, world: World) -> None:
+        """Shows another world as the second timeline, from the beginning on.
+
+        For two worlds that were made alike, such as one case under two rules.
+        """
+        self._second = record(world, self.topic)
+        self._forked_from = self._first.frames[0]
+        self._show()
+
+    def forget(self) -> None:
+        """Drops the second timeline."""
+        at = self.moment.first
+        self._second = self._forked_from = None
+        self._show()
+        self._go(at)
+
+    def _branch(
+        self,
+        *,
+        rule: str = "",
+        faults: tuple[Fault, ...] = (),
+        keep: bool,
+        of_first: bool,
+    ) -> None:
+        of = self._first if of_first else self._second
+        if of is None or of.world.timeline is None:
+            self.notice = "This world keeps no checkpoints: make it with rewindable=True."
+            return
+        frame = self._film.frame(self.moment, 0 if of_first else 1)
+        try:
+            new = branch(of, frame, rule=rule, faults=faults, keep=keep)
+        except ValueError as error:
+            self.notice = str(error)
+            return
+        if not of_first:  # what the second timeline was until here stays its past
+            new.frames = _joined(of.frames, frame, new.frames)
+            kept = [each for each in of.flights if each.sent_us <= frame.time_us]
+            new.flights = [*kept, *new.flights]
+        else:
+            self._forked_from = frame
+        at = self.position
+        self._second = new
+        self._show()
+        self._go(at + 1)
+
+    def _go_on(self, recording: Recording, wanted: Fault | None, us: int = LONGER_US) -> None:
+        if wanted is not None:
+            recording.apply(wanted)
+        recording.settle(recording.now_us + us)
+        at = self.position
+        self._show()
+        self._go(at + 1)
+
+    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        self.notice = ""
+        match content:
+            case {"type": "press", "action": str(action), "node": int(node)}:
+                self.press(action, node, content.get("other"), keep=bool(content.get("keep", 1)))
+            case {"type": "fork", "rule": str(rule)}:
+                self.fork(rule, keep=bool(content.get("keep", 1)))
+            case {"type": "forget"}:
+                self.forget()
+            case {"type": "run_on"}:
+                self.run_on()
+
+    # -- showing
+
+    @property
+    def caption(self) -> str:
+        """The sentence of the step in view, of the active timeline."""
+        moment, take = self.moment, self._film.takes[self.active]
+        return take.told[moment.second if self.active else moment.first].sentence
+
+    @property
+    def differs(self) -> Differs | None:
+        """What differs between the two timelines now; None where there is one."""
+        return self._film.differs(self.moment)
+
+    def scene(self, take: int | None = None) -> Scene:
+        """What is drawn of a take."""
+        return build(self.frame(take), self.topic, self.partition)
+
+    @property
+    def text(self) -> str:
+        """The panel in words, for readers without a picture."""
+        first = self._film.takes[0].frames[0].time_us
+        parts = []
+        for take in range(self.active + 1):
+            frame = self.frame(take)
+            title = f"timeline {take + 1}, rule {self._film.takes[take].recording.rule}, "
+            parts.append(
+                f"{title if self.active else ''}t = {(frame.time_us - first) / 1e6:.6f} s, "
+                f"event {frame.event}"
+            )
+            parts.append(text.render(self.scene(take), ""))
+        parts += [
+            f"on its way: {each.source} → {each.destination}: {each.word.says}"
+            for each in self._film.flights(self.active)
+            if each.sent_us <= self.frame().time_us < each.arrives_us
+        ]
+        parts.append(text.plain(self.caption))
+        if (found := self.differs) is not None:
+            parts.append(text.plain(found.sentence))
+        return "\n".join(part.strip("\n") for part in parts if part)
+
+    def export(self, file: str | Path) -> Path:
+        """Writes the recording as one HTML file that needs no kernel and no network."""
+        return export.write(Path(file), self._films(), self.position, self.partition)
+
+    def _films(self) -> dict[int, dict[str, Any]]:
+        """The film of every partition."""
+        return {
+            index: self._film.to_plain()
+            if index == self.partition
+            else self._make(index).to_plain()
+            for index in self.film["partitions"] or [self.partition]
+        }
+
+    def _make(self, partition: int) -> Film:
+        return Film.of(self.topic, partition, self._first, self._second, self._forked_from)
+
+    def _show(self) -> None:
+        before, seen = self._film, self.frame(0).time_us
+        self._film = self._make(self.partition)
+        at = self.position
+        if before.partition != self.partition:  # other steps: stay at the same time
+            times = [self._film.frame(each, 0).time_us for each in self._film.moments]
+            at = max((place for place, time in enumerate(times) if time <= seen), default=0)
+        with self.hold_sync():
+            self.film = self._film.to_plain()
+            self._go(at)
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """The still picture and the live panel, as in `ClusterPanel`."""
+        bundle, _ = self._repr_mimebundle_()
+        live = {VIEW: bundle.pop(VIEW), "text/plain": still.RERUN}
+        display(bundle, raw=True)
+        display(live, raw=True)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        live = super()._repr_mimebundle_(**kwargs)
+        bundle, metadata = live if isinstance(live, tuple) else (live or {}, {})
+        picture = still.draw(self.scene(), self.caption)
+        return {**bundle, "text/plain": self.text, "image/svg+xml": picture}, metadata
+
+
+def _first_topic(world: World) -> str:
+    topics = [name for name in sorted(world.image().topic_ids) if name[:2] != "__"]
+    if not topics:
+        raise ValueError('This world has no topic yet: world.create_topic("orders") makes one.')
+    return str(topics[0])
+
+
+def _fault(action: str, node: int, other: int | None) -> Fault:
+    """The fault a button stands for; ValueError if there is none."""
+    if action == "heal":
+        return fault("heal")
+    if action == "cut":
+        if other is None or other < 0:
+            raise ValueError(f"Cut {node} from whom? Name another broker.")
+        return fault("cut", node, other)
+    if action not in controls.FAULTS:
+        raise ValueError(f"There is no button named {action!r}.")
+    return fault(action, node)
+
+
+def _joined(old: list[Frame], until: Frame, new: list[Frame]) -> list[Frame]:
+    """A timeline's frames up to one of them, and what another future added, renumbered."""
+    kept = [frame for frame in old if frame.number <= until.number]
+    added = [
+        Frame(len(kept) + place, each.snapshot, each.lines, each.event)
+        for place, each in enumerate(new[1:])
+    ]
+    return [*kept, *added]
