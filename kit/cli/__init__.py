@@ -45,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command; whatever goes wrong is one sentence and a status of 1."""
     chosen = parser().parse_args(arguments)
     try:
-        return int(chosen.run(chosen) or 0)
+        status = int(chosen.run(chosen) or 0)
+        sys.stdout.flush()  # here and not at exit, where nobody could answer for it
+        return status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

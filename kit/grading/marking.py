@@ -111,8 +111,8 @@ def _asked(command: list[str], task: dict, time_limit_s: int) -> dict[str, Any]:
 
 def _marks(submitted: Submission, result: dict[str, Any]) -> tuple[Mark, ...]:
     cells = submission.cells_of(submitted.group)
-    code_cells = [c for c in cells if c.code and not c.has("solution")]
-    positions = {c.name: i for i, c in enumerate(code_cells) if c.has("stub")}
+    run_cells = [c for c in submission.needed_cells(submitted.group) if not c.has("solution")]
+    positions = {c.name: i for i, c in enumerate(run_cells) if c.has("stub")}
     marks = []
     for exercise_id, prediction in submission.open_exercises(cells).items():
         code = submitted.answers.get(exercise_id)

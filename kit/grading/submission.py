@@ -60,8 +60,17 @@ def open_exercises(cells: list[Cell]) -> dict[str, bool]:
 
 
 def transplant(submission: Submission) -> object:
-    """The course's own student notebook with the submission's answers in their places."""
-    return _with_answers(student(cells_of(submission.group)), submission.answers)
+    """The course's own student notebook with the submission's answers in their places.
+
+    Cells that no exercise needs are left out: an exercise may use what `setup` cells made.
+    """
+    return _with_answers(student(needed_cells(submission.group)), submission.answers)
+
+
+def needed_cells(group: str) -> list[Cell]:
+    """Set-up and the cells of exercises, in order."""
+    parts = ("setup", "stub", "solution", "check")
+    return [cell for cell in cells_of(group) if any(cell.has(part) for part in parts)]
 
 
 def cells_of(group: str) -> list[Cell]:

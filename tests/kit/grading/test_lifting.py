@@ -48,6 +48,9 @@ def test_only_answers_reach_the_courses_own_notebook(tmp_path) -> None:
     assert cells["exercise-99-2"] == "mine"
     assert cells["check-99-2"] == 'lab.check("99-2", high_watermark)'
     assert "cheat" not in cells.values()
+    tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
+    assert not tags & {"sim", "live", "both", "read"}, "no exercise needs these"
+    assert len(cells) < len(submission.cells_of("99"))
 
 
 def test_the_courses_own_solutions_can_be_handed_in() -> None:
