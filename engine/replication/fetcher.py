@@ -33,13 +33,17 @@ _HERE = "replication.fetcher.Fetcher"
 
 @dataclass(slots=True)
 class Following:
-    """One partition that is followed; `asked` is what the leader was last told."""
+    """One partition that is followed; `asked` is what the leader was last told.
+
+    `has_asked` is whether the leader was asked for epochs since this following began.
+    """
 
     partition: Partition
     leader_epoch: int
     not_before_us: int = 0
     agrees: bool = True
     asked: tuple[int, int, int, int] | None = None
+    has_asked: bool = False
 
 
 class Fetcher:
@@ -175,6 +179,7 @@ class Fetcher:
         topics: dict[str, list[Any]] = {}
         for following in disagreeing:
             partition = following.partition
+            following.has_asked = True
             topics.setdefault(partition.topic, []).append(
                 request.OffsetForLeaderPartition(
                     partition=partition.index,
@@ -286,6 +291,8 @@ class Fetcher:
             for answer in topic.partitions:
                 following = by_name.get((topic.topic, answer.partition))
                 if following is None or following.agrees:
+                    continue
+                if self.rule.fences_epoch and not following.has_asked:
                     continue
                 if answer.error_code != Errors.NONE:
                     following.not_before_us = now + self.backoff_us

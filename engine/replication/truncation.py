@@ -5,15 +5,26 @@ had.  They must go before it fetches on.  Kafka's answer was mended several time
 published rule is here, so that yesterday's bug can be run on today's code:
 
     to-high-watermark   cut at the own high watermark, ask nobody            (before 0.11)
-    kip-101             ask the leader where my last epoch ends; cut there
-    kip-279             the leader also names the epoch it speaks of; repeat until they match
-    kip-320             the same, and every request carries the leader epoch and is fenced
-    fetch-divergence    no question at all: the fetch names the last epoch, and the
-                        leader answers where that epoch ends if the two logs differ
+    kip-101             ask the leader where my last epoch ends; cut there        (0.11)
+    kip-279             the leader also names the epoch it speaks of; repeat until they
+                        match                                                      (2.0)
+    kip-320-first-try   no question: the fetch names the epoch of the last record, and the
+                        leader answers where that epoch ends if the two logs differ; but
+                        who leads in which epoch, nobody compares       (never released)
+    kip-320             as kip-279, and every question and every fetch carries the leader
+                        epoch and is fenced by it                                  (2.1)
+    fetch-divergence    the fetch names the last record's epoch, and is fenced
                         (KIP-595; what Kafka does since 2.7, our default)
 
 The high watermark is no safe place to cut: it reaches a follower one fetch late, so
-records above it may be committed (KIP-101, scenario 1).
+records above it may be committed (KIP-101, scenario 1).  What is wrong with the others, the
+model tells (engine/sim/model_rules.py), and engine/sim/replay_model.py shows on this code.
+
+All rules speak today's protocol; a field that a rule does not know stays -1, as a broker
+of those days would have read it: the leader epoch in requests (KIP-320), the epoch in the
+answer to OffsetForLeaderEpoch (version 0, KIP-101), the last epoch in a fetch.  One thing no
+rule does as old brokers did: the ISR grows only by followers that have reached the start
+of the leader's epoch (KAFKA-7128), which the model leaves to its last two rungs.
 """
 
 from __future__ import annotations
@@ -43,6 +54,7 @@ RULES: dict[str, TruncationRule] = {
         TruncationRule("to-high-watermark", cuts_to_high_watermark=True),
         TruncationRule("kip-101", asks_leader=True),
         TruncationRule("kip-279", asks_leader=True, names_epoch=True),
+        TruncationRule("kip-320-first-try", diverges_on_fetch=True),
         TruncationRule("kip-320", asks_leader=True, names_epoch=True, fences_epoch=True),
         TruncationRule("fetch-divergence", fences_epoch=True, diverges_on_fetch=True),
     )

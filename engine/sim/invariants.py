@@ -8,7 +8,7 @@ or fifty.  Logs are compared by their chains (engine/sim/chains.py).
                      and ELR member
     one leader       per partition and epoch, and only it appends in that epoch
     epochs           they only grow, in a replica and in a log; no record is of an epoch
-                     that its log's owner has not heard of
+                     that its log's owner has not heard of (where a fetch names the epoch)
     strong ISR       the leader's high watermark is no higher than any ISR member's log end
     monotonic        within an epoch the high watermark and the log start only rise, in the
                      leader and as a consumer is told; "latest" never goes back at all
@@ -18,7 +18,9 @@ or fifty.  Logs are compared by their chains (engine/sim/chains.py).
 An unclean election may lose records, and says so: `losses` names the partition and what was
 promised.  What was asked before it promises nothing; from then on all holds again.  No more
 machines may lose power, before they are back in sync, than min.insync.replicas - 1; the
-schedule sees to that.  A replica that lost power is not judged until it has registered again.
+schedule sees to that.  A replica that lost power, or a bit of whose log has changed, is not
+judged until it has registered again; a changed batch that no recovery has found yet is taken
+for what it was, since it is the disk that lies about it and not the replica.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from engine.cluster import Cluster
 from engine.control.image import PartitionImage
 from engine.events import Trace
 from engine.replication.partition import Partition
+from engine.replication.truncation import RULES
 from engine.sim.books import Books
 from engine.sim.chains import Chain, Link
 
@@ -53,6 +56,7 @@ class Invariants:
         self.books: dict[str, Books] = {}
         self.seen = cluster.trace_count
         self.dark: dict[int, None] = {}
+        self.damaged: dict[int, None] = {}
         self.losses: list[str] = []
 
     # -- driving
@@ -83,6 +87,8 @@ class Invariants:
         match line.kind:
             case "power-lost":
                 self.dark[node] = None
+            case "bit-flipped":
+                self.dark[node] = self.damaged[node] = None
             case "registered":
                 self.dark.pop(dict(line.fields)["broker"], None)
             case "started":
@@ -162,7 +168,7 @@ class Invariants:
         if replica is None:
             return
         chain = books.chains.setdefault(node, Chain())
-        for header, link in chain.grow(replica.log, books.known):
+        for header, link in chain.grow(replica.log, books.known, node in self.damaged):
             offset, epoch, content = link
             if books.known.setdefault((offset, epoch), content) != content:
                 raise Violation(
@@ -171,7 +177,7 @@ class Invariants:
                 )
             if chain.links and epoch < chain.links[-1][1]:
                 raise Violation(f"epochs: {books.name} on {node}: it falls at offset {offset}")
-            if epoch > replica.leader_epoch:
+            if epoch > replica.leader_epoch and RULES[self.cluster.spec.rule].fences_epoch:
                 raise Violation(
                     f"epochs: {books.name} on {node}, in epoch {replica.leader_epoch}, holds a "
                     f"record of epoch {epoch} at offset {offset}"
