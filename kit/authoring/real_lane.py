@@ -1,0 +1,60 @@
+"""Which notebooks the tests run beside a real Kafka this time.
+
+All of them run on the engine alone, always.  Beside a real Kafka each takes most of a
+minute, so these take part: 00, 06 and 07, which show what the course is about; every
+notebook whose source or lesson module has changed since the main branch (or since the last
+commit); and of the others every third, a different third with each commit.  `KAFKALAB_REAL_LANE=all` runs
+them all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from kit.course import PROJECT
+
+VARIABLE = "KAFKALAB_REAL_LANE"
+ALWAYS = ("00", "06", "07")
+THIRDS = 3
+MAIN = ("origin/HEAD", "origin/main")
+
+
+def chosen(sources: Sequence[Path], changed: Collection[Path], turn: int) -> set[Path]:
+    """Those of `sources` that take part in this turn."""
+    touched = {file.stem for file in changed}
+    first = {source for source in sources if number(source) in ALWAYS}
+    first |= {s for s in sources if s in changed or f"nb{number(s)}" in touched}
+    others = [source for source in sources if number(source) not in ALWAYS]
+    return first | {s for place, s in enumerate(others) if (place + turn) % THIRDS == 0}
+
+
+def chosen_now(sources: Sequence[Path]) -> set[Path]:
+    """The same, as this working tree has it."""
+    if os.environ.get(VARIABLE) == "all":
+        return set(sources)
+    return chosen(sources, changed(), int(_git("rev-list", "--count", "HEAD") or 0))
+
+
+def number(source: Path) -> str:
+    """`06_replication_and_the_isr.py` -> `06`."""
+    return source.stem.split("_")[0]
+
+
+def changed() -> set[Path]:
+    """Files that differ from the main branch, or from the commit before where this is it."""
+    head = _git("rev-parse", "HEAD")
+    bases = [base for name in MAIN if (base := _git("merge-base", "HEAD", name)) not in ("", head)]
+    names = _git("diff", "--name-only", bases[0] if bases else "HEAD~1").splitlines()
+    return {PROJECT / name for name in names}
+
+
+def _git(*words: str) -> str:
+    """What git answers; nothing where there is no git or no such commit."""
+    try:
+        done = subprocess.run(["git", *words], cwd=PROJECT, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,41 @@
+"""The tests' real lane: the main notebooks, what changed, and a third of the rest in turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kit.authoring import real_lane
+from kit.authoring.real_lane import chosen
+from kit.course import source_files
+
+SOURCES = [Path(f"{number:02}_lesson.py") for number in range(10)] + [Path("L1_lab.py")]
+
+
+def numbers(found: set[Path]) -> set[str]:
+    return {real_lane.number(source) for source in found}
+
+
+def test_the_main_notebooks_and_what_changed_always_take_part() -> None:
+    for turn in range(3):
+        changed = {Path("03_lesson.py"), Path("kit/lessons/nb04.py")}
+        assert {"00", "06", "07", "03", "04"} <= numbers(chosen(SOURCES, changed, turn))
+
+
+def test_three_turns_take_in_every_notebook_and_none_of_the_others_twice() -> None:
+    turns = [numbers(chosen(SOURCES, (), turn)) - {"00", "06", "07"} for turn in range(3)]
+    assert sorted(name for turn in turns for name in turn) == [
+        "01", "02", "03", "04", "05", "08", "09", "L1",
+    ]  # fmt: skip
+    assert all(2 <= len(turn) <= 3 for turn in turns)
+
+
+def test_all_can_be_asked_for(monkeypatch) -> None:
+    monkeypatch.setenv(real_lane.VARIABLE, "all")
+    assert real_lane.chosen_now(source_files()) == set(source_files())
+
+
+def test_without_git_the_main_notebooks_still_run(monkeypatch) -> None:
+    monkeypatch.delenv(real_lane.VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert real_lane.changed() == set()
+    assert {"00", "06"} <= numbers(real_lane.chosen_now(source_files()))
