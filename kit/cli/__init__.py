@@ -24,7 +24,9 @@ COMMANDS = {
     "coverage": "which concepts of the sources have a cell",
     "fidelity": "where the engine differs from Kafka",
     "bench": "measure the engine beside a real Kafka",
+    "case": "play a case of Kafka's history under the old rule and the new",
     "grade": "mark submitted notebooks in a sandbox",
+    "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
     "explore": "search the truncation ladder for its shortest failures",
     "pipeline": "run the first PySpark lab's pipeline",
 }

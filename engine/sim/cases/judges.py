@@ -1,0 +1,147 @@
+"""How a case's ending is judged: did what the old rule does wrong happen, and how do we see it?
+
+A judge looks at what was recorded: the history checker's findings, the logs on the disks,
+what clients were answered.  It never reads the story's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.sim.cases.player import CasePlayer
+from engine.sim.history import Findings, Send
+from engine.wire.errors import Errors
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`shown`: it went wrong.  `sentence` says what is seen, either way."""
+
+    shown: bool
+    sentence: str
+
+
+Judge = Callable[[CasePlayer, Findings], Verdict]
+Entry = tuple[int, str]
+"""Epoch and value."""
+
+
+def log_of(player: CasePlayer, broker: int, topic: str = "orders") -> dict[int, Entry]:
+    """A running broker's log: offset to (epoch, value)."""
+    snapshot = player.theatre.world.snapshot(values=True, tail=1 << 20)
+    log = snapshot["topics"][topic]["partitions"][0]["logs"][broker]
+    return {
+        batch["base_offset"] + number: (batch["epoch"], value)
+        for batch in log.get("batches", ())
+        for number, value in enumerate(batch["values"])
+    }
+
+
+def logs(player: CasePlayer, topic: str = "orders") -> dict[int, dict[int, Entry]]:
+    """Of every replica on a running broker."""
+    world = player.theatre.world
+    replicas = sorted(world.partition(topic, 0).replicas)
+    return {b: log_of(player, b, topic) for b in replicas if b in world.cluster.nodes}
+
+
+def _values(log: dict[int, Entry]) -> str:
+    return " ".join(log[offset][1] for offset in sorted(log)) or "nothing"
+
+
+def lost(player: CasePlayer, findings: Findings) -> Verdict:
+    """An acknowledged record is not there any more."""
+    gone = findings.of("lost")
+    if gone:
+        more = f" ({len(gone)} records are lost)" if len(gone) > 1 else ""
+        return Verdict(True, f"{gone[0].sentence[:-1]}{more}.")
+    leader = player.theatre.world.leader("orders", 0)
+    return Verdict(False, f"Every acknowledged record is there: {_values(log_of(player, leader))}.")
+
+
+def diverged(player: CasePlayer, findings: Findings) -> Verdict:
+    """Two replicas hold different records at one offset, and nothing will change that."""
+    known = logs(player)
+    first, *others = known
+    for other in others:
+        for offset in sorted(known[first].keys() & known[other].keys()):
+            mine, theirs = known[first][offset], known[other][offset]
+            if mine != theirs:
+                return Verdict(
+                    True,
+                    f"At offset {offset}, {first} holds {mine[1]!r} of epoch {mine[0]} and {other} "
+                    f"holds {theirs[1]!r} of epoch {theirs[0]}, and both are in sync.",
+                )
+    values = {_values(log) for log in known.values()}
+    assert len(values) == 1, known
+    return Verdict(
+        False, f"{' and '.join(map(str, known))} hold the same: {_values(known[first])}."
+    )
+
+
+def latest_goes_back(player: CasePlayer, findings: Findings) -> Verdict:
+    """A client that asks where the partition ends is told less than before."""
+    best = -1
+    refused = ""
+    for _, error, offset in player.theatre.latest:
+        if error:
+            refused = f"{error.name} in between, and "
+        elif offset < best:
+            return Verdict(
+                True, f"The latest offset was {best}, and then {offset}: the partition shrank "
+                "before the client's eyes."
+            )  # fmt: skip
+        best = max(best, offset)
+    return Verdict(False, f"The latest offset never goes back: {refused}{best} again.")
+
+
+def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
+    """A reader stands behind acknowledged records that it was never given."""
+    name, reader = next(iter(player.readers.items()))
+    leader = player.theatre.world.leader("orders", 0)
+    log = log_of(player, leader)
+    given = player.theatre.read_by(name)
+    behind = [v for offset, (_, v) in sorted(log.items())
+              if offset < reader.position and v not in given]  # fmt: skip
+    if behind:
+        return Verdict(
+            True, f"{name} stands at offset {reader.position} and was never given "
+            f"{' '.join(behind)}, and no error said so."
+        )  # fmt: skip
+    return Verdict(False, f"{name} was given all that is in the log: {_values(log)}.")
+
+
+def producer_is_dead(player: CasePlayer, findings: Findings) -> Verdict:
+    """An idempotent producer that cannot send any more."""
+    producer = player.theatre.world.client(player.producers[0])
+    fatal = producer.identity.fatal
+    turned_down = [sent.text for sent in producer.sends if sent.verdict == "refused"]
+    if fatal:
+        return Verdict(
+            True, f"{fatal} ended the producer: {' '.join(turned_down)} and all that follows is "
+            "refused, and only a new producer helps."
+        )  # fmt: skip
+    epoch = producer.identity.identity[1]
+    return Verdict(
+        False, f"The producer goes on in epoch {epoch}, and every record is acknowledged."
+    )
+
+
+def stored_twice(player: CasePlayer, findings: Findings) -> Verdict:
+    """The history checker finds a record more often than it was sent."""
+    twice = findings.of("duplicate")
+    if twice:
+        return Verdict(True, f"{twice[0].sentence[:-1]} ({len(twice)} records are there twice).")
+    leader = player.theatre.world.leader("orders", 0)
+    return Verdict(False, f"Each record is there once: {_values(log_of(player, leader))}.")
+
+
+def acknowledged(player: CasePlayer) -> list[str]:
+    """Values that were acknowledged, in the order in which they were sent."""
+    sends = [op for op in player.history().operations if isinstance(op, Send)]
+    return [send.value for send in sends if send.verdict == "acknowledged"]
+
+
+def first_error(player: CasePlayer) -> str:
+    """The first error that a question for the end was answered with; empty if none."""
+    return next((Errors(e).name for _, e, _ in player.theatre.latest if e), "")

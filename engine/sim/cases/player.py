@@ -1,0 +1,128 @@
+"""What a case's script may say beyond the trace scripts of engine/sim/scripts.py.
+
+    old: COMMAND | new: COMMAND            on that side only
+    cluster … [before=KIP-207,…]           rules of the past (engine/past.py)
+    consumer NAME TOPIC [epochs=no]        a reader, from before KIP-320 without epochs
+    poll NAME [on=BROKER]                  what it gets now
+    producer NAME [checked=no] [SETTING=VALUE …]     the teachable producer, with its settings
+    send NAME TOPIC VALUE …                hands records over, and does not wait
+    settled NAME                           until it has nothing pending; then its verdicts
+    until end TOPIC BROKER OFFSET          the log on that broker ends there
+    wait SECONDS                           of virtual time
+
+and every fault of engine/sim/faults.py, such as write_back 101.
+"""
+
+from __future__ import annotations
+
+from engine.client.producer import Producer
+from engine.client.settings import ProducerSettings
+from engine.sim import faults
+from engine.sim.cases.readers import Reader
+from engine.sim.cases.stage import CaseStage
+from engine.sim.history import History, Send
+from engine.sim.quiet import replica_on
+from engine.sim.script_player import FAULTS, Command, Player
+from engine.wire.errors import KafkaError
+
+
+class CasePlayer(Player):
+    """Carries out a case's commands; `readers` and `producers` are those that it made."""
+
+    def __init__(self, stage: CaseStage) -> None:
+        super().__init__(stage)
+        self.theatre = stage
+        self.readers: dict[str, Reader] = {}
+        self.producers: list[str] = []
+        self.told: dict[str, int] = {}
+
+    async def carry_out(self, command: Command) -> None:
+        world = self.theatre.world
+        match command.verb:
+            case "consumer":
+                name, topic = command.words
+                epochs = command.options.get("epochs", "yes") == "yes"
+                self.readers[name] = Reader(name, topic, epochs)
+                self.theatre.begin_reading(topic, name)
+                self.theatre.reader = ""
+            case "poll":
+                reader = self.readers[command.words[0]]
+                on = int(command.options.get("on", -1))
+                self._say(command, await reader.poll(self.theatre, on))
+            case "producer":
+                self._producer(command)
+            case "send":
+                name, topic, *values = command.words
+                for value in values:
+                    world.tell(name, "send", topic, value.encode(), None, 0)
+            case "settled":
+                await self._settled(command)
+            case "wait":
+                world.run(for_s=float(command.words[0]))
+            case "read":
+                self.theatre.begin_reading(command.words[0])
+                await super().carry_out(command)
+                self.theatre.reader = ""
+            case verb if verb in faults.KINDS and verb not in FAULTS:
+                world.apply(faults.parse(" ".join((verb, *command.words))))
+            case _:
+                await super().carry_out(command)
+
+    def _producer(self, command: Command) -> None:
+        """Settings that the client refuses are the answer, and there is no such producer."""
+        name, given = command.words[0], dict(command.options)
+        checked = given.pop("checked", "yes") == "yes"
+        try:
+            settings = ProducerSettings.of(given, checked=checked)
+        except KafkaError as error:
+            self._say(command, f"{error.code.name}: {error.message}")
+            return
+        world = self.theatre.world
+        world.add(name, Producer(name, world.cluster.spec.brokers, settings))
+        self.producers.append(name)
+
+    async def _settled(self, command: Command) -> None:
+        name = command.words[0]
+        world = self.theatre.world
+        if not await self.stage.wait(lambda: world.client(name).idle):
+            raise ValueError(f"{name} has records pending still")
+        sends = world.client(name).sends
+        for sent in sends[self.told.get(name, 0) :]:
+            where = f" at offset {sent.offset}" if sent.offset >= 0 else ""
+            self._say(
+                command, f"{sent.verdict}{where}{sent.error and f', {sent.error}'}", sent.text
+            )
+        self.told[name] = len(sends)
+
+    def _holds(self, what: str, *words: str) -> bool:
+        if what != "end":
+            return super()._holds(what, *words)
+        replica = replica_on(self.cluster, int(words[1]), words[0], 0)
+        return replica is not None and replica.log.log_end_offset >= int(words[2])
+
+    async def read_to_the_end(self) -> None:
+        """A last reader of every topic, once all is calm: what it does not see is gone."""
+        await self.settle()
+        for topic in sorted(self._image().topics.values(), key=lambda each: each.name):
+            if topic.partitions[0].leader >= 0 and not topic.name.startswith("__"):
+                self.theatre.begin_reading(topic.name, "last-reader")
+                await self._read(Command(0, "read", (topic.name,)))
+                self.answers.pop()
+                self.theatre.note_end(topic.name)
+                self.theatre.reader = ""
+
+    def history(self) -> History:
+        """What all clients did, the producers' own books included."""
+        operations = list(self.theatre.operations)
+        for name in self.producers:
+            for sent in self.theatre.world.client(name).sends:
+                verdict = "unknown" if sent.verdict == "pending" else sent.verdict
+                operations.append(
+                    Send(self._since(sent.made_us), name, sent.topic, sent.partition, sent.text,
+                         verdict, sent.offset, self._since(sent.done_us))
+                )  # fmt: skip
+        return History(tuple(operations))
+
+    def _since(self, at_us: int) -> int:
+        world = self.theatre.world
+        return at_us - (world.cluster.now - world.now_us) if at_us >= 0 else -1

@@ -1,0 +1,116 @@
+"""A consumer that a case moves by hand: one poll at a time, from whom the script says.
+
+Two kinds, from before and after KIP-320:
+
+* without epochs it knows an offset and nothing else.  Whoever calls himself leader is
+  believed; an offset out of range means auto.offset.reset
+* with epochs it names the leader epoch that it knows of in every request, so a zombie
+  refuses it; and when the leader is a new one, it first asks where the epoch of its last
+  record ends there.  Below its own position means: the log was cut under its feet
+
+A real consumer finds the leader and the epoch in its metadata.  Here a reader knows the
+newest, unless the script sends it to somebody else: that is a consumer whose metadata came
+from a broker that is behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.records import batch
+from engine.sim.cases.stage import CaseStage
+from engine.sim.history import Seek
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+LATEST = -1
+
+
+@dataclass
+class Reader:
+    """`position` is the next offset, `read_epoch` the epoch of the last record read."""
+
+    name: str
+    topic: str
+    epochs: bool
+    position: int = 0
+    read_epoch: int = -1
+    known_epoch: int = -1
+
+    async def poll(self, stage: CaseStage, on: int = -1) -> str:
+        """Reads what there is; what the application gets: values, an error, or nothing."""
+        stage.reader = self.name
+        image = stage.world.partition(self.topic, 0)
+        broker = on if on >= 0 else image.leader
+        if on < 0:
+            self.known_epoch = image.leader_epoch
+        if self.epochs and 0 <= self.read_epoch < self.known_epoch and on < 0:
+            parted = await self._validate(stage, broker)
+            if parted:
+                return parted
+        values: list[str] = []
+        while True:
+            data = await self._fetch(stage, broker)
+            error = Errors(data.error_code)
+            if error == Errors.OFFSET_OUT_OF_RANGE:
+                values.append(await self._reset(stage))
+                break
+            if error:
+                values.append(error.name)
+                break
+            if not self._take(data.records or b"", values):
+                break
+        stage.reader = ""
+        return " ".join(values) or "nothing"
+
+    async def _fetch(self, stage: CaseStage, broker: int) -> Any:
+        request = m.FetchRequest
+        part = request.FetchPartition(
+            partition=0,
+            current_leader_epoch=self.known_epoch if self.epochs else -1,
+            fetch_offset=self.position,
+            partition_max_bytes=1 << 20,
+        )
+        topic_id = stage.world.image().topic_ids[self.topic]
+        named = request.FetchTopic(topic_id=topic_id, partitions=[part])
+        body = request(max_wait_ms=0, session_epoch=-1, topics=[named])
+        return (await stage.ask(broker, body)).responses[0].partitions[0]
+
+    def _take(self, records: bytes, values: list[str]) -> bool:
+        before = self.position
+        for header, at in batch.iterate(records):
+            for record in batch.decode(records, at):
+                if record.offset >= self.position:
+                    values.append((record.value or b"").decode())
+                    self.position = record.offset + 1
+                    self.read_epoch = header.partition_leader_epoch
+        return self.position > before
+
+    async def _validate(self, stage: CaseStage, broker: int) -> str:
+        """Asks where the epoch of the last record ends; a sentence if that is before us."""
+        request = m.OffsetForLeaderEpochRequest
+        part = request.OffsetForLeaderPartition(
+            partition=0, current_leader_epoch=self.known_epoch, leader_epoch=self.read_epoch
+        )
+        topic = request.OffsetForLeaderTopic(topic=self.topic, partitions=[part])
+        answer = await stage.ask(broker, request(replica_id=-1, topics=[topic]))
+        told = answer.topics[0].partitions[0]
+        if told.error_code or told.end_offset >= self.position:
+            self.read_epoch = self.known_epoch
+            return ""
+        was, self.position = self.position, told.end_offset
+        self.read_epoch = told.leader_epoch
+        stage.operations.append(Seek(stage.world.now_us, self.name, self.topic, 0, self.position))
+        stage.reader = ""
+        return f"truncation detected: the log was cut at offset {self.position}, we stood at {was}"
+
+    async def _reset(self, stage: CaseStage) -> str:
+        """auto.offset.reset=latest.  No seek of the application's, so none in the history."""
+        request = m.ListOffsetsRequest
+        part = request.ListOffsetsPartition(partition_index=0, timestamp=LATEST)
+        topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
+        leader = stage.world.leader(self.topic, 0)
+        answer = await stage.ask(leader, request(replica_id=-1, topics=[topic]))
+        was, self.position = self.position, answer.topics[0].partitions[0].offset
+        return f"OFFSET_OUT_OF_RANGE at {was}, reset to latest: {self.position}"

@@ -1,0 +1,122 @@
+"""The stage of a case: a world, and the history of every client that asks something there.
+
+It listens to what the player asks brokers: each Produce is a send with its verdict, each
+Fetch of a reader is a poll.  So the history checker can judge a case afterwards, without a
+word about it in the script.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine import past
+from engine.cluster import Cluster
+from engine.records import batch
+from engine.replication.truncation import DEFAULT_RULE
+from engine.sim import faults
+from engine.sim.history import Operation, Poll, Reached, Read, Seek, Send
+from engine.sim.script_player import PATIENCE_S
+from engine.sim.scripts import Script
+from engine.sim.world import World
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+MAYBE_APPENDED = (Errors.REQUEST_TIMED_OUT, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+LATEST = -1
+HAND = "by hand"
+"""The client that a script's own `produce` stands for."""
+
+
+class CaseStage:
+    """Plays in virtual time; with invariants on where all rules are those of today."""
+
+    def __init__(self, script: Script, seed: int = 0) -> None:
+        settings = dict(script.settings)
+        before = past.check(str(settings.pop("before", "")).replace(",", " ").split())
+        checked = script.rule == DEFAULT_RULE and not before
+        self.world = World(seed, script.brokers, settings, rule=script.rule, checked=checked,
+                           before=before)  # fmt: skip
+        self.operations: list[Operation] = []
+        self.latest: list[tuple[str, Errors, int]] = []
+        """(topic, error, offset) of each question for the end of a partition."""
+        self.reader = ""
+        self.readers = 0
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.world.cluster
+
+    async def ask(self, broker: int, body: Any) -> Any:
+        asked_us = self.world.now_us
+        answer = self.world.ask(body, broker)
+        match body:
+            case m.ProduceRequest():
+                self._note_send(asked_us, body, answer)
+            case m.FetchRequest() if answer is not None and self.reader:
+                self._note_poll(body, answer)
+            case m.ListOffsetsRequest() if answer is not None:
+                asked = body.topics[0]
+                told = answer.topics[0].partitions[0]
+                if asked.partitions[0].timestamp == LATEST and not self.reader:
+                    self.latest.append((asked.name, Errors(told.error_code), told.offset))
+        return answer
+
+    async def wait(self, condition: Any) -> bool:
+        return self.world.run(until=lambda _: condition(), for_s=PATIENCE_S)
+
+    async def fault(self, kind: str, *brokers: int) -> None:
+        self.world.apply(faults.fault(kind, *brokers))
+
+    # -- the history
+
+    def begin_reading(self, topic: str, name: str = "", offset: int = 0) -> None:
+        """From now on, what is fetched is this reader's; without a name it is a new one."""
+        if not name:
+            self.readers += 1
+            name = f"reader-{self.readers}"
+        self.reader = name
+        self.operations.append(Seek(self.world.now_us, name, topic, 0, offset))
+
+    def note_end(self, topic: str) -> None:
+        """The present reader stands at the end of the partition, and all is calm."""
+        ends = [op.reads[-1].offset + 1 for op in self.operations
+                if isinstance(op, Poll) and op.client == self.reader]  # fmt: skip
+        end = ends[-1] if ends else 0
+        self.operations.append(Reached(self.world.now_us, self.reader, topic, 0, end))
+
+    def read_by(self, name: str) -> list[str]:
+        """The values that a reader was given."""
+        polls = [op for op in self.operations if isinstance(op, Poll) and op.client == name]
+        return [read.value for poll in polls for read in poll.reads]
+
+    def name_of(self, topic_id: bytes) -> str:
+        return str(self.world.image().topics[topic_id].name)
+
+    def _note_send(self, asked_us: int, body: Any, answer: Any) -> None:
+        data = body.topic_data[0]
+        topic, part = self.name_of(data.topic_id), data.partition_data[0]
+        verdict, offset = "unknown", -1
+        if answer is not None:
+            told = answer.responses[0].partition_responses[0]
+            error = Errors(told.error_code)
+            if not error:
+                verdict, offset = "acknowledged", told.base_offset
+            elif error not in MAYBE_APPENDED:
+                verdict = "refused"
+        for number, record in enumerate(batch.decode_all(part.records)):
+            self.operations.append(
+                Send(asked_us, HAND, topic, part.index, (record.value or b"").decode(), verdict,
+                     offset + number if offset >= 0 else -1, self.world.now_us)
+            )  # fmt: skip
+
+    def _note_poll(self, body: Any, answer: Any) -> None:
+        asked = body.topics[0].partitions[0]
+        data = answer.responses[0].partitions[0]
+        topic = self.name_of(body.topics[0].topic_id)
+        reads = tuple(
+            Read(topic, asked.partition, record.offset, (record.value or b"").decode())
+            for record in batch.decode_all(data.records or b"")
+            if record.offset >= asked.fetch_offset
+        )
+        if reads:
+            self.operations.append(Poll(self.world.now_us, self.reader, reads))
