@@ -116,6 +116,8 @@ class Listener:
 
     def submit(self, connection: Connection, request: Request) -> None:
         self.server.metrics.read(connection.name, request)
+        # The queue's clock stands since the last event; a time-out counts from now.
+        self.server.cluster.now = max(self.server.cluster.now, self.server.now())
         self.server.cluster.submit(self.node_id, request)
         self.server.pump()
 
