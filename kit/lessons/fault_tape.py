@@ -94,8 +94,10 @@ class Judged:
     history: History
 
     def named(self, kind: str) -> str:
-        """The values that an anomaly befell."""
-        return " ".join(each.value for each in self.findings.of(kind)) or "–"
+        """The values that an anomaly befell; what is lost is not also out of order."""
+        lost = {each.value for each in self.findings.of("lost")} if kind != "lost" else set()
+        found = (each.value for each in self.findings.of(kind))
+        return " ".join(value for value in found if value not in lost) or "–"
 
 
 def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Judged]:
@@ -148,9 +150,11 @@ def _judged(stage: Stage, name: str) -> Judged:
 
 def history_of(producer: Producer, topic: str, log: list[str]) -> History:
     """The producer's books, and one reader that saw the whole of partition 0."""
+    began_us = min((each.made_us for each in producer.sends), default=0)
     sends = [
-        Send(each.made_us, producer.name, topic, each.partition, each.text,
-             each.verdict if each.verdict != "pending" else "unknown", each.offset, each.done_us)
+        Send(each.made_us - began_us, producer.name, topic, each.partition, each.text,
+             each.verdict if each.verdict != "pending" else "unknown", each.offset,
+             each.done_us - began_us)
         for each in producer.sends
     ]  # fmt: skip
     end_us = max((max(each.at_us, each.ended_us) for each in sends), default=0) + 1
