@@ -7,14 +7,21 @@ Each function makes its directory and returns it.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 NAME = "kafka-inside-out"
+LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
+"""Bytes that the operating system has for the address of a Unix socket."""
 
 
 class Unwritable(RuntimeError):
     """A directory that the kit needs cannot be written; the message says which, and the remedy."""
+
+
+class PathTooLong(RuntimeError):
+    """A socket cannot be made where the kit would put it; the message says why, and the remedy."""
 
 
 def cache_dir() -> Path:
@@ -30,6 +37,17 @@ def state_dir() -> Path:
 def temporary_area() -> Path:
     """Parent of all data directories of clusters; short, for sockets live there too."""
     return _made(Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}", "TMPDIR")
+
+
+def socket_path(path: Path) -> str:
+    """The path as text, if a Unix socket can be made there; else PathTooLong."""
+    longer = len(os.fsencode(path)) - LONGEST_SOCKET_PATH
+    if longer > 0:
+        raise PathTooLong(
+            f"The temporary folder {tempfile.gettempdir()} has too long a name for the sockets "
+            f"in it, by {longer}: set TMPDIR to a shorter one, such as /tmp."
+        )
+    return str(path)
 
 
 def _base(variable: str, fallback: str) -> Path:

@@ -17,6 +17,7 @@ from kit.course import PROJECT
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SCRATCH = re.compile(r"[^\s'\"<>]*/kafkalab-build-\w+")
 """Where a build keeps its progress; shown as the place where a learner's is."""
+NAME_GOES_ON = r"[\w-]|\.\w"
 LARGEST_NOTEBOOK = 300_000
 """Bytes: a code-hosting site shows a notebook of this size at once."""
 
@@ -68,8 +69,10 @@ def _joined_streams(outputs: list[Any]) -> list[Any]:
 def _without_folders(value: Any) -> Any:
     if isinstance(value, str):
         for folder, shown in _folders():
-            value = value.replace(folder, shown)
-        if "/kafkalab-build-" in value:  # the search alone is slow in a long output
+            if folder in value:  # the search alone is slow in a long output
+                end = "" if folder.endswith("/") else f"(?!{NAME_GOES_ON})"
+                value = re.sub(re.escape(folder) + end, shown, value)
+        if "/kafkalab-build-" in value:
             value = SCRATCH.sub("~/.local/share/kafka-inside-out", value)
         return value
     if isinstance(value, dict):

@@ -1,4 +1,7 @@
-"""`kafkalab down`: ends what carries the kit's label, and nothing else."""
+"""`kafkalab down`: ends what carries the kit's label, and nothing else.
+
+Clusters of open notebooks carry it, too; each thing that was ended is named.
+"""
 
 from __future__ import annotations
 

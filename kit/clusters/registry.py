@@ -28,6 +28,8 @@ from kit.clusters.interface import LeaseTaken
 from kit.clusters.reaper import LABEL_VARIABLE, Reaper, ReaperGone
 
 LABEL_FILE = "LABEL"
+REAPER = "reaper"
+"""The socket of a shared cluster's reaper, in its directory."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Registration:
     @property
     def reaper_socket(self) -> str:
         """Where a shared cluster's reaper listens."""
-        return f"{self.directory}/reaper"
+        return f"{self.directory}/{REAPER}"
 
     def save(self) -> None:
         """Writes the file, whole or not at all."""
@@ -79,19 +81,26 @@ def shared(provider: str) -> Registration | None:
 def labelled_directory(label: str) -> Path:
     """Makes the data directory of a new cluster."""
     directory = places.temporary_area() / label
+    places.socket_path(directory / REAPER)
     directory.mkdir(mode=0o700)
     (directory / LABEL_FILE).write_text(f"{label}\n")
     return directory
 
 
 def down() -> list[str]:
-    """Ends every cluster of the kit on this machine; returns what was removed, in words."""
+    """Ends every cluster of the kit on this machine; returns what was removed, in words.
+
+    Those of open notebooks, too: it is how a user gets rid of all of it.
+    """
     removed = []
     for registration in registrations():
-        with contextlib.suppress(ReaperGone):
-            if registration.shared:
+        if registration.shared:
+            with contextlib.suppress(ReaperGone):
                 Reaper.connect(registration.reaper_socket).end()
                 removed.append(f"cluster {registration.label}")
+        elif psutil.pid_exists(registration.owner_pid):
+            owner = f"which belonged to the open notebook or program {registration.owner_pid}"
+            removed.append(f"cluster {registration.label}, {owner}")
     marks = sorted(places.temporary_area().glob(f"*/{LABEL_FILE}"))
     for process in labelled_processes({mark.read_text().strip() for mark in marks}):
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import nbformat
 
+from kit import places
 from kit.course import PROJECT
 from kit.grading import sandbox, submission
 from kit.grading.submission import Submission, Unreadable
@@ -76,6 +77,7 @@ def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> dict[st
         work = scratch / "work"
         for folder in (work / "home", scratch / "judge"):
             folder.mkdir(parents=True)
+        places.socket_path(scratch / "judge" / "socket")
         notebook = work / "notebook.ipynb"
         nbformat.write(submission.transplant(submitted), notebook)
         task = {

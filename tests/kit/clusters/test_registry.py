@@ -54,6 +54,8 @@ def test_down_ends_shared_private_and_orphaned_clusters_and_nothing_else(tmp_pat
     removed = registry.down()
     assert "cluster shared-1" in removed
     assert f"process {in_orphan.pid}" in removed
+    owner = f"the open notebook or program {os.getpid()}"
+    assert f"cluster orphan-1, which belonged to {owner}" in removed
     assert f"directory {orphan.directory}" in removed
     for pid in (in_shared.pid, in_orphan.pid):
         assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
@@ -110,6 +112,17 @@ def test_free_ports_are_distinct_and_below_the_ephemeral_ones() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20
     assert max(ports) < 32_768
+
+
+def test_a_temporary_folder_with_too_long_a_name_gets_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    longest = tmp_path / ("x" * 100)
+    longest.mkdir()
+    monkeypatch.setattr(places.tempfile, "tempdir", str(longest))
+    with pytest.raises(places.PathTooLong, match="set TMPDIR to a shorter one"):
+        registry.labelled_directory("local-1")
+    assert list(longest.glob("*/local-1")) == []
 
 
 def test_a_directory_that_cannot_be_written_gets_a_sentence(
