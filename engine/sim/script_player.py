@@ -16,7 +16,8 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 PATIENCE_S = 30.0
-FAULTS = ("kill", "start", "stop", "pause", "resume", "lose_power", "isolate", "cut", "heal")
+FAULTS = ("kill", "start", "stop", "pause", "resume", "lose_power", "write_back", "isolate", "cut",
+          "heal")  # fmt: skip
 
 
 class ScriptError(ValueError):

@@ -366,6 +366,9 @@ class World:
     def lose_power(self, broker: int, torn: bool = False) -> None:
         self.apply(fault("lose_power", broker, torn=int(torn)))
 
+    def write_back(self, broker: int) -> None:
+        self.apply(fault("write_back", broker))
+
     def cut(self, a: NodeId, b: NodeId) -> None:
         self.apply(fault("cut", a, b))
 

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from engine import machine_faults
 from engine.cluster import Cluster, ClusterSpec
 from engine.server import HOST, Server
 from engine.sim.script_player import PATIENCE_S
@@ -47,6 +48,8 @@ class SocketStage:
     async def fault(self, kind: str, *brokers: int) -> None:
         if kind == "start":
             await self.server.start_node(*brokers)
+        elif kind == "write_back":
+            machine_faults.write_back(self.cluster, *brokers)
         else:
             getattr(self.server, kind)(*brokers)
 
