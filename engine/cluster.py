@@ -259,16 +259,19 @@ class Cluster:
     def run(self, now: int, events: int) -> None:
         """Lets what is due by `now` happen, at most so many events; `next_at` tells if more is."""
         while events > 0 and (at := self.next_at) is not None and at <= now:
-            self.step()
+            self.step(now)
             events -= 1
         self.now = max(self.now, now)
 
-    def step(self) -> NodeId | None:
-        """Lets the next thing happen; gives the node that took a step, if one did."""
+    def step(self, until: int | None = None) -> NodeId | None:
+        """Lets the next thing happen; gives the node that took a step, if one did.
+
+        What concerns nobody any more is passed over on the way; nothing after `until` happens.
+        """
         # Here and not while effects are carried out: a timer is known only once it is pushed.
         if len(self.queue) > 2 * self.size_after_pruning + PRUNE_AT:
             self._prune()
-        while self.queue:
+        while self.queue and (until is None or self.queue[0][0] <= until):
             at, number, item = heapq.heappop(self.queue)
             if item[0] == "timer" and self.timers.get((item[1], item[2])) != number:
                 continue

@@ -60,12 +60,13 @@ class Chain:
                 sent.pop()
 
     def grow(
-        self, log: Log, known: dict[tuple[int, int], bytes]
+        self, log: Log, known: dict[tuple[int, int], bytes], damaged: bool = False
     ) -> Iterator[tuple[BatchHeader, Link]]:
         """Reads what is new in the log; gives each batch with its link before it is added.
 
         A log that starts above 0 has lost the history of its first link: it is taken over
-        from `known`, where the other replicas' links are, by (last offset, epoch).
+        from `known`, where the other replicas' links are, by (last offset, epoch).  So is that
+        of a batch that fails its checksum in a log that is known to be `damaged`.
         """
         while (start := self.end(log)) < log.log_end_offset:
             data = log.read(start, READ_BYTES)
@@ -73,7 +74,8 @@ class Chain:
                 if header.last_offset < start:
                     continue
                 key = (header.last_offset, header.partition_leader_epoch)
-                if not self.links and header.base_offset > 0 and key in known:
+                starts_late = not self.links and header.base_offset > 0
+                if key in known and (starts_late or (damaged and not _is_intact(data, position))):
                     link = known[key]
                 else:
                     before = self.links[-1][2] if self.links else b""
@@ -87,6 +89,14 @@ class Chain:
                     producer = (header.producer_id, header.producer_epoch)
                     sent = self.producers.setdefault(producer, [])
                     sent.append((header.last_offset, header.last_sequence))
+
+
+def _is_intact(data: bytes, position: int) -> bool:
+    try:
+        batch.validate(data, position)
+    except batch.CorruptBatch:
+        return False
+    return True
 
 
 def _last_offset(link: Link) -> int:

@@ -18,7 +18,9 @@ or fifty.  Logs are compared by their chains (engine/sim/chains.py).
 An unclean election may lose records, and says so: `losses` names the partition and what was
 promised.  What was asked before it promises nothing; from then on all holds again.  No more
 machines may lose power, before they are back in sync, than min.insync.replicas - 1; the
-schedule sees to that.  A replica that lost power is not judged until it has registered again.
+schedule sees to that.  A replica that lost power, or a bit of whose log has changed, is not
+judged until it has registered again; a changed batch that no recovery has found yet is taken
+for what it was, since it is the disk that lies about it and not the replica.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class Invariants:
         self.books: dict[str, Books] = {}
         self.seen = cluster.trace_count
         self.dark: dict[int, None] = {}
+        self.damaged: dict[int, None] = {}
         self.losses: list[str] = []
 
     # -- driving
@@ -84,6 +87,8 @@ class Invariants:
         match line.kind:
             case "power-lost":
                 self.dark[node] = None
+            case "bit-flipped":
+                self.dark[node] = self.damaged[node] = None
             case "registered":
                 self.dark.pop(dict(line.fields)["broker"], None)
             case "started":
@@ -163,7 +168,7 @@ class Invariants:
         if replica is None:
             return
         chain = books.chains.setdefault(node, Chain())
-        for header, link in chain.grow(replica.log, books.known):
+        for header, link in chain.grow(replica.log, books.known, node in self.damaged):
             offset, epoch, content = link
             if books.known.setdefault((offset, epoch), content) != content:
                 raise Violation(

@@ -1,60 +1,90 @@
 """Seeded fault schedules: a cluster under load, with everything breaking within reason.
 
-A schedule is drawn from its seed: the cluster, the load, and a list of faults in virtual
-time.  Where a fault says "leader" or "follower", the broker is chosen when its time comes;
-what really happened is written to the tape, which replays the run without any drawing.
+A schedule is drawn from its seed: the cluster, the load, and what shall break when.  Where a
+plan says "leader" or "follower", the broker is chosen when its time comes, and what really
+happened is written to the tape.  Seed and tape replay the run without any drawing, and a tape
+with something taken out is a run of its own, which is what the shrinker lives on.
 
-Within reason means: what acks=all and min.insync.replicas promise to survive.  Any number
-of processes may die, freeze or be cut off; but no more replicas lose power, before they
-are back in sync, than min.insync.replicas - 1.
+    draw(17)                  the plan                      a function of the seed
+    play(draw(17))            the run, and its tape         a function of the plan
+    play(draw(17), tape)      the same run                  a function of setup and tape
+
+Two producers write to the same partitions, one with acks=all and one with acks=1, so that what
+a cut-off leader takes in is not what its successor takes in.
+
+Within reason means: what acks=all and min.insync.replicas promise to survive.  Any number of
+processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
+be late, lost, doubled and overtaken; but no more replicas lose what they wrote (to a power
+loss or a changed bit), before they are back in sync, than min.insync.replicas - 1.  A replica
+beyond that is only killed, in a replay as well.  In the end all is mended, and the cluster has
+to become whole again by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 from time import process_time
 
-from engine.cluster import PAUSED, RUNNING
+from engine.network import NodeId
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.clients import Producer
 from engine.sim.consumer import Consumer
-from engine.sim.history import judge
+from engine.sim.crew import Crew
+from engine.sim.faults import Fault
+from engine.sim.history import History, Send, check, history_of
+from engine.sim.history.operations import UNKNOWN
 from engine.sim.invariants import Violation
+from engine.sim.tape import Done
 from engine.sim.world import World
 
 TOPIC = "orders"
 CALM_S = 60.0
-FAULTS = 8
-SLOW_MS = 300
-KINDS = ("kill", "kill", "lose_power", "pause", "isolate", "isolate", "cut", "slow", "stop")
-Tape = list[tuple[int, str, tuple[int, ...]]]
-"""What was done when, to whom: (microseconds, what, arguments)."""
+ALL = -1
+PLANS = 8
+PROCESSES = ("kill", "kill", "kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk")
+LINKS = ("isolate", "isolate", "isolate", "cut", "cut_one_way", "slow")
+MESSAGES = ("delay", "drop", "duplicate", "reorder")
+CLOCKS = ("jump_clock", "skew_clock")
+KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS)
+DAMAGING = ("lose_power", "flip_bit")
 
 
 @dataclass(frozen=True)
-class Fault:
-    """At `at_ms` of virtual time, do `kind` to `target`; undo it `for_ms` later."""
+class Plan:
+    """At `at_ms` of virtual time, do `kind` to `target`; undo it `for_ms` later.
+
+    `amount` is how much of it: milliseconds, messages or µs a second.
+    """
 
     at_ms: int
     kind: str
     target: str
     for_ms: int
+    amount: int = 0
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The cluster, its load, and when all is mended (or, in a replay, at the tape's end)."""
+
+    seed: int
+    brokers: int = 3
+    partitions: int = 1
+    min_in_sync: int = 2
+    period_us: int = 20_000
+    idempotent: bool = False
+    calm_us: int = 0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Everything about one run; a pure function of `seed`."""
+    """Everything about one run; a pure function of the seed."""
 
-    seed: int
-    brokers: int
-    partitions: int
-    min_in_sync: int
-    period_us: int
-    idempotent: bool
+    setup: Setup
     torn: bool
-    faults: tuple[Fault, ...]
+    plans: tuple[Plan, ...]
 
 
 @dataclass
@@ -62,10 +92,10 @@ class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
     `seconds` are of processor time; `losses` are those of unclean elections; `tape` is what
-    was done when, in microseconds.
+    was done when, the mending at the end left out.
     """
 
-    seed: int
+    setup: Setup
     events: int = 0
     elections: int = 0
     truncations: int = 0
@@ -73,7 +103,7 @@ class Outcome:
     violation: str = ""
     seconds: float = 0.0
     losses: list[str] = field(default_factory=list)
-    tape: Tape = field(default_factory=list)
+    tape: tuple[Done, ...] = ()
 
 
 def draw(seed: int, light: bool = False) -> Schedule:
@@ -82,103 +112,177 @@ def draw(seed: int, light: bool = False) -> Schedule:
     brokers = chance.choice((3, 3, 3, 5))
     at_ms = 1_000
     drawn = []
-    for _ in range(FAULTS):
+    for _ in range(PLANS):
         at_ms += chance.randint(200, 2_500)
         kind = chance.choice(KINDS)
         target = "leader" if chance.random() < 0.6 else "follower"
-        drawn.append(Fault(at_ms, kind, target, chance.randint(300, 6_000)))
+        plan = Plan(at_ms, kind, target, chance.randint(300, 6_000), _amount(kind, chance))
+        drawn.append(plan)
         if kind == "isolate" and target == "leader" and chance.random() < 0.7:
             # The old leader goes on appending what nobody copies, then dies: a log to truncate.
-            drawn.append(Fault(at_ms + chance.randint(20, 400), "kill", "same", 3_000))
-    return Schedule(
+            drawn.append(Plan(at_ms + chance.randint(20, 400), "kill", "same", 3_000))
+    setup = Setup(
         seed,
         brokers,
         partitions=chance.choice((1, 1, 2)),
         min_in_sync=chance.choice((2, 2, 1)) if brokers == 3 else chance.choice((2, 3)),
-        period_us=40_000 if light else chance.choice((5_000, 20_000)),
+        period_us=60_000 if light else chance.choice((10_000, 30_000)),
         idempotent=chance.random() < 0.5,
-        torn=seed % 2 == 1,
-        faults=tuple(drawn),
     )
+    return Schedule(setup, torn=seed % 2 == 1, plans=tuple(drawn))
+
+
+def _amount(kind: str, chance: Random) -> int:
+    match kind:
+        case "slow":
+            return chance.choice((50, 300))
+        case "delay" | "reorder":
+            return chance.choice((20, 200, 1_500))
+        case "drop" | "duplicate":
+            return chance.randint(1, 5)
+        case "jump_clock":
+            return chance.choice((-5_000, -1_000, 1_000, 5_000))
+        case "skew_clock":
+            return chance.choice((-50_000, 50_000))
+        case _:
+            return 0
 
 
 def play(
     schedule: Schedule,
-    rule: str = DEFAULT_RULE,
-    tape: Tape | None = None,
+    tape: Sequence[Done] | None = None,
     tell: Callable[[str], None] | None = None,
+    rule: str = DEFAULT_RULE,
 ) -> Outcome:
     """Runs a schedule to its end, then lets the cluster heal, and says how it went.
 
-    With a `tape` of an earlier run, just that is done again.  `tell` is given every line of
-    the story in the end.
+    With a `tape`, just that is done instead of what the schedule plans.  `tell` is given every
+    line of the story in the end.
     """
+    world, outcome = run(schedule, tape, rule)
+    if tell is not None:
+        for line in world.trace_lines():
+            tell(line)
+    return outcome
+
+
+def run(
+    schedule: Schedule,
+    tape: Sequence[Done] | None = None,
+    rule: str = DEFAULT_RULE,
+    rewindable: bool = False,
+) -> tuple[World, Outcome]:
+    """Like `play`, and gives the world as well, to go back in if it is `rewindable`."""
     began = process_time()
-    world = World(schedule.seed, schedule.brokers, rule=rule)
-    outcome = Outcome(schedule.seed)
+    setup = schedule.setup
+    world = World(setup.seed, setup.brokers, rule=rule, rewindable=rewindable)
+    outcome = Outcome(setup)
+    crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING)
     try:
-        _play(world, schedule, outcome, tape)
+        producers, consumer = _set_up(world, setup)
+        try:
+            if tape is None:
+                _break_and_mend(world, schedule, crew)
+            else:
+                for done in tape:
+                    assert isinstance(done.deed, Fault)
+                    _wait(world, done.at_us)
+                    crew.do(done.deed)
+                _wait(world, setup.calm_us)
+        finally:
+            outcome.tape = tuple(done for done in world.tape if isinstance(done.deed, Fault))
+            outcome.setup = replace(setup, calm_us=world.now_us)
+        _calm_down(world, crew, producers, consumer)
     except Violation as violation:
         outcome.violation = str(violation)
     outcome.seconds = process_time() - began
     outcome.events = world.events
     if world.invariants is not None:
         outcome.losses = world.invariants.losses
-    if tell is not None:
-        for line in world.trace_lines():
-            tell(line)
     kinds = [line.kind for _, _, line in world.cluster.trace]
     outcome.elections = kinds.count("elected")
     outcome.truncations = kinds.count("truncate")
     outcome.acknowledged = kinds.count("acknowledged")
-    return outcome
+    return world, outcome
 
 
-def _play(world: World, schedule: Schedule, outcome: Outcome, tape: Tape | None) -> None:
+def _set_up(world: World, setup: Setup) -> tuple[list[Producer], Consumer]:
     world.create_topic(
         TOPIC,
-        partitions=schedule.partitions,
-        replicas=min(3, schedule.brokers),
-        config={"min.insync.replicas": schedule.min_in_sync},
+        partitions=setup.partitions,
+        replicas=min(3, setup.brokers),
+        config={"min.insync.replicas": setup.min_in_sync},
     )
-    producer = world.load(TOPIC, period_us=schedule.period_us, idempotent=schedule.idempotent)
-    consumer = world.reader(TOPIC)
-    crew = _Crew(world, schedule, outcome)
-    if tape is None:
-        _break_and_mend(world, schedule, crew)
-    else:
-        for at_us, what, arguments in tape:
-            world.run(for_s=(at_us - world.now_us) / 1e6)
-            crew.do(what, arguments)
-    producer.count = producer.made
-    if not world.run(until=lambda w: producer.idle and _is_whole(w), for_s=CALM_S):
+    producers = [
+        world.load(TOPIC, period_us=setup.period_us, idempotent=setup.idempotent),
+        world.load(TOPIC, period_us=setup.period_us, acks=1),
+    ]
+    return producers, world.reader(TOPIC)
+
+
+def _wait(world: World, until_us: int) -> None:
+    world.run(for_s=max(0, until_us - world.now_us) / 1e6)
+
+
+def _break_and_mend(world: World, schedule: Schedule, crew: Crew) -> None:
+    begin_us = world.now_us
+    timeline: list[tuple[int, int, Plan | None]] = []
+    for number, plan in enumerate(schedule.plans):
+        timeline.append((plan.at_ms, number, plan))
+        timeline.append((plan.at_ms + plan.for_ms, number, None))
+    broken: dict[int, Fault] = {}
+    last_target: NodeId = 0
+    for at_ms, number, plan_due in sorted(timeline, key=lambda each: (each[0], each[1])):
+        _wait(world, begin_us + at_ms * 1000)
+        if plan_due is None:
+            if number in broken:
+                crew.mend(broken.pop(number))
+            continue
+        fault = crew.choose(number, plan_due.kind, plan_due.target, plan_due.amount,
+                            schedule.torn, last_target)  # fmt: skip
+        if fault is not None:
+            last_target = fault.nodes[0]
+            crew.do(fault)
+            broken[number] = fault
+
+
+def _calm_down(world: World, crew: Crew, producers: Sequence[Producer], consumer: Consumer) -> None:
+    """Mends everything, waits until all is whole and read, and judges what clients saw."""
+    crew.mend_everything()
+    for producer in producers:
+        world.tell(producer.name, "finish")
+    done = lambda w: all(each.idle for each in producers) and _is_whole(w)  # noqa: E731
+    if not world.run(until=done, for_s=CALM_S):
         raise Violation(f"liveness: the cluster has not healed within {CALM_S:.0f} s of calm")
     if not world.run(until=lambda w: _has_read_all(w, consumer), for_s=CALM_S):
         raise Violation(f"liveness: the consumer has not caught up within {CALM_S:.0f} s of calm")
-    _judge(world, producer, consumer)
+    _judge(world, producers, consumer)
 
 
-def _break_and_mend(world: World, schedule: Schedule, crew: _Crew) -> None:
-    begin_us = world.now_us
-    timeline: list[tuple[int, int, Fault | None]] = []
-    for number, fault in enumerate(schedule.faults):
-        timeline.append((fault.at_ms, number, fault))
-        timeline.append((fault.at_ms + fault.for_ms, number, None))
-    for at_ms, number, now_due in sorted(timeline, key=lambda each: (each[0], each[1])):
-        world.run(for_s=max(0, begin_us + at_ms * 1000 - world.now_us) / 1e6)
-        if now_due is not None:
-            crew.break_something(number, now_due)
-        else:
-            crew.mend(number)
-    crew.mend_everything()
+def _judge(world: World, producers: Sequence[Producer], consumer: Consumer) -> None:
+    """What clients saw, against what they were promised.
 
-
-def _judge(world: World, producer: Producer, consumer: Consumer) -> None:
+    acks=1 promises nothing, so what it acknowledged may be there or not.  A partition that had
+    an unclean election may have lost records, and only an idempotent producer is promised that
+    nothing is there twice or out of order.
+    """
+    history = history_of(producers, [consumer], at_end=True)
+    hasty = {each.name for each in producers if each.acks != ALL}
+    promised = [
+        replace(each, verdict=UNKNOWN, offset=-1)
+        if isinstance(each, Send) and each.client in hasty and each.verdict == "acknowledged"
+        else each
+        for each in history.operations
+    ]
+    careful = tuple(f"{each.name}-" for each in producers if each.idempotent)
     books = world.invariants.books if world.invariants is not None else {}
-    unclean = tuple(name for name, known in books.items() if known.unclean_at >= 0)
-    findings = judge(producer, consumer, unclean)
-    if findings:
-        raise Violation(f"history: {findings[0]}")
+    for finding in check(History(tuple(promised))):
+        known = books.get(f"{finding.topic}-{finding.partition}")
+        if known is not None and known.unclean_at >= 0 and finding.kind != "phantom":
+            continue
+        if finding.kind in ("duplicate", "reordered") and not finding.value.startswith(careful):
+            continue
+        raise Violation(f"history: {finding}")
 
 
 def _has_read_all(world: World, consumer: Consumer) -> bool:
@@ -193,95 +297,3 @@ def _is_whole(world: World) -> bool:
     image = world.image()
     topic = image.topics[image.topic_ids[TOPIC]]
     return all(len(p.isr) == len(p.replicas) for p in topic.partitions.values())
-
-
-class _Crew:
-    """Carries faults out, within what the settings bear, and undoes them."""
-
-    def __init__(self, world: World, schedule: Schedule, outcome: Outcome) -> None:
-        self.world = world
-        self.schedule = schedule
-        self.outcome = outcome
-        self.done: dict[int, tuple[str, tuple[int, ...]]] = {}
-        self.last_target = 0
-        self.dark: list[int] = []
-
-    def break_something(self, number: int, fault: Fault) -> None:
-        broker = self._choose(number, fault.target)
-        kind = fault.kind
-        if kind == "lose_power" and not self._can_bear_a_loss(broker):
-            kind = "kill"
-        peer = self._choose(number + 1, "other")
-        if self.world.cluster.states[broker] not in (RUNNING, PAUSED) and kind not in (
-            "cut",
-            "slow",
-        ):
-            return
-        arguments = (broker, peer) if kind in ("cut", "slow") else (broker,)
-        if kind in ("cut", "slow") and broker == peer:
-            return
-        self.last_target = broker
-        if kind == "lose_power":
-            self.dark.append(broker)
-        extra = {"slow": (SLOW_MS,), "lose_power": (self.schedule.torn,)}.get(kind, ())
-        self.do(kind, (*arguments, *extra))
-        self.done[number] = (kind, arguments)
-
-    def _choose(self, number: int, target: str) -> int:
-        brokers = self.world.cluster.spec.brokers
-        try:
-            partition = self.world.partition(TOPIC, number % self.schedule.partitions)
-        except KeyError:
-            return brokers[number % len(brokers)]
-        if target == "same" and self.last_target:
-            return self.last_target
-        if target == "leader" and partition.leader > 0:
-            return int(partition.leader)
-        others = [b for b in partition.replicas if b != partition.leader]
-        return others[number % len(others)]
-
-    def _can_bear_a_loss(self, broker: int) -> bool:
-        """Whether one more replica may lose what it has not flushed."""
-        image = self.world.image()
-        self.dark = [
-            b
-            for b in self.dark
-            if self.world.cluster.states[b] != RUNNING
-            or any(
-                b in p.replicas and b not in p.isr
-                for p in image.topics[image.topic_ids[TOPIC]].partitions.values()
-            )
-        ]
-        return len([b for b in self.dark if b != broker]) < self.schedule.min_in_sync - 1
-
-    def mend(self, number: int) -> None:
-        kind, arguments = self.done.pop(number, ("", ()))
-        match kind:
-            case "kill" | "lose_power" | "stop":
-                self._start(*arguments)
-            case "pause":
-                self.do("resume", arguments)
-            case "isolate":
-                self.do("heal", arguments)
-            case "cut" | "slow":
-                self.do("heal", arguments)
-
-    def mend_everything(self) -> None:
-        self.do("heal", ())
-        for broker in self.world.cluster.spec.brokers:
-            state = self.world.cluster.states[broker]
-            if state == PAUSED:
-                self.do("resume", (broker,))
-            self._start(broker)
-
-    def _start(self, broker: int) -> None:
-        """Starts a broker that is down; one that is still on its way down is not waited for."""
-        node = self.world.cluster.nodes.get(broker)
-        if node is not None and node.lifecycle.leaving:
-            self.do("kill", (broker,))
-        if broker not in self.world.cluster.nodes:
-            self.do("start", (broker,))
-
-    def do(self, what: str, arguments: tuple[int, ...]) -> None:
-        self.outcome.tape.append((self.world.now_us, what, arguments))
-        getattr(self.world, what)(*arguments)

@@ -29,7 +29,8 @@ Commands, one per line; an option is name=value, and unknown names are configs:
 
 A script says nothing of time, so the same one runs in virtual time and, free-running, over
 real sockets.  Where it matters that one thing is over before the next begins, it says
-`quiet` or `until`.  All commands mean partition 0 of their topic.
+`quiet` or `until`.  All commands mean partition 0 of their topic.  Scripts that do say when
+(`at 3.1 kill 101`) are another kind: engine/sim/timed_scripts.py.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from typing import Any
 
 from engine.cluster import Cluster
 from engine.replication.truncation import DEFAULT_RULE
+from engine.sim import timed_scripts
 from engine.sim.script_player import PATIENCE_S, Command, Player, ScriptError, Stage
 from engine.sim.story import as_text, stories
 from engine.sim.world import World
@@ -67,6 +69,8 @@ class Script:
     settings: dict[str, Any]
     commands: tuple[Command, ...]
     expected: str
+    seed: int = 0
+    mutant: str = ""
 
     def with_outcome(self, outcome: str) -> str:
         """The script's text with this outcome below the divider."""
@@ -87,8 +91,9 @@ def parse(text: str) -> Script:
     if commands and commands[0].verb == "cluster":
         options = commands.pop(0).options
     brokers, rule = int(options.pop("brokers", 3)), options.pop("rule", DEFAULT_RULE)
+    seed, mutant = int(options.pop("seed", 0)), options.pop("mutant", "")
     settings = {**SETTINGS, **options}
-    return Script(head, brokers, rule, settings, tuple(commands), expected.strip())
+    return Script(head, brokers, rule, settings, tuple(commands), expected.strip(), seed, mutant)
 
 
 class SimulatedStage:
@@ -114,6 +119,8 @@ class SimulatedStage:
 
 def play_simulated(script: Script, seed: int = 0) -> str:
     """The outcome of a script in virtual time."""
+    if timed_scripts.is_timed(script):
+        return timed_scripts.play(script)
     return asyncio.run(play(script, SimulatedStage(script, seed)))
 
 

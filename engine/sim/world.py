@@ -135,14 +135,14 @@ class World:
         """The last event that is known: more than `events` after going back."""
         return self.events if self.timeline is None else self.timeline.last_event
 
-    def step(self) -> bool:
-        """One event; False if nothing will ever happen again."""
+    def step(self, until: int | None = None) -> bool:
+        """One event; False if nothing will happen, ever or by `until` on the cluster's clock."""
         if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
             done = self.tape[self.on_tape]
             self.on_tape += 1
             self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
             self._carry_out(done.deed)
-        elif self.cluster.step() is None:
+        elif self.cluster.step(until) is None:
             return False
         self.events += 1
         if self.timeline is not None:
@@ -179,7 +179,7 @@ class World:
                 break
             if last is not None and self.events >= last:
                 break
-            self.step()
+            self.step(end_us)
         return until is None or until(self)
 
     # -- back, forth and aside

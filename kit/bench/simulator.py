@@ -86,12 +86,12 @@ def _idle_share() -> float:
     """How many events of a schedule are fetches without records, heartbeats, or their answers."""
     idle = total = 0
 
-    def counted(original: Callable[[World], bool], world: World) -> bool:
+    def counted(original: Callable[..., bool], world: World, *arguments: int | None) -> bool:
         nonlocal idle, total
         if world.cluster.next_at is not None:
             total += 1
             idle += _is_idle(world.cluster.queue[0][2])
-        return original(world)
+        return original(world, *arguments)
 
     with Patch(World, "step", counted).in_force():
         play(draw(SEEDS[0]))

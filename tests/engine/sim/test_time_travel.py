@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -55,9 +55,9 @@ def counted_steps() -> Iterator[list[int]]:
     """How many events are played, replayed ones included."""
     steps = [0]
 
-    def counted(step: object, world: World) -> object:
+    def counted(step: Callable[..., bool], world: World, *arguments: int | None) -> bool:
         steps[0] += 1
-        return step(world)  # type: ignore[operator]
+        return step(world, *arguments)
 
     with Patch(World, "step", counted).in_force():
         yield steps

@@ -1,0 +1,109 @@
+"""`kafkalab campaign`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seeds", default="0:40", help="first:last, the last one excluded")
+    command.add_argument("--jobs", type=int, default=1, help="processes")
+    command.add_argument("--light", action="store_true", help="fewer records, the same faults")
+    command.add_argument("--replay", type=int, metavar="SEED", help="tell one schedule's story")
+    command.add_argument("--shrink", type=int, metavar="SEED", help="its shortest failing tape")
+    command.add_argument("--mutant", default="", help="with --replay or --shrink: break a rule")
+    command.add_argument("--mutants", nargs="*", metavar="NAME", help="short tapes that catch them")
+    command.add_argument("--write", type=Path, metavar="FOLDER", help="keeps what --mutants finds")
+    command.add_argument("--prove", type=Path, metavar="FOLDER", help="that its tapes are minimal")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    if chosen.prove is not None:
+        return _prove(sorted(chosen.prove.glob("*.txt")))
+    if chosen.mutants is not None:
+        return _search(chosen.mutants, chosen.write)
+    if chosen.replay is not None or chosen.shrink is not None:
+        return _one(chosen)
+    from engine.sim import campaign
+
+    results = list(campaign.outcomes(_seeds(chosen.seeds), chosen.jobs, chosen.light))
+    text, good = campaign.report(results, chosen.light)
+    print(text)
+    return 0 if good else 1
+
+
+def _seeds(text: str) -> range:
+    first, _, last = text.partition(":")
+    try:
+        seeds = range(int(first), int(last or int(first) + 1))
+    except ValueError:
+        seeds = range(0)
+    if not seeds:
+        raise RuntimeError(f"--seeds {text} names no seed; write first:last, such as 0:500.")
+    return seeds
+
+
+def _known(name: str) -> Any:
+    from engine.sim.mutants import MUTANTS
+
+    if name not in MUTANTS:
+        raise RuntimeError(f"there is no mutant {name}; there are {', '.join(MUTANTS)}.")
+    return MUTANTS[name]
+
+
+def _one(chosen: argparse.Namespace) -> int:
+    """One seed: its story, or its shortest failing tape; both end with a script to paste."""
+    from contextlib import nullcontext
+
+    from engine.sim import shrink, timed_scripts
+    from engine.sim.schedules import draw, play
+
+    seed = chosen.replay if chosen.replay is not None else chosen.shrink
+    with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
+        outcome = play(draw(seed, chosen.light), tell=print if chosen.replay is not None else None)
+    setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
+    if chosen.shrink is not None:
+        if not violation:
+            raise RuntimeError(f"seed {seed} breaks no invariant, so there is nothing to shrink.")
+        found = shrink.shrink_outcome(outcome, chosen.mutant)
+        setup, tape, violation = found.setup, found.tape, found.violation
+    timed = timed_scripts.Timed(setup, tape, chosen.mutant)
+    print(timed_scripts.write(timed, f"seed {seed}", violation), end="")
+    return 1 if violation and not chosen.mutant else 0
+
+
+def _search(names: list[str], folder: Path | None) -> int:
+    from engine.sim import pinned
+    from engine.sim.mutants import MUTANTS
+
+    missing = 0
+    for name in names or MUTANTS:
+        _known(name)
+        text = pinned.pin(name)
+        if text is None:
+            missing += 1
+            print(f"{name}: not caught by {len(pinned.SEARCH_SEEDS)} schedules", flush=True)
+            continue
+        print(text, flush=True)
+        if folder is not None:
+            (folder / f"{name}.txt").write_text(text)
+    return 1 if missing else 0
+
+
+def _prove(files: list[Path]) -> int:
+    from statistics import median
+
+    from engine.sim import pinned
+
+    if not files:
+        raise RuntimeError("there are no tapes in that folder; make some with --mutants --write.")
+    proofs = []
+    for file in files:
+        proofs.append(pinned.prove(file.read_text()))
+        print(proofs[-1], flush=True)
+    sizes = [proof.faults for proof in proofs]
+    print(f"{len(proofs)} tapes, median {median(sizes):g} faults, at most {max(sizes)}")
+    small = median(sizes) <= pinned.FAULTS_MEDIAN_MAX and max(sizes) <= pinned.FAULTS_MAX
+    return 0 if small and all(proof.holds for proof in proofs) else 1
