@@ -1,0 +1,351 @@
+"""Scenarios of notebook 04 for `lab.both`: what a broker does with single requests.
+
+Each takes a cluster, names its topic, and returns what must be the same on the engine and on
+Kafka; times and sizes go through `measured`.  Requests are sent raw, so that nothing is
+retried, batched or waited for behind our back.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewPartitions
+
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.both.outcomes import measured
+from kit.clusters import broker_metrics
+from kit.clusters.interface import Cluster, NotOffered
+from kit.lessons.clients import admin, outcome, partition, set_broker_config
+from kit.lessons.raw_client import (
+    RawClient,
+    addresses,
+    fetching,
+    one_batch,
+    producing,
+    records_in,
+    told,
+)
+
+ALL = (101, 102, 103)
+TOPIC = "orders"
+PATIENCE_S = 30.0
+SHORT_S = 0.25
+CROWD = 20
+Seen = Mapping[str, Any]
+
+
+def placed(cluster: Cluster, topic: str = TOPIC) -> None:
+    """A topic of one partition, led by 101."""
+    cluster.create_topic(topic, assignment={0: ALL})
+
+
+def error(code: int) -> str:
+    return Errors(code).name
+
+
+# -- brokers and what they are asked
+
+
+def three_brokers(cluster: Cluster) -> Seen:
+    """Who is there, and what one broker has been asked so far."""
+    placed(cluster)
+    with RawClient(cluster, 101, "lesson") as client:
+        base = told(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
+        answer = client.ask(fetching(TOPIC, max_wait_ms=5_000))
+        described = client.ask(m.DescribeClusterRequest(), 0)
+    nodes = cluster.snapshot()["brokers"]
+    stored = len(answer.responses[0].partitions[0].records)
+    return {
+        "brokers": sorted(each.broker_id for each in described.brokers),
+        "addresses of their own": len(set(addresses(cluster).values())) == len(nodes),
+        "the record got the offset": base,
+        "bytes of the batch, sent": len(one_batch(bytes(100))),
+        "bytes of the batch, fetched": stored,
+        "Produce requests at 101": counted(cluster, "Produce"),
+        "Fetch requests of consumers": counted(cluster, "FetchConsumer"),
+        "Fetch requests of followers": counted(cluster, "FetchFollower"),
+    }
+
+
+def counted(cluster: Cluster, kind: str) -> Any:
+    """How many requests of a kind broker 101 has had; not a number where nobody tells."""
+    try:
+        return measured(broker_metrics.requests(cluster, 101, kind)[kind].count, "so far")
+    except NotOffered:
+        return measured(float("nan"), "so far")
+
+
+def two_generations(cluster: Cluster) -> Seen:
+    """An old client's versions and a new one's on the same broker; and one that is too old."""
+    placed(cluster)
+    with RawClient(cluster, 101, "old and new") as client:
+        offered = client.ask(m.ApiVersionsRequest("lesson", "1"), 3)
+        ranges = {each.api_key: [each.min_version, each.max_version] for each in offered.api_keys}
+        offsets = [
+            told(client.ask(producing(TOPIC, acks=-1), version)).base_offset for version in (3, 12)
+        ]
+        read = {v: records_in(client.ask(fetching(TOPIC), v)) for v in (4, 12)}
+        brokers = {v: len(client.ask(m.MetadataRequest(topics=[]), v).brokers) for v in (1, 12)}
+        correlation_id = client.last
+    with RawClient(cluster, 101, "of the year 2014") as ancient:
+        ancient.send_bytes(_ancient_list_offsets())
+        closed = ancient.is_closed()
+    return {
+        "Produce as version 3, then 12: offsets": offsets,
+        "records read by Fetch 4 and 12": list(read.values()),
+        "brokers in Metadata 1 and 12": list(brokers.values()),
+        "Fetch versions offered": ranges[m.FetchRequest.API_KEY],
+        "Metadata versions offered": ranges[m.MetadataRequest.API_KEY],
+        "the last correlation id came back": correlation_id,
+        "ListOffsets 0, gone since 4.0: connection closed": closed,
+    }
+
+
+def _ancient_list_offsets() -> bytes:
+    """A ListOffsets request of version 0 for no topics, as bytes: nobody encodes it any more."""
+    client_id = b"old"
+    header = b"\0\2" + b"\0\0" + b"\0\0\0\1" + len(client_id).to_bytes(2, "big") + client_id
+    body = (-1).to_bytes(4, "big", signed=True) + bytes(4)
+    return len(header + body).to_bytes(4, "big") + header + body
+
+
+def flipped_bit(cluster: Cluster) -> Seen:
+    """One bit of a batch changes on its way."""
+    placed(cluster)
+    good = one_batch(b"forty euros to Alice")
+    broken = bytearray(good)
+    broken[-4] ^= 0b0000_0100
+    with RawClient(cluster, 101, "noisy line") as client:
+        bad = told(client.ask(producing(TOPIC, acks=-1, records=bytes(broken))))
+        end_after_bad = partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+        fine = told(client.ask(producing(TOPIC, acks=-1, records=good)))
+    return {
+        "the broken batch": error(bad.error_code),
+        "log end offset after it": end_after_bad,
+        "the same batch, whole": error(fine.error_code),
+        "its offset": fine.base_offset,
+    }
+
+
+# -- waiting
+
+
+def purgatory_and_order(cluster: Cluster) -> Seen:
+    """A follower stands still: an acks=all write waits, and so does what is behind it."""
+    placed(cluster)
+    metadata = m.MetadataRequest(topics=[])
+    with RawClient(cluster, 101, "first") as one, RawClient(cluster, 101, "second") as other:
+        one.ask(producing(TOPIC, acks=-1))
+        cluster.pause(102)
+        try:
+            waiting = one.send(producing(TOPIC, acks=-1))
+            behind = one.send(metadata)
+            silent = one.receive(SHORT_S) is None
+            answered = len(other.ask(metadata).brokers) > 0
+            delayed = purgatory(cluster)
+        finally:
+            cluster.resume(102)
+        first, second = one.receive(), one.receive()
+        assert first is not None
+        assert second is not None
+    return {
+        "the write is answered": not silent,
+        "another connection is served": answered,
+        "produce requests in purgatory": delayed,
+        "after the follower moves on, answers in order": [
+            number - waiting for number in (first[0], second[0])
+        ],
+        "sent one behind the other": [0, behind - waiting],
+        "the write": error(told(first[1]).error_code),
+    }
+
+
+def purgatory(cluster: Cluster) -> Any:
+    try:
+        return measured(broker_metrics.gauges(cluster, 101).delayed_produce, "waiting")
+    except NotOffered:
+        return measured(float("nan"), "waiting")
+
+
+def long_poll(cluster: Cluster) -> Seen:
+    """A fetch at the end of the log: when it is answered, and with what."""
+    placed(cluster)
+    with RawClient(cluster, 101, "reader") as reader, RawClient(cluster, 101, "writer") as writer:
+        quiet, after_quiet = timed_fetch(reader, 0, max_wait_ms=500)
+        reader.send(fetching(TOPIC, 0, max_wait_ms=5_000))
+        parked = reader.receive(SHORT_S) is None
+        began = time.monotonic()
+        writer.ask(producing(TOPIC, 100, acks=-1))
+        answer = reader.receive()
+        after_write = time.monotonic() - began
+        assert answer is not None
+        writer.ask(producing(TOPIC, 100, acks=-1))
+        unasked = reader.receive(SHORT_S) is None
+        few, after_few = timed_fetch(reader, 0, max_wait_ms=500, min_bytes=50_000)
+    return {
+        "nothing there, waited its 500 ms": quiet == 0 and after_quiet >= 0.4,
+        "it took": measured(after_quiet * 1000, "ms"),
+        "nothing there, 5 s allowed: parked": parked,
+        "a write comes: records in the answer": records_in(answer[1]),
+        "answered before its time was up": after_write < 4.0,
+        "after the write": measured(after_write * 1000, "ms"),
+        "a write and nobody asks: bytes on the wire": 0 if unasked else 1,
+        "two records, fetch.min.bytes=50000: waited all the same": after_few >= 0.4,
+        "and then gave what there was": few,
+    }
+
+
+def timed_fetch(client: RawClient, offset: int, **terms: int) -> tuple[int, float]:
+    """Records of one fetch, and the seconds that it took."""
+    began = time.monotonic()
+    answer = client.ask(fetching(TOPIC, offset, **terms))
+    return records_in(answer), time.monotonic() - began
+
+
+def fetch_session(cluster: Cluster) -> Seen:
+    """Fifty partitions named once; from then on only what is new (KIP-227)."""
+    cluster.create_topic("fifty", assignment={index: [101] for index in range(50)})
+    with RawClient(cluster, 101, "session") as client:
+        cluster.wait_until(lambda _: _is_led(client), PATIENCE_S, "all fifty to be led")
+        opened = client.ask(fetching("fifty", partitions=50, session=(0, 0)))
+        full = [client.bytes_out, client.bytes_in]
+        number = opened.session_id
+        quiet = client.ask(fetching("fifty", partitions=0, session=(number, 1)))
+        small = [client.bytes_out, client.bytes_in]
+        client.ask(producing("fifty", 100))
+        news = client.ask(fetching("fifty", partitions=0, session=(number, 2), max_wait_ms=2_000))
+        wrong = client.ask(fetching("fifty", partitions=0, session=(number, 2)))
+        unknown = client.ask(fetching("fifty", partitions=0, session=(number ^ 1, 1)))
+    return {
+        "full request and its answer, bytes": full,
+        "incremental request and its answer, bytes": small,
+        "session offered": number > 0,
+        "partitions in the first answer": mentioned(opened),
+        "partitions in a quiet one": mentioned(quiet),
+        "partitions after one write": mentioned(news),
+        "the same session epoch again": error(wrong.error_code),
+        "a session that is not there": error(unknown.error_code),
+    }
+
+
+def _is_led(client: RawClient) -> bool:
+    answer = client.ask(fetching("fifty", partitions=50))
+    parts = [part for topic in answer.responses for part in topic.partitions]
+    return len(parts) == 50 and not any(part.error_code for part in parts)
+
+
+def mentioned(answer: Any) -> int:
+    return sum(len(topic.partitions) for topic in answer.responses)
+
+
+# -- metadata and admin requests
+
+
+def metadata_from_anybody(cluster: Cluster) -> Seen:
+    """Every broker knows who leads; only the leader takes a write, and nobody passes it on."""
+    placed(cluster)
+    answers = []
+    for broker in ALL:
+        with RawClient(cluster, broker, "lesson") as client:
+            named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
+            answers.append(_metadata(client.ask(m.MetadataRequest(topics=[named]))))
+    with RawClient(cluster, 102, "lost") as client:
+        refused = told(client.ask(producing(TOPIC)))
+        ends = partition(cluster, TOPIC)["logs"]
+    return {
+        "all three say the same": all(each == answers[0] for each in answers),
+        "leader and ISR": answers[0][1],
+        "a write to 102": error(refused.error_code),
+        "records on 101 after it": ends[101]["log_end_offset"],
+        "an untroubled client sees new partitions": _new_partitions(cluster),
+    }
+
+
+def _metadata(answer: Any) -> tuple[list[int], list[Any]]:
+    found = answer.topics[0].partitions[0]
+    brokers = sorted(each.node_id for each in answer.brokers)
+    return brokers, [found.leader_id, sorted(found.isr_nodes)]
+
+
+def _new_partitions(cluster: Cluster, refresh_ms: int = 1_000) -> Any:
+    """How long a client that has no reason to ask goes on with the partitions it knows."""
+    seen: list[int] = []
+
+    def look(statistics: str) -> None:
+        partitions = json.loads(statistics)["topics"].get(TOPIC, {}).get("partitions", {})
+        seen.append(len([index for index in partitions if index != "-1"]))
+
+    settings = {"topic.metadata.refresh.interval.ms": refresh_ms, "statistics.interval.ms": 50}
+    producer = Producer(
+        {"bootstrap.servers": cluster.bootstrap, **settings, "stats_cb": look, "log_level": 0}
+    )
+    producer.produce(TOPIC, b"x")
+    producer.flush(PATIENCE_S)
+    client = admin(cluster)
+    added = client.create_partitions([NewPartitions(TOPIC, 4)])[TOPIC]
+    assert outcome(added) == "NONE", outcome(added)
+    began = time.monotonic()
+    while not (seen and seen[-1] == 4) and time.monotonic() < began + PATIENCE_S:
+        producer.poll(0.05)
+    return measured(time.monotonic() - began, f"s with a refresh every {refresh_ms / 1000:g} s")
+
+
+def deleted_topic(cluster: Cluster) -> Seen:
+    """DeleteTopics is answered when the decision is written down."""
+    placed(cluster, "doomed")
+    with RawClient(cluster, 102, "lesson") as client:
+        client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+        answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+    return {
+        "deleted once more, at once": error(answer.responses[0].error_code),
+        "asked of a broker that is not the controller": True,
+    }
+
+
+def connection_limits(cluster: Cluster) -> Seen:
+    """max.connections.per.ip lowered, and lifted for one address, while the broker runs."""
+    limit, exceptions = "max.connections.per.ip", "max.connections.per.ip.overrides"
+    crowd = Crowd(cluster, 103)
+    try:
+        set_broker_config(cluster, "103", limit, str(CROWD // 2))
+        served = crowd.served_until(lambda count: count < CROWD)
+        set_broker_config(cluster, "103", exceptions, f"127.0.0.1:{10 * CROWD}")
+        with_exception = crowd.served_until(lambda count: count == CROWD)
+    finally:
+        crowd.leave()
+        set_broker_config(cluster, "103", exceptions, "")
+        set_broker_config(cluster, "103", limit, "2147483647")
+    return {
+        f"{limit}={CROWD // 2}, {CROWD} clients come: too many for it": served < CROWD,
+        "served": measured(served, "clients"),
+        "127.0.0.1 as an exception: served": with_exception,
+    }
+
+
+class Crowd:
+    """Many clients at the door of one broker."""
+
+    def __init__(self, cluster: Cluster, broker: int) -> None:
+        self.cluster, self.address = cluster, addresses(cluster)[broker]
+        self.clients: list[RawClient] = []
+
+    def served_until(self, holds: Callable[[int], bool]) -> int:
+        """How many of the crowd get an answer, once the broker acts by its new setting."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            self.leave()
+            self.clients = [RawClient.at(self.address, "crowd") for _ in range(CROWD)]
+            served = sum(each.answers() for each in self.clients)
+            if holds(served) or time.monotonic() > deadline:
+                self.leave()
+                return served
+
+    def leave(self) -> None:
+        for client in self.clients:
+            client.close()
+        self.clients = []

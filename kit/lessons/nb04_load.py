@@ -1,0 +1,194 @@
+"""Scenarios of notebook 04 that read a broker's own timers: which stage is the slow one.
+
+`stages` causes a wait in one stage after the other and reads the six timers before and
+after; it is the table that one would look at when a cluster is slow.  The metrics of a real
+broker are read from a local one only; elsewhere these scenarios say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from kit.both.outcomes import measured
+from kit.clusters import broker_metrics
+from kit.clusters.broker_metrics import STAGES, Requests
+from kit.clusters.interface import Cluster
+from kit.lessons.nb04 import TOPIC, placed
+from kit.lessons.nb04_quotas import CLIENT, RATE, limited
+from kit.lessons.raw_client import RawClient, fetching, producing
+
+Seen = Mapping[str, Any]
+TIMED = tuple(stage for stage in STAGES if stage != "ThrottleTimeMs")
+MEGABYTE = 1_000_000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def _produce(cluster: Cluster, times: int, value_bytes: int = 100, acks: int = 1) -> None:
+    with RawClient(cluster, 101, "greedy") as client:
+        for _ in range(times):
+            client.ask(producing(TOPIC, value_bytes, acks))
+
+
+def _many_at_once(cluster: Cluster) -> None:
+    """Twelve clients, each with one large batch after the other."""
+
+    def work(_: int) -> None:
+        _produce(cluster, 6, MEGABYTE // 2)
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(work, range(12)))
+
+
+@contextlib.contextmanager
+def _slow_followers(cluster: Cluster) -> Iterator[None]:
+    for follower in (102, 103):
+        cluster.slow(101, follower, 25)
+    try:
+        yield
+    finally:
+        cluster.heal()
+
+
+def stages(cluster: Cluster) -> Seen:
+    """Produce requests in five situations, and for each the stage that took longest."""
+    placed(cluster)
+    _produce(cluster, 20, acks=-1)
+    readings = [_timers(cluster)]
+
+    def read() -> None:
+        readings.append(_timers(cluster))
+
+    _produce(cluster, 50)
+    read()
+    _produce(cluster, 20, acks=-1)
+    read()
+    with _slow_followers(cluster):
+        _produce(cluster, 8, acks=-1)
+    read()
+    _produce(cluster, 10, value_bytes=MEGABYTE)
+    read()
+    _many_at_once(cluster)
+    read()
+    with limited(cluster, CLIENT, producer_byte_rate=RATE):
+        _produce(cluster, 1, value_bytes=11 * RATE)
+    read()
+    names = ("acks=1", "acks=all", "followers 25 ms away", "1 MB batches", "a crowd", "over quota")
+    spent = [later - earlier for earlier, later in itertools.pairwise(readings)]
+    table = dict(zip(names, spent, strict=True))
+    return {
+        **{f"{name}: {stage}": measured(row.mean_ms(stage), "ms")
+           for name, row in table.items() for stage in STAGES},
+        "acks=1: waited for others": table["acks=1"].mean_ms("RemoteTimeMs") > 1,
+        "followers 25 ms away: the longest stage": longest(table["followers 25 ms away"]),
+        "over quota: throttled": table["over quota"].mean_ms("ThrottleTimeMs") > 100,
+        "large batches: more local time than small": _local(table, "1 MB batches") > _local(
+            table, "acks=1"
+        ),
+    }  # fmt: skip
+
+
+def _timers(cluster: Cluster) -> Requests:
+    return broker_metrics.requests(cluster, 101, "Produce")["Produce"]
+
+
+def _local(table: Mapping[str, Requests], name: str) -> float:
+    return table[name].mean_ms("LocalTimeMs")
+
+
+def longest(row: Requests) -> str:
+    """The stage in which a request spent most of its time."""
+    return max(TIMED, key=row.mean_ms)
+
+
+# -- what readers cost
+
+
+def idle_readers(cluster: Cluster) -> Seen:
+    """Readers at the end of a quiet log: fetches a second, and the broker's own time."""
+    placed(cluster)
+    seen: dict[str, Any] = {}
+    for readers in (1, 10, 100):
+        clients = [RawClient(cluster, 101, "idle") for _ in range(readers)]
+        try:
+            fetches, cpu_s = _poll_for(cluster, clients, rounds=2)
+        finally:
+            for client in clients:
+                client.close()
+        seen[f"{readers}: fetches per reader in two polls"] = fetches / readers
+        seen[f"{readers}: process time of a poll"] = measured(1e6 * cpu_s / fetches, "us")
+    return seen
+
+
+def _poll_for(cluster: Cluster, clients: list[RawClient], rounds: int) -> tuple[int, float]:
+    """So many long polls of 200 ms by each client: how many, and the processor's time."""
+    before, fetches = cpu_s(cluster), 0
+    for _ in range(rounds):
+        for client in clients:
+            client.send(fetching(TOPIC, 0, max_wait_ms=200))
+        fetches += sum(client.receive() is not None for client in clients)
+    return fetches, cpu_s(cluster) - before
+
+
+def pid(cluster: Cluster) -> int:
+    """The process that serves broker 101."""
+    provider: Any = cluster.provider  # type: ignore[attr-defined]
+    return int(provider.pid() if cluster.name == "engine" else provider.pid(101))
+
+
+def cpu_s(cluster: Cluster) -> float:
+    """Processor time of broker 101's process so far (of all brokers, on the engine)."""
+    fields = Path(f"/proc/{pid(cluster)}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def disk_read_bytes(cluster: Cluster) -> int:
+    """What that process made the disk deliver, not counting what the page cache had."""
+    lines = Path(f"/proc/{pid(cluster)}/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["read_bytes"])
+
+
+def tail_and_replay(cluster: Cluster) -> Seen:
+    """Readers at the tail, then one from the beginning of a log that is on disk only."""
+    placed(cluster)
+    with RawClient(cluster, 101, "writer") as writer, RawClient(cluster, 101, "reader") as reader:
+        for _ in range(16):
+            writer.ask(producing(TOPIC, MEGABYTE // 2, acks=-1))
+        at_start = disk_read_bytes(cluster)
+        tail = sum(_bytes(reader.ask(fetching(TOPIC, offset))) for offset in range(12, 16))
+        after_tail = disk_read_bytes(cluster)
+        forget_pages(cluster)
+        began = time.monotonic()
+        replayed = sum(_bytes(reader.ask(fetching(TOPIC, offset))) for offset in range(8))
+        took = time.monotonic() - began
+        after_replay = disk_read_bytes(cluster)
+    return {
+        "read at the tail": measured(tail / 1e6, "MB"),
+        "of it from the disk": measured((after_tail - at_start) / 1e6, "MB"),
+        "replayed after the pages were dropped": measured(replayed / 1e6, "MB"),
+        "from the disk": measured((after_replay - after_tail) / 1e6, "MB"),
+        "the replay took": measured(took * 1000, "ms"),
+        "the tail came from memory": after_tail - at_start < MEGABYTE,
+    }
+
+
+def _bytes(answer: Any) -> int:
+    return sum(len(part.records or b"") for topic in answer.responses for part in topic.partitions)
+
+
+def forget_pages(cluster: Cluster) -> None:
+    """Flushes the log's files and asks the system to drop them from its page cache."""
+    data = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
+    for file in Path(data).glob(f"{TOPIC}-0/*.log"):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
