@@ -65,8 +65,15 @@ IDLE = """() => {
   return session?.isReady && kernel?.connectionStatus === "connected"
     && kernel.status === "idle" && !waiting;
 }"""
+# JupyterLab draws only the cells near the view
+SCROLL = """name => {
+  const content = window.jupyterapp.shell.currentWidget.content;
+  return content.scrollToItem(content.widgets.findIndex(cell => cell.model.id === name), "start");
+}"""
+ENGINE_ONLY = "%env KAFKALAB_REAL=off"
 START_TIMEOUT_S = 90
 STEP_TIMEOUT_MS = 60_000
+LESSON_TIMEOUT_MS = 240_000
 
 
 class NotebookPage:
@@ -102,6 +109,20 @@ class NotebookPage:
     def wait_idle(self) -> None:
         """Waits until every cell that was started is done and the kernel rests."""
         self.page.wait_for_function(IDLE)
+
+    def scroll_to(self, cell: str) -> None:
+        """Brings a cell into view by its name, so that its output is drawn."""
+        self.page.evaluate(SCROLL, cell)
+
+    def kill_the_leader(self, panel: Any) -> None:
+        """Presses kill on a Cluster panel's leader and sees another broker lead."""
+        from playwright.sync_api import expect
+
+        leads = panel.locator("header .fact", has_text="leader")
+        before = leads.inner_text()
+        panel.locator(".card.leads").get_by_role("button", name="kill").click()
+        expect(leads).not_to_have_text(before)
+        expect(panel.locator(".caption")).to_contain_text("became leader")
 
     def save(self) -> None:
         """Writes the notebook to its file."""
@@ -163,6 +184,24 @@ class JupyterLab:
         finally:
             self._end_kernels(path)
             browser.close()
+
+    @contextmanager
+    def lesson(self, file: Path) -> Iterator[NotebookPage]:
+        """A notebook of the course as learners get it, the real side off: all its cells run."""
+        from playwright.sync_api import expect
+
+        path = self.bring(file)
+        content = nbformat.read(self.folder / path, as_version=4)
+        content.cells.insert(0, nbformat.v4.new_code_cell(ENGINE_ONLY))
+        nbformat.write(content, self.folder / path)
+        expect.set_options(timeout=STEP_TIMEOUT_MS)
+        with self.open(path) as notebook:
+            notebook.page.set_default_timeout(LESSON_TIMEOUT_MS)
+            notebook.run_all()
+            errors = notebook.page.locator(".jp-RenderedText[data-mime-type*=error]")
+            expect(errors).to_have_count(0)
+            yield notebook
+            assert notebook.complaints == []
 
     def _end_kernels(self, path: str) -> None:
         with urllib.request.urlopen(f"{self.url}/api/sessions") as answer:
