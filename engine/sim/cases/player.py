@@ -20,7 +20,7 @@ from engine.client.settings import ProducerSettings
 from engine.sim import faults
 from engine.sim.cases.readers import Reader
 from engine.sim.cases.stage import CaseStage
-from engine.sim.history import History, Send
+from engine.sim.history import History, history_in
 from engine.sim.quiet import replica_on
 from engine.sim.script_player import FAULTS, Command, Player
 from engine.wire.errors import KafkaError
@@ -113,16 +113,5 @@ class CasePlayer(Player):
 
     def history(self) -> History:
         """What all clients did, the producers' own books included."""
-        operations = list(self.theatre.operations)
-        for name in self.producers:
-            for sent in self.theatre.world.client(name).sends:
-                verdict = "unknown" if sent.verdict == "pending" else sent.verdict
-                operations.append(
-                    Send(self._since(sent.made_us), name, sent.topic, sent.partition, sent.text,
-                         verdict, sent.offset, self._since(sent.done_us))
-                )  # fmt: skip
-        return History(tuple(operations))
-
-    def _since(self, at_us: int) -> int:
-        world = self.theatre.world
-        return at_us - (world.cluster.now - world.now_us) if at_us >= 0 else -1
+        told = history_in(self.theatre.world)
+        return History((*self.theatre.operations, *told.operations))

@@ -17,7 +17,7 @@ from engine.sim.history.operations import (
     Seek,
     Send,
 )
-from engine.sim.history.simulated import history_of, judge
+from engine.sim.history.simulated import history_in, history_of, judge, sends_of
 
 __all__ = [
     "KINDS",
@@ -32,6 +32,8 @@ __all__ = [
     "Seek",
     "Send",
     "check",
+    "history_in",
     "history_of",
     "judge",
+    "sends_of",
 ]

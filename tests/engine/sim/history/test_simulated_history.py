@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.client.producer import Load
+from engine.client.producer import Producer as Teachable
 from engine.events import Expired
 from engine.sim.clients import Producer
 from engine.sim.consumer import Consumer
-from engine.sim.history import Poll, Read, check, history_of, judge
+from engine.sim.history import Poll, Read, check, history_in, history_of, judge
 from engine.sim.world import World
 
 
@@ -73,6 +75,21 @@ def test_a_world_s_own_clients_leave_a_clean_history() -> None:
     findings = check(history_of([producer], [consumer], at_end=True))
     assert not findings, findings.text
     assert findings.summary.startswith("200 sent (200 acknowledged")
+
+
+def test_a_world_s_history_has_all_its_clients_in_its_own_time() -> None:
+    world = World(seed=3)
+    world.create_topic("orders")
+    world.load("orders", count=20)
+    load = Load("orders", count=30, period_us=5_000)
+    world.add("shop", Teachable("shop", (101, 102, 103), load=load))
+    world.reader("orders")
+    world.run(for_s=5)
+    history = history_in(world, at_end=True)
+    assert check(history).summary.startswith("50 sent (50 acknowledged")
+    assert not check(history)
+    assert {each.client for each in history.operations} == {"producer-1", "shop", "consumer-2"}
+    assert all(0 <= each.at_us <= world.now_us for each in history.operations)
 
 
 def test_a_send_that_still_waits_is_unknown() -> None:
