@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import TopicPartition
 
-from engine.sim.history import Poll, Reached, Seek, Send, check
+from engine.sim.history import EndTransaction, Poll, Reached, Seek, Send, check
 from kit.clusters import engine
 from kit.clusters.interface import Cluster
 from kit.history import Recorder
@@ -91,3 +91,31 @@ def test_acks_0_is_believed_without_an_offset(cluster: Cluster) -> None:
     send = recorder.history().operations[0]
     assert isinstance(send, Send)
     assert (send.verdict, send.offset) == ("acknowledged", -1)
+
+
+@pytest.mark.real
+def test_transactions_are_told_with_their_ends(local_cluster: Cluster) -> None:
+    """On real Kafka: an aborted record is hidden from read_committed, and no loss."""
+    local_cluster.create_topic("transactions")
+    recorder = Recorder()
+    producer = recorder.producer(settings(local_cluster, transactional_id="shop"), "shop")
+    producer.init_transactions(20)
+    for values, end in (("ab", "commit"), ("cd", "abort"), ("e", "commit")):
+        producer.begin_transaction()
+        for value in values:
+            producer.produce("transactions", value, partition=0)
+        producer.flush(20)
+        getattr(producer, f"{end}_transaction")(20)
+    assert recorder.read_to_end(local_cluster.bootstrap, "transactions") == 3
+    history = recorder.history()
+    assert not check(history), check(history).text
+    ends = [each.outcome for each in history.operations if isinstance(each, EndTransaction)]
+    assert ends == ["committed", "aborted", "committed"]
+    seen = recorder.consumer(
+        settings(local_cluster, group_id="all", isolation_level="read_uncommitted")
+    )
+    seen.assign([TopicPartition("transactions", 0, 0)])
+    values = [seen.poll(20).value() for _ in range(5)]
+    seen.close()
+    assert values == [b"a", b"b", b"c", b"d", b"e"]
+    assert not check(recorder.history())
