@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kit import jars
+from kit.lessons.tape_broker import TapeBroker
 from tests.conformance.producer_tapes import (
     TAPES,
     Outcome,
@@ -24,7 +25,6 @@ from tests.conformance.producer_tapes import (
     run_librdkafka,
     run_ours,
 )
-from tests.conformance.tape_broker import TapeBroker
 
 DIFFERS: dict[str, tuple[str, Outcome]] = {
     "the first of three fails": (

@@ -1,0 +1,1 @@
+"""The exercises of notebook 08, each with its judge."""

@@ -1,0 +1,69 @@
+"""08-6: how many tries fit into delivery.timeout.ms when nobody ever answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.exercises.exercise import Exercise, compare_results
+
+CASES = (
+    (1_000, 1_000, 100, 1_000),
+    (2_000, 1_000, 100, 1_000),
+    (2_500, 1_000, 100, 1_000),
+    (10_000, 1_000, 100, 1_000),
+    (120_000, 30_000, 100, 1_000),
+    (10_000, 500, 2_000, 1_000),
+)
+
+
+def tries(delivery_ms: int, request_ms: int, backoff_ms: int, backoff_max_ms: int) -> int:
+    now, count = 0, 0
+    while now < delivery_ms:
+        count += 1
+        now += request_ms + min(backoff_ms * 2 ** (count - 1), backoff_max_ms)
+    return count
+
+
+def explain(arguments: tuple, expected: int, seen: Any) -> str:
+    delivery_ms, request_ms, backoff_ms, _ = arguments
+    if seen == delivery_ms // request_ms and seen != expected:
+        return "Between two tries the batch rests: the backoff counts too."
+    if isinstance(seen, int) and seen > 1_000:
+        return "retries is 2147483647, and it is not what ends this: the clock is."
+    fixed, now = 0, 0
+    while now < delivery_ms:
+        fixed += 1
+        now += request_ms + backoff_ms
+    if seen == fixed:
+        return "The rests double, up to retry.backoff.max.ms (KIP-580, since 3.7)."
+    if isinstance(seen, int) and seen == expected - 1:
+        return "The last try need not be over in time: it only has to begin."
+    return ""
+
+
+EXERCISE = Exercise(
+    "08-6",
+    "How many tries",
+    (
+        "Write it as a loop over a clock that starts at 0: a try, then a rest, then again.",
+        "A try without an answer takes request.timeout.ms. The n-th rest is backoff_ms * 2 ** "
+        "(n - 1), at most backoff_max_ms. Jitter is left out here.",
+        "now = count = 0; while now < delivery_ms: count += 1; now += request_ms + "
+        "min(backoff_ms * 2 ** (count - 1), backoff_max_ms); return count",
+    ),
+    lambda answer, context: compare_results(CASES, answer, tries, explain),
+    {
+        "retries says": "def tries(delivery_ms, request_ms, backoff_ms, backoff_max_ms):\n"
+        "    return 2147483647",
+        "no rest": "def tries(delivery_ms, request_ms, backoff_ms, backoff_max_ms):\n"
+        "    return delivery_ms // request_ms",
+        "the same rest each time": "def tries(delivery_ms, request_ms, backoff_ms, "
+        "backoff_max_ms):\n"
+        "    now = count = 0\n"
+        "    while now < delivery_ms:\n"
+        "        count += 1\n"
+        "        now += request_ms + backoff_ms\n"
+        "    return count",
+    },
+    CASES,
+)
