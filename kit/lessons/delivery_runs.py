@@ -286,3 +286,25 @@ def _unconnected(settings: Mapping[str, Any]) -> Any:
 
 def _ending(sent: Any) -> list[str]:
     return [sent.verdict, sent.error or "–", f"{(sent.done_us - sent.made_us) / 1000:.0f} ms"]
+
+
+def late_answer(delivery_ms: int = 10_000) -> World:
+    """The leader stands still under one record; the world afterwards."""
+    world = cluster(2)
+    shop(world, {"linger.ms": 20, "request.timeout.ms": 1_500, "delivery.timeout.ms": delivery_ms})
+    world.pause(101)
+    send(world, "A")
+    finish(world)
+    return world
+
+
+def too_few_replicas(delivery_ms: int = 3_000) -> World:
+    """The ISR is too small for as long as the record may live; the world afterwards."""
+    world = cluster(2)
+    for broker in (102, 103):
+        world.kill(broker)
+    world.run(until=lambda w: isr(w, TOPIC) == [101], for_s=20)
+    shop(world, {"linger.ms": 20, "request.timeout.ms": 1_500, "delivery.timeout.ms": delivery_ms})
+    send(world, "A")
+    finish(world)
+    return world

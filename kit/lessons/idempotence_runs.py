@@ -6,9 +6,11 @@ leader's answers show its rules.  The other functions let the engine's producer 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from engine.records import batch
+from engine.sim.cases import play_case
 from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -145,3 +147,14 @@ def given_up_and_then() -> Table:
                 says = f"acknowledged at offset {fields['offset']}"
         rows.append([f"{at - 2200:.0f} ms", f"batch {fields.get('batch', '–')}", says])
     return Table(f"A given up, then B; log: {log(world)}", ("", "", "the producer"), rows)
+
+
+def named_case(name: str) -> Table:
+    """A case of the collection, under its old rule and its new one: the judge's sentences.
+
+    In a thread of its own, for a notebook's kernel has an event loop already.
+    """
+    with ThreadPoolExecutor(1) as other:
+        played = other.submit(play_case, name).result()
+    rows = [[each.words, each.sentence] for each in (played.old, played.new)]
+    return Table(played.old.case.title, ("rule", "verdict"), rows)
