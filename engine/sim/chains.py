@@ -75,7 +75,7 @@ class Chain:
                     continue
                 key = (header.last_offset, header.partition_leader_epoch)
                 starts_late = not self.links and header.base_offset > 0
-                if key in known and (starts_late or (damaged and not _is_intact(data, position))):
+                if key in known and (starts_late or (damaged and not is_intact(data, position))):
                     link = known[key]
                 else:
                     before = self.links[-1][2] if self.links else b""
@@ -91,7 +91,7 @@ class Chain:
                     sent.append((header.last_offset, header.last_sequence))
 
 
-def _is_intact(data: bytes, position: int) -> bool:
+def is_intact(data: bytes, position: int) -> bool:
     try:
         batch.validate(data, position)
     except batch.CorruptBatch:

@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.events import Effect, Event, Expired, Outbox, Response
 from engine.records import batch
+from engine.sim.chains import is_intact
 from engine.sim.clients import REQUEST_TIMEOUT_US, Routes
 from engine.sim.history.operations import Poll, Read, Seek
 from engine.wire import messages as m
@@ -115,6 +116,11 @@ class Consumer:
                               high_watermark=told[1], log_start=told[2])  # fmt: skip
         reads = []
         for header, at in batch.iterate(data.records or b""):
+            if not is_intact(data.records, at):
+                # check.crcs: what is damaged is not read, and neither is what follows it.
+                self.routes.leaders[self.topic, index] = -1
+                self.routes.ask_later(now)
+                break
             for record in batch.decode(data.records, at):
                 if record.offset < position.offset:
                     continue
