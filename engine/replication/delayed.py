@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.events import Request, Token
 from engine.replication.fetch_sessions import FetchContext, FetchedPartition
@@ -69,6 +69,16 @@ class DelayedProduce:
             if each.error != Errors.NONE:
                 answer.base_offset = -1
         replicas.outbox.reply(self.request, self.body)
+
+
+class Coordinator(Protocol):
+    """A part of this broker that keeps its state in an internal topic."""
+
+    def on_appended(self, now: int, token: Token, error: Errors, offset: int) -> None: ...
+
+    def on_leader(self, now: int, partition_index: int) -> None: ...
+
+    def on_resign(self, now: int, partition_index: int) -> None: ...
 
 
 @dataclass(slots=True)

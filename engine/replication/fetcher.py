@@ -3,7 +3,7 @@
 The fetcher keeps one Fetch in flight for all partitions that this broker follows there,
 each asked from its own log end.  The request doubles as an acknowledgement: "send me
 from 7 on" says that everything below 7 is here.  Only what changed since the last
-request travels (an incremental fetch session, KIP-227).
+request travels (engine/replication/follower_session.py).
 
 Before it may fetch, a follower must agree with the leader about the past; how, is the
 `TruncationRule`.  Under `fetch-divergence` the fetch itself carries the epoch of the
@@ -16,34 +16,19 @@ has moved meanwhile ignores them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from engine.events import Outbox
+from engine.replication.follower_session import FollowerSession, Following, Key
 from engine.replication.partition import Partition
 from engine.replication.truncation import TruncationRule, where_to_cut
 from engine.settings import Settings
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
-Key = tuple[bytes, int]
 LATEST, EARLIEST = -1, -2
 _HERE = "replication.fetcher.Fetcher"
-
-
-@dataclass(slots=True)
-class Following:
-    """One partition that is followed; `asked` is what the leader was last told.
-
-    `has_asked` is whether the leader was asked for epochs since this following began.
-    """
-
-    partition: Partition
-    leader_epoch: int
-    not_before_us: int = 0
-    agrees: bool = True
-    asked: tuple[int, int, int, int] | None = None
-    has_asked: bool = False
+__all__ = ["Fetcher", "Following"]
 
 
 class Fetcher:
@@ -66,14 +51,11 @@ class Fetcher:
         self.max_wait_ms: int = settings["replica.fetch.wait.max.ms"]
         self.min_bytes: int = settings["replica.fetch.min.bytes"]
         self.max_bytes: int = settings["replica.fetch.response.max.bytes"]
-        self.partition_max_bytes: int = settings["replica.fetch.max.bytes"]
         self.backoff_us: int = settings["replica.fetch.backoff.ms"] * 1000
         self.broker_epoch = -1
         self.following: dict[Key, Following] = {}
-        self.left: list[Key] = []
+        self.session = FollowerSession(settings["replica.fetch.max.bytes"])
         self.in_flight = False
-        self.session_id = 0
-        self.session_epoch = 0
 
     # -- what is followed
 
@@ -82,8 +64,7 @@ class Fetcher:
         key = (partition.topic_id, partition.index)
         if self.rule.cuts_to_high_watermark:
             partition.truncate(partition.high_watermark, "cut at the own high watermark")
-        if key in self.left:
-            self.left.remove(key)
+        self.session.joined(key)
         following = Following(partition, partition.leader_epoch)
         following.agrees = not self.rule.asks_leader or partition.log.latest_epoch < 0
         self.following[key] = following
@@ -94,7 +75,7 @@ class Fetcher:
         if following is not None and following.partition is partition:
             del self.following[key]
             if following.asked is not None:
-                self.left.append(key)
+                self.session.has_left(key)
 
     # -- asking
 
@@ -125,53 +106,13 @@ class Fetcher:
         self.outbox.send(self.leader_id, token, body)
 
     def _fetch(self, ready: dict[Key, Following]) -> None:
-        request = m.FetchRequest
-        whole = self.session_id == 0
-        topics: dict[bytes, list[Any]] = {}
-        forgotten: dict[bytes, list[int]] = {}
-        for (topic_id, index), following in self.following.items():
-            if (topic_id, index) not in ready:
-                if following.asked is not None:
-                    forgotten.setdefault(topic_id, []).append(index)
-                    following.asked = None
-                continue
-            log = following.partition.log
-            ask = (
-                log.log_end_offset,
-                log.latest_epoch if self.rule.diverges_on_fetch else -1,
-                following.leader_epoch if self.rule.fences_epoch else -1,
-                log.log_start_offset,
-            )
-            if ask == following.asked and not whole:
-                continue
-            following.asked = ask
-            topics.setdefault(topic_id, []).append(
-                request.FetchPartition(
-                    partition=index,
-                    fetch_offset=ask[0],
-                    last_fetched_epoch=ask[1],
-                    current_leader_epoch=ask[2],
-                    log_start_offset=ask[3],
-                    partition_max_bytes=self.partition_max_bytes,
-                )
-            )
-        for topic_id, index in self.left:
-            forgotten.setdefault(topic_id, []).append(index)
-        self.left = []
-        body = request(
-            replica_state=request.ReplicaState(
-                replica_id=self.node_id, replica_epoch=self.broker_epoch
-            ),
-            max_wait_ms=self.max_wait_ms,
-            min_bytes=self.min_bytes,
-            max_bytes=self.max_bytes,
-            session_id=self.session_id,
-            session_epoch=self.session_epoch,
-            topics=[request.FetchTopic(topic_id=t, partitions=p) for t, p in topics.items()],
-            forgotten_topics_data=[]
-            if whole
-            else [request.ForgottenTopic(topic_id=t, partitions=p) for t, p in forgotten.items()],
+        body = self.session.request(self.following, ready, self.rule)
+        body.replica_state = m.FetchRequest.ReplicaState(
+            replica_id=self.node_id, replica_epoch=self.broker_epoch
         )
+        body.max_wait_ms = self.max_wait_ms
+        body.min_bytes = self.min_bytes
+        body.max_bytes = self.max_bytes
         self._send("records", body)
 
     def _ask_epochs(self, disagreeing: list[Following]) -> None:
@@ -218,8 +159,7 @@ class Fetcher:
 
     def _start_over(self, not_before_us: int) -> None:
         """Begins a new session; waits until then with everything."""
-        self.session_id = self.session_epoch = 0
-        self.left = []
+        self.session.end()
         for following in self.following.values():
             following.not_before_us = not_before_us
 
@@ -228,11 +168,7 @@ class Fetcher:
             forgot = (Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.INVALID_FETCH_SESSION_EPOCH)
             self._start_over(now if body.error_code in forgot else now + self.backoff_us)
             return []
-        if body.session_id == 0:
-            self.session_id = self.session_epoch = 0
-        else:
-            self.session_epoch = 1 if body.session_id != self.session_id else self.session_epoch + 1
-            self.session_id = body.session_id
+        self.session.answered(body.session_id)
         moved = []
         for topic in body.responses:
             for data in topic.partitions:

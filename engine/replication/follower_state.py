@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.control.image import BrokerImage
+
 UNKNOWN_OFFSET = -1
 
 
@@ -61,3 +63,9 @@ class FollowerState:
     def is_caught_up(self, now: int, leader_end_offset: int, max_lag_us: int) -> bool:
         level = self.log_end_offset == leader_end_offset
         return level or now - self.last_caught_up_us <= max_lag_us
+
+    def may_join(self, broker: BrokerImage | None) -> bool:
+        """The broker is alive in our image, and it is the incarnation that fetches (KIP-903)."""
+        if broker is None or broker.fenced or broker.in_controlled_shutdown:
+            return False
+        return self.broker_epoch in (-1, broker.epoch)

@@ -122,7 +122,7 @@ class Partition:
             self.leader_epoch = image.leader_epoch
             self.leader_id = image.leader
             self._trace("update", "leader", leader=image.leader, epoch=image.leader_epoch)
-        isr_changed = self._confirm_isr(image)
+        isr_changed = self._confirm_isr(tuple(image.isr), image.partition_epoch, "update")
         if not new_epoch:
             if isr_changed and self.is_leader:
                 self.advance_high_watermark(now)
@@ -134,12 +134,12 @@ class Partition:
             self.epoch_start_offset = None
         return True
 
-    def _confirm_isr(self, image: PartitionImage) -> bool:
+    def _confirm_isr(self, isr: tuple[int, ...], partition_epoch: int, heard_by: str) -> bool:
         before = self.isr.committed
-        if not self.isr.confirm(tuple(image.isr), image.partition_epoch):
+        if not self.isr.confirm(isr, partition_epoch):
             return False
         if self.isr.committed != before:
-            self._trace("update", "isr", isr=list(self.isr.committed))
+            self._trace(heard_by, "isr", isr=list(self.isr.committed))
         return True
 
     def _lead(self, now: int) -> None:
@@ -213,25 +213,18 @@ class Partition:
 
     def _is_rejoining(self, now: int, follower: FollowerState, leader_end_offset: int) -> bool:
         """Caught up and allowed in, only not confirmed yet: wait, or it would never get in."""
-        return follower.is_caught_up(now, leader_end_offset, self.max_lag_us) and self._may_join(
-            follower
-        )
+        level = follower.is_caught_up(now, leader_end_offset, self.max_lag_us)
+        return level and self._may_join(follower)
 
     def _may_join(self, follower: FollowerState) -> bool:
-        """The broker is alive in our image, and it is the incarnation that fetches (KIP-903)."""
-        broker = self.metadata.brokers.get(follower.broker_id)
-        if broker is None or broker.fenced or broker.in_controlled_shutdown:
-            return False
-        return follower.broker_epoch in (-1, broker.epoch)
+        return follower.may_join(self.metadata.brokers.get(follower.broker_id))
 
     def _expand_isr(self, now: int, follower: FollowerState) -> None:
         """Asks to add a follower that holds all committed records and this epoch's start."""
         if self.isr.in_flight or follower.broker_id in self.isr.committed:
             return
-        start = self.epoch_start_offset
-        in_sync = follower.log_end_offset >= self.high_watermark and (
-            start is not None and follower.log_end_offset >= start
-        )
+        start, end = self.epoch_start_offset, follower.log_end_offset
+        in_sync = start is not None and end >= max(start, self.high_watermark)
         if in_sync and self._may_join(follower):
             self.isr.propose((*self.isr.committed, follower.broker_id))
             self.proposals.propose(now, self)
@@ -240,25 +233,20 @@ class Partition:
         """Asks to drop followers that have not been caught up for replica.lag.time.max.ms."""
         if not self.is_leader or self.isr.in_flight:
             return
-        end = self.log.log_end_offset
-        lagging = [
-            broker_id
-            for broker_id in self.isr.committed
-            if broker_id in self.followers
-            and not self.followers[broker_id].is_caught_up(now, end, self.max_lag_us)
-        ]
-        if lagging:
-            self.isr.propose(tuple(b for b in self.isr.committed if b not in lagging))
+        followers, end = self.followers, self.log.log_end_offset
+        remaining = tuple(
+            each
+            for each in self.isr.committed
+            if each not in followers or followers[each].is_caught_up(now, end, self.max_lag_us)
+        )
+        if remaining != self.isr.committed:
+            self.isr.propose(remaining)
             self.proposals.propose(now, self)
 
     def isr_answered(self, now: int, isr: tuple[int, ...], partition_epoch: int) -> bool:
         """The controller confirmed a proposal; True if the high watermark moved."""
-        before = self.isr.committed
-        if not self.isr.confirm(isr, partition_epoch):
-            return False
-        if self.isr.committed != before:
-            self._trace("isr_answered", "isr", isr=list(self.isr.committed))
-        return self.advance_high_watermark(now)
+        news = self._confirm_isr(isr, partition_epoch, "isr_answered")
+        return news and self.advance_high_watermark(now)
 
     # -- the follower's work
 
@@ -276,9 +264,8 @@ class Partition:
 
     def follow_high_watermark(self, leader_high_watermark: int) -> bool:
         """Adopts the leader's high watermark as far as our own log reaches."""
-        committed = max(
-            self.log.log_start_offset, min(leader_high_watermark, self.log.log_end_offset)
-        )
+        start, end = self.log.log_start_offset, self.log.log_end_offset
+        committed = max(start, min(leader_high_watermark, end))
         if committed == self.high_watermark:
             return False
         self.high_watermark = committed
@@ -288,8 +275,7 @@ class Partition:
     def truncate(self, offset: int, why: str) -> None:
         """Cuts the log at `offset`; the high watermark never stands beyond the log's end.
 
-        With no record to cut there may still be an epoch to forget: one that began at the
-        log's end, here, and in which nothing was written.
+        With no record to cut there may still be an epoch to forget: a last one without records.
         """
         end = self.log.log_end_offset
         new_end = self.log.truncate_to(min(offset, end))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READ_COMMITTED = 1
 FIRST_VERSION_FOR_FOLLOWER_READS = 11
+FIRST_VERSION_THAT_NAMES_THE_LEADER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,5 +149,16 @@ def read(
     except KafkaError as error:
         answer = nothing(asked)
         answer.error_code = error.code
-        replicas.name_leader(terms.version, asked.topic, asked.index, answer)
+        if terms.version >= FIRST_VERSION_THAT_NAMES_THE_LEADER:
+            _name_leader(replicas, asked, answer)
     return answer
+
+
+def _name_leader(replicas: ReplicaManager, asked: FetchedPartition, answer: Any) -> None:
+    """Adds to a refusal who leads now, so that the client need not ask (KIP-951)."""
+    if answer.error_code in (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH):
+        leader = replicas.leader_of(asked.topic, asked.index)
+        if leader is not None:
+            answer.current_leader = m.FetchResponse.LeaderIdAndEpoch(
+                leader_id=leader[0], leader_epoch=leader[1]
+            )

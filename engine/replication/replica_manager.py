@@ -1,56 +1,39 @@
-"""All replicas of one broker: opens their logs, gives them roles, lets requests wait.
+"""All replicas of one broker: gives them roles, lets requests wait, keeps the time.
 
 What a broker hosts follows from the metadata log: each record that touches a partition
 is applied here at once, one by one, so that no role change is skipped.
 
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
-                                               \\-> follower: a Fetcher per leader broker
+                                               \\-> follower: one of the Fetchers
 
-Timers: ISR checks every replica.lag.time.max.ms / 2, the high-watermark checkpoint,
-retention.  Simplified: one log directory; a moved replica is deleted at once.
+Files are the LogDirectory's.  Timers: ISR checks every replica.lag.time.max.ms / 2, the
+checkpoints, retention.  Simplified: one log directory; a moved replica is deleted at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from engine.control.image import MetadataImage, PartitionImage
 from engine.events import Outbox, Token
 from engine.replication.alter_partition import AlterPartitionQueue
-from engine.replication.delayed import DelayedAppend, Pending
+from engine.replication.delayed import Coordinator, DelayedAppend, Pending
 from engine.replication.fetch_sessions import FetchedPartition, FetchSessions
-from engine.replication.fetcher import Fetcher
+from engine.replication.fetchers import Fetchers
+from engine.replication.log_directory import LogDirectory
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
 from engine.replication.reading import FetchTerms
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.settings import Settings
-from engine.storage import checkpoints
 from engine.storage.disk import Disk
-from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
-from engine.storage.log_loader import Checkpointed
-from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-_HERE = "replication.replica_manager.ReplicaManager"
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
 Key = tuple[str, int]
-
-
-class Coordinator(Protocol):
-    """A part of this broker that keeps its state in an internal topic."""
-
-    def on_appended(self, now: int, token: Token, error: Errors, offset: int) -> None: ...
-
-    def on_leader(self, now: int, partition_index: int) -> None: ...
-
-    def on_resign(self, now: int, partition_index: int) -> None: ...
 
 
 class ReplicaManager:
@@ -69,32 +52,23 @@ class ReplicaManager:
     ) -> None:
         self.node_id = node_id
         self.settings = settings
-        self.disk = disk
         self.outbox = outbox
         self.metadata = metadata
         self.ids = ids
         self.rule = RULES[rule]
+        self.directory = LogDirectory(disk, outbox)
         self.partitions: dict[Key, Partition] = {}
-        self.fetchers: dict[int, Fetcher] = {}
-        self.next_generation = 0
+        self.fetchers = Fetchers(node_id, settings, outbox)
         self.broker_epoch = -1
         self.purgatory = Purgatory(outbox)
         self.isr_changes = AlterPartitionQueue(node_id, controller_id, outbox)
         self.sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"], ids)
         self.coordinators: dict[str, tuple[str, Coordinator]] = {}
-        self.clean_start = False
-        self.has_begun = False
-        self.high_watermarks: dict[Key, int] = {}
-        self.recovery_points: dict[Key, int] = {}
-        self.log_starts: dict[Key, int] = {}
         self.configs: dict[str, Any] = {}
 
     def start(self, now: int, clean: bool) -> None:
         """Reads the checkpoints and sets the timers; logs open when metadata names them."""
-        self.clean_start = clean
-        self.high_watermarks = dict(checkpoints.read_offsets(self.disk, HIGH_WATERMARKS))
-        self.recovery_points = dict(checkpoints.read_offsets(self.disk, RECOVERY_POINTS))
-        self.log_starts = dict(checkpoints.read_offsets(self.disk, LOG_STARTS))
+        self.directory.start(clean)
         self._set_timer("isr", now)
         self._set_timer("high-watermarks", now)
         self._set_timer("retention", now)
@@ -102,8 +76,7 @@ class ReplicaManager:
     def registered(self, broker_epoch: int) -> None:
         """The controller has given this incarnation its epoch."""
         self.broker_epoch = self.isr_changes.broker_epoch = broker_epoch
-        for fetcher in self.fetchers.values():
-            fetcher.broker_epoch = broker_epoch
+        self.fetchers.registered(broker_epoch)
 
     # -- look-ups
 
@@ -137,19 +110,6 @@ class ReplicaManager:
         if not partition.is_leader:
             raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
         return partition
-
-    def name_leader(self, version: int, topic: str, index: int, answer: Any) -> None:
-        """Adds to a refusal who leads now, so that the client need not ask (KIP-951)."""
-        if version < 16 or answer.error_code not in (
-            Errors.NOT_LEADER_OR_FOLLOWER,
-            Errors.FENCED_LEADER_EPOCH,
-        ):
-            return
-        leader = self.leader_of(topic, index)
-        if leader is not None:
-            answer.current_leader = m.FetchResponse.LeaderIdAndEpoch(
-                leader_id=leader[0], leader_epoch=leader[1]
-            )
 
     def endpoints(self, make: Any, leaders: Iterable[Any]) -> list[Any]:
         """Addresses of the leaders named in an answer, each once."""
@@ -198,35 +158,20 @@ class ReplicaManager:
             partition = self.partitions[key] = self._open(now, topic, topic_id, index)
         was_leader = partition.is_leader
         if partition.update(now, image):
-            self._assign_fetcher(now, partition)
+            self.fetchers.assign(now, partition, self.rule)
             self._tell_coordinators(now, partition, was_leader)
         self.moved(now, partition)
 
     def _open(self, now: int, topic: str, topic_id: bytes, index: int) -> Partition:
-        directory = f"{topic}-{index}"
-        known_id = checkpoints.read_topic_id(self.disk, directory)
-        if known_id != topic_id:
-            self.disk.delete(directory)
-            self._forget((topic, index))
-        known = Checkpointed(
-            self.clean_start,
-            self.recovery_points.get((topic, index), 0),
-            self.log_starts.get((topic, index), 0),
-        )
         config = LogConfig.from_topic(self.topic_config(topic))
-        log = Log(self.disk, directory, config, now, known)
-        if known_id != topic_id:
-            checkpoints.write_topic_id(self.disk, directory, topic_id)
-        for cut in log.recovered.cuts:
-            self.outbox.trace("storage.log_loader.LogLoader.load", "recovered", directory, str(cut),
-                              cut_bytes=cut.cut_bytes, end=log.log_end_offset)  # fmt: skip
+        log = self.directory.open(now, (topic, index), topic_id, config)
         partition = Partition(
             self.node_id,
             topic,
             topic_id,
             index,
             log,
-            self.high_watermarks.get((topic, index), 0),
+            self.directory.high_watermarks.get((topic, index), 0),
             self.outbox,
             self.metadata,
             self.isr_changes,
@@ -249,44 +194,15 @@ class ReplicaManager:
                 continue
             was_leader = partition.is_leader
             partition.leader_id = NO_LEADER
-            self._unfollow(partition)
+            self.fetchers.release(partition)
             self._tell_coordinators(now, partition, was_leader)
             partition.log.delete()
-            self._forget(partition.key)
+            self.directory.forget(partition.key)
             self.moved(now, partition)
 
     def begin(self) -> None:
         """Metadata is current: removes what belongs to topics deleted while we were down."""
-        self.has_begun = True
-        for directory in self.disk.list(""):
-            topic_id = checkpoints.read_topic_id(self.disk, directory)
-            if topic_id is not None and topic_id not in self.metadata.topics:
-                self.disk.delete(directory)
-
-    def _forget(self, key: Key) -> None:
-        for offsets in (self.high_watermarks, self.recovery_points, self.log_starts):
-            offsets.pop(key, None)
-
-    def _assign_fetcher(self, now: int, partition: Partition) -> None:
-        self._unfollow(partition)
-        leader = partition.leader_id
-        if leader in (NO_LEADER, self.node_id):
-            return
-        fetcher = self.fetchers.get(leader)
-        if fetcher is None:
-            self.next_generation += 1
-            fetcher = self.fetchers[leader] = Fetcher(
-                self.node_id, leader, self.next_generation, self.settings, self.outbox, self.rule
-            )
-            fetcher.broker_epoch = self.broker_epoch
-        fetcher.follow(partition)
-        fetcher.poll(now)
-
-    def _unfollow(self, partition: Partition) -> None:
-        for leader, fetcher in tuple(self.fetchers.items()):
-            fetcher.unfollow(partition)
-            if not fetcher.following:
-                del self.fetchers[leader]
+        self.directory.begin(self.metadata.topics)
 
     def _tell_coordinators(self, now: int, partition: Partition, was_leader: bool) -> None:
         for topic, coordinator in self.coordinators.values():
@@ -338,8 +254,7 @@ class ReplicaManager:
     def on_response(self, now: int, source: int, token: Token, body: Any) -> None:
         """Answers to ("fetch", leader, …) and ("alter-partition",)."""
         if token[0] == "fetch":
-            fetcher = self.fetchers.get(source)
-            moved = fetcher.answered(now, token, body) if fetcher is not None else []
+            moved = self.fetchers.answered(now, source, token, body)
         else:
             moved = self.isr_changes.answered(now, body)
         for partition in moved:
@@ -351,8 +266,7 @@ class ReplicaManager:
         if kind == "purgatory":
             self.purgatory.expire(self, now, token[1])
         elif kind == "fetcher":
-            if token[1] in self.fetchers:
-                self.fetchers[token[1]].poll(now)
+            self.fetchers.poll(now, token[1])
         elif kind == "alter-partition-retry":
             self.isr_changes.send(now)
         else:
@@ -371,39 +285,13 @@ class ReplicaManager:
             for partition in self.partitions.values():
                 partition.shrink_isr(now)
         elif what == "high-watermarks":
-            try:
-                self.checkpoint()
-            except OSError as error:
-                self.outbox.trace(f"{_HERE}.checkpoint", "checkpoint-failed", "", str(error))
+            self.directory.try_checkpoint(self.partitions)
         else:
             for partition in self.partitions.values():
                 partition.log.delete_old_segments(now, partition.high_watermark)
                 partition.log.remove_expired_producers(now)
         self._set_timer(what, now)
 
-    def checkpoint(self) -> None:
-        """Writes down what has moved: high watermarks, recovery points, log starts."""
-        if not self.has_begun:
-            return
-        partitions = self.partitions.items()
-        for path, known, now_held in (
-            (HIGH_WATERMARKS, self.high_watermarks, {k: p.high_watermark for k, p in partitions}),
-            (
-                RECOVERY_POINTS,
-                self.recovery_points,
-                {k: p.log.recovery_point for k, p in partitions},
-            ),
-            (LOG_STARTS, self.log_starts, {k: p.log.log_start_offset for k, p in partitions}),
-        ):
-            if known != now_held:
-                checkpoints.write_offsets(self.disk, path, now_held)
-                known.clear()
-                known.update(now_held)
-
     def close(self) -> None:
         """A clean stop: everything is flushed and written down."""
-        for partition in self.partitions.values():
-            partition.log.close()
-        self.checkpoint()
-        if self.has_begun or self.clean_start:
-            checkpoints.write_clean_shutdown(self.disk, self.broker_epoch)
+        self.directory.close(self.partitions, self.broker_epoch)

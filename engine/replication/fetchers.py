@@ -1,0 +1,75 @@
+"""A broker's fetchers: one for each other broker that leads something replicated here.
+
+A partition is followed through at most one of them.  Whenever its leader or its leader
+epoch changes it is let go and taken up anew, so no fetcher ever acts on what it agreed
+with a former leader.  A fetcher with nothing left to follow ends; its successor has another
+generation, by which a late answer to the old one is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ValuesView
+from typing import Any
+
+from engine.events import Outbox, Token
+from engine.replication.fetcher import Fetcher
+from engine.replication.partition import NO_LEADER, Partition
+from engine.replication.truncation import TruncationRule
+from engine.settings import Settings
+
+
+class Fetchers:
+    """The fetchers of broker `node_id`, by the leader they fetch from."""
+
+    def __init__(self, node_id: int, settings: Settings, outbox: Outbox) -> None:
+        self.node_id = node_id
+        self.settings = settings
+        self.outbox = outbox
+        self.by_leader: dict[int, Fetcher] = {}
+        self.broker_epoch = -1
+        self.next_generation = 0
+
+    def get(self, leader: int) -> Fetcher | None:
+        return self.by_leader.get(leader)
+
+    def values(self) -> ValuesView[Fetcher]:
+        return self.by_leader.values()
+
+    def registered(self, broker_epoch: int) -> None:
+        """This incarnation's epoch goes into every fetch (KIP-903)."""
+        self.broker_epoch = broker_epoch
+        for fetcher in self.values():
+            fetcher.broker_epoch = broker_epoch
+
+    def assign(self, now: int, partition: Partition, rule: TruncationRule) -> None:
+        """Follows the partition's leader in its present epoch, or nobody."""
+        self.release(partition)
+        leader = partition.leader_id
+        if leader in (NO_LEADER, self.node_id):
+            return
+        fetcher = self.by_leader.get(leader)
+        if fetcher is None:
+            self.next_generation += 1
+            fetcher = self.by_leader[leader] = Fetcher(
+                self.node_id, leader, self.next_generation, self.settings, self.outbox, rule
+            )
+            fetcher.broker_epoch = self.broker_epoch
+        fetcher.follow(partition)
+        fetcher.poll(now)
+
+    def release(self, partition: Partition) -> None:
+        for leader, fetcher in tuple(self.by_leader.items()):
+            fetcher.unfollow(partition)
+            if not fetcher.following:
+                del self.by_leader[leader]
+
+    def answered(self, now: int, leader: int, token: Token, body: Any) -> list[Partition]:
+        """Works an answer in; gives the partitions whose log or high watermark moved."""
+        fetcher = self.by_leader.get(leader)
+        return fetcher.answered(now, token, body) if fetcher is not None else []
+
+    def poll(self, now: int, leader: int) -> None:
+        """A fetcher has waited long enough, if it is still there."""
+        fetcher = self.by_leader.get(leader)
+        if fetcher is not None:
+            fetcher.poll(now)
