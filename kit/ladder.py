@@ -7,6 +7,7 @@ from time import process_time
 
 from engine.sim.explore import Exploration, explore
 from engine.sim.model_rules import RUNGS
+from engine.sim.replay_model import follow, replay
 from kit.tables import Table
 
 
@@ -41,6 +42,19 @@ def print_exploration(rule: str, replicas: int) -> None:
         print(f"{number:4}  {action.text}")
     if found.why:
         print(f"Broken: {found.why}.")
+
+
+def print_replay(rule: str) -> None:
+    """Plays a rule's counter-example with real brokers, then its tape with the next rule.
+
+    RuntimeError says what can be chosen.
+    """
+    try:
+        broken = replay(rule)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    print(broken)
+    print(follow(broken))
 
 
 def ladder_table(replicas: tuple[int, ...] = (2, 3)) -> Table:

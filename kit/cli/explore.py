@@ -8,6 +8,9 @@ import argparse
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rule", default="kip-320", help="a rung of the ladder (kip-320)")
     command.add_argument("--replicas", type=int, default=3, help="2, 3 or 4 (3)")
+    command.add_argument(
+        "--replay", action="store_true", help="break the rule in the brokers' code, then the next"
+    )
     command.add_argument("--all", action="store_true", help="every rule, with 2 and 3 replicas")
 
 
@@ -16,6 +19,8 @@ def run(chosen: argparse.Namespace) -> int:
 
     if chosen.all:
         print(part("kit.ladder", "ladder_table")())
+    elif chosen.replay:
+        part("kit.ladder", "print_replay")(chosen.rule)
     else:
         part("kit.ladder", "print_exploration")(chosen.rule, chosen.replicas)
     return 0

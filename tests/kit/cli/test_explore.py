@@ -35,3 +35,14 @@ def test_a_wrong_choice_is_one_sentence_that_names_the_right_ones(capsys) -> Non
     assert "choose from to-high-watermark, kip-101" in capsys.readouterr().err
     assert cli.main(["explore", "--replicas", "9"]) == 1
     assert "takes 2 to 4 replicas, not 9" in capsys.readouterr().err
+
+
+def test_a_replay_breaks_the_rule_with_real_brokers_and_not_the_next(capsys) -> None:
+    assert cli.main(["explore", "--rule", "kip-279", "--replay"]) == 0
+    out = capsys.readouterr().out
+    broken, mended = out.split("kip-320-first-try, in the brokers' code")
+    assert broken.startswith("kip-279, in the brokers' code")
+    assert "no loss: orders-0" in broken
+    assert mended.rstrip().endswith("every invariant holds")
+    assert cli.main(["explore", "--replay"]) == 1
+    assert "'kip-320' has no counter-example" in capsys.readouterr().err
