@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
@@ -132,6 +133,15 @@ def flipped_bit(cluster: Cluster) -> Seen:
     }
 
 
+def first_requests(cluster: Cluster) -> Seen:
+    """Three small scenes in one table."""
+    return {
+        "a cluster": three_brokers(cluster),
+        "old and new": two_generations(cluster),
+        "a flipped bit": flipped_bit(cluster),
+    }
+
+
 # -- waiting
 
 
@@ -243,6 +253,46 @@ def mentioned(answer: Any) -> int:
     return sum(len(topic.partitions) for topic in answer.responses)
 
 
+def fetching_scenes(cluster: Cluster) -> Seen:
+    """Long polling, and a session."""
+    return {"long poll": long_poll(cluster), "session": fetch_session(cluster)}
+
+
+def waiting_scenes(cluster: Cluster) -> Seen:
+    """Behind a follower that stands still, and before a leader that does."""
+    return {
+        "a follower stands still": purgatory_and_order(cluster),
+        "the leader stands still": retries_pile_up(cluster),
+    }
+
+
+def retries_pile_up(cluster: Cluster, attempts: int = 4) -> Seen:
+    """A client gives up on a broker that stands still, and tries again on a new connection."""
+    placed(cluster)
+    with RawClient(cluster, 101, "first") as client:
+        client.ask(producing(TOPIC, acks=-1))
+    address = addresses(cluster)[101]
+    cluster.pause(101)
+    try:
+        given_up = 0
+        for _ in range(attempts):
+            client = RawClient.at(address, "impatient")
+            client.send(producing(TOPIC))
+            given_up += client.receive(SHORT_S / 4) is None
+            client.close()
+    finally:
+        cluster.resume(101)
+    cluster.wait_until(lambda c: log_end(c) == 1 + attempts, PATIENCE_S, "the old requests")
+    return {
+        "attempts that were given up": given_up,
+        "records after the broker moved on": log_end(cluster) - 1,
+    }
+
+
+def log_end(cluster: Cluster) -> int:
+    return int(partition(cluster, TOPIC)["logs"][101]["log_end_offset"])
+
+
 # -- metadata and admin requests
 
 
@@ -302,9 +352,49 @@ def deleted_topic(cluster: Cluster) -> Seen:
         client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
         answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
     return {
+        "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
         "deleted once more, at once": error(answer.responses[0].error_code),
-        "asked of a broker that is not the controller": True,
     }
+
+
+def directories_left(cluster: Cluster, seconds: float = 1.0) -> list[str]:
+    """What lies in 101's data directory of a topic, a moment after its deletion was answered."""
+    placed(cluster, "doomed")
+    with RawClient(cluster, 101, "lesson") as client:
+        client.ask(producing("doomed"))
+    cluster.delete_topic("doomed")
+    data = Path(cluster.provider.nodes()[101].data_dir)  # type: ignore[attr-defined]
+    deadline = time.monotonic() + seconds
+    while (data / "doomed-0").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return sorted(each.name for each in data.iterdir() if each.name.startswith("doomed"))
+
+
+def metadata_and_admin(cluster: Cluster) -> Seen:
+    """What any broker may be asked, and a deletion."""
+    return {"metadata": metadata_from_anybody(cluster), "DeleteTopics": deleted_topic(cluster)}
+
+
+SETTINGS = (
+    "num.network.threads",
+    "num.io.threads",
+    "queued.max.requests",
+    "quota.window.num",
+    "quota.window.size.seconds",
+    "controller.quota.window.num",
+    "log.flush.interval.messages",
+    "fetch.max.bytes",
+    "max.incremental.fetch.session.cache.slots",
+)
+
+
+def settings(cluster: Cluster) -> Seen:
+    """A broker's own defaults for what this notebook is about."""
+    request = m.DescribeConfigsRequest
+    resource = request.DescribeConfigsResource(4, "101", list(SETTINGS))
+    with RawClient(cluster, 101, "lesson") as client:
+        described = client.ask(request([resource]), 4).results[0].configs
+    return {each.name: each.value for each in sorted(described, key=lambda c: c.name)}
 
 
 def connection_limits(cluster: Cluster) -> Seen:

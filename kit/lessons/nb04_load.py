@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from kit.clusters.interface import Cluster
 from kit.lessons.nb04 import TOPIC, placed
 from kit.lessons.nb04_quotas import CLIENT, RATE, limited
 from kit.lessons.raw_client import RawClient, fetching, producing
+from kit.tables import Table
 
 Seen = Mapping[str, Any]
 TIMED = tuple(stage for stage in STAGES if stage != "ThrottleTimeMs")
@@ -107,6 +108,26 @@ def longest(row: Requests) -> str:
     return max(TIMED, key=row.mean_ms)
 
 
+def handlers(cluster: Cluster, for_s: float = 1.0) -> Seen:
+    """How much of its time a broker does nothing for clients: at rest, and under load."""
+    placed(cluster)
+    at_rest = _idle_share(cluster, lambda: time.sleep(for_s))
+    loaded = _idle_share(cluster, lambda: _many_at_once(cluster))
+    return {
+        "idle at rest": measured(100 * at_rest, "%"),
+        "idle under load": measured(100 * loaded, "%"),
+        "falls with load": loaded < at_rest,
+    }
+
+
+def _idle_share(cluster: Cluster, work: Callable[[], None]) -> float:
+    """Of the time that `work` takes, what the handlers had nothing to do."""
+    before = broker_metrics.idle_s(cluster, 101)
+    work()
+    after = broker_metrics.idle_s(cluster, 101)
+    return min(1.0, (after[1] - before[1]) / (after[0] - before[0]))
+
+
 # -- what readers cost
 
 
@@ -178,6 +199,11 @@ def tail_and_replay(cluster: Cluster) -> Seen:
     }
 
 
+def what_readers_cost(cluster: Cluster) -> Seen:
+    """Readers with nothing to read, at the tail, and from the beginning."""
+    return {"idle readers": idle_readers(cluster), "tail and replay": tail_and_replay(cluster)}
+
+
 def _bytes(answer: Any) -> int:
     return sum(len(part.records or b"") for topic in answer.responses for part in topic.partitions)
 
@@ -192,3 +218,30 @@ def forget_pages(cluster: Cluster) -> None:
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(handle)
+
+
+# -- a real broker's threads
+
+KINDS = {
+    "kafka-socket-acceptor-CLIENT-PLAINTEXT": "accepts connections of the clients' port",
+    "kafka-network-thread-CLIENT-PLAINTEXT": "reads requests, writes answers: num.network.threads",
+    "kafka-socket-acceptor-REPLICATION-PLAINTEXT": "accepts connections of the brokers' port",
+    "kafka-network-thread-REPLICATION-PLAINTEXT": "the same for the brokers' port",
+    "kafka-request-handler": "handles requests, an I/O thread: num.io.threads",
+    "ExpirationReaper-Produce": "ends waits in the purgatory of Produce",
+    "ExpirationReaper-Fetch": "ends waits in the purgatory of Fetch",
+}
+
+
+def threads(cluster: Cluster) -> Table:
+    """The threads of broker 101 that a request meets; of a local Kafka only."""
+    found = broker_metrics.thread_names(cluster, 101)
+    rows = [(str(found.get(kind, 0)), kind, does) for kind, does in KINDS.items()]
+    gauges = broker_metrics.gauges(cluster, 101)
+    closing = (
+        f"Network threads idle now: {100 * (gauges.network_idle or 0):.0f} %, "
+        f"handlers in the last minute: {100 * (gauges.handlers_idle or 0):.0f} %."
+    )
+    return Table(
+        "A request's way through a real broker", ("threads", "kind", "what"), rows, closing
+    )

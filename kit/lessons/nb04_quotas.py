@@ -180,6 +180,14 @@ def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
     return client.ask(request([topic], timeout_ms=10_000, validate_only=True), version)
 
 
+def other_limits(cluster: Cluster) -> Seen:
+    """A share of the broker's time, and the controller's patience."""
+    return {
+        "request_percentage=0.1": many_tiny_requests(cluster),
+        "controller_mutation_rate=1": burst_of_topics(cluster),
+    }
+
+
 def neighbours(cluster: Cluster, for_s: float = 0.7) -> Seen:
     """A quiet client beside a flood, and beside a flood that is limited."""
     placed(cluster)

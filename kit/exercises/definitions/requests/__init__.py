@@ -1,0 +1,1 @@
+"""Exercises of notebook 04: what a broker does with one request."""
