@@ -17,7 +17,7 @@ from engine.sim.history.operations import (
     Seek,
     Send,
 )
-from engine.sim.history.simulated import history_in, history_of, judge, sends_of
+from engine.sim.history.simulated import history_in, history_of, sends_of
 
 __all__ = [
     "KINDS",
@@ -34,6 +34,5 @@ __all__ = [
     "check",
     "history_in",
     "history_of",
-    "judge",
     "sends_of",
 ]

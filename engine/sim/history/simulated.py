@@ -1,4 +1,4 @@
-"""The history of simulated clients, and the campaign's judgement on it.
+"""The history of simulated clients.
 
 The clients keep their own books: the load of the simulator (engine/sim/clients.py), its
 consumer (engine/sim/consumer.py), and the teachable producer (engine/client/producer.py).
@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.sim.history.check import check
-from engine.sim.history.findings import Finding
 from engine.sim.history.operations import UNKNOWN, VERDICTS, History, Operation, Reached, Send
 
 if TYPE_CHECKING:
@@ -81,22 +79,3 @@ def _since(began_us: int, operation: Operation) -> Operation:
     if isinstance(operation, Send) and operation.ended_us >= 0:
         operation = replace(operation, ended_us=operation.ended_us - began_us)
     return replace(operation, at_us=operation.at_us - began_us)
-
-
-def judge(producer: Producer, consumer: Consumer, unclean: tuple[str, ...] = ()) -> list[str]:
-    """A sentence for each thing that went wrong in a run that is over.
-
-    `unclean` names partitions, as orders-0, that had an unclean election: they may have lost
-    records, so there only phantoms count.  Only an idempotent producer promises that nothing
-    is there twice or out of order.
-    """
-    findings = check(history_of([producer], [consumer], at_end=True))
-    return [str(each) for each in findings if _counts(each, producer.idempotent, unclean)]
-
-
-def _counts(finding: Finding, idempotent: bool, unclean: tuple[str, ...]) -> bool:
-    if finding.kind == "phantom":
-        return True
-    if f"{finding.topic}-{finding.partition}" in unclean:
-        return False
-    return idempotent or finding.kind not in ("duplicate", "reordered")

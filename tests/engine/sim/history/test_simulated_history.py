@@ -1,66 +1,11 @@
-"""A simulated run's history, and what the campaign makes of it."""
+"""The history of a simulated run."""
 
 from __future__ import annotations
 
-import pytest
-
 from engine.client.producer import Load
 from engine.client.producer import Producer as Teachable
-from engine.events import Expired
-from engine.sim.clients import Producer
-from engine.sim.consumer import Consumer
-from engine.sim.history import Poll, Read, check, history_in, history_of, judge
+from engine.sim.history import check, history_in, history_of
 from engine.sim.world import World
-
-
-def history(*verdicts: str, idempotent: bool = False) -> tuple[Producer, Consumer]:
-    """A producer that sent a, b, c … with these verdicts, and a consumer that saw nothing."""
-    producer = Producer("p", "orders", 1, (101,), idempotent=idempotent)
-    for _ in verdicts:
-        producer.step(0, Expired(("make",)))
-    for offset, (sent, verdict) in enumerate(zip(producer.history[0], verdicts, strict=True)):
-        sent.value = "abcdefgh"[offset]
-        sent.verdict = verdict
-        sent.offset = offset if verdict == "acknowledged" else -1
-    consumer = Consumer("c", "orders", 1, (101,))
-    consumer.start(0)
-    return producer, consumer
-
-
-def see(consumer: Consumer, values: str) -> None:
-    reads = tuple(Read("orders", 0, offset, value) for offset, value in enumerate(values))
-    consumer.operations.append(Poll(1, "c", reads))
-    consumer.positions[0].offset = len(values)
-
-
-def test_everything_acknowledged_is_seen() -> None:
-    producer, consumer = history("acknowledged", "acknowledged")
-    see(consumer, "ab")
-    assert judge(producer, consumer) == []
-
-
-def test_an_acknowledged_record_that_is_missing_is_lost_unless_the_election_was_unclean() -> None:
-    producer, consumer = history("acknowledged", "acknowledged")
-    see(consumer, "a")
-    assert judge(producer, consumer)[0].startswith("lost: 'b' was acknowledged at offset 1")
-    assert judge(producer, consumer, unclean=("orders-0",)) == []
-
-
-def test_a_phantom_counts_also_after_an_unclean_election() -> None:
-    producer, consumer = history("refused")
-    see(consumer, "az")
-    for unclean in ((), ("orders-0",)):
-        kinds = [finding.partition(":")[0] for finding in judge(producer, consumer, unclean)]
-        assert kinds == ["phantom", "phantom"]
-
-
-@pytest.mark.parametrize(("seen", "kind"), [("abb", "duplicate"), ("acb", "reordered")])
-def test_only_an_idempotent_producer_promises_once_and_in_order(seen: str, kind: str) -> None:
-    producer, consumer = history("unknown", "unknown", "unknown")
-    see(consumer, seen)
-    assert judge(producer, consumer) == []
-    producer.idempotent = True
-    assert judge(producer, consumer)[0].startswith(kind)
 
 
 def test_a_world_s_own_clients_leave_a_clean_history() -> None:
@@ -98,3 +43,22 @@ def test_a_send_that_still_waits_is_unknown() -> None:
     producer = world.load("orders", count=1)
     world.run(until=lambda _: producer.made == 1, for_s=1)
     assert [each.verdict for each in history_of([producer], []).operations] == ["unknown"]
+
+
+def test_a_record_that_is_gone_in_the_end_is_lost() -> None:
+    """An unclean election: the consumer stands at the end, and acknowledged records are not."""
+    world = World(seed=3)
+    world.create_topic("orders", replicas=2, config={"unclean.leader.election.enable": "true"})
+    leader = world.leader("orders", 0)
+    (follower,) = (b for b in world.partition("orders", 0).replicas if b != leader)
+    world.stop(follower)
+    world.run(for_s=1)
+    producer = world.load("orders", count=5)
+    world.run(until=lambda _: producer.idle, for_s=5)
+    world.kill(leader)
+    world.run(for_s=3)
+    world.start(follower)
+    world.reader("orders")
+    world.run(for_s=5)
+    assert check(history_in(world)).kinds == {"unseen": 5}
+    assert check(history_in(world, at_end=True)).kinds == {"lost": 5}
