@@ -124,31 +124,6 @@ def verdicts_of(producer: Any, values: str) -> str:
     return ", ".join(f"{told.count(kind)} {kind}" for kind in dict.fromkeys(told))
 
 
-def given_up_and_then() -> Table:
-    """A is given up while nobody knows; what the producer does before it sends B."""
-    world = cluster()
-    shop(world, {"linger.ms": 0, "request.timeout.ms": 1_000, "delivery.timeout.ms": 2_500})
-    world.cut(101, NAME)
-    send(world, "A")
-    finish(world)
-    world.heal()
-    send(world, "B")
-    finish(world)
-    rows = []
-    for at, kind, fields, why in lines(world, "sent", "unknown", "epoch_bump", "acknowledged"):
-        match kind:
-            case "sent":
-                says = f"sent: epoch {fields['epoch']}, sequence {fields['sequence']}"
-            case "unknown":
-                says = f"given up, unknown: {why}"
-            case "epoch_bump":
-                says = f"epoch {fields['epoch']}: {why}"
-            case _:
-                says = f"acknowledged at offset {fields['offset']}"
-        rows.append([f"{at - 2200:.0f} ms", f"batch {fields.get('batch', '–')}", says])
-    return Table(f"A given up, then B; log: {log(world)}", ("", "", "the producer"), rows)
-
-
 def named_case(name: str) -> Table:
     """A case of the collection, under its old rule and its new one: the judge's sentences.
 

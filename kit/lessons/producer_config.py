@@ -93,23 +93,20 @@ def _java(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def compared() -> tuple[Table, Table]:
-    """The defaults, and what becomes of settings that do not go together."""
+def compared() -> Table:
+    """The defaults, then what becomes of settings that do not go together."""
     mine, theirs = ours(), kafkas()
-    defaults = [
+    rows = [
         [name, mine[0].split()[at], theirs[0].split()[at] if theirs else "–"]
         for at, name in enumerate(NAMES, start=1)
     ]
-    rules = [
-        [", ".join(f"{name}={value}" for name, value in given.items()), _short(mine[at]),
-         _short(theirs[at]) if theirs else "–"]
+    rows += [
+        ["given " + ", ".join(f"{name}={value}" for name, value in given.items()),
+         _short(mine[at]), _short(theirs[at]) if theirs else "–"]
         for at, given in enumerate(ASKED) if given
     ]  # fmt: skip
-    columns = ("", "engine's producer", "Kafka's, Java")
-    return (
-        Table("Defaults", ("setting", *columns[1:]), defaults),
-        Table("What does not go together", ("given", *columns[1:]), rules),
-    )
+    columns = ("setting", "engine's producer", "Kafka's, Java")
+    return Table("Defaults, and what does not go together", columns, rows)
 
 
 def _short(told: str) -> str:

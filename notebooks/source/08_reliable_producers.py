@@ -132,17 +132,12 @@ delivery_runs.order_in_flight()
 # eight worlds with different delays, idempotence off. With `acks=0` nobody answers, and the
 # producer calls whatever it has sent a success. With `acks=1` the leader answers from its own
 # log. With `acks=all` nothing that was acknowledged is missing, and without idempotence some of
-# it is there twice.
+# it is there twice. The last two columns are from a run without a fault: the weaker the promise,
+# the sooner the producer hears. A consumer reads no sooner, for every in-sync replica must have
+# the record before, whatever `acks` was.
 
 # %% acks tags=["sim"]
 delivery_runs.acks_and_a_dying_leader()
-
-# %% [markdown]
-# The weaker the promise, the sooner the producer hears. A consumer does not read any sooner:
-# before a record may be read, every in-sync replica must have it, whatever `acks` was.
-
-# %% latency tags=["sim"]
-delivery_runs.latency()
 
 # %% [markdown]
 # `acks=all` means all of the *current* in-sync set. If that is one broker, it is as weak as
@@ -183,11 +178,8 @@ idempotence_runs.in_flight_and_window()
 
 # %% [markdown]
 # The memory is not the leader's alone. Followers fill it from the batches that they copy, so a
-# new leader knows what the old one knew. (It is rebuilt from the log after a crash, with
+# new leader knows what the old one knew, and judges a retry correctly at once. (It is rebuilt from the log after a crash, with
 # `.snapshot` files as a shortcut, and forgotten after a day of silence.)
-
-# %% known-everywhere tags=["sim"]
-application_runs.known_on_every_replica()
 
 # %% failover tags=["sim"]
 application_runs.failover_between_append_and_answer()
@@ -195,14 +187,10 @@ application_runs.failover_between_append_and_answer()
 # %% [markdown]
 # ### When the sequence breaks: KIP-360
 #
-# A is given up after a try that nobody answered. Now the producer does not know whether the
-# broker has sequence 0. It may not give B the number 1, nor 0 again. It waits until nothing is
-# under way, adds one to its *epoch*, and starts from 0.
-
-# %% given-up tags=["sim"]
-idempotence_runs.given_up_and_then()
-
-# %% [markdown]
+# A batch that was sent is given up, and the producer does not know whether the broker has its
+# number. It may not give the number to the next batch, nor leave it out. It waits until nothing is
+# under way, adds one to its *epoch*, and starts from 0: the epoch bump.
+#
 # Brokers can cause a gap as well. D and E were acknowledged by the last in-sync replica, which
 # then died; an unclean election made 102 leader, which has neither. F arrives with sequence 5
 # where 3 is expected. Before KIP-360 that was the end of the producer: the application had to
@@ -243,17 +231,11 @@ application_runs.dead_letters()
 # %% [markdown]
 # Sending again by yourself is the one thing that idempotence cannot repair. To the broker a
 # second `send()` is a second record, with a number of its own. Let the client retry until
-# `delivery.timeout.ms`; what still fails goes to a place where somebody decides.
+# `delivery.timeout.ms`; what still fails goes to a place where somebody decides. (The last line is
+# about a retry loop that circulates in samples: at its limit it only makes the pause longer.)
 
 # %% application-repeats tags=["sim"]
 application_runs.application_repeats()
-
-# %% [markdown]
-# And do not copy the retry loop that circulates in samples: it counts its tries, and at the limit
-# only makes the pause longer. Nothing ever stops it but the counter in this cell.
-
-# %% sample-loop tags=["sim"]
-application_runs.tries_of_a_sample(lambda tries: True)
 
 # %% [markdown]
 # ### One fault tape, three recipes
@@ -306,10 +288,6 @@ lab.show(Idempotence.may_retry)
 # That is the only way to lose an answer on purpose and to read every number. `lab.both` compares
 # what came out; a difference that nobody has explained fails the cell.
 
-# %% real-side tags=["live"]
-real = lab.real()
-real or lab.real_absence()
-
 # %% numbers tags=["both"]
 lab.both(nb08.numbers_on_the_wire)
 
@@ -339,18 +317,14 @@ outcome
 lab.both(nb08.rates)
 
 # %% [markdown]
-# Kafka's own words on its settings. The first table asks `ProducerConfig` of the 4.3.1 jar; the
-# second gives settings that do not go together. `acks=1` or `retries=0` turns idempotence off
+# Kafka's own words on its settings, asked of the 4.3.1 jar: the defaults, and below them settings
+# that do not go together. `acks=1` or `retries=0` turns idempotence off
 # without a word, unless you asked for it aloud; six in flight is refused even if you did not.
 
 # %% defaults tags=["live"]
 from kit.lessons import producer_config
 
-defaults, rules = producer_config.compared()
-defaults
-
-# %% config-rules tags=["live"]
-rules
+producer_config.compared()
 
 # %% [markdown]
 # librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
@@ -379,12 +353,6 @@ nb08.errors_by_name()
 # %% break-it tags=["live"]
 refused = ["NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"]
 meets("A B C", refused)
-
-# %% break-it-plain tags=["live"]
-meets("A B C", ["NOT_ENOUGH_REPLICAS", "ok", "ok"], enable_idempotence=False)
-
-# %% break-it-final tags=["live"]
-meets("A", ["TOPIC_AUTHORIZATION_FAILED"])
 
 # %% [markdown]
 # ## Your turn
@@ -514,7 +482,7 @@ lab.check("08-7", ledger)
 #
 # <details><summary><b>How does a producer know that its data is safe at leader and followers?</b></summary>
 # acks=all: the answer comes when every in-sync replica has it, and min.insync.replicas says how
-# many that must be. It costs one follower fetch in latency (cells <i>latency</i>,
+# many that must be. It costs one follower fetch in latency (cells <i>acks</i>,
 # <i>matrix</i>). Without a delivery report, nobody knows.
 # </details>
 # <details><summary><b>What is ack for in Kafka?</b></summary>
@@ -537,7 +505,7 @@ lab.check("08-7", ledger)
 # <details><summary><b>On what does order depend?</b></summary>
 # One partition, one producer; then idempotence with up to five in flight, or one in flight
 # without it and a client that holds the partition back (cells <i>order-in-flight</i>,
-# <i>break-it-plain</i>).
+# <i>break-it</i>).
 # </details>
 # <details><summary><b>Durability, availability, ordering: what do you trade?</b></summary>
 # min.insync.replicas=2 refuses writes when one copy is left; with 1 they go on and may be lost
