@@ -187,11 +187,12 @@ def world(seed: int = 0, **options: Any) -> Any:
 
 def panel(cluster: Any, topic: str | None = None, partition: int = 0) -> Any:
     """The Cluster panel: live on any cluster, with time travel over a simulated world."""
-    from kit.panel.panel import ClusterPanel
-    from kit.panel.time_panel import TimePanel
-
     if hasattr(cluster, "goto"):
+        from kit.panel.time_panel import TimePanel
+
         return TimePanel(cluster, topic, partition)
+    from kit.panel.panel import ClusterPanel
+
     return ClusterPanel(cluster, topic, partition)
 
 

@@ -6,6 +6,11 @@ turns a frame into what is to be drawn; `text` and `still` draw it without a bro
 `panel.js` with one; `panel` is the widget that ties them together.  `tables` draws the
 same snapshot as a table.
 
+Over a simulated world there is time travel: `recording` keeps a frame for every step and
+`flights` the messages between them; `step_story` tells each step, `source_lines` finds the
+engine's line that told it; `moments` lays two timelines side by side, `film` packs all of it
+for `time_panel.js`; `time_panel` is the widget, `export` the page for a lecture.
+
 Import from the modules: `from kit.panel.panel import ClusterPanel` loads ipywidgets, which
 `kit.panel.tables` does not need.
 """

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.sim import faults
 from kit.panel.scene import cut_from
 from kit.panel.source import Snapshot
 
@@ -112,3 +113,16 @@ def carry_out(cluster: Any, action: str, node: int, other: int | None = None) ->
     elif action == "heal":
         arguments = ()
     getattr(cluster, action)(*arguments)
+
+
+def fault_of(action: str, node: int, other: int | None) -> faults.Fault:
+    """A button's action as a simulated world's fault; ValueError if there is none."""
+    if action not in FAULTS:
+        raise ValueError(f"There is no button named {action!r}; there are {', '.join(FAULTS)}.")
+    if action == "heal":
+        return faults.fault("heal")
+    if action == "cut":
+        if other is None or other < 0:
+            raise ValueError(f"Cut {node} from whom? Name another broker.")
+        return faults.fault("cut", node, other)
+    return faults.fault(action, node)

@@ -14,28 +14,33 @@ const SVG_TAGS = new Set("svg g rect text path line circle defs pattern title".s
 const h = (tag, attributes, ...children) => ({ tag, attributes, children });
 
 function patch(parent, children) {
-  const before = new Map([...parent.childNodes].map((node) => [node.panelKey, node]));
-  let after = null; // the last node in place
+  const wanted = new Map();
   children.flat(Infinity).forEach((child, index) => {
     if (child == null || child === false || child === "") return;
-    const key = `${child.tag ?? "words"} ${child.attributes?.key ?? `#${index}`}`;
-    const node = before.get(key) ?? create(child);
-    before.delete(key);
-    node.panelKey = key;
-    if (child.tag) {
-      if (node.panelTree !== child) { // the very same piece of tree needs no second look
-        assign(node, child.attributes);
-        patch(node, child.children);
-        node.panelTree = child;
-      }
-    } else if (node.data !== String(child)) {
-      node.data = String(child);
-    }
-    const place = after ? after.nextSibling : parent.firstChild;
-    if (node !== place) parent.insertBefore(node, place);
-    after = node;
+    wanted.set(`${child.tag ?? "words"} ${child.attributes?.key ?? `#${index}`}`, child);
   });
-  for (const node of before.values()) leave(node);
+  const known = new Map();
+  for (let node = parent.firstChild; node; ) {
+    const next = node.nextSibling;
+    if (wanted.has(node.panelKey)) known.set(node.panelKey, node);
+    else if (typeof node.panelKey !== "symbol") leave(node);
+    node = next;
+  }
+  let place = parent.firstChild;
+  for (const [key, child] of wanted) {
+    const node = known.get(key) ?? create(child);
+    node.panelKey = key;
+    if (!child.tag) {
+      if (node.data !== String(child)) node.data = String(child);
+    } else if (node.panelTree !== child) { // the very same piece of tree needs no second look
+      assign(node, child.attributes);
+      patch(node, child.children);
+      node.panelTree = child;
+    }
+    while (typeof place?.panelKey === "symbol") place = place.nextSibling; // it is leaving
+    if (node === place) place = place.nextSibling;
+    else parent.insertBefore(node, place);
+  }
 }
 
 function create({ tag }) {
@@ -86,7 +91,9 @@ const chip = (kind, sign, words) =>
 
 function short(value, width) {
   const room = Math.max(1, Math.floor((width - 8) / 7.4));
-  return value.length <= room ? value : value.slice(0, Math.max(1, room - 1)) + "…";
+  if (value.length <= room) return value;
+  const keep = Math.max(1, room - 1); // of numbered values the number tells them apart
+  return /\d$/.test(value) ? "…" + value.slice(-keep) : value.slice(0, keep) + "…";
 }
 
 const epochClass = (epoch) => (epoch < 0 ? "unknown" : `e${epoch % EPOCH_COLOURS}`);
@@ -140,7 +147,7 @@ function lane(row, scene, g, id, differing = [], name = "") {
       .map((offset) => ghost(offset, g)),
     cells.map((cell) => record(cell, g, id, differing.includes(cell.offset)))),
   bracket(row, g),
-  known ? marks(row, g) : scene.facts.length > 0 && h("text", { key: "nothing", class: "soft", x: LANE.left, y: middle + 5 }, "its log cannot be asked for"));
+  known ? marks(row, g) : scene.facts.length > 0 && h("text", { key: "nothing", class: "soft", x: LANE.left, y: middle + 5 }, scene.step ? "no log yet" : "its log cannot be asked for"));
 }
 
 const UNKNOWN_FATE = ": this broker does not yet know that it is committed";

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+TIME_TRAVEL = ("drawing.js", "film.js", "messages.js", "timeline.js", "time_panel.js")
 EXPORTS = "export default { render };"
 
 PAGE = """<!doctype html>
@@ -43,7 +44,7 @@ playAlone(document.getElementById("panel"), films, {partition}, {position});
 
 def script(*names: str) -> str:
     """One module of the panel's scripts; the last of them exports `render`."""
-    files = names or ("drawing.js", "time_panel.js")
+    files = names or TIME_TRAVEL
     return "\n".join((HERE / name).read_text("utf-8") for name in files)
 
 

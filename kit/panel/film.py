@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.replication.truncation import RULES
 from kit.panel import controls, moments, source_lines, step_story, text, trace_lines
 from kit.panel.flights import Flight
 from kit.panel.moments import Differs, Moment
+from kit.panel.promises import Promise, promises
 from kit.panel.recording import Recording
-from kit.panel.scene import build
-from kit.panel.source import Frame, Line
-from kit.panel.step_story import Promise, Told
+from kit.panel.scene import Row, build
+from kit.panel.source import Frame, Line, Snapshot
+from kit.panel.source_lines import SourceLine
+from kit.panel.step_story import Told
 
 OFFERED = dict.fromkeys(controls.FAULTS, "")
 
@@ -56,7 +58,7 @@ class Take:
         """`before` is what clients had been promised in the past that is not in this take."""
         frames = moments.concerning(recording.frames, topic, partition)
         name = f"{topic}-{partition}"
-        promised = [(*before, *each) for each in step_story.promises(frames, name)]
+        promised = [(*before, *each) for each in promises(frames, name)]
         told = [
             step_story.tell(
                 frames[place - 1] if place else None, frame, topic, partition, promised[place]
@@ -178,12 +180,8 @@ class Film:
         for row, drawn in zip(plain["rows"], scene.rows, strict=True):
             for cell in row["cells"]:
                 cell["promised"] = (cell["offset"], cell["value"]) in promised
-            pressed = controls.buttons(OFFERED, drawn.state, drawn.id)
-            linked = controls.links(OFFERED, frame.snapshot, drawn.id)
             row["cells"] = [pools["cells"].place(cell) for cell in row["cells"]]
-            row["controls"] = pools["controls"].place(
-                {"buttons": [asdict(b) for b in pressed], "links": [asdict(c) for c in linked]}
-            )
+            row["controls"] = pools["controls"].place(_controls(frame.snapshot, drawn))
             row["told"] = text.row(drawn)
             rows.append(pools["rows"].place(row))
         head = {name: plain[name] for name in ("leader", "leader_epoch", "facts", "controller")}
@@ -206,19 +204,28 @@ class Film:
 
     @staticmethod
     def _line(line: Line, sources: dict[str, Any]) -> list[Any]:
-        """Node, words, why, rule, and the key of its source."""
-        key = f"{line.rule} {line.kind}"
-        if key not in sources:
-            sources[key] = source_of(line)
-        shown = key if sources[key] else ""
-        return [line.node, trace_lines.say(line), line.why, line.rule, shown]
+        """Node, words, why, rule, and the key of its source; "" if the engine did not tell it."""
+        place = source_lines.find(line.rule, line.kind)
+        reason = source_lines.find_reason(line.kind, line.why)
+        key = f"{line.rule} {line.kind}" if place else ""
+        if place and reason:
+            decided = f"why {reason.place}"
+            key = f"{key} {decided}"
+            sources.setdefault(decided, {**_source(reason), "also": key, "says": "told here"})
+            sources.setdefault(key, {**_source(place), "also": decided, "says": "decided here"})
+        elif place:
+            sources.setdefault(key, _source(place))
+        return [line.node, trace_lines.say(line), line.why, line.rule, key]
 
 
-def source_of(line: Line) -> dict[str, Any] | None:
-    """The engine's source at the line that told this; None if the engine did not."""
-    place = source_lines.find(line.rule, line.kind)
-    if place is None:
-        return None
+def _controls(snapshot: Snapshot, row: Row) -> dict[str, Any]:
+    """A broker's buttons and links to cut, where every fault is offered."""
+    pressed = controls.buttons(OFFERED, row.state, row.id)
+    linked = controls.links(OFFERED, snapshot, row.id)
+    return {"buttons": [vars(each) for each in pressed], "links": [vars(each) for each in linked]}
+
+
+def _source(place: SourceLine) -> dict[str, Any]:
     return {
         "place": place.place,
         "function": place.function,

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.panel.promises import Promise, lost
 from kit.panel.scene import end_of, partition_of, records
 from kit.panel.source import Frame
-from kit.panel.step_story import Promise, lost
 from kit.panel.words import be, join
 
 BEFORE = -1

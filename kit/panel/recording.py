@@ -24,7 +24,7 @@ from engine.sim.faults import Fault
 from engine.sim.quiet import is_quiet
 from engine.sim.tape import Done
 from engine.sim.world import EPOCH_US, World
-from engine.snapshot import snapshot
+from engine.snapshot import last_batches, snapshot
 from kit.panel import flights
 from kit.panel.flights import Flight, Word
 from kit.panel.source import Frame, Line, Snapshot, remember_logs
@@ -79,6 +79,7 @@ class Recording:
         self.world.invariants = None
         self.traced = cluster.trace_count
         self.quiet_lines: list[Line] = []
+        self.read: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
         self._keep(())
 
     @property
@@ -120,6 +121,16 @@ class Recording:
             self.world.follow([replace(done, at_us=max(done.at_us, self.world.now_us))])
             self._look()
 
+    def prepend(self, past: Recording, until: Frame) -> None:
+        """Puts another recording's frames and messages, up to a frame, before its own."""
+        kept = [frame for frame in past.frames if frame.number <= until.number]
+        added = [
+            replace(frame, number=len(kept) + place) for place, frame in enumerate(self.frames[1:])
+        ]
+        self.frames = [*kept, *added]
+        earlier = [flight for flight in past.flights if flight.sent_us <= until.time_us]
+        self.flights = [*earlier, *self.flights]
+
     def _look(self) -> None:
         """Takes in what the last event has brought."""
         self._note_departures()
@@ -139,11 +150,28 @@ class Recording:
         self.frames.append(Frame(len(self.frames), now, lines, self.world.events))
 
     def _snapshot(self) -> Snapshot:
-        now: Snapshot = snapshot(self.world.cluster, values=True, tail=TAIL)
-        topics = {name: each for name, each in now["topics"].items() if name == self.topic}
-        now = {name: part for name, part in now.items() if name != "groups"} | {"topics": topics}
+        whole = snapshot(self.world.cluster)
+        topics = {name: each for name, each in whole["topics"].items() if name == self.topic}
+        for topic in topics.values():
+            for index, partition in topic["partitions"].items():
+                for broker, log in partition["logs"].items():
+                    if "log_end_offset" in log:
+                        log["batches"] = self._batches(broker, index, log)
+        now: Snapshot = {
+            **{name: part for name, part in whole.items() if name != "groups"},
+            "topics": topics,
+        }
         before = self.frames[-1].snapshot if self.frames else self.base
         return remember_logs(before, now) if before is not None else now
+
+    def _batches(self, broker: int, index: int, log: dict[str, Any]) -> list[dict[str, Any]]:
+        """A log's newest records; read again only when the log is another one than before."""
+        state = (log["log_start_offset"], log["log_end_offset"], str(log["epochs"]))
+        known = self.read.get((broker, index))
+        if known is None or known[0] != state:
+            replica = self.world.cluster.nodes[broker].replicas.partitions[self.topic, index]
+            known = self.read[broker, index] = (state, last_batches(replica.log, TAIL))
+        return known[1]
 
     def _fresh_lines(self) -> Iterator[Line]:
         cluster = self.world.cluster

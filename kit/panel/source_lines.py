@@ -6,11 +6,15 @@ function of that name, and in it the call that has the kind among its arguments.
 written down twice, so nothing can drift; a test walks every line that every script tells.
 
 Where a rule tells through another function, the rule is shown from its first line.
+
+Cutting a log is told in one place and decided in others; a line's `why` leads there: to the
+text of the same words in the modules that decide.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +25,8 @@ from kit.course import PROJECT
 ENGINE = PROJECT / "engine"
 TELLERS = frozenset(("trace", "_trace", "tell", "_tell", "note"))
 LINES_MOST = 44
+DECIDING = {"truncate": ("replication.truncation", "replication.fetcher")}
+"""Where a line of this kind gets its `why` from."""
 KINDS = (
     ("Token.Keyword", "keyword"),
     ("Token.Operator.Word", "keyword"),
@@ -62,10 +68,42 @@ def find(rule: str, kind: str) -> SourceLine | None:
             break
         scope = inner
     inside = _telling(scope, kind) or _telling(tree, kind)
-    function = _around(tree, inside) if inside else scope
+    return _place(module, inside or scope, _around(tree, inside) if inside else scope)
+
+
+@cache
+def find_reason(kind: str, why: str) -> SourceLine | None:
+    """Where it was decided, by the words of the line's `why`; None where they do not say."""
+    for name in DECIDING.get(kind, ()) if why else ():
+        module, _ = _split(name)
+        assert module is not None
+        tree = _tree(module)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.expr)
+                and (words := _pattern(node))
+                and re.fullmatch(words, why)
+            ):
+                return _place(module, node, _around(tree, node))
+    return None
+
+
+def _pattern(node: ast.expr) -> str:
+    """A text's words as a pattern: anything may stand where a value is put in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.escape(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            _pattern(part) if isinstance(part, ast.Constant) else ".*" for part in node.values
+        )
+    return ""
+
+
+def _place(module: Path, node: ast.AST, function: ast.AST | None) -> SourceLine | None:
+    """A node's line, with the function around it."""
     if not isinstance(function, ast.FunctionDef | ast.ClassDef):
         return None
-    line = inside.lineno if inside else function.lineno
+    line: int = node.lineno  # type: ignore[attr-defined]
     start = min([function.lineno, *(each.lineno for each in function.decorator_list)])
     end = function.end_lineno or line
     if end - start >= LINES_MOST:  # a long function: what is near
@@ -138,7 +176,7 @@ def _name(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _around(tree: ast.Module, call: ast.Call) -> ast.AST | None:
+def _around(tree: ast.Module, call: ast.AST) -> ast.AST | None:
     """The innermost function that holds a call."""
     found: ast.AST | None = None
     for node in ast.walk(tree):

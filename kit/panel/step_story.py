@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kit.panel.scene import end_of, parted_offsets, partition_of, records
+from kit.panel.promises import Promise, lost
+from kit.panel.scene import end_of, parted_offsets, partition_of
 from kit.panel.source import Frame, Line
 from kit.panel.words import be, join, plural, values
 
@@ -37,45 +38,6 @@ class Told:
     sentence: str
     label: str = ""
     mark: str = ""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A record that a client was told is safe: value, offset, and under which acks."""
-
-    value: str
-    offset: int
-    acks: str
-
-
-def promises(frames: Sequence[Frame], name: str) -> list[tuple[Promise, ...]]:
-    """For each frame, what clients had been promised by then."""
-    made: tuple[Promise, ...] = ()
-    by_frame = []
-    for frame in frames:
-        for line in frame.lines:
-            if line.kind == "acknowledged" and line.partition == name:
-                fresh = [
-                    Promise(value, line["offset"] + place, line["acks"])
-                    for place, value in enumerate(line["values"])
-                ]
-                made = (*made, *fresh)
-        by_frame.append(made)
-    return by_frame
-
-
-def lost(state: State | None, made: Sequence[Promise]) -> tuple[Promise, ...]:
-    """Promised records that the present leader does not hold where they were promised."""
-    log = (state or {}).get("logs", {}).get((state or {}).get("leader", -1))
-    if log is None or "batches" not in log:
-        return ()
-    held, end = records(log), end_of(log)
-    first = min(held, default=end)
-    return tuple(
-        promise
-        for promise in made
-        if promise.offset >= first and held.get(promise.offset, (0, ""))[1] != promise.value
-    )
 
 
 def tell(
@@ -275,7 +237,7 @@ def _append(line: Line, now: State) -> Told:
         fate = f"**not committed** until {join(isr)} {be(isr, 'has', 'have')} {it}"
     else:
         fate = "**not committed**: the ISR is smaller than min.insync.replicas"
-    label = f"write {what}" if len(what) < 12 else "write"
+    label = "" if what.startswith("record") else f"write {what}"
     said = f"{node} appends {what}{where}, epoch {line['epoch']}: {fate}."
     return Told(said, label, "write")
 

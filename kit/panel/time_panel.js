@@ -6,141 +6,13 @@
    runs from the one's time to the other's, and everything follows the clock.
 
    `render` is the widget; `playAlone` plays films in a page without a kernel.  The pieces of
-   the picture are in drawing.js, which is put before this file. */
+   the picture are in drawing.js, film.js, messages.js and timeline.js, put before this file. */
 
-const SPEEDS = [0.5, 1, 2, 4];
 const DWELL_MS = 1100;
 const FLY_MS = 750;
-const FLIGHTS_MOST = 5;
 const TRACE_BEFORE = 26, TRACE_AFTER = 9;
 const SINGLE = { wide: 960, right: 190 };
 const PAIR = { wide: 960, right: 190, top: 15, cell: 34, height: 67 };
-const GLYPHS = { fault: "↯", election: "♛", parted: "≠", truncation: "✂", lost: "✕", ack: "✓" };
-const WEIGHTS = ["lost", "truncation", "fork", "parted", "fault", "election", "write", "ack", "start", ""];
-const JUMPS = [["fault", "F", "fault"], ["parted", "D", "divergence"], ["truncation", "X", "truncation"]];
-const NO_ENGINE = "This page is a recording without an engine. Run its notebook to try another future.";
-
-/* Signs that not every font has are drawn. */
-const ICONS = {
-  first: "M3 3v10M13 3 6 8l7 5z", back: "M11 3 4 8l7 5z", play: "M5 3l8 5-8 5z", pause: "M5 3v10M11 3v10",
-  step: "M4 3l7 5-7 5zM13 3v10", last: "M3 3l7 5-7 5zM13 3v10", fork: "M4 2v12M4 9c0-3 8-2 8-6",
-};
-const icon = (name) =>
-  h("svg", { class: `icon ${name}`, width: 14, height: 14, viewBox: "0 0 16 16", "aria-hidden": true }, h("path", { d: ICONS[name] }));
-
-const seconds = (us, digits = 6) => (us / 1e6).toFixed(digits);
-
-/* ---- a film's scenes ----------------------------------------------------------------------- */
-
-function projector(film) {
-  const { pools, takes, moments } = film;
-  const rows = pools.rows.map((row) => ({
-    ...row, cells: row.cells.map((place) => pools.cells[place]), ...pools.controls[row.controls],
-  }));
-  const scenes = takes.map((take) => take.steps.map((step) => ({
-    ...pools.heads[step.head], rows: step.rows.map((place) => rows[place]), strip: pools.strips[step.strip],
-    parts_at: step.parts_at, step, topic: film.topic, partition: film.partition,
-  })));
-  const starts = takes.flatMap((take) => take.steps.map((step) => step.offsets[0]));
-  const ends = rows.map((row) => row.log_end_offset);
-  const first = Math.min(...starts), end = Math.max(first + 5, ...ends.map((offset) => offset + 1));
-  const even = end - first <= 10; // then nothing moves sideways while the film plays
-  const split = (moment) => moment[1] >= 0;
-  return {
-    film, last: moments.length - 1, takes,
-    pair: (at) => split(moments[at]),
-    active: (at) => (split(moments[at]) ? 1 : 0),
-    scene: (at, take) => (take && split(moments[at]) ? scenes[1][moments[at][1]] : scenes[0][moments[at][0]]),
-    place: (at, take) => (take && split(moments[at]) ? moments[at][1] : moments[at][0]),
-    time: (at) => Math.max(...moments[at].map((place, take) => (place < 0 ? 0 : takes[take].steps[place].t))),
-    differs: (at) => (film.compared[at] >= 0 ? pools.diffs[film.compared[at]] : null),
-    /* The steps that are new at a moment: [take, step], the active take's last. */
-    fresh: (at) => moments[at].map((place, take) => [take, place])
-      .filter(([take, place]) => place >= 0 && (at === 0 || moments[at - 1][take] !== place))
-      .map(([take, place]) => [take, takes[take].steps[place]]),
-    offsets: (at) => {
-      if (even) return [first, end];
-      const both = [scenes[0][moments[at][0]], split(moments[at]) && scenes[1][moments[at][1]]].filter(Boolean);
-      return [Math.min(...both.map((scene) => scene.step.offsets[0])), Math.max(...both.map((scene) => scene.step.offsets[1] - 1))];
-    },
-    /* Messages that are on their way between two times. */
-    flights: (take, from, to) => takes[take].flights.filter(([sent, arrives]) => sent <= to && arrives >= from),
-  };
-}
-
-/* ---- messages ------------------------------------------------------------------------------ */
-
-/* Where the messages' column begins, and where each node is in it. */
-function stations(scene, g, pair, active) {
-  const height = g.height * (pair ? 2 : 1);
-  const middle = (at) => LANE.ruler + at * height + (pair && active ? g.height : 0) + g.top + g.cell / 2;
-  const left = Math.min(g.x(g.end) + 40, g.width - g.right + 30);
-  const client = left + 34, controller = Math.min(left + 132, g.width - 50);
-  return { left, client, controller, height: LANE.ruler + scene.rows.length * height,
-    y: (id) => { const at = scene.rows.findIndex((row) => row.id === id); return at < 0 ? null : middle(at); } };
-}
-
-function way([, , from, to], s, slot) {
-  const a = s.y(from), b = s.y(to), x = s.left;
-  const top = (node) => (node === "client" ? s.client : s.controller);
-  if (a != null && b != null) {
-    const down = Math.sign(b - a), bend = 40 + Math.abs(b - a) / 9 + slot * 13;
-    return `M${x},${a + 7 * down} C${x + bend},${a + 7 * down} ${x + bend},${b - 7 * down} ${x + 4},${b - 7 * down}`;
-  }
-  if (a == null && b != null) return `M${top(from)},26 C${top(from)},${b - 4} ${top(from)},${b - 4} ${x + 4},${b - 4}`;
-  if (a != null) return `M${x},${a + 5} C${top(to)},${a + 5} ${top(to)},${a + 5} ${top(to)},30`;
-  return null;
-}
-
-const ANSWERS = new Set(["records", "mark", "answer", "ack", "refused", "news"]);
-
-function messages(shown, scene, g, pair, active, view) {
-  if (g.mode === "narrow") return null;
-  const s = stations(scene, g, pair, active);
-  const drawn = shown.map((flight, at) => ({ flight, d: way(flight, s, at), at })).filter(({ d }) => d);
-  const pills = drawn.map(({ flight, d }) => {
-    const a = s.y(flight[2]) ?? 30, b = s.y(flight[3]) ?? 30;
-    const width = flight[5].length * 6.25 + 20;
-    return { width, y: (a + b) / 2, x: Math.min(s.left + 74, g.width - width / 2 - 4) };
-  });
-  [...pills].sort((a, b) => a.y - b.y).forEach((pill, at, all) => {
-    if (at && pill.y < all[at - 1].y + 27) pill.y = all[at - 1].y + 27;
-  });
-  return h("svg", { key: "talk", class: "talk", width: g.width, height: s.height, "aria-hidden": true },
-    h("g", { key: "client", class: "station" }, h("text", { x: s.client, y: 18 }, "client")),
-    h("g", { key: "controller", class: `station ${scene.controller[1]}` }, h("text", { x: s.controller, y: 18 }, `controller ${scene.controller[0]}`)),
-    drawn.map(({ flight, d, at }) => h("g", {
-      key: flight.slice(0, 5).join(" "), class: `flight ${flight[4]} ${ANSWERS.has(flight[4]) ? "answer" : "request"}`,
-      "data-sent": flight[0], "data-arrives": flight[1],
-    },
-    h("path", { class: "way", d }),
-    h("path", { class: "tip", d: "M-7,-4.5 3,0 -7,4.5z" }),
-    h("circle", { class: "dot", r: 5.5 }))),
-    drawn.map(({ flight }, at) => h("g", { key: `pill ${flight.slice(0, 5).join(" ")}`, class: `says ${flight[4]}` },
-      h("rect", { class: "pill", x: pills[at].x - pills[at].width / 2, y: pills[at].y - 12, width: pills[at].width, height: 24, rx: 12 }),
-      h("text", { x: pills[at].x, y: pills[at].y + 4 }, flight[5]))));
-}
-
-/* Puts every message where it is at a virtual time. */
-function fly(root, clock) {
-  for (const flight of root.querySelectorAll(".flight")) {
-    const [line, head, dot] = flight.children;
-    const d = line.getAttribute("d");
-    if (flight.way !== d) {
-      flight.way = d;
-      flight.long = line.getTotalLength();
-      const end = line.getPointAtLength(flight.long), near = line.getPointAtLength(flight.long - 6);
-      const turn = (Math.atan2(end.y - near.y, end.x - near.x) * 180) / Math.PI;
-      head.setAttribute("transform", `translate(${end.x},${end.y}) rotate(${turn})`);
-    }
-    const { sent, arrives } = flight.dataset;
-    const done = Math.min(1, Math.max(0, (clock - sent) / (arrives - sent)));
-    const point = line.getPointAtLength(flight.long * done);
-    dot.setAttribute("transform", `translate(${point.x},${point.y})`);
-    flight.classList.toggle("waiting", clock < sent);
-    flight.classList.toggle("there", done === 1);
-  }
-}
 
 /* ---- cards: one timeline, or two --------------------------------------------------------------- */
 
@@ -161,97 +33,17 @@ const pairCard = (one, two, scenes, view, refused) =>
     standing("1", one, scenes[0]), standing("2", two, scenes[1]),
     buttons(two, view, refused));
 
-/* ---- the timeline ------------------------------------------------------------------------------- */
-
-function track(p, at, view, width) {
-  const place = (moment) => (p.last ? (moment / p.last) * 100 : 0);
-  const two = p.takes.length > 1, forked = p.film.moments.findIndex((moment) => moment[1] >= 0);
-  const dots = [];
-  for (let moment = 0; moment <= p.last; moment++) {
-    for (const [take, step] of p.fresh(moment)) {
-      if (step.mark || step.label) dots.push({ moment, take, step, weight: WEIGHTS.indexOf(step.mark ?? "") });
-    }
-  }
-  const taken = [[], []]; // labels: the weighty ones first, where there is room
-  const named = new Map(), anchors = new Map();
-  for (const dot of [...dots].sort((a, b) => a.weight - b.weight || a.moment - b.moment)) {
-    if (!dot.step.label) continue;
-    const long = dot.step.label.length * 5.9 + 12, x = (place(dot.moment) / 100) * width;
-    const left = Math.min(Math.max(x - long / 2, -8), width + 8 - long);
-    if (taken[dot.take].some(([a, b]) => left < b && left + long > a)) continue;
-    taken[dot.take].push([left, left + long]);
-    named.set(dot, true);
-    anchors.set(dot, left + long / 2 - x);
-  }
-  const button = (dot) => {
-    const { moment, take, step } = dot;
-    const differs = take === 1 && moment === p.film.parts_at;
-    return h("button", {
-      key: `${take} ${moment}`, type: "button", tabindex: -1, "data-do": "go", "data-moment": moment,
-      title: plain(step.caption), "aria-label": step.label || plain(step.caption),
-      class: `dot ${step.mark} take${take + 1} ${moment <= at ? "past" : ""} ${differs ? "differs" : ""}`, style: `left: ${place(moment)}%`,
-    }, h("i", { "aria-hidden": true }, step.mark === "fork" ? icon("fork") : GLYPHS[step.mark] ?? ""),
-    named.has(dot) && h("span", { style: `--shift: ${anchors.get(dot).toFixed(1)}px` }, step.label));
-  };
-  return h("div", { class: `track ${two ? "two" : ""}`, style: `--at: ${place(at)}%; --fork: ${place(Math.max(0, forked))}%` },
-    h("span", { class: "rail one" }), two && h("span", { key: "rail", class: "rail other" }),
-    two && p.film.parts_at >= 0 && h("span", { key: "part", class: "part-here", style: `left: ${place(p.film.parts_at)}%`, title: "the first record that differs" }),
-    h("input", { type: "range", min: 0, max: Math.max(1, p.last), step: 1, value: at, "aria-label": "timeline",
-      "aria-valuetext": `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(told(p, at))}` }),
-    dots.map(button));
-}
-
-/* What is new at a moment: [timeline, sentence], the timeline only where it matters. */
-function captions(p, at) {
-  const fresh = p.fresh(at).map(([take, step]) => [String(take + 1), step.caption]);
-  const same = fresh.length > 1 && fresh[0][1] === fresh[1][1];
-  return !p.pair(at) || same ? [["", fresh[0][1]]] : fresh;
-}
-const told = (p, at) => captions(p, at).map(([name, sentence]) => (name ? `Timeline ${name}: ${sentence}` : sentence)).join(" ");
-
-function deck(p, at, view) {
-  const end = at === p.last;
-  const button = (deed, sign, label, tip, off) => h("button", { key: deed, type: "button", "data-do": deed, "aria-label": label, "data-tip": tip, "aria-disabled": off ? "true" : null }, sign);
-  return h("div", { class: "deck" },
-    h("span", { class: "group" },
-      button("first", icon("first"), "first step", "First step (Home)", at === 0),
-      button("back", icon("back"), "step back", "One step back (←)", at === 0),
-      button("play", icon(view.playing ? "pause" : "play"), view.playing ? "stop playing" : "play", view.playing ? "Stop (space)" : "Play (space)"),
-      button("step", icon("step"), "step", end ? "The end: let the world go on (→)" : "One step (→)", end && p.film.alone),
-      button("last", icon("last"), "last step", "Last step (End)", end)),
-    h("label", { class: "group" }, "speed ",
-      h("select", { "data-do": "speed", "aria-label": "speed", value: String(view.speed) }, SPEEDS.map((speed) => h("option", { key: speed, value: speed, selected: speed === view.speed }, `${speed}×`)))),
-    h("span", { class: "group" }, "next ",
-      JUMPS.map(([mark, key, name]) => h("button", { key: mark, type: "button", class: `jump ${mark}`, "data-do": "jump", "data-mark": mark, "data-tip": `Next ${name} (${key}, back with Shift)` }, h("i", { "aria-hidden": true }, GLYPHS[mark]), ` ${name}`))),
-    forking(p, view));
-}
-
-const forking = (p, view) =>
-  h("span", { key: "fork", class: "group fork" },
-    h("label", {}, "from here with ",
-      h("select", { "data-do": "rule", "aria-label": "truncation rule of the fork", value: view.rule }, p.film.rules.map((rule) =>
-        h("option", { key: rule, value: rule, selected: rule === view.rule }, rule)))),
-    h("label", { "data-tip": "The faults and writes that came later in timeline 1 come again, at the same times" },
-      h("input", { type: "checkbox", "data-do": "keep", checked: view.keep }), " same faults"),
-    h("button", { type: "button", class: "go", "data-do": "fork", "aria-disabled": p.film.alone ? "true" : null, "data-tip": p.film.alone ? NO_ENGINE : "A second timeline from this moment (F)" }, icon("fork"), " fork here"),
-    p.takes.length > 1 && !p.film.alone && h("button", { key: "forget", type: "button", "data-do": "forget", "data-tip": "Drop timeline 2" }, "drop 2"));
-
 /* ---- trace and source ------------------------------------------------------------------------------ */
 
 function trace(p, at, view) {
-  const take = p.active(at), steps = p.takes[take].steps;
-  const here = p.place(at, take);
-  const lines = [];
-  const past = take ? p.takes[0].steps.filter((step) => step.t <= steps[0].t).map((step) => [step, -1]) : [];
-  [...past, ...steps.map((step, number) => [step, number])].forEach(([step, number]) =>
-    step.lines.forEach((line) => lines.push({ step, number, line, key: `${take} ${lines.length}` })));
-  const now = Math.max(0, lines.findLastIndex((each) => each.number <= here));
+  const take = p.active(at), lines = p.lines(take), here = p.place(at, take);
+  const now = Math.max(0, lines.findLastIndex((each) => each.place <= here));
   const shown = lines.slice(Math.max(0, now - TRACE_BEFORE), now + TRACE_AFTER);
   return h("aside", { key: "trace", "aria-label": `trace${p.takes.length > 1 ? ` of timeline ${take + 1}` : ""}`, tabindex: 0 },
     h("h4", {}, "Trace", p.takes.length > 1 && p.pair(at) ? ` of timeline ${take + 1}` : "", h("small", {}, " a line opens the engine’s source")),
-    shown.map(({ step, number, line, key }) => {
+    shown.map(({ step, place, line, key }) => {
       const [node, says, why, rule, source] = line;
-      const state = number === here ? "now" : number > here ? "later" : "";
+      const state = place === here ? "now" : place > here ? "later" : "";
       return h("button", {
         key, type: "button", class: state, "data-do": "source", "data-source": source, "data-key": key, "aria-disabled": source ? null : "true",
         title: [why, rule].filter(Boolean).join(" · ") + (source ? "" : " (no source)"),
@@ -266,6 +58,7 @@ function source(film, view) {
   if (!found) return null;
   return h("section", { key: "source", class: "source", "aria-label": `source: ${found.place}` },
     h("h4", {}, h("code", {}, found.place), h("span", {}, ` ${found.function}`),
+      found.also && h("button", { key: "also", type: "button", class: "also", "data-do": "source", "data-source": found.also }, `${found.says}: ${film.sources[found.also].function} ▸`),
       h("button", { type: "button", "data-do": "close", "aria-label": "close the source" }, "✕")),
     h("pre", { tabindex: 0 }, found.lines.map((line, at) => h("div", {
       key: `${view.source} ${at}`, class: found.start + at === found.line ? "here" : "",
@@ -307,7 +100,7 @@ function picture(p, view, notice) {
   const offsets = p.offsets(at);
   const g = view.memo("geometry", [p, String(offsets), view.width, pair], () => geometry(offsets, view.width, pair ? PAIR : SINGLE));
   const shown = p.flights(take, view.from, view.to)
-    .filter((flight) => flight[1] > view.from || flight[0] >= view.from).slice(0, FLIGHTS_MOST);
+    .filter((flight) => view.from === view.to || flight[1] > view.from).slice(0, FLIGHTS_MOST);
   const part = !pair && scene.parts_at != null && g.seen(scene.parts_at);
   const differs = p.differs(view.at), sentences = captions(p, view.at);
   const refused = p.film.alone ? NO_ENGINE : "";
@@ -333,7 +126,7 @@ function picture(p, view, notice) {
       differs && h("p", { key: "differs", class: "compared", "aria-live": "polite" }, h("i", { "aria-hidden": true }, "≠"), " ", stressed(differs.says)),
       notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
       view.memo("track", [p, view.at, view.width], () => track(p, view.at, view, view.width - 48)),
-      view.memo("deck", [p, view.at, view.playing, view.speed, view.rule, view.keep], () => deck(p, view.at, view)),
+      view.memo("deck", [p, view.at === 0, view.at === p.last, view.playing, view.speed, view.rule, view.keep], () => deck(p, view.at, view)),
       view.memo("legend", [], () => legend(view.id, [h("svg", { width: 12, height: 10, "aria-hidden": true }, h("path", { class: "promised", d: "M1.5,5.5l3,3 6,-7" })), "a client was told: written"])),
       view.memo("keys", [], () => keys()),
       view.reading && h("pre", { key: "text", class: "reading", tabindex: 0 }, words(p, view.at))),
@@ -400,7 +193,7 @@ function render({ model, el }) {
     if (root.className !== name) root.className = name;
     patch(root, picture(p, view, model.get("notice")));
     fly(root, view.clock);
-    follow();
+    requestAnimationFrame(follow); // after the page was laid out, so that asking costs nothing
     root.drawn.push(performance.now() - began);
   };
   const follow = () => { // the trace keeps the present line in sight, the source its line
@@ -489,7 +282,11 @@ function render({ model, el }) {
     if (!view.source && !line) say("Nothing in the engine’s source told of this step.");
     later();
   };
-  const ask = (message) => { play(false); model.send(message); };
+  const ask = (message) => {
+    play(false);
+    if (!p.film.alone) say("The engine is at work …");
+    model.send(message);
+  };
 
   const deeds = {
     first: () => { play(false); go(0); },

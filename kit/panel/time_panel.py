@@ -22,12 +22,12 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from engine.sim.faults import Fault, fault
+from engine.sim.faults import Fault
 from engine.sim.world import World
 from kit.panel import controls, export, still, text
 from kit.panel.film import Film
 from kit.panel.moments import BEFORE, Differs, Moment
-from kit.panel.recording import Recording, branch, record
+from kit.panel.recording import FRAMES_MOST, Recording, branch, record
 from kit.panel.scene import Scene, build
 from kit.panel.source import Frame
 
@@ -57,6 +57,8 @@ class TimePanel(anywidget.AnyWidget):
         self._first = record(world, self.topic)
         self._film = self._make(partition)
         self.film = self._film.to_plain()
+        if len(self._first.frames) >= FRAMES_MOST:
+            self.notice = f"Only the first {FRAMES_MOST} steps are recorded."
         self.on_msg(self._hear)
         self.observe(lambda change: self._show(), "partition")
 
@@ -129,7 +131,7 @@ class TimePanel(anywidget.AnyWidget):
         future.
         """
         try:
-            wanted = _fault(action, node, other)
+            wanted = controls.fault_of(action, node, other)
         except ValueError as error:
             self.notice = str(error)
             return
@@ -179,26 +181,30 @@ class TimePanel(anywidget.AnyWidget):
             self.notice = str(error)
             return
         if not of_first:  # what the second timeline was until here stays its past
-            new.frames = _joined(of.frames, frame, new.frames)
-            kept = [each for each in of.flights if each.sent_us <= frame.time_us]
-            new.flights = [*kept, *new.flights]
+            new.prepend(of, frame)
         else:
             self._forked_from = frame
         at = self.position
         self._second = new
         self._show()
-        self._go(at + 1)
+        self._go(at + 1 + bool(of_first and faults))  # to what was chosen, or to its fault
 
     def _go_on(self, recording: Recording, wanted: Fault | None, us: int = LONGER_US) -> None:
         if wanted is not None:
             recording.apply(wanted)
         recording.settle(recording.now_us + us)
-        at = self.position
+        at, known = self.position, len(self)
         self._show()
+        if len(self) == known:
+            self.notice = f"Nothing happens to {self.topic} in {us / 1e6:.0f} s."
         self._go(at + 1)
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        self.notice = ""
+        with self.hold_sync():  # a browser says that the engine is at work until this is done
+            self.notice = ""
+            self._do(content)
+
+    def _do(self, content: dict[str, Any]) -> None:
         match content:
             case {"type": "press", "action": str(action), "node": int(node)}:
                 self.press(action, node, content.get("other"), keep=bool(content.get("keep", 1)))
@@ -295,26 +301,3 @@ def _first_topic(world: World) -> str:
     if not topics:
         raise ValueError('This world has no topic yet: world.create_topic("orders") makes one.')
     return str(topics[0])
-
-
-def _fault(action: str, node: int, other: int | None) -> Fault:
-    """The fault a button stands for; ValueError if there is none."""
-    if action == "heal":
-        return fault("heal")
-    if action == "cut":
-        if other is None or other < 0:
-            raise ValueError(f"Cut {node} from whom? Name another broker.")
-        return fault("cut", node, other)
-    if action not in controls.FAULTS:
-        raise ValueError(f"There is no button named {action!r}.")
-    return fault(action, node)
-
-
-def _joined(old: list[Frame], until: Frame, new: list[Frame]) -> list[Frame]:
-    """A timeline's frames up to one of them, and what another future added, renumbered."""
-    kept = [frame for frame in old if frame.number <= until.number]
-    added = [
-        Frame(len(kept) + place, each.snapshot, each.lines, each.event)
-        for place, each in enumerate(new[1:])
-    ]
-    return [*kept, *added]

@@ -55,6 +55,22 @@ def test_what_is_shown_is_the_function_around_the_line() -> None:
     assert "self._trace" in shown[place.line - place.start]
 
 
+def test_why_a_log_was_cut_leads_to_where_that_was_decided() -> None:
+    found = set()
+    for name in ("kip_101_scenario_1_old_rule", "divergent_tail_truncated"):
+        for _, _, line in played(f"replication/{name}").cluster.trace:
+            if line.kind == "truncate":
+                place = source_lines.find_reason(line.kind, line.why)
+                assert place is not None
+                found.add((place.file, place.function))
+    assert found == {
+        ("engine/replication/fetcher.py", "follow"),
+        ("engine/replication/truncation.py", "where_to_cut"),
+    }
+    assert source_lines.find_reason("truncate", "because it was Tuesday") is None
+    assert source_lines.find_reason("append", "") is None
+
+
 def test_a_rule_that_is_not_the_engines_has_no_source() -> None:
     assert source_lines.find("toy.cluster", "append") is None
     assert source_lines.find("", "append") is None

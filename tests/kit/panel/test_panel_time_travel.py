@@ -219,13 +219,29 @@ def test_a_second_timeline_is_dropped_again(lossy: World) -> None:
 def test_what_cannot_be_done_is_said(lossy: World) -> None:
     panel = TimePanel(lossy, "orders")
     panel.press("explode", 101)
-    assert panel.notice == "There is no button named 'explode'."
+    assert panel.notice.startswith("There is no button named 'explode'; there are kill, stop")
     panel.press("cut", 101)
     assert panel.notice == "Cut 101 from whom? Name another broker."
     panel.fork("wishful")
     assert "no rule 'wishful'" in panel.notice
     panel.press("kill", 999)
     assert "no node 999" in panel.notice
+
+
+def test_an_end_at_which_nothing_more_happens_says_so(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    panel.position = len(panel) - 1
+    hear(panel, type="run_on")
+    assert panel.notice == "Nothing happens to orders in 3 s."
+
+
+def test_a_fault_in_the_past_is_in_view_at_once(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    panel.jump("fault")
+    panel.back()
+    panel.press("kill", 102)
+    assert panel.caption.startswith("102 is **killed**")
+    assert (panel.scene(0).rows[1].state, panel.scene(1).rows[1].state) == ("running", "killed")
 
 
 def test_a_world_without_checkpoints_is_shown_but_not_forked() -> None:
