@@ -65,9 +65,15 @@ class Tables:
 def topic_stream(
     spark: SparkSession, bootstrap: str, topic: str, batch_records: int = 100_000
 ) -> DataFrame:
-    """The topic from its beginning, at most `batch_records` in a micro-batch."""
+    """The topic from its beginning, at most `batch_records` in a micro-batch.
+
+    After each poll Spark asks where the log begins and ends, twice to the broker and back.
+    Its consumer has sent its next fetch before, and a broker answers in order: at the end of
+    the log the question waits for `fetch.max.wait.ms`.  So: few, large polls, and a short wait.
+    """
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
     source = source.option("subscribe", topic).option("startingOffsets", "earliest")
+    source = source.option("kafka.max.poll.records", 5_000).option("kafka.fetch.max.wait.ms", 50)
     read = source.option("maxOffsetsPerTrigger", batch_records).load()
     return read.select("key", "value", "topic", "partition", "offset", "timestamp")
 
