@@ -41,6 +41,7 @@ NOTED = frozenset(
     ("append", "truncate", "recovered", "leader", "leader_epoch", "acknowledged", "read", "told",
      "latest", "elected")
 )  # fmt: skip
+HEARD = frozenset(("acknowledged", "read", "told", "latest"))
 UNCLEAN = ("unclean", "last known")
 
 
@@ -68,6 +69,7 @@ class Invariants:
             return
         self.seen = self.cluster.trace_count
         touched: dict[str, Books] = {}
+        moved: dict[str, None] = {}
         newest = list(islice(reversed(self.cluster.trace), fresh))
         for _, node, line in reversed(newest):
             if not line.partition:
@@ -76,12 +78,14 @@ class Invariants:
             books = touched.get(line.partition) or self._books(line.partition)
             if books is not None:
                 touched[line.partition] = books
+                if line.kind not in HEARD:
+                    moved[line.partition] = None
                 if line.kind in NOTED:
                     self._note(books, node, line)
-        for books in touched.values():
+        for name, books in touched.items():
             image = self._image(books)
             if image is not None:
-                self._check(books, image)
+                self._check(books, image, name in moved)
 
     def _note_process(self, node: Any, line: Trace) -> None:
         match line.kind:
@@ -129,8 +133,11 @@ class Invariants:
         controller = self.cluster.nodes.get(self.cluster.spec.controller)
         if controller is None:
             return books
+        topic_ids = controller.image.topic_ids
+        if books is not None and topic_ids.get(books.key[0]) == books.topic_id:
+            return books
         topic, _, index = name.rpartition("-")
-        topic_id = controller.image.topic_ids.get(topic)
+        topic_id = topic_ids.get(topic)
         if topic_id is None:
             return None
         if books is None or books.topic_id != topic_id:
@@ -257,8 +264,9 @@ class Invariants:
 
     # -- the checks
 
-    def _check(self, books: Books, image: PartitionImage) -> None:
-        if image.leader >= 0:
+    def _check(self, books: Books, image: PartitionImage, moved: bool) -> None:
+        """`moved` unless all that happened is that a client heard something."""
+        if moved and image.leader >= 0:
             if image.leader not in image.isr:
                 raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
             if self.cluster.nodes[self.cluster.spec.controller].image.brokers[image.leader].fenced:
@@ -267,7 +275,8 @@ class Invariants:
             raise Violation(f"control: {books.name} has a broker in ISR and ELR at once")
         leader = self._leader(books, image)
         if leader is not None:
-            self._check_high_watermark(books, image, leader)
+            if moved:
+                self._check_high_watermark(books, image, leader)
             if books.unsettled:
                 self._settle(books, leader)
         if books.promised is not None:
