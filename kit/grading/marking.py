@@ -61,7 +61,9 @@ def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
         submitted = submission.read(file)
     except Unreadable as reason:
         return Marks(name, problem=str(reason), sandbox=fence)
-    result = run(submitted, time_limit_s=time_limit_s, sandboxed=sandboxed)
+    result: dict[str, Any] = {"verdicts": {}, "stopped_by": "", "errors": {}}
+    if not submission.is_empty(submitted):
+        result = run(submitted, time_limit_s=time_limit_s, sandboxed=sandboxed)
     if "problem" in result:
         return Marks(name, submitted.group, problem=result["problem"], sandbox=fence)
     notes = list(submitted.notes)

@@ -114,6 +114,12 @@ def is_untouched(exercise_id: str, code: str, cells: list[Cell]) -> bool:
     return code.split() == stub.split()
 
 
+def is_empty(submission: Submission) -> bool:
+    """Whether nothing was written at all: then there is nothing to run."""
+    cells = cells_of(submission.group)
+    return all(is_untouched(name, code, cells) for name, code in submission.answers.items())
+
+
 def _with_answers(notebook: object, answers: dict[str, str]) -> object:
     for cell in notebook.cells:  # type: ignore[attr-defined]
         tags = cell.metadata.get("tags", [])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.grading import report, submission
+from kit.grading import marking, report, submission
 from kit.grading.marking import Mark, Marks
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
@@ -79,6 +79,15 @@ def test_an_untouched_stub_counts_as_empty_whatever_its_white_space() -> None:
     cells = submission.cells_of("99")
     assert submission.is_untouched("99-3", "quorum  =  None\n\n", cells)
     assert not submission.is_untouched("99-3", "quorum = 1", cells)
+
+
+def test_a_submission_of_untouched_stubs_is_not_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(marking, "run", lambda *_, **__: pytest.fail("it was run"))
+    stubs = {cell.name: cell.text for cell in submission.cells_of("99") if cell.has("stub")}
+    tags = [{"source": text, "id": f"exercise-{name}"} for name, text in stubs.items()]
+    marks = marking.mark(submitted(tmp_path, *tags), "empty", time_limit_s=9, sandboxed=True)
+    assert [mark.state for mark in marks.marks] == ["empty"] * len(stubs)
+    assert not marks.problem
 
 
 def test_files_of_one_name_get_reports_of_their_own() -> None:
