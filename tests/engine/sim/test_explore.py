@@ -123,6 +123,14 @@ def test_strong_isr_compares_records_not_lengths() -> None:
     assert strong_isr(State((leader._replace(led=0), Replica())))
 
 
+def test_a_high_watermark_never_stands_beyond_the_log_that_was_cut() -> None:
+    leader = Replica(epoch=1, led=2)
+    follower = Replica(log=(Record(0, 0),), high_watermark=1, epoch=0)
+    state = State((leader, follower), epochs=2)
+    ((_, after),) = model_steps.replica_becomes_follower(RUNGS["kip-320"], state)
+    assert after.replicas[1] == Replica(epoch=1)
+
+
 def test_progress_is_told_after_each_step_outwards() -> None:
     heard: list[tuple[int, int]] = []
     result = explore("kip-320", 2, lambda steps, states: heard.append((steps, states)))
