@@ -24,14 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Producer,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from engine.sim.history import EndTransaction, History, Operation, Poll, Reached, Read, Seek, Send
 from engine.wire.errors import Errors
@@ -253,10 +246,9 @@ class RecordedConsumer:
     def _starts(self, partitions: list[TopicPartition]) -> None:
         for each in partitions:
             offset = each.offset if each.offset >= 0 else -1
-            at_us = self._recorder.now_us()
-            self._recorder.note(
-                self.name, Seek(at_us, self.name, each.topic, each.partition, offset)
-            )
+            now_us = self._recorder.now_us()
+            seek = Seek(now_us, self.name, each.topic, each.partition, offset)
+            self._recorder.note(self.name, seek)
 
     def poll(self, timeout: float = -1) -> Any:
         message = self._consumer.poll(timeout)
@@ -278,7 +270,7 @@ class RecordedConsumer:
         """Reads every partition from its start to its end, and notes where that is."""
         deadline = time.monotonic() + timeout_s
         known = self._consumer.list_topics(topic, timeout_s).topics[topic].partitions
-        starts = [TopicPartition(topic, index, OFFSET_BEGINNING) for index in known]
+        starts = [TopicPartition(topic, index) for index in known]
         for each in starts:
             each.offset = self._consumer.get_watermark_offsets(each, timeout_s)[0]
         self.assign(starts)
@@ -296,10 +288,9 @@ class RecordedConsumer:
                 count += 1
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 open_ends.pop(message.partition(), None)
-                at_us, end = self._recorder.now_us(), message.offset()
-                self._recorder.note(
-                    self.name, Reached(at_us, self.name, topic, message.partition(), end)
-                )
+                now_us, place = self._recorder.now_us(), message.partition()
+                reached = Reached(now_us, self.name, topic, place, message.offset())
+                self._recorder.note(self.name, reached)
         return count
 
 

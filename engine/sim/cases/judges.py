@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.sim.cases.player import CasePlayer
-from engine.sim.history import Findings, Send
-from engine.wire.errors import Errors
+from engine.sim.history import Findings
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,3 @@ def stored_twice(player: CasePlayer, findings: Findings) -> Verdict:
         return Verdict(True, f"{twice[0].sentence[:-1]} ({len(twice)} records are there twice).")
     leader = player.theatre.world.leader("orders", 0)
     return Verdict(False, f"Each record is there once: {_values(log_of(player, leader))}.")
-
-
-def acknowledged(player: CasePlayer) -> list[str]:
-    """Values that were acknowledged, in the order in which they were sent."""
-    sends = [op for op in player.history().operations if isinstance(op, Send)]
-    return [send.value for send in sends if send.verdict == "acknowledged"]
-
-
-def first_error(player: CasePlayer) -> str:
-    """The first error that a question for the end was answered with; empty if none."""
-    return next((Errors(e).name for _, e, _ in player.theatre.latest if e), "")

@@ -22,6 +22,7 @@ from engine.sim.cases import CASES, Ending, Played, play_case, play_side
 from engine.sim.cases.judges import diverged
 from engine.sim.history import Poll
 from engine.sim.scripts import DIVIDER
+from engine.sim.world import World
 from engine.wire.errors import Errors
 
 ROOT = Path(__file__).parents[4]
@@ -136,7 +137,7 @@ def test_offset_not_available() -> None:
     between = [case.new.answers.index(f"latest orders: {told}")
                for told in ("offset 2", "OFFSET_NOT_AVAILABLE")]  # fmt: skip
     assert between[1] > between[0]
-    # The slide's claim: a consumer that reads in the gap gets the error. It gets nothing.
+    # The common claim: a consumer that reads in the gap gets the error. It gets nothing.
     assert case.new.answers[between[1] + 1] == "poll c: nothing"
     assert not any(Errors.OFFSET_NOT_AVAILABLE.name in line for line in case.new.answers
                    if line.startswith("poll"))  # fmt: skip
@@ -210,7 +211,7 @@ def test_the_window_of_five_batches() -> None:
     assert case.old.findings.kinds == {"duplicate": 6}
     assert "OUT_OF_ORDER_SEQUENCE_NUMBER for sequence 1" in case.old.stories["p"]
     assert not case.new.findings
-    assert case.new.answers[0].startswith("producer q: INVALID_CONFIG")
+    assert case.new.answers[0].startswith("producer wants-six: INVALID_CONFIG")
 
 
 def test_the_judge_of_divergence_sees_through_equal_lengths() -> None:
@@ -218,6 +219,19 @@ def test_the_judge_of_divergence_sees_through_equal_lengths() -> None:
     ends = {broker: len(log) for broker, log in logs(played("kip-101-2").old).items()}
     assert ends == {101: 2, 102: 2}
     assert CASES["kip-101-2"].judge is diverged
+
+
+def test_a_rule_of_the_past_that_is_not_kept_is_named() -> None:
+    with pytest.raises(ValueError, match="No rule before 'KIP-1' is kept; there are KIP-207"):
+        World(before=("KIP-1",))
+
+
+def test_today_s_cluster_is_none_of_the_past() -> None:
+    """Without `before`, the three switches are off: the new side of each case, in one world."""
+    world = World()
+    assert world.image().features["eligible.leader.replicas.version"] == 1
+    past = World(before=("KIP-966",))
+    assert "eligible.leader.replicas.version" not in past.image().features
 
 
 def test_an_unknown_case_is_named() -> None:
