@@ -81,7 +81,7 @@ def _rate(settings: Mapping[str, Any]) -> float:
     return 100e6 / (world.now_us - began)
 
 
-def acks_and_a_dying_leader(worlds: int = 8) -> Table:
+def acks_and_a_dying_leader(worlds: int = 6) -> Table:
     """The leader dies in the middle of a load; who promised what, and what is there then."""
     rows = []
     for acks in ACKS:
@@ -106,9 +106,9 @@ def acks_and_a_dying_leader(worlds: int = 8) -> Table:
 
 
 def latency(acks: str) -> tuple[str, str]:
-    """Medians of 100 records, no fault: until the producer hears, until a consumer reads."""
+    """Medians of 50 records, no fault: until the producer hears, until a consumer reads."""
     world = cluster()
-    producer = shop(world, {"acks": acks, "linger.ms": 0}, Load(TOPIC, 100, period_us=10_000))
+    producer = shop(world, {"acks": acks, "linger.ms": 0}, Load(TOPIC, 50, period_us=10_000))
     reader = world.reader(TOPIC)
     finish(world)
     world.run(for_s=1)

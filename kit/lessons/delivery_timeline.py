@@ -28,7 +28,7 @@ svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--try:#0072b2;--rest:#
 --try:#56b4e9;--rest:#e6b44c;--linger:#8a94a3;--bad:#ff8a50;--good:#3ecfa0}}
 text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
 .s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
-.bad{fill:var(--bad)}.good{fill:var(--good)}
+.bad{fill:var(--bad)}.good{fill:var(--good)}.in{fill:var(--bg);font-weight:700}
 """
 
 
@@ -103,13 +103,13 @@ class DeliveryTimeline:
         ]
         tone = "good" if self.verdict.startswith(("acknowledged", "reported")) else "bad"
         parts.append(f'<text class="b {tone}" x="20" y="26">{escape(self.verdict)}</text>')
-        parts += self._allowance(x, far)
-        for row, span in enumerate(self.spans, start=1):
-            parts += _bar(x, TOP + ROW * row, span)
         base = TOP + ROW * (len(self.spans) + 1) + 8
         for ms in _ticks(max(far, last)):
             parts.append(f'<text class="s m" x="{x(ms)}" y="{base + 8}">{_time(ms)}</text>')
             parts.append(f'<path d="M{x(ms)} {TOP + 24}V{base - 6}" stroke="var(--line)"/>')
+        parts += self._allowance(x, far)
+        for row, span in enumerate(self.spans, start=1):
+            parts += _bar(x, TOP + ROW * row, span)
         return "".join([*parts, "</svg>"])
 
     def _allowance(self, x: Any, far: float) -> list[str]:
@@ -128,7 +128,7 @@ def _spans(own: list[tuple[int, str, dict[str, Any], str]]) -> tuple[list[Span],
     """A batch's trace lines as stretches of time, and the verdict."""
     began = own[0][0]
     spans: list[Span] = []
-    since, tries, verdict = began, 0, "not answered yet"
+    since, tries, verdict, error = began, 0, "not answered yet", ""
     open_try: tuple[int, str] | None = None
 
     def ms(at: int) -> float:
@@ -136,26 +136,31 @@ def _spans(own: list[tuple[int, str, dict[str, Any], str]]) -> tuple[list[Span],
 
     for at, kind, fields, why in own:
         if kind == "sent":
-            waits = Span(REST if tries else LINGER, _rested(tries), ms(since), ms(at))
+            waits = Span(REST if tries else LINGER, _rested(tries, error), ms(since), ms(at))
             spans += [waits] if at > since else []
             tries += 1
             open_try = (at, f"try {tries}, to {fields['broker']}")
         elif kind == "answered" and open_try is not None:
             spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), _ending(fields["error"])))
-            open_try, since = None, at
+            open_try, since, error = None, at, fields["error"]
         elif kind == "expired":
             if open_try is not None:
                 spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), "no answer so far"))
             elif at > since:
-                spans.append(Span(REST, _rested(tries), ms(since), ms(at), "the time is over"))
+                spans.append(
+                    Span(REST, _rested(tries, error), ms(since), ms(at), "the time is over")
+                )
             open_try, since = None, at
         if kind in DONE:
             verdict = f"{kind} after {ms(at):.1f} ms" + (f": {why}" if why else "")
     return spans, verdict
 
 
-def _rested(tries: int) -> str:
-    return "rests, finds the leader" if tries else "waits in the batch"
+def _rested(tries: int, error: str) -> str:
+    if not tries:
+        return "waits in the batch"
+    lost = error in ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER")
+    return "finds the leader" if lost else "rests"
 
 
 def _ending(error: str) -> str:
@@ -173,8 +178,12 @@ def _bar(x: Any, y: int, span: Span) -> list[str]:
     ]
     if span.says:
         tone = "good" if span.says == "success" else "bad"
-        inside = x(span.begin_ms) + wide + 8 + 7 * len(span.says) > WIDTH - RIGHT
-        at, anchor = (x(span.begin_ms) - 8, "e") if inside else (x(span.begin_ms) + wide + 8, "")
+        at, anchor = x(span.begin_ms) + wide + 8, ""
+        room = 7.6 * len(span.says)
+        if wide > room + 16:
+            tone, at = "in", x(span.begin_ms) + 8
+        elif at + room > WIDTH - RIGHT:
+            at, anchor = x(span.begin_ms) - 8, "e"
         parts.append(
             f'<text class="{tone} {anchor}" x="{at}" y="{y + 16}">{escape(span.says)}</text>'
         )
