@@ -56,9 +56,7 @@ class Tape:
     def send(self, *values: str, acks: str = "all") -> None:
         """Hands one batch to the leader; what it answers is heard when the tape runs on."""
         body = produce_request(self.world, self.topic, values, acks, 30_000)
-        cluster = self.world.cluster
-        _, effects = cluster.nodes[CLIENT].ask(self.world.leader(self.topic, 0), body)
-        cluster.carry_out(CLIENT, effects)
+        self.world.post(body, self.world.leader(self.topic, 0))
 
     def run(self, until: Callable[[World], bool] | None = None, for_s: float | None = None) -> Tape:
         """Like the world's own run, and listens."""
