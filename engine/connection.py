@@ -44,6 +44,7 @@ class Connection(asyncio.Protocol):
         self.reading = True
         self.closed = False
         self.admitted = True
+        self.unsent_bytes = 0  # of an answer that the client is slow to read
         self.mute_timer: asyncio.TimerHandle | None = None
         self.thread_time_us = 0  # spent on the last request, charged with the next
         self.last_active = 0.0
@@ -89,6 +90,8 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.writable = True
+        if self.unsent_bytes:
+            self._written(self.unsent_bytes, was_slow=True)
         self.next_frame()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -146,12 +149,21 @@ class Connection(asyncio.Protocol):
         size = 0
         if reply.body is not None:
             size = self.write(reply.token[0], reply.version, reply.body, reply.token[1])
-        self.thread_time_us += metrics.written(self.listener.node_id, self.name, size)
+        if self.writable:
+            self._written(size)
+        else:
+            self.unsent_bytes = size
         if reply.mute_ms and not self.closed:
             loop = self.listener.loop
             self.mute_timer = loop.call_later(reply.mute_ms / 1000, self._unmute)
             self._regulate()
         self.next_frame()
+
+    def _written(self, size: int, was_slow: bool = False) -> None:
+        """The answer has left for the operating system, but for a small rest."""
+        self.unsent_bytes = 0
+        metrics = self.listener.server.metrics
+        self.thread_time_us += metrics.written(self.listener.node_id, self.name, size, was_slow)
 
     def _unmute(self) -> None:
         self.mute_timer = None

@@ -15,9 +15,9 @@ This engine has one thread, an event loop.  The same six stages exist in it as m
 Only a driver with a clock measures: `engine.server`.  A connection has one request under
 way at a time, so its name finds the request again.
 
-Simplified: the socket may still hold the bytes when a response counts as sent; means are
-exact, percentiles are over the last requests instead of a decaying sample; followers'
-fetches come in without a socket, so of them only the local time is measured.
+Simplified: a response counts as sent when all but a small rest is with the operating
+system; means are exact, percentiles are over the last requests instead of a decaying sample;
+followers' fetches come in without a socket, so of them only the local time is measured.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from typing import Any
 
 from engine.events import Event, Reply, Request
 
-LOCAL, SENDING = "LocalTimeMs", "ResponseSendTimeMs"
+LOCAL, MUTED, SENDING = "LocalTimeMs", "ThrottleTimeMs", "ResponseSendTimeMs"
+TOTAL = "TotalTimeMs"
 STAGES = (
     "RequestQueueTimeMs",
     LOCAL,
     "RemoteTimeMs",
-    "ThrottleTimeMs",
+    MUTED,
     "ResponseQueueTimeMs",
     SENDING,
 )
@@ -105,14 +106,18 @@ class ApiTimes:
 
     def as_data(self) -> dict[str, Any]:
         """Count, and for each stage its sum and its 99th percentile."""
-        ranked = [sorted(column) for column in zip(*self.last_ms, strict=True)]
+        columns = list(zip(*self.last_ms, strict=True))
+        if columns:
+            timed = [column for name, column in zip(STAGES, columns, strict=True) if name != MUTED]
+            columns.append(tuple(map(sum, zip(*timed, strict=True))))
+        ranked = [sorted(column) for column in columns]
         return {
             "count": self.count,
             "sums_ms": dict(self.sums_ms),
-            "p99_ms": dict.fromkeys(STAGES, 0.0)
+            "p99_ms": dict.fromkeys((*STAGES, TOTAL), 0.0)
             | {
                 name: column[min(len(column) - 1, len(column) * 99 // 100)]
-                for name, column in zip(STAGES, ranked, strict=False)
+                for name, column in zip((*STAGES, TOTAL), ranked, strict=False)
             },
         }
 
@@ -167,8 +172,13 @@ class RequestMetrics:
         if timeline is not None:
             timeline.moments[_WRITING] = time.perf_counter_ns()
 
-    def written(self, node: int, connection: str, response_bytes: int) -> int:
-        """The answer is with the operating system; gives the thread time of the request, in us."""
+    def written(
+        self, node: int, connection: str, response_bytes: int, was_slow: bool = False
+    ) -> int:
+        """The answer is with the operating system; gives the thread time of the request, in us.
+
+        Waiting for a client that is slow to read costs no thread time.
+        """
         timeline = self.under_way.pop(connection, None)
         if timeline is None:
             return 0
@@ -177,7 +187,7 @@ class RequestMetrics:
         stages = timeline.stages_ms()
         self.apis.setdefault((node, timeline.api), ApiTimes()).add(stages)
         self.timelines.setdefault(node, deque(maxlen=KEPT_TIMELINES)).append(timeline)
-        spent_us = int((stages[LOCAL] + stages[SENDING]) * 1000)
+        spent_us = int((stages[LOCAL] + (0 if was_slow else stages[SENDING])) * 1000)
         self.spent_us[node] = self.spent_us.get(node, 0) + spent_us
         return spent_us
 

@@ -17,14 +17,14 @@ import re
 import time
 from dataclasses import dataclass
 
-from engine.request_metrics import STAGES
+from engine.request_metrics import STAGES, TOTAL
 from kit.clusters import java_management
 from kit.clusters.engine import EngineProvider
 from kit.clusters.interface import Cluster, NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local import LocalProvider
 
-__all__ = ["STAGES", "Gauges", "Requests", "gauges", "idle_s", "requests", "thread_names"]
+__all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "idle_s", "requests", "thread_names"]
 
 _REQUESTS = "kafka.network:type=RequestMetrics,name=*,request={}"
 _PURGATORY = "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={}"
@@ -46,7 +46,8 @@ class Requests:
         return Requests(self.count - earlier.count, sums, self.p99_ms)
 
     def mean_ms(self, stage: str) -> float:
-        return self.sums_ms[stage] / self.count if self.count else 0.0
+        # What is left of two large sums may be a hair off zero.
+        return max(0.0, round(self.sums_ms[stage] / self.count, 4)) if self.count else 0.0
 
     @property
     def total_ms(self) -> float:
@@ -85,13 +86,13 @@ def requests(cluster: Cluster, broker: int, *kinds: str) -> dict[str, Requests]:
 def _from_beans(kind: str, beans: java_management.Beans) -> Requests:
     timers = {
         stage: beans.get(f"kafka.network:type=RequestMetrics,name={stage},request={kind}", {})
-        for stage in STAGES
+        for stage in (*STAGES, TOTAL)
     }
-    counts = [int(timer.get("Count", 0)) for timer in timers.values()]
+    sums = {name: each.get("Count", 0) * each.get("Mean", 0) for name, each in timers.items()}
+    count = int(timers[TOTAL].get("Count", 0))
+    del sums[TOTAL]
     return Requests(
-        max(counts),
-        {name: timer.get("Count", 0) * timer.get("Mean", 0) for name, timer in timers.items()},
-        {name: timer.get("99thPercentile", 0.0) for name, timer in timers.items()},
+        count, sums, {name: each.get("99thPercentile", 0.0) for name, each in timers.items()}
     )
 
 
@@ -106,7 +107,7 @@ def gauges(cluster: Cluster, broker: int) -> Gauges:
     beans = java_management.beans(provider.pid(broker), wanted)
     produce, fetch, queue = (int(beans[name]["Value"]) for name in wanted[:3])
     # A ratio over the broker's whole life says little: the last minute's is what people watch.
-    handlers = beans[_HANDLERS].get("OneMinuteRate")
+    handlers = min(1.0, beans[_HANDLERS].get("OneMinuteRate", 0.0))
     return Gauges(produce, fetch, queue, handlers, beans[_NETWORK].get("Value"))
 
 

@@ -59,10 +59,12 @@ def three_brokers(cluster: Cluster) -> Seen:
         base = told(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
         answer = client.ask(fetching(TOPIC, max_wait_ms=5_000))
         described = client.ask(m.DescribeClusterRequest(), 0)
+        quorum = client.ask(_metadata_quorum(), 0)
     nodes = cluster.snapshot()["brokers"]
     stored = len(answer.responses[0].partitions[0].records)
     return {
         "brokers": sorted(each.broker_id for each in described.brokers),
+        "the controller": quorum.topics[0].partitions[0].leader_id,
         "addresses of their own": len(set(addresses(cluster).values())) == len(nodes),
         "the record got the offset": base,
         "bytes of the batch, sent": len(one_batch(bytes(100))),
@@ -71,6 +73,13 @@ def three_brokers(cluster: Cluster) -> Seen:
         "Fetch requests of consumers": counted(cluster, "FetchConsumer"),
         "Fetch requests of followers": counted(cluster, "FetchFollower"),
     }
+
+
+def _metadata_quorum() -> Any:
+    request = m.DescribeQuorumRequest
+    part = request.PartitionData(partition_index=0)
+    named = request.TopicData(topic_name="__cluster_metadata", partitions=[part])
+    return request(topics=[named])
 
 
 def counted(cluster: Cluster, kind: str) -> Any:
@@ -359,15 +368,15 @@ def deleted_topic(cluster: Cluster) -> Seen:
 
 def directories_left(cluster: Cluster, seconds: float = 1.0) -> list[str]:
     """What lies in 101's data directory of a topic, a moment after its deletion was answered."""
-    placed(cluster, "doomed")
+    placed(cluster, "ended")
     with RawClient(cluster, 101, "lesson") as client:
-        client.ask(producing("doomed"))
-    cluster.delete_topic("doomed")
+        client.ask(producing("ended"))
+    cluster.delete_topic("ended")
     data = Path(cluster.provider.nodes()[101].data_dir)  # type: ignore[attr-defined]
     deadline = time.monotonic() + seconds
-    while (data / "doomed-0").exists() and time.monotonic() < deadline:
+    while (data / "ended-0").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    return sorted(each.name for each in data.iterdir() if each.name.startswith("doomed"))
+    return sorted(each.name for each in data.iterdir() if each.name.startswith("ended"))
 
 
 def metadata_and_admin(cluster: Cluster) -> Seen:
@@ -414,7 +423,37 @@ def connection_limits(cluster: Cluster) -> Seen:
         f"{limit}={CROWD // 2}, {CROWD} clients come: too many for it": served < CROWD,
         "served": measured(served, "clients"),
         "127.0.0.1 as an exception: served": with_exception,
+        "max.connections": waiting_at_the_door(cluster),
     }
+
+
+def waiting_at_the_door(cluster: Cluster) -> Seen:
+    """A limit for everybody together: the next one waits until somebody leaves.
+
+    Kafka's brokers come in by a port of their own, so there the limit is the clients' port's.
+    """
+    own_port = cluster.name != "engine"
+    setting = "listener.name.client.max.connections" if own_port else "max.connections"
+    address, clients = addresses(cluster)[103], []
+    set_broker_config(cluster, "103", setting, str(CROWD // 2))
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            clients.append(RawClient.at(address, "crowd"))
+            if not clients[-1].answers(SHORT_S):
+                break
+            if len(clients) == CROWD:  # the broker does not know the limit yet
+                while clients:
+                    clients.pop().close()
+        waits = clients[-1]
+        silent = not waits.answers(SHORT_S)
+        clients[0].close()
+        return {"the next one": "waits" if silent else "served",
+                "when another one has left": "served" if waits.answers() else "waits"}  # fmt: skip
+    finally:
+        for client in clients:
+            client.close()
+        set_broker_config(cluster, "103", setting, "2147483647")
 
 
 class Crowd:

@@ -8,7 +8,6 @@ broker are read from a local one only; elsewhere these scenarios say so.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Any
 
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
-from kit.clusters.broker_metrics import STAGES, Requests
+from kit.clusters.broker_metrics import STAGES, TOTAL, Requests
 from kit.clusters.interface import Cluster
 from kit.lessons.nb04 import TOPIC, placed
 from kit.lessons.nb04_quotas import CLIENT, RATE, limited
@@ -28,6 +27,7 @@ from kit.tables import Table
 Seen = Mapping[str, Any]
 TIMED = tuple(stage for stage in STAGES if stage != "ThrottleTimeMs")
 MEGABYTE = 1_000_000
+PRODUCE, FETCH = "Produce", "FetchConsumer"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -57,46 +57,68 @@ def _slow_followers(cluster: Cluster) -> Iterator[None]:
         cluster.heal()
 
 
-def stages(cluster: Cluster) -> Seen:
-    """Produce requests in five situations, and for each the stage that took longest."""
+def stages(cluster: Cluster, seen: dict[str, dict[str, Requests]] | None = None) -> Seen:
+    """Requests in seven situations, and what became of their stages.
+
+    The timers of each go into `seen`, by the name of the cluster: for a picture.
+    """
     placed(cluster)
     _produce(cluster, 20, acks=-1)
-    readings = [_timers(cluster)]
+    table: dict[str, Requests] = {}
+    earlier = _timers(cluster)
 
-    def read() -> None:
-        readings.append(_timers(cluster))
+    def read(name: str, kind: str = PRODUCE) -> None:
+        nonlocal earlier
+        later = _timers(cluster)
+        table[name] = later[kind] - earlier[kind]
+        earlier = later
 
     _produce(cluster, 50)
-    read()
+    read("acks=1")
     _produce(cluster, 20, acks=-1)
-    read()
+    read("acks=all")
     with _slow_followers(cluster):
-        _produce(cluster, 8, acks=-1)
-    read()
+        _produce(cluster, 6, acks=-1)
+    read("followers 25 ms away")
     _produce(cluster, 10, value_bytes=MEGABYTE)
-    read()
+    read("1 MB batches")
     _many_at_once(cluster)
-    read()
+    read("a crowd")
     with limited(cluster, CLIENT, producer_byte_rate=RATE):
         _produce(cluster, 1, value_bytes=11 * RATE)
-    read()
-    names = ("acks=1", "acks=all", "followers 25 ms away", "1 MB batches", "a crowd", "over quota")
-    spent = [later - earlier for earlier, later in itertools.pairwise(readings)]
-    table = dict(zip(names, spent, strict=True))
+    read("over its quota")
+    _read_slowly(cluster)
+    read("a slow reader", FETCH)
+    if seen is not None:
+        seen[cluster.name] = table
     return {
-        **{f"{name}: {stage}": measured(row.mean_ms(stage), "ms")
-           for name, row in table.items() for stage in STAGES},
         "acks=1: waited for others": table["acks=1"].mean_ms("RemoteTimeMs") > 1,
         "followers 25 ms away: the longest stage": longest(table["followers 25 ms away"]),
-        "over quota: throttled": table["over quota"].mean_ms("ThrottleTimeMs") > 100,
-        "large batches: more local time than small": _local(table, "1 MB batches") > _local(
-            table, "acks=1"
+        "over its quota: throttled": table["over its quota"].mean_ms("ThrottleTimeMs") > 100,
+        "large batches: local time, compared with small ones": measured(
+            _local(table, "1 MB batches") / max(_local(table, "acks=1"), 1e-3), "times"
         ),
-    }  # fmt: skip
+        "a slow reader: the longest stage of its fetches": longest(table["a slow reader"]),
+        "99 % of all Produce requests took less than": measured(
+            earlier[PRODUCE].p99_ms[TOTAL], "ms"
+        ),
+    }
 
 
-def _timers(cluster: Cluster) -> Requests:
-    return broker_metrics.requests(cluster, 101, "Produce")["Produce"]
+def _read_slowly(cluster: Cluster) -> None:
+    """A consumer that asks for megabytes and does not read its answer for a while."""
+    with RawClient(cluster, 101, "slow") as client:
+        client.shrink()
+        request = fetching(TOPIC, 0)
+        request.max_bytes = 8 * MEGABYTE
+        request.topics[0].partitions[0].partition_max_bytes = 8 * MEGABYTE
+        client.send(request)
+        time.sleep(0.3)
+        client.receive()
+
+
+def _timers(cluster: Cluster) -> dict[str, Requests]:
+    return broker_metrics.requests(cluster, 101, PRODUCE, FETCH)
 
 
 def _local(table: Mapping[str, Requests], name: str) -> float:

@@ -1,0 +1,122 @@
+"""Where the time of requests went: a bar for each situation and side, cut into six stages.
+
+    StageChart({"engine": {"acks=all": requests, …}, "local": {…}})
+
+Each bar is a whole, and its length says nothing: what counts is which part is the largest.
+The mean of the whole stands beside it.  Stages have a colour (Okabe–Ito) and a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from kit.clusters.broker_metrics import STAGES, Requests
+
+WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 210, 90, 44
+NARROWEST = 16.0
+"""Pixels below which a part gets no letter."""
+COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73")
+LETTERS = ("Q", "L", "R", "T", "q", "S")
+WORDS = ("request queue", "local", "remote", "throttle", "response queue", "response send")
+DARK_ON = ("#e69f00", "#56b4e9", "#cc79a7")
+STYLE = """
+svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675}
+@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4}}
+text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
+.w{fill:#fff;font-weight:700}.k{fill:#111;font-weight:700}
+"""
+
+
+class StageChart:
+    """`sides` by the name of the cluster: the mean stages of each situation's requests."""
+
+    def __init__(self, sides: Mapping[str, Mapping[str, Requests]]) -> None:
+        self.sides = {name: sides[name] for name in sorted(sides, key=lambda s: s != "engine")}
+        self.situations = list(next(iter(self.sides.values()), {}))
+
+    @property
+    def text(self) -> str:
+        head = ("situation", "side", "requests", *WORDS)
+        rows = [head, *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+                 for row in rows]  # fmt: skip
+        return "\n".join(["Mean time of a request in each stage, in ms", *lines])
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                situation,
+                side,
+                str(table[situation].count),
+                *(f"{table[situation].mean_ms(stage):.2f}" for stage in STAGES),
+            )
+            for situation in self.situations
+            for side, table in self.sides.items()
+        ]
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return {"text/plain": self.text, "image/svg+xml": self.svg()}
+
+    def svg(self) -> str:
+        block = (BAR + 3) * len(self.sides) + GAP
+        height = TOP + block * len(self.situations) + 40
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+            f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.text)}" '
+            f'style="max-width:100%;height:auto"><style>{STYLE}</style>'
+            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
+            '<text class="b" x="16" y="24">Where the time of a request went</text>'
+            f'<text class="s e" x="{WIDTH - 14}" y="24">mean, in all</text>'
+        ]
+        for place, situation in enumerate(self.situations):
+            top = TOP + block * place
+            middle = top + (block - GAP) / 2 + 4
+            parts.append(f'<text class="b" x="16" y="{middle:.0f}">{escape(situation)}</text>')
+            for row, (side, table) in enumerate(self.sides.items()):
+                parts += _bar(side, table[situation], top + (BAR + 3) * row)
+        parts += _legend(height - 18)
+        return "".join([*parts, "</svg>"])
+
+
+def _bar(side: str, requests: Requests, top: float) -> list[str]:
+    """One bar: parts in the order in which a request meets them."""
+    means = [requests.mean_ms(stage) for stage in STAGES]
+    whole = sum(means) or 1.0
+    wide, x = WIDTH - LEFT - RIGHT, float(LEFT)
+    parts = [f'<text class="s e" x="{LEFT - 8}" y="{top + 14:.0f}">{escape(side)}</text>']
+    for mean, colour, letter in zip(means, COLOURS, LETTERS, strict=True):
+        width = wide * mean / whole
+        if width < 0.5:
+            continue
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top:.0f}" width="{width:.1f}" height="{BAR}" fill="{colour}" '
+            'stroke="var(--bg)"/>'
+        )
+        if width >= NARROWEST:
+            ink = "k" if colour in DARK_ON else "w"
+            parts.append(
+                f'<text class="m {ink}" x="{x + width / 2:.1f}" y="{top + 14:.0f}">{letter}</text>'
+            )
+        x += width
+    shown = f"{whole:.2f} ms" if whole < 100 else f"{whole:.0f} ms"
+    parts.append(f'<text class="s e" x="{WIDTH - 14}" y="{top + 14:.0f}">{shown}</text>')
+    return parts
+
+
+def _legend(y: float) -> list[str]:
+    parts, x = [], 16.0
+    for colour, letter, words in zip(COLOURS, LETTERS, WORDS, strict=True):
+        ink = "k" if colour in DARK_ON else "w"
+        parts.append(
+            f'<rect x="{x:.0f}" y="{y - 12:.0f}" width="16" height="16" fill="{colour}"/>'
+            f'<text class="m {ink}" x="{x + 8:.0f}" y="{y:.0f}">{letter}</text>'
+            f'<text class="s" x="{x + 22:.0f}" y="{y:.0f}">{words}</text>'
+        )
+        x += 22 + 6.3 * len(words) + 20
+    return parts
