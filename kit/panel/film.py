@@ -88,6 +88,7 @@ class Film:
         forked_from: Frame | None = None,
     ) -> Film:
         one = Take.of(first, topic, partition)
+        one.told[0] = step_story.begin(one.frames[0], topic, partition)
         if second is None or forked_from is None:
             return cls(topic, partition, [one], moments.merge(one.frames))
         earlier = [

@@ -44,16 +44,22 @@ class Differs:
 def concerning(frames: Sequence[Frame], topic: str, partition: int) -> list[Frame]:
     """The frames in which something happened to a partition, or to the whole cluster.
 
-    What was before the topic is left out.
+    What was before all replicas had heard of the topic is left out, if they ever did.
     """
     name = f"{topic}-{partition}"
-    born = (at for at, frame in enumerate(frames) if topic in frame.snapshot["topics"])
-    frames = frames[next(born, 0) :]
+    states = [partition_of(frame.snapshot, topic, partition) for frame in frames]
+    served = (at for at, state in enumerate(states) if state and _is_served(state))
+    born = (at for at, state in enumerate(states) if state)
+    frames = frames[next(served, next(born, 0)) :]
     return [
         frame
         for place, frame in enumerate(frames)
         if place == 0 or any(line.partition in ("", name) for line in frame.lines)
     ]
+
+
+def _is_served(state: State) -> bool:
+    return all("log_end_offset" in state["logs"][replica] for replica in state["replicas"])
 
 
 def merge(first: Sequence[Frame], second: Sequence[Frame] = (), at: int = 0) -> list[Moment]:

@@ -30,7 +30,7 @@ from kit.panel.flights import Flight, Word
 from kit.panel.source import Frame, Line, Snapshot, remember_logs
 
 TAIL = 12
-FRAMES_MOST = 2_000
+FRAMES_MOST = 3_000
 SETTLE_US = 5_000_000
 """How long a branch may go on after what it branched from has ended, to come to rest."""
 REPLICA_KINDS = frozenset(
@@ -262,8 +262,9 @@ def branch(
     what it branched from.
     """
     old = recording.world
-    world = old.fork()
-    world.goto(event=frame.event)
+    past = old.fork()
+    past.goto(event=frame.event)
+    world = past.fork()  # which has no future yet
     if rule and rule != world.cluster.spec.rule:
         world.use_rule(rule)
     new = Recording(world, recording.topic, frame.snapshot)

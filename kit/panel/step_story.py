@@ -54,9 +54,6 @@ def tell(
         told = _line(line, was or now, now, frame)
         if told.sentence:
             break
-    else:
-        if before is None:
-            return Told(_standing(now, topic, partition), "start")
     gone = [each for each in lost(now, made) if each not in lost(was, made)]
     if gone and was is not None and now is not None and was["leader"] != now["leader"]:
         what = join([promise.value for promise in gone])
@@ -78,14 +75,15 @@ def _parts(state: State) -> list[int]:
     return [replica for replica in state["replicas"] if parted_offsets(state, replica)]
 
 
-def _standing(state: State | None, topic: str, partition: int) -> str:
+def begin(frame: Frame, topic: str, partition: int) -> Told:
+    """The sentence of a recording's first frame: how things stand."""
+    state = partition_of(frame.snapshot, topic, partition)
     if state is None:
-        return f"The recording begins; {topic} does not exist yet."
+        return Told(f"The recording begins; {topic} does not exist yet.", "start", "start")
     log = state.get("logs", {}).get(state["leader"], {})
-    return (
-        f"The recording begins: {state['leader']} leads {topic}, partition {partition}, in epoch "
-        f"{state['leader_epoch']}, with {plural(end_of(log), 'record')}."
-    )
+    held = plural(end_of(log), "record") if end_of(log) else "no record yet"
+    said = f"The recording begins: {state['leader']} leads {topic}, partition {partition}, in "
+    return Told(f"{said}epoch {state['leader_epoch']}, with {held}.", "start", "start")
 
 
 def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Told:

@@ -205,8 +205,8 @@ def test_the_exported_page_plays_alone_and_asks_for_nothing(chromium: Any, lectu
         panel.get_by_role("button", name="fork here").click(force=True)
         expect(panel.locator(".notice")).to_contain_text("a recording without an engine")
         slider = panel.get_by_role("slider", name="timeline")
-        slider.fill("3")
-        expect(panel.locator(".caption")).to_contain_text("learns that it leads")
+        slider.fill("1")
+        expect(panel.locator(".caption")).to_contain_text("101 appends A at offset 0")
         assert asked == [lecture.as_uri()]
 
 

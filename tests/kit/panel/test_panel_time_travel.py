@@ -106,6 +106,14 @@ def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
     assert "" not in told
 
 
+def test_the_recording_begins_where_every_replica_is_there(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    assert panel.caption == (
+        "The recording begins: 101 leads orders, partition 0, in epoch 0, with no record yet."
+    )
+    assert [row.log_end_offset for row in panel.scene().rows] == [0, 0, 0]
+
+
 def test_jumps_go_to_the_named_kinds_of_step(lossy: World) -> None:
     panel = TimePanel(lossy, "orders")
     assert panel.jump("truncation")
@@ -159,6 +167,23 @@ def test_the_same_rule_gives_the_same_future_again(lossy: World) -> None:
     endings = [panel._film.takes[take].frames[-1].snapshot for take in (0, 1)]
     assert endings[0] == endings[1]
     assert panel.film["parts_at"] == -1
+
+
+def test_what_was_done_later_is_done_again_once_or_not_at_all(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    panel.jump("write")  # A; then B is written, 101 killed, the link cut, 102 killed and started
+    later = [told.label for told in panel._film.takes[0].told if told.mark in ("write", "fault")]
+    panel.fork()
+    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    assert again == later[1:]
+    panel.forget()
+    panel.fork("kip-101")
+    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    assert again == later[1:]
+    panel.forget()
+    panel.fork(keep=False)
+    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    assert again == []
 
 
 def test_up_to_the_fork_there_is_one_timeline(lossy: World) -> None:
