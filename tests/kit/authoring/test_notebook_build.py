@@ -126,13 +126,13 @@ def test_folders_of_the_authors_machine_do_not_stand_in_outputs(course) -> None:
 
 
 def test_a_folder_that_only_begins_like_the_checkout_is_another_folder(monkeypatch) -> None:
-    monkeypatch.setattr(outputs, "PROJECT", Path("/home/kafka"))
-    monkeypatch.setenv("HOME", "/home/kafka-fan")
+    monkeypatch.setattr(outputs, "PROJECT", Path("/srv/kafka"))
+    monkeypatch.setenv("HOME", "/srv/kafka-fan")
     cell = nbformat.v4.new_code_cell("")
-    text = "/home/kafka/kit/lab.py /home/kafka. /home/kafka-fan/x /home/kafka.d /home/kafka"
+    text = "/srv/kafka/kit/lab.py /srv/kafka. /srv/kafka-fan/x /srv/kafka.d /srv/kafka"
     cell.outputs = [nbformat.v4.new_output("stream", text=text)]
     outputs.clean(cell, 1)
-    assert cell.outputs[0].text == "kit/lab.py .. ~/x /home/kafka.d ."
+    assert cell.outputs[0].text == "kit/lab.py .. ~/x /srv/kafka.d ."
 
 
 def test_text_printed_in_pieces_becomes_one_output() -> None:
