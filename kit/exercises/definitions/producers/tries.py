@@ -10,7 +10,7 @@ CASES = (
     (1_000, 1_000, 100, 1_000),
     (2_000, 1_000, 100, 1_000),
     (2_500, 1_000, 100, 1_000),
-    (10_000, 1_000, 100, 1_000),
+    (20_000, 1_000, 100, 1_000),
     (120_000, 30_000, 100, 1_000),
     (10_000, 500, 2_000, 1_000),
 )
@@ -26,7 +26,7 @@ def tries(delivery_ms: int, request_ms: int, backoff_ms: int, backoff_max_ms: in
 
 def explain(arguments: tuple, expected: int, seen: Any) -> str:
     delivery_ms, request_ms, backoff_ms, _ = arguments
-    if seen == delivery_ms // request_ms and seen != expected:
+    if seen == delivery_ms // request_ms and seen > expected:
         return "Between two tries the batch rests: the backoff counts too."
     if isinstance(seen, int) and seen > 1_000:
         return "retries is 2147483647, and it is not what ends this: the clock is."
