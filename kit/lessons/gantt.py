@@ -9,6 +9,7 @@ own background and follows the reader's system for light or dark.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -139,11 +140,6 @@ def _bar(kind: str, x: float, middle: float, width: float) -> str:
 
 def ticks(last: float) -> list[float]:
     """Round marks from 0 up to `last`, at most seven."""
-    step = 1.0
-    while step > last:
-        step /= 10
-    for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000):
-        if last / (step * factor) <= 6:
-            step *= factor
-            break
+    power = 10.0 ** math.floor(math.log10(last / 6))
+    step = next(power * factor for factor in (1, 2, 5, 10) if last / (power * factor) <= 6)
     return [round(step * number, 6) for number in range(int(last / step) + 1)]

@@ -35,7 +35,7 @@ from kit.lessons.raw_client import (
 ALL = (101, 102, 103)
 TOPIC = "orders"
 PATIENCE_S = 30.0
-SHORT_S = 0.25
+SHORT_S = 0.15
 CROWD = 20
 Seen = Mapping[str, Any]
 
@@ -331,7 +331,7 @@ def _metadata(answer: Any) -> tuple[list[int], list[Any]]:
     return brokers, [found.leader_id, sorted(found.isr_nodes)]
 
 
-def _new_partitions(cluster: Cluster, refresh_ms: int = 1_000) -> Any:
+def _new_partitions(cluster: Cluster, refresh_ms: int = 500) -> Any:
     """How long a client that has no reason to ask goes on with the partitions it knows."""
     seen: list[int] = []
 

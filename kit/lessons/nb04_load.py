@@ -20,7 +20,7 @@ from kit.clusters import broker_metrics
 from kit.clusters.broker_metrics import STAGES, TOTAL, Requests
 from kit.clusters.interface import Cluster
 from kit.lessons.nb04 import TOPIC, placed
-from kit.lessons.nb04_quotas import CLIENT, RATE, limited
+from kit.lessons.nb04_quotas import RATE, limited, somebody
 from kit.lessons.raw_client import RawClient, fetching, producing
 from kit.tables import Table
 
@@ -31,20 +31,22 @@ PRODUCE, FETCH = "Produce", "FetchConsumer"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def _produce(cluster: Cluster, times: int, value_bytes: int = 100, acks: int = 1) -> None:
-    with RawClient(cluster, 101, "greedy") as client:
+def _produce(
+    cluster: Cluster, times: int, value_bytes: int = 100, acks: int = 1, name: str = "busy"
+) -> None:
+    with RawClient(cluster, 101, name) as client:
         for _ in range(times):
             client.ask(producing(TOPIC, value_bytes, acks))
 
 
 def _many_at_once(cluster: Cluster) -> None:
-    """Twelve clients, each with one large batch after the other."""
+    """Eight clients, each with one large batch after the other."""
 
     def work(_: int) -> None:
-        _produce(cluster, 6, MEGABYTE // 2)
+        _produce(cluster, 5, MEGABYTE // 2)
 
-    with ThreadPoolExecutor(12) as pool:
-        list(pool.map(work, range(12)))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
 
 
 @contextlib.contextmanager
@@ -84,8 +86,9 @@ def stages(cluster: Cluster, seen: dict[str, dict[str, Requests]] | None = None)
     read("1 MB batches")
     _many_at_once(cluster)
     read("a crowd")
-    with limited(cluster, CLIENT, producer_byte_rate=RATE):
-        _produce(cluster, 1, value_bytes=11 * RATE)
+    name = somebody()
+    with limited(cluster, {"client-id": name}, producer_byte_rate=RATE):
+        _produce(cluster, 1, value_bytes=11 * RATE, name=name)
     read("over its quota")
     _read_slowly(cluster)
     read("a slow reader", FETCH)
@@ -130,7 +133,7 @@ def longest(row: Requests) -> str:
     return max(TIMED, key=row.mean_ms)
 
 
-def handlers(cluster: Cluster, for_s: float = 1.0) -> Seen:
+def handlers(cluster: Cluster, for_s: float = 0.4) -> Seen:
     """How much of its time a broker does nothing for clients: at rest, and under load."""
     placed(cluster)
     at_rest = _idle_share(cluster, lambda: time.sleep(for_s))
@@ -170,11 +173,11 @@ def idle_readers(cluster: Cluster) -> Seen:
 
 
 def _poll_for(cluster: Cluster, clients: list[RawClient], rounds: int) -> tuple[int, float]:
-    """So many long polls of 200 ms by each client: how many, and the processor's time."""
+    """So many long polls of 100 ms by each client: how many, and the processor's time."""
     before, fetches = cpu_s(cluster), 0
     for _ in range(rounds):
         for client in clients:
-            client.send(fetching(TOPIC, 0, max_wait_ms=200))
+            client.send(fetching(TOPIC, 0, max_wait_ms=100))
         fetches += sum(client.receive() is not None for client in clients)
     return fetches, cpu_s(cluster) - before
 

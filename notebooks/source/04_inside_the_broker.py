@@ -246,8 +246,8 @@ lab.both(nb04.fetching_scenes)
 # Any broker answers a Metadata request from its own copy, so a client may ask whom it likes, and
 # then keeps what it heard. No broker passes a write on: the wrong one says so, and the client asks
 # again. Who has no reason to ask looks at the metadata after `metadata.max.age.ms` at the latest
-# (5 minutes; here librdkafka's `topic.metadata.refresh.interval.ms`, set to a second). A deletion
-# is answered when the controller has written it down.
+# (5 minutes; here librdkafka's `topic.metadata.refresh.interval.ms`, set to half a second). A
+# deletion is answered when the controller has written it down.
 
 # %% metadata tags=["both"]
 lab.both(nb04.metadata_and_admin)
@@ -336,9 +336,9 @@ lab.both(nb04_quotas.kinds_of_limits)
 
 # %% [markdown]
 # Two connections with one client id. The first uses up eight of the ten seconds' worth; the second
-# sends three more. No error: the batch has its offset, and the answer comes at once and names a
-# throttle time. This client is impolite and sends on. Its bytes lie unread in the socket until the
-# time is over, so politeness does not matter. A client with another id does not notice.
+# sends two and a half more. No error: the batch has its offset, and the answer comes at once and
+# names a throttle time. This client is impolite and sends on. Its bytes lie unread in the socket
+# until the time is over, so politeness does not matter. A client with another id does not notice.
 
 # %% producer-quota tags=["both"]
 lab.both(nb04_quotas.producer_over_its_rate)
