@@ -187,7 +187,9 @@ def fetch_experiment(min_bytes: int, max_wait_ms: int) -> tuple[float, float, fl
     world.run(for_s=0.5)
     reader = Admin()
     world.cluster.add("reader", reader)
-    began, sent_at, delays, fetches, offset = world.now_us, [], [], 0, 0
+    sent_at: list[int] = []
+    delays: list[int] = []
+    began, fetches, offset = world.now_us, 0, 0
     under_way = _fetch(world, reader, offset, min_bytes, max_wait_ms)
     while world.now_us - began < LASTS_S * 1_000_000:
         if world.now_us - began >= len(sent_at) * EVERY_MS * 1_000:

@@ -219,7 +219,7 @@ def long_poll(cluster: Cluster) -> Seen:
     }
 
 
-def timed_fetch(client: RawClient, offset: int, **terms: int) -> tuple[int, float]:
+def timed_fetch(client: RawClient, offset: int, **terms: Any) -> tuple[int, float]:
     """Records of one fetch, and the seconds that it took."""
     began = time.monotonic()
     answer = client.ask(fetching(TOPIC, offset, **terms))

@@ -9,7 +9,7 @@ from kit.exercises.exercise import Exercise, compare_results
 # Fetches that reach the leader: (ms, follower, from offset); the ISR's followers; the offset
 # after the write; the write's timeout in ms.
 Fetch = tuple[int, int, int]
-SITUATIONS = (
+SITUATIONS: tuple[tuple[list[Fetch], list[int], int, int], ...] = (
     ([(2, 102, 5)], [102], 5, 100),
     ([(2, 102, 4), (6, 102, 5)], [102], 5, 100),
     ([(2, 102, 5), (9, 103, 5)], [102, 103], 5, 100),
