@@ -440,16 +440,17 @@ def waiting_at_the_door(cluster: Cluster) -> Seen:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             clients.append(RawClient.at(address, "crowd"))
-            if not clients[-1].answers(SHORT_S):
+            if not clients[-1].answers(3 * SHORT_S):
                 break
             if len(clients) == CROWD:  # the broker does not know the limit yet
                 while clients:
                     clients.pop().close()
         waits = clients[-1]
         silent = not waits.answers(SHORT_S)
-        clients[0].close()
+        for client in clients[:-1]:
+            client.close()
         return {"the next one": "waits" if silent else "served",
-                "when another one has left": "served" if waits.answers() else "waits"}  # fmt: skip
+                "when the others have left": "served" if waits.answers() else "waits"}  # fmt: skip
     finally:
         for client in clients:
             client.close()

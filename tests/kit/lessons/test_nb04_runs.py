@@ -154,7 +154,7 @@ def test_limits_on_connections(served: KafkaCluster) -> None:
     assert seen["127.0.0.1 as an exception: served"] == nb04.CROWD
     assert seen["max.connections"] == {
         "the next one": "waits",
-        "when another one has left": "served",
+        "when the others have left": "served",
     }
 
 
