@@ -185,6 +185,8 @@ class Film:
             row["controls"] = pools["controls"].place(_controls(frame.snapshot, drawn))
             row["told"] = text.row(drawn)
             rows.append(pools["rows"].place(row))
+        shown = [line for line in frame.lines if self._shown(line)]
+        lines = [self._line(line, sources) for line in shown]
         head = {name: plain[name] for name in ("leader", "leader_epoch", "facts", "controller")}
         return {
             "t": frame.time_us - start_us,
@@ -197,7 +199,8 @@ class Film:
             "caption": told.sentence,
             "label": told.label,
             "mark": told.mark,
-            "lines": [self._line(line, sources) for line in frame.lines if self._shown(line)],
+            "lines": lines,
+            "source": _weightiest(shown, lines),
         }
 
     def _shown(self, line: Line) -> bool:
@@ -217,6 +220,12 @@ class Film:
         elif place:
             sources.setdefault(key, _source(place))
         return [line.node, trace_lines.say(line), line.why, line.rule, key]
+
+
+def _weightiest(shown: Sequence[Line], lines: Sequence[list[Any]]) -> str:
+    """The source of the line that the caption tells."""
+    weights = [step_story.WEIGHTS.get(line.kind, 0) for line in shown]
+    return str(lines[weights.index(max(weights))][4]) if weights else ""
 
 
 def _controls(snapshot: Snapshot, row: Row) -> dict[str, Any]:

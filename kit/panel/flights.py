@@ -103,7 +103,8 @@ def answered(cluster: Cluster, body: Any, topic: str, question: list[Word]) -> I
             for one in _of_topic(cluster, body.topics, topic):
                 for part in one.partitions:
                     error = Errors(part.error_code)
-                    says = error.name if error else f"ISR {' '.join(map(str, sorted(part.isr)))}"
+                    isr = " ".join(map(str, sorted(part.isr)))
+                    says = error.name if error else f"granted: ISR {isr}"
                     yield Word(part.partition_index, "change", says)
 
 

@@ -15,7 +15,7 @@ function stations(scene, g, pair, active) {
 /* A message's way: four points of a curve. */
 function way([, , from, to], s, slot) {
   const a = s.y(from), b = s.y(to), x = s.left;
-  const top = (node) => (node === "client" ? s.client : s.controller);
+  const top = (node) => (node === "client" ? s.client : s.controller) - slot * 9;
   if (a != null && b != null) {
     const down = Math.sign(b - a), bend = 34 + Math.abs(b - a) / 9 + slot * 24;
     return [[x, a + 7 * down], [x + bend, a + 7 * down], [x + bend, b - 7 * down], [x + 4, b - 7 * down]];

@@ -197,8 +197,9 @@ def _row(
 
 
 def cut_from(snapshot: Snapshot, node: int) -> list[int]:
-    """The nodes to which a node's link is cut."""
-    ends = [link["between"] for link in snapshot.get("links") or () if link["state"] == "cut"]
+    """The nodes to which a node's link is cut, one way or both."""
+    broken = [link for link in snapshot.get("links") or () if link["state"].startswith("cut")]
+    ends = [link["between"] for link in broken]
     return sorted(b if a == node else a for a, b in ends if node in (a, b))
 
 

@@ -102,9 +102,13 @@ def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Tol
             return Told(f"Trouble on the way from {node}: {line.why}.", line.kind, "fault")
         case "clock" | "bit-flipped" | "disk-full":
             return Told(f"Trouble at {node}: {line.why}.", line.kind, "fault")
-        case "stopped":
-            said = f"{node} has stopped cleanly; it handed its leaderships over first."
+        case "stopping":
+            said = f"{node} is asked to stop: it hands its leaderships over first."
             return Told(said, f"stop {node}", "fault")
+        case "stopped":
+            return Told(
+                f"{node} has stopped cleanly, with its files flushed and closed.", "", "fault"
+            )
         case "started":
             return Told(f"{node} starts, with the log it left behind.", f"start {node}", "fault")
         case "paused":
@@ -123,6 +127,9 @@ def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Tol
         case "topic-created":
             said = f"The controller creates {line['topic']}; the brokers do not know it yet."
             return Told(said, "create")
+        case "topic-deleted":
+            said = f"The controller **deletes** {line['topic']}; its records go with it."
+            return Told(said, "delete", "fault")
         case "elected":
             return _elected(line, was)
         case "acknowledged":

@@ -277,9 +277,10 @@ function render({ model, el }) {
     back?.focus();
   };
   const openSource = () => {
-    const line = p.fresh(view.at).flatMap(([, step]) => step.lines).find((each) => each[4]);
-    view.source = view.source ? "" : line?.[4] ?? "";
-    if (!view.source && !line) say("Nothing in the engine’s source told of this step.");
+    const steps = p.fresh(view.at).map(([, step]) => step).filter((step) => step.source);
+    const [told] = steps.sort((a, b) => WEIGHTS.indexOf(a.mark) - WEIGHTS.indexOf(b.mark));
+    if (!view.source && !told) return say("Nothing in the engine’s source told of this step.");
+    view.source = view.source ? "" : told.source;
     later();
   };
   const ask = (message) => {
@@ -359,7 +360,7 @@ function render({ model, el }) {
   model.on("change:film", load);
   model.on("change:position", moved);
   model.on("change:notice", later);
-  const sized = new ResizeObserver(([entry]) => { view.width = entry.contentRect.width; later(); });
+  const sized = new ResizeObserver(([entry]) => { view.width = entry.contentRect.width; view.followed = null; later(); });
   sized.observe(root);
   load();
 

@@ -19,7 +19,7 @@ from kit.panel.recording import branch, record
 from kit.panel.source import Frame
 from kit.panel.time_panel import TimePanel
 from tests.kit.panel.toy_cluster import ToyCluster
-from tests.kit.panel.worlds import divergent, old_rule
+from tests.kit.panel.worlds import SCRIPTS, divergent, old_rule, played
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,7 @@ def test_messages_say_what_they_carry_and_when_they_arrive() -> None:
         "epoch 0 ends at 2",
         "102 leads, ISR 102 103",
         "ISR 101 102 103?",
+        "granted: ISR 101 102 103",
     } <= said
     assert any(words.startswith("record 2, HW") for words in said)
     assert all(flight.sent_us < flight.arrives_us for flight in recording.flights)
@@ -104,6 +105,18 @@ def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
     assert places == sorted(places)
     assert any("B was acknowledged under acks=all, and 103 does not have it" in s for s in told)
     assert "" not in told
+
+
+@pytest.mark.parametrize(
+    "script", sorted(each.stem for each in (SCRIPTS / "replication").iterdir())
+)
+def test_every_step_of_every_script_has_a_sentence_a_source_and_a_text(script: str) -> None:
+    panel = TimePanel(played(f"replication/{script}"), "orders")
+    for step in panel.film["takes"][0]["steps"][1:]:
+        assert step["caption"], step["lines"]
+        assert all(source for *_, source in step["lines"]), step["lines"]
+    panel.position = len(panel) - 1
+    assert panel.text.splitlines()[1].startswith("orders, partition 0")
 
 
 def test_the_recording_begins_where_every_replica_is_there(lossy: World) -> None:
@@ -303,6 +316,18 @@ def test_the_film_is_plain_and_names_each_thing_once(lossy: World) -> None:
         plain = [json.dumps(thing, sort_keys=True) for thing in pool]
         assert len(plain) == len(set(plain)), name
     assert len(json.dumps(film)) < 200_000
+
+
+def test_a_step_opens_the_source_of_what_its_caption_tells(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    panel.jump("truncation")
+    step = panel.film["takes"][0]["steps"][panel.moment.first]
+    assert [line[1] for line in step["lines"]] == ["follows 102, epoch 1", "ISR 102 103",
+                                                   "truncate 2 → 1"]  # fmt: skip
+    told = panel.film["sources"][step["source"]]
+    decided = panel.film["sources"][told["also"]]
+    assert (told["function"], decided["function"]) == ("truncate", "follow")
+    assert panel.film["sources"][decided["also"]] == told
 
 
 def test_a_thousand_steps_stay_small() -> None:
