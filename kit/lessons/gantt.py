@@ -111,9 +111,13 @@ class Gantt:
             end += 7
         else:
             shape = _bar(span.kind, start, middle, max(end - start, 2.0))
-        says = escape(span.says)
-        beside = 6.4 * len(span.says) + 8 < WIDTH - RIGHT - end
-        x, anchor = (end + 8, "") if beside else (start - 8, " e")
+        says, wide = escape(span.says), 6.4 * len(span.says) + 8
+        if wide < WIDTH - RIGHT - end:
+            x, anchor = end + 8, ""
+        elif wide < start - LEFT:
+            x, anchor = start - 8, " e"
+        else:
+            x, anchor = (start + end) / 2, " m"
         return [
             f'<text class="e" x="{LEFT - 12}" y="{middle + 4:.1f}">{escape(span.name)}</text>',
             shape,

@@ -13,7 +13,7 @@ from html import escape
 
 from kit.clusters.broker_metrics import STAGES, Requests
 
-WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 210, 90, 44
+WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 222, 90, 44
 NARROWEST = 16.0
 """Pixels below which a part gets no letter."""
 COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73")

@@ -264,7 +264,8 @@ for side in (eng, *([real] if real is not None and real.name == "local" else [])
 # ### Six timers
 #
 # Every broker times every request in six stages. Here is one request as the engine has measured
-# it, in microseconds: socket to socket, and the stages add up to the whole.
+# it, in microseconds: socket to socket, and the stages add up to the whole. Sending is one system
+# call that also wakes the client; on a busy machine it is the longest stage of a small request.
 
 # %% measured-timeline tags=["live"]
 from kit.lessons.raw_client import RawClient, producing
