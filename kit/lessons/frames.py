@@ -13,13 +13,14 @@ serves a simulated cluster (kit/lessons/walkthrough.py) and the explorer's model
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-PALETTE = ("86,180,233", "230,159,0", "0,158,115", "204,121,167", "240,228,66", "0,114,178")
+PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2")
 """Okabe and Ito's colours, one an epoch; the digit in the cell says the same."""
 FREE = 1
+LABEL_PX = 175
+COLUMN_PX = 37
 
 
 @dataclass(frozen=True)
@@ -60,40 +61,42 @@ class Strip:
 
     frames: tuple[Frame, ...]
     first: int = 1
-    narrow: bool = False
+
+    @property
+    def places(self) -> int:
+        """How many offsets every frame shows: the longest log and a free place."""
+        logs = [len(replica.log) for frame in self.frames for replica in frame.replicas]
+        return max(logs, default=0) + FREE
 
     @property
     def text(self) -> str:
         return "\n\n".join(
-            _text(number, frame) for number, frame in enumerate(self.frames, self.first)
+            _text(number, frame, self.places)
+            for number, frame in enumerate(self.frames, self.first)
         )
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        width = "250px" if self.narrow else "430px"
+        width = LABEL_PX + COLUMN_PX * self.places
         cards = "".join(
-            _card(number, frame) for number, frame in enumerate(self.frames, self.first)
+            _card(number, frame, self.places)
+            for number, frame in enumerate(self.frames, self.first)
         )
         return (
             "<div style='display:grid;gap:12px;color:var(--jp-content-font-color1,inherit);"
-            f"grid-template-columns:repeat(auto-fill,minmax(min(100%,{width}),1fr))'>{cards}</div>"
+            f"grid-template-columns:repeat(auto-fill,minmax(min(100%,{width}px),1fr))'>{cards}</div>"
         )
-
-
-def columns(frame: Frame) -> int:
-    """How many offsets a frame shows: the longest log and a free place."""
-    return max((len(replica.log) for replica in frame.replicas), default=0) + FREE
 
 
 # -- as text
 
 
-def _text(number: int, frame: Frame) -> str:
-    cells = [[_cell(replica, at) for at in range(columns(frame))] for replica in frame.replicas]
+def _text(number: int, frame: Frame, places: int) -> str:
+    cells = [[_cell(replica, at) for at in range(places)] for replica in frame.replicas]
     width = max(3, *(len(cell) for row in cells for cell in row)) + 1
-    head = "".join(str(at).ljust(width + 1) for at in range(columns(frame)))
+    head = "".join(str(at).ljust(width + 1) for at in range(places))
     lines = [f"{number} · {frame.title}", *(f"   {line}" for line in frame.said)]
     lines.append(f"   offset  {head}".rstrip())
     for replica, row in zip(frame.replicas, cells, strict=True):
@@ -116,71 +119,56 @@ def _cell(replica: Replica, at: int) -> str:
     return f"{record}·{epoch}"
 
 
-# -- as HTML
+# -- as HTML: divs, because notebooks have a style of their own for tables, and short
 
 _CARD = (
-    "border:1px solid var(--jp-border-color2,#ccc);border-radius:8px;padding:8px 12px 10px;"
-    "overflow-x:auto"
+    "border:1px solid var(--jp-border-color2,#ccc);border-radius:8px;padding:8px 12px;"
+    "overflow-x:auto;line-height:1.2"
 )
 _SAID = (
-    "margin:2px 0;padding-left:8px;border-left:3px solid var(--jp-brand-color1,#0072b2);"
-    "font-size:var(--jp-code-font-size,13px);font-family:var(--jp-code-font-family,monospace)"
+    "border-left:3px solid var(--jp-brand-color1,#0072b2);padding-left:8px;margin:2px 0;"
+    "font-family:var(--jp-code-font-family,monospace)"
 )
-_SOFT = "color:var(--jp-content-font-color2,inherit);font-size:12px"
+_GRID = "display:grid;gap:4px;margin-top:4px;text-align:center;grid-template-columns:max-content"
+_LABEL = "text-align:left;white-space:nowrap;padding-right:8px"
 
 
-def _card(number: int, frame: Frame) -> str:
+def _card(number: int, frame: Frame, places: int) -> str:
     said = "".join(f"<div style='{_SAID}'>{escape(line)}</div>" for line in frame.said)
-    note = f"<div style='margin-top:4px'>{escape(frame.note)}</div>" if frame.note else ""
-    return (
-        f"<div style='{_CARD}'><div style='margin-bottom:4px'><strong>{number} · "
-        f"{escape(frame.title)}</strong></div>{said}{_table(frame)}{note}</div>"
-    )
-
-
-def _table(frame: Frame) -> str:
-    places: Sequence[int] = range(columns(frame))
-    head = f"scope='col' style='border:0;background:none;padding:0;{_SOFT};text-align:"
-    heads = "".join(f"<th {head}center'>{at}</th>" for at in places)
+    note = f"<div style='margin-top:6px'>{escape(frame.note)}</div>" if frame.note else ""
+    heads = "".join(f"<small>{at}</small>" for at in range(places))
     rows = "".join(_row(replica, places) for replica in frame.replicas)
     return (
-        "<table style='border-collapse:separate;border-spacing:2px 3px;margin:4px 0 0'>"
-        f"<thead><tr style='background:none'><th {head}left'>offset</th>{heads}</tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"<div style='{_CARD}'><b>{number} · {escape(frame.title)}</b>{said}"
+        f"<div style='{_GRID}{' 2.2em' * (places - FREE)} 1em'>"
+        f"<small style='{_LABEL}'>offset</small>{heads}{rows}</div>{note}</div>"
     )
 
 
-def _row(replica: Replica, places: Sequence[int]) -> str:
-    plain = "border:0;background:none;text-align:left;white-space:nowrap"
-    cells = "".join(_box(replica, at) for at in places)
-    isr = "✓ ISR" if replica.in_isr else "not in the ISR"
+def _row(replica: Replica, places: int) -> str:
     faded = "" if replica.alive else ";opacity:.6"
+    cells = "".join(_box(replica, at, faded) for at in range(places))
+    isr = "✓ ISR" if replica.in_isr else "not in the ISR"
     return (
-        f"<tr style='background:none{faded}'><th scope='row' style='{plain};padding:0 10px 0 0;"
-        f"font-weight:normal;line-height:1.25'><strong>{replica.mark} {replica.broker}</strong> "
-        f"<span style='{_SOFT}'>{escape(replica.does)}</span><br><span style='{_SOFT}'>"
-        f"<strong>HW {replica.high_watermark}</strong> · {isr}</span></th>{cells}</tr>"
+        f"<div style='{_LABEL}{faded}'><b>{replica.mark} {replica.broker}</b> "
+        f"<small>{escape(replica.does)}<br><b>HW {replica.high_watermark}</b> · {isr}</small></div>"
+        f"{cells}"
     )
 
 
-def _box(replica: Replica, at: int) -> str:
+def _box(replica: Replica, at: int, faded: str) -> str:
     """A record: full up to the replica's high watermark, hatched and dashed beyond it."""
-    bar = "inset 4px 0 0 var(--jp-content-font-color1,#000)" if at == replica.high_watermark else ""
-    shadow = f"box-shadow:{bar};" if bar else ""
-    base = f"{shadow}min-width:26px;height:34px;padding:0 3px;text-align:center;line-height:1.15"
+    bar = "box-shadow:-4px 0 currentcolor;" if at == replica.high_watermark else ""
     if at >= len(replica.log):
-        free = base.replace("min-width:26px", "min-width:8px")
-        return f"<td style='border:0;background:none;{free}'></td>"
+        return f"<i style='{bar}{faded}'></i>" if bar else "<i></i>"
     record, epoch = replica.log[at]
     colour = PALETTE[epoch % len(PALETTE)]
     if at < replica.high_watermark:
-        face = f"background:rgba({colour},.42);border:1px solid rgb({colour})"
+        face = f"background:{colour}6b;border:1px solid {colour}"
     else:
-        face = (
-            f"background:repeating-linear-gradient(45deg,rgba({colour},.3) 0 2px,transparent 2px "
-            f"7px);border:1px dashed rgb({colour})"
-        )
+        stripes = f"repeating-linear-gradient(45deg,{colour}4d 0 2px,#0000 2px 7px)"
+        face = f"background:{stripes};border:1px dashed {colour}"
     return (
-        f"<td style='{face};border-radius:4px;{base}'><strong>{escape(record)}</strong><br>"
-        f"<span style='font-size:10px'>ep {epoch}</span></td>"
+        f"<div style='{bar}{face};border-radius:4px{faded}'><b>{escape(record)}</b><br>"
+        f"<small>ep {epoch}</small></div>"
     )

@@ -1,20 +1,25 @@
 """The truncation ladder in the notebook: searches, their table, and what they found, drawn.
 
+    ladder.begin()                        starts all ten searches
     ladder.counter_example("kip-101")     the shortest way to break a rule, as a strip
     ladder.table()                        every rule, with two replicas and with three
 
-Each search is done once in a kernel (engine/sim/explore.py); the last rung with three
-replicas takes a few seconds, the others are there at once.
+The searches (engine/sim/explore.py) take some seconds, nearly all of it the last rung with
+three replicas.  So a process of its own does them while the first cells are read; it ends by
+itself.  Without `begin` each search is done when it is asked for, once in a kernel.
 """
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from engine.sim.explore import Exploration, explore
 from engine.sim.model_rules import RUNGS
+from kit.course import PROJECT
 from kit.lessons.frames import Frame, Replica, Strip
 from kit.tables import Table
 
@@ -22,10 +27,43 @@ BOUNDS = "Logs of 2 records, 2 records written, epochs 0 to 2. Two states that d
 BOUNDS += " which broker is which count as one."
 
 
-@cache
+class _Searches:
+    """What was found so far, and the process that is still searching."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, int], Exploration] = {}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        if self.process is None and not self.found:
+            command = [sys.executable, "-m", "kit.lessons.ladder"]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=PROJECT)
+
+    def get(self, rule: str, replicas: int) -> Exploration:
+        self._collect()
+        if (rule, replicas) not in self.found:
+            self.found[rule, replicas] = explore(rule, replicas)
+        return self.found[rule, replicas]
+
+    def _collect(self) -> None:
+        process, self.process = self.process, None
+        if process is not None:
+            told, _ = process.communicate()
+            if process.returncode == 0:
+                self.found |= pickle.loads(told)
+
+
+_searches = _Searches()
+
+
+def begin() -> None:
+    """Starts all searches in a process of their own; does nothing if they were started."""
+    _searches.begin()
+
+
 def search(rule: str, replicas: int = 3) -> Exploration:
     """All states of a rule, or those up to the first that breaks it."""
-    return explore(rule, replicas)
+    return _searches.get(rule, replicas)
 
 
 def counter_example(rule: str, replicas: int = 3) -> Strip | str:
@@ -37,12 +75,11 @@ def counter_example(rule: str, replicas: int = 3) -> Strip | str:
             f"farthest {found.steps} steps from the beginning, and none breaks the property."
         )
     frames = [
-        Frame(action.text, replicas_of(action.state), note="")
-        for action in found.counter_example[:-1]
+        Frame(action.text, replicas_of(action.state)) for action in found.counter_example[:-1]
     ]
     last = found.counter_example[-1]
     frames.append(Frame(last.text, replicas_of(last.state), note=f"Broken: {found.why}."))
-    return Strip(tuple(frames), narrow=True)
+    return Strip(tuple(frames))
 
 
 def replicas_of(state: Mapping[str, Any]) -> tuple[Replica, ...]:
@@ -80,3 +117,13 @@ def table(replicas: tuple[int, ...] = (2, 3)) -> Table:
 
 def _cell(found: Exploration) -> str:
     return f"holds: all {found.states:,} states" if found.holds else found.verdict
+
+
+def _search_all() -> None:
+    """What the process does: all ten cells, to its standard output."""
+    found = {(rule, number): explore(rule, number) for rule in RUNGS for number in (2, 3)}
+    sys.stdout.buffer.write(pickle.dumps(found))
+
+
+if __name__ == "__main__":
+    _search_all()

@@ -71,7 +71,11 @@ def _diverge(cluster: Cluster) -> Seen | None:
     cluster.kill(101)
     if watermarks != {101: 2, 102: 1, 103: 1} or there.high_watermark != 1:
         return None
-    return {"X1, X2, X3 with acks=1": told, "a consumer reads": read, "HW": watermarks}
+    return {
+        "X1, X2, X3 with acks=1": told,
+        "a consumer reads": read,
+        "HW of 101, 102, 103": list(watermarks.values()),
+    }
 
 
 def _reconcile(cluster: Cluster, split: Seen) -> Seen:

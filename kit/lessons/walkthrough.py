@@ -42,6 +42,12 @@ class Walkthrough:
         self._told: dict[tuple[str, ...], str] = {}
         self._last: dict[int, Replica] = {}
 
+    def onwards(self) -> Walkthrough:
+        """The next strip: goes on with the world, the numbers, and what was said so far."""
+        strip = Walkthrough(self.world, self.topic, self.first + len(self.frames))
+        strip._told, strip._last = dict(self._told), dict(self._last)
+        return strip
+
     # -- what is done
 
     def send(self, *values: str, acks: str = "all") -> None:
@@ -262,9 +268,9 @@ def high_watermarks(offset: int, *brokers: int) -> Condition:
     return lambda world: _all(world, brokers, lambda r: r.high_watermark == offset)
 
 
-def leads(broker: int) -> Condition:
-    """The broker knows that it leads."""
-    return lambda world: _all(world, (broker,), lambda r: r.is_leader)
+def led_by(leader: int, *brokers: int) -> Condition:
+    """Each of these brokers has heard that `leader` leads; without any, the leader itself."""
+    return lambda world: _all(world, brokers or (leader,), lambda r: r.leader_id == leader)
 
 
 def in_sync(*brokers: int) -> Condition:

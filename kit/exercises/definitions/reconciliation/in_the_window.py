@@ -1,0 +1,83 @@
+"""07-6: what a new leader answers while its high watermark is behind its epoch's start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.exercises.exercise import Exercise, compare_results
+
+LIST, FETCH = "ListOffsets", "Fetch"
+CASES: tuple[tuple, ...] = (
+    (LIST, 0, 3, 3, 3),
+    (FETCH, 0, 3, 3, 3),
+    (LIST, 0, 3, 4, 4),
+    (FETCH, 3, 3, 4, 4),
+    (FETCH, 1, 3, 4, 4),
+    (LIST, 0, 4, 4, 9),
+    (FETCH, 6, 4, 4, 9),
+    (FETCH, 10, 4, 4, 9),
+)
+
+
+def answer(api: str, offset: int, high_watermark: int, epoch_start: int, log_end: int) -> Any:
+    if api == LIST:
+        return "OFFSET_NOT_AVAILABLE" if high_watermark < epoch_start else high_watermark
+    if offset > log_end:
+        return "OFFSET_OUT_OF_RANGE"
+    return max(0, high_watermark - offset)
+
+
+def explain(arguments: tuple, expected: Any, seen: Any) -> str:
+    api, offset, high_watermark, epoch_start, log_end = arguments
+    if api == FETCH and seen == "OFFSET_NOT_AVAILABLE":
+        return (
+            "A Fetch never says that. Between the high watermark and the log's end it answers an "
+            "empty batch, and the client just asks again: see the frames of the window."
+        )
+    if api == LIST and expected == "OFFSET_NOT_AVAILABLE":
+        return (
+            f"The high watermark {high_watermark} lies below {epoch_start}, where this leader's "
+            "epoch begins. To name it would send a client back behind what it has read."
+        )
+    if api == LIST:
+        return "The end of the log for a consumer is the high watermark."
+    if expected == "OFFSET_OUT_OF_RANGE":
+        return f"The log ends at {log_end}, and {offset} lies beyond: that is an error."
+    if isinstance(seen, int) and seen > expected:
+        return f"Records from the high watermark {high_watermark} on are not for consumers yet."
+    if seen == "OFFSET_OUT_OF_RANGE":
+        return f"Offset {offset} is in the log (it ends at {log_end}), only not committed yet."
+    return ""
+
+
+EXERCISE = Exercise(
+    "07-6",
+    "In the window",
+    (
+        "Two requests, two rules. Read the frames of the window again: which of them got an error?",
+        "ListOffsets compares the high watermark with the start of the leader's epoch. Fetch "
+        "compares the offset with the high watermark, and with the log's end.",
+        "ListOffsets: the error if high_watermark < epoch_start. Fetch: OFFSET_OUT_OF_RANGE if "
+        "offset > log_end, else max(0, high_watermark - offset).",
+    ),
+    lambda results, context: compare_results(CASES, results, answer, explain),
+    {
+        "the deck's sentence": "def answer(api, offset, high_watermark, epoch_start, log_end):\n"
+        "    if high_watermark < epoch_start:\n        return 'OFFSET_NOT_AVAILABLE'\n"
+        "    if api == 'ListOffsets':\n        return high_watermark\n"
+        "    return 'OFFSET_OUT_OF_RANGE' if offset > log_end else max(0, high_watermark - offset)",
+        "just the high watermark": "def answer(api, offset, high_watermark, epoch_start, "
+        "log_end):\n    if api == 'ListOffsets':\n        return high_watermark\n"
+        "    return 'OFFSET_OUT_OF_RANGE' if offset > log_end else max(0, high_watermark - offset)",
+        "all that is written": "def answer(api, offset, high_watermark, epoch_start, log_end):\n"
+        "    if api == 'ListOffsets':\n"
+        "        return 'OFFSET_NOT_AVAILABLE' if high_watermark < epoch_start else log_end\n"
+        "    return 'OFFSET_OUT_OF_RANGE' if offset > log_end else log_end - offset",
+        "beyond the high watermark is out of range": "def answer(api, offset, high_watermark, "
+        "epoch_start, log_end):\n    if api == 'ListOffsets':\n"
+        "        return 'OFFSET_NOT_AVAILABLE' if high_watermark < epoch_start else "
+        "high_watermark\n    return 'OFFSET_OUT_OF_RANGE' if offset >= max(1, high_watermark) "
+        "else high_watermark - offset",
+    },
+    CASES,
+)

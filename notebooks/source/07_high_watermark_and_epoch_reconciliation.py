@@ -1,0 +1,683 @@
+# %% [markdown]
+# # 07 · High watermark and epoch reconciliation
+#
+# Three brokers hold copies of one log. The first dies at the worst moment, the second takes over,
+# and the first comes back with records that nobody else has ever seen. Which copy is right? It
+# took Kafka's developers years, and five attempts, to answer that without losing a record. Here
+# you watch the question arise, message by message, break each attempt, see the last one proven,
+# and make a real Kafka go through all of it.
+#
+# **What you will be able to do**
+#
+# * say what the high watermark promises, who knows it when, and what a new leader does not know
+# * read a leader-epoch checkpoint, and tell from two of them where two logs part
+# * explain why a follower may not cut its log at its own high watermark, with a counter-example
+# * say what fencing is for, and who is told `FENCED_LEADER_EPOCH` and who `UNKNOWN_LEADER_EPOCH`
+# * produce a divergence on a real cluster and read it from the brokers' files
+#
+# Python alone is enough; with a real Kafka beside it, the side-by-side cell runs on both. Allow
+# 60 minutes. You need to know what a producer and a consumer do, and nothing about replication.
+
+# %% doorway tags=["setup"]
+from kit import lab
+from kit.lessons import ladder, nb07
+from kit.lessons import watermark_runs as runs
+from kit.lessons.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
+
+ladder.begin()
+
+# %% [markdown]
+# (The last line starts a search that takes some seconds, in a process of its own. You will want
+# its result further down.)
+#
+# ## Eight words
+#
+# * A partition is a log: records one after another, each at its **offset** 0, 1, 2, …
+# * Several brokers keep a copy, a **replica**. One is the **leader**: producers write to it. The
+#   others are **followers**: they fetch from the leader, all the time, as a consumer would.
+# * The **log end offset (LEO)** of a replica is the offset that its next record will get.
+# * The **in-sync replicas (ISR)** are the leader and those followers that keep up. The controller,
+#   a node of its own, keeps the list, and takes the next leader from it.
+# * A record is **committed** when every in-sync replica has it. With `acks=all` the producer
+#   hears "acknowledged" only then; with `acks=1` as soon as the leader has written it.
+# * The **high watermark (HW)** is the first offset that is not committed. HW 5: consumers may read
+#   up to offset 4.
+# * Each time the controller names a leader, a new **leader epoch** begins: 0, 1, 2, … Every batch
+#   of records carries the epoch of the leader that took it.
+# * **Truncating** is cutting off the end of one's log. **Fencing** is refusing somebody who speaks
+#   of an epoch that is over.
+#
+# ## Predict
+#
+# Answer from what you know or guess. The first answer is the one that is kept, and a wrong one is
+# worth more than a lucky one.
+
+# %% 07-1 tags=["stub", "predict"]
+lab.predict("07-1")
+
+# %% 07-1 tags=["solution", "predict"]
+lab.predict("07-1", "c")
+
+# %% 07-2 tags=["stub", "predict"]
+lab.predict("07-2")
+
+# %% 07-2 tags=["solution", "predict"]
+lab.predict("07-2", "c")
+
+# %% 07-3 tags=["stub", "predict"]
+lab.predict("07-3")
+
+# %% 07-3 tags=["solution", "predict"]
+lab.predict("07-3", "c")
+
+# %% [markdown]
+# ## Run it on the engine
+#
+# The engine's brokers run in virtual time here: one seed, one history, to the microsecond. No
+# frame below is a drawing. Each shows what the brokers held and believed at one moment, and what
+# they had said to each other since the frame before.
+#
+# ### What a consumer may see
+#
+# How to read a frame: a row is a replica, ★ leads. A full cell is below that replica's high
+# watermark (the black bar), a hatched one is written but, as far as *this* replica knows, not
+# committed. The small number is the epoch. Here 101 has eight records, 102 has five of them and
+# 103 six. The smallest log of the three ends at 5, so the HW is 5 and offset 4 is the last that a
+# consumer gets.
+
+# %% eight-records tags=["sim"]
+Walkthrough(runs.three_behind()).shot("Written is not committed")
+
+# %% [markdown]
+# Why hold back F, G and H, which the leader has on its disk? Let the leader die and see. The
+# second row runs the same accident with that one rule switched off: a consumer reads H, and then
+# there is no H. Whatever it did because of H, the log no longer knows why.
+
+# %% beyond-the-high-watermark tags=["sim"]
+runs.a_reader_and_a_dying_leader()
+
+# %% [markdown]
+# ### The walk-through: how a record is committed
+#
+# Brokers 101, 102, 103; 101 leads. These frames follow the classic slides of this protocol with
+# the slides' own numbers. (One differs: a new topic begins with epoch 0, so the slides' epochs 1
+# and 2 are 0 and 1 here.)
+#
+# Followers ask from their own log end. So *Fetch: offset 3* says two things: send me 3, and I
+# have 0 to 2. Watch in frame 3 how the leader's bar moves at that moment, and that the followers'
+# bars do not. They hear of it one answer later.
+
+# %% committing tags=["sim"]
+world = runs.settled(101, 103, 102)
+walk = Walkthrough(world)
+walk.send("A", "B", "C")
+walk.shot("Leader epoch: the batch carries it", log_ends(3, 101))
+walk.shot("Follower fetch response", log_ends(3, 102, 103))
+walk.shot("Committing offsets 0 to 2", high_watermarks(3, 101))
+walk.shot("Advancing the follower high watermark", high_watermarks(3, 102, 103))
+
+# %% [markdown]
+# ### The leader fails before the news is out
+#
+# D is copied by everybody, committed, acknowledged; a consumer reads it from 101. In this very
+# moment the links break and 101 dies. The controller takes the next leader from the ISR, in the
+# order of the replica list, which is 101, 103, 102 here. It writes that into its metadata log,
+# with a new epoch, and the brokers hear of it from there.
+#
+# Look at frame 7. 103 holds D. What it does not hold is the knowledge that D is committed: its
+# high watermark is 3, though the true one was 4.
+
+# %% leader-fails tags=["sim"]
+walk = walk.onwards()
+walk.send("D")
+walk.shot("D is committed, and 101 alone knows", high_watermarks(4, 101))
+walk.read(101, 3)
+for link in ((101, 102), (101, 103), (102, 103)):
+    world.cut(*link)
+walk.shot("A consumer has read D")
+walk.kill(101)
+walk.shot("Handling leader failure: 103 leads, epoch 1", led_by(103, 102, 103))
+
+# %% [markdown]
+# ### Temporarily decreased high watermark
+#
+# Two questions a consumer may ask now, and two answers. *Where does the log end?* (`ListOffsets`,
+# which is what `seekToEnd` and every lag monitor send.) To say 3 would be going back behind what
+# was already read, so 103 says `OFFSET_NOT_AVAILABLE`, a retriable error. *Give me offset 3*
+# (`Fetch`): no error. An empty answer with HW 3, as if nothing were there yet; the client just
+# asks again.
+#
+# Then 102 reaches 103, and a single fetch from offset 4 tells 103 all it lacked.
+
+# %% window tags=["sim"]
+walk = walk.onwards()
+told = [walk.list_latest(103), walk.read(103, 3)]
+walk.shot("Temporarily decreased high watermark")
+world.heal()
+walk.shot("One fetch later", high_watermarks(4, 103))
+told += [walk.list_latest(103), walk.read(103, 3)]
+walk.shot("Normal consumption continues", high_watermarks(4, 102))
+assert told == ["OFFSET_NOT_AVAILABLE", "nothing", "4", "D"]
+walk
+
+# %% [markdown]
+# The rule behind it compares two numbers: the new leader's high watermark (3) and the offset at
+# which its own epoch begins (4, its log end when it took over). As long as the first is below the
+# second, there are records of former epochs of which it cannot know whether they are committed.
+#
+# ### Two histories
+#
+# Now the other half of the story, from the beginning again. 103 is cut off from 101 for a moment,
+# so D and E reach only 102, and F nobody. None of them is committed. 101 dies, 103 leads, and
+# takes W, X, Y, Z. At offset 3 there is now a D and a W: an offset alone no longer names a record.
+# Offset and epoch together do: each epoch has one leader, and that one never writes an offset
+# twice.
+
+# %% two-histories tags=["sim"]
+world = runs.settled(101, 103, 102)
+walk = Walkthrough(world)
+walk.send("A", "B", "C")
+walk.quietly(high_watermarks(3, 101, 102, 103))
+world.cut(101, 103)
+walk.send("D", "E")
+walk.shot("D and E reach 102 alone", log_ends(5, 102))
+world.cut(101, 102)
+walk.send("F")
+walk.shot("F reaches nobody", log_ends(6, 101))
+world.cut(102, 103)
+walk.kill(101)
+walk.shot("103 leads", led_by(103, 102, 103))
+walk.send("W", "X", "Y", "Z")
+walk.shot("Partition replica reconciliation is due", log_ends(7, 103))
+
+# %% [markdown]
+# ### Reconciliation
+#
+# The link between 102 and 103 is mended, and 102 does what followers do: it fetches from its log
+# end, 5. With the offset it names the epoch of its last record, 0. For 103 that pair does not fit:
+# with it, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at 3, and asks
+# again.
+#
+# Then you see the slides' answer, number by number: HW 3, and offsets 3 to 6 of the new epoch.
+# With the fetch from 7, 102 confirms them, and the high watermark goes to 7.
+
+# %% reconciled tags=["sim"]
+walk = walk.onwards()
+world.heal(102, 103)
+walk.shot("The fetch response informs the follower of divergence", log_ends(3, 102))
+walk.shot("Subsequent fetch, with updated offset and epoch", log_ends(7, 102))
+walk.shot("102 acknowledges the new records", high_watermarks(7, 103))
+records = "records 3 (epoch 1), 4 (epoch 1), 5 (epoch 1), 6 (epoch 1)"
+assert f"103 → 102  HW 3, {records}" in walk.said
+walk
+
+# %% [markdown]
+# And the old leader? It is started again with the log it left: D, E and F at its end. It follows
+# like anybody else, is told the same, cuts, copies, and is taken back into the ISR. D, E and F are
+# gone. Nobody had been promised them: with `acks=all`, the producer never got its answer.
+#
+# (Its HW is 0 in frame 8: a broker writes high watermarks to disk every five seconds, and 101 had
+# not come to that. Remember this for later.)
+
+# %% old-leader-returns tags=["sim"]
+walk = walk.onwards()
+world.heal()
+world.start(101)
+walk.shot("101 is back and cuts its tail", log_ends(3, 101))
+walk.shot("101 catches up", log_ends(7, 101))
+walk.shot("101 rejoins the ISR", in_sync(101, 102, 103))
+
+# %% [markdown]
+# ### Go back, and do it otherwise
+#
+# 102 asked its leader where to cut. Why ask? It knows a high watermark of its own, and all below
+# that is committed. So let everybody cut there, at once, and fetch on. That is what Kafka did
+# until 2017.
+#
+# Here is an accident to try it on. D is acknowledged by all three, the followers have not heard of
+# the new high watermark, the links break, 101 dies; 103 leads for a moment, dies, too; 102 leads.
+# Then all come back. With the rule of today, D survives. The whole history is recorded below, a
+# step for each thing that happened, and the timeline stands where the histories part.
+#
+# 1. Click the timeline; walk with the arrow keys; Home and End go to its ends. Each step has a
+#    sentence, and each line of the trace opens the engine's source at the line that did it.
+# 2. At this very step, choose the rule `to-high-watermark` and press **fork here**. The same
+#    accident goes on under that rule, as a second timeline beside the first.
+# 3. Walk on. Who cuts, and what? Go to the end: which of the two still has D?
+
+# %% film tags=["read"]
+film = lab.panel(runs.two_deaths(), "orders")
+film.jump("parted")
+film
+
+# %% [markdown]
+# ## The ladder
+#
+# A follower has to cut its log somewhere before it can follow a new leader. Where? There were five
+# answers, each mending what the one before had left broken. Is a rule right because you have not
+# seen it fail? Instead of hoping for the unlucky moment, let a program try *all* moments.
+#
+# The explorer knows a small model of replication: replicas, a controller, logs of two records,
+# three epochs. From the first state it takes every step that is possible, from each state reached
+# every step again, until a state turns up that breaks the promise, or until there is no state left
+# that it has not seen. The promise: *whatever lies below a leader's high watermark, every member
+# of the ISR has.* Breadth first, so the way it finds is the shortest there is. The
+# search has been running since the first cell of this notebook; here is what it found.
+
+# %% the-ladder tags=["sim"]
+ladder.table()
+
+# %% [markdown]
+# Two of the rules hold with two replicas and break with three. That is what makes them
+# treacherous: no test with two brokers can show it.
+#
+# ### First rung: cut at the own high watermark
+#
+# It sounds safe. Below the high watermark all is committed, so what is above may go. Read the
+# steps in order. A card shows what each replica itself holds and believes; news of the controller
+# reaches each in its own time, or never. The last sentence says what broke: the follower's high
+# watermark is *late*, so above it there may be committed records, too. It is the very lateness
+# that you saw in the frames.
+
+# %% first-rung tags=["sim"]
+ladder.counter_example("to-high-watermark")
+
+# %% [markdown]
+# A model proves nothing about brokers. So here is the same accident in the brokers' own code, with
+# that rule switched on; lines with a = are the model's steps. The simulator checks the promise
+# after every single event, and stops at the one that breaks it. Below, `follow` does the same
+# things, each at its moment, under the next rule, and nothing breaks.
+
+# %% first-rung-in-brokers tags=["sim"]
+from engine.sim import replay_model
+
+first = replay_model.replay("to-high-watermark")
+print(first)
+print(replay_model.follow(first))
+
+# %% [markdown]
+# The same by hand. `back` undoes events, `fork` copies a world, past included, perhaps
+# with another rule, and `diff` says what differs. Go back by 10 events, let both worlds run until
+# 103 has heard of the new leader, and compare. Then try `back(1)`: the rule matters at one single
+# event, and only one before it is early enough.
+
+# %% by-hand tags=["sim"]
+world = first.world
+world.back(10)
+here, other = world.fork(), world.fork(rule="kip-101")
+for each in (here, other):
+    each.invariants = None  # this world breaks them, and should go on
+    each.run(until=led_by(102, 103), for_s=5)
+print(here.diff(other))
+
+# %% [markdown]
+# ### Second rung: KIP-101, ask the leader where my epoch ends (Kafka 0.11)
+#
+# The follower names the epoch of its last record, and the leader says where, in its own log, that
+# epoch ends. This is when batches got their epochs and brokers their `leader-epoch-checkpoint`.
+# It mends the first rung. What it forgets: a leader may never have had that epoch, and then its
+# answer is about something else.
+
+# %% second-rung tags=["sim"]
+ladder.counter_example("kip-101")
+
+# %% second-rung-in-brokers tags=["sim"]
+second = replay_model.replay("kip-101")
+print(second)
+print(replay_model.follow(second))
+
+# %% [markdown]
+# The brokers' version differs a little from the model's, because a real broker that leads knows at
+# least its own epoch. The cause is the same: the answer is about an epoch that the two do not
+# share. 102 and 101 hold different bytes at the same offset, and neither will ever notice.
+#
+# ### Third rung: KIP-279, name the epoch you speak of (Kafka 2.0)
+#
+# The leader answers with the largest epoch that it does have, and the follower asks again, or cuts
+# where the logs part. Now every question and answer is about the same thing. With two replicas it
+# holds. With three, there may be two who believe to lead, and nothing in a request says which
+# epoch it belongs to.
+
+# %% third-rung tags=["sim"]
+ladder.counter_example("kip-279")
+
+# %% third-rung-in-brokers tags=["sim"]
+third = replay_model.replay("kip-279")
+print(third)
+print(replay_model.follow(third))
+
+# %% [markdown]
+# ### Fourth rung: a first draft of KIP-320
+#
+# Compare on every fetch: is the last record of the follower, with its epoch, also the leader's?
+# To break that takes the longest way on the ladder. A leader of the past, cut off and unaware, is
+# still believed; on its word a follower cuts what it has already confirmed to the true one.
+
+# %% fourth-rung tags=["sim"]
+ladder.counter_example("kip-320-first-try")
+
+# %% fourth-rung-in-brokers tags=["sim"]
+fourth = replay_model.replay("kip-320-first-try")
+print(fourth)
+print(replay_model.follow(fourth))
+
+# %% [markdown]
+# ### Last rung: KIP-320, everybody names the epoch (Kafka 2.1)
+#
+# A request carries the leader epoch that the asker believes in, and a broker in another epoch
+# refuses. That is all it took. The proof: no state that can be reached breaks the promise. It is
+# a proof about the model, within its bounds; that the brokers do what the model does is what the
+# replays show.
+
+# %% last-rung tags=["sim"]
+print(ladder.counter_example("kip-320"))
+
+# %% [markdown]
+# In brokers, this is fencing. Below, 101 was cut off from everybody; it still believes that it
+# leads epoch 0, and clients still reach it. Read the table line by line: who knows too little is
+# told `FENCED` by the one who knows more, and who asks somebody behind is told `UNKNOWN`.
+# The only ones who are fooled are those who name no epoch, and those who are content with
+# `acks=1`: F was acknowledged, and is not there.
+
+# %% zombie tags=["sim"]
+runs.a_zombie()
+
+# %% [markdown]
+# One step came later, and made it simpler: since Kafka 2.7 the follower asks no separate question
+# any more. The fetch itself names the last epoch, and the answer says where the logs part, as you
+# saw in the frames. The engine calls that rule `fetch-divergence`, and it is the default, as in
+# Kafka 4.3.
+#
+# ## Read the code that did it
+#
+# The leader's side: it is asked about an epoch, and says where that epoch ends.
+
+# %% code-leader tags=["read"]
+from engine.replication import truncation
+from engine.storage.leader_epochs import LeaderEpochs
+
+lab.show(LeaderEpochs.end_offset_for)
+
+# %% [markdown]
+# The follower's side: what to do with that answer. Find the case in which the follower does not
+# have the epoch that it is told.
+
+# %% code-follower tags=["read"]
+lab.show(truncation.where_to_cut)
+
+# %% [markdown]
+# And the rule of the window: `start` is where the leader's epoch begins, `lagging` the comparison
+# behind `OFFSET_NOT_AVAILABLE`.
+
+# %% code-window tags=["read"]
+from engine.api import list_offsets
+
+lab.show(list_offsets.find)
+
+# %% [markdown]
+# ## The same on a real Kafka
+#
+# Until now it was virtual time. The next cell makes a cluster diverge for real: sockets, files,
+# processes that are killed. `lab.both` does it on the engine and, where there is one, on Kafka
+# 4.3.1, and compares everything that was seen. Where there is none, it says how to get one.
+
+# %% real-side tags=["live"]
+real = lab.real()
+real or lab.real_absence()
+
+# %% [markdown]
+# One failover, everything in it: A is known to all; B is acknowledged, and only 101 knows that it
+# is committed; X1, X2, X3 are on 101 alone, with `acks=1`. 101 is killed, 102 leads. Y1 is
+# written at the offset where 101 has X1. Then 101 is started again.
+#
+# The files are read while 101 is dead and again when it is back. Where Java is, Kafka's own
+# `DumpLogSegments` reads the logs, the engine's as well as the real one's.
+
+# %% diverge tags=["both"]
+outcome = lab.both(nb07.diverge_and_reconcile)
+assert outcome.engine["101 cut its log at"] == 2
+outcome
+
+# %% [markdown]
+# Look for these lines:
+#
+# * **102 leads, 103 has not fetched yet**: the window, on a real broker. `OFFSET_NOT_AVAILABLE`
+#   from ListOffsets, an empty Fetch, and B, which was acknowledged, cannot be read for a moment.
+# * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one line, `0 0`. 102's has two:
+#   `1 2` says that epoch 1 begins at offset 2. From those two lines alone you can tell where the
+#   logs part.
+# * 101's `replication-offset-checkpoint` says 1, though its high watermark was 2: the file is
+#   written now and then, not at every step. One more reason not to cut there.
+# * **102's fetch answer told 101**: *epoch 0 ends at 2*, in the broker's own log. X1, X2 and X3 are
+#   gone. They had been acknowledged: that is the price of `acks=1`.
+#
+# ## Break it
+#
+# A world to break: A, B, C and D are written, and all is well. Go to any step and press **kill**,
+# **pause** or **cut** on a broker there, or **fork here** with any rule of the ladder. Two timelines appear, and what differs between them is marked. Try to make an
+# acknowledged record disappear: first with `to-high-watermark`, then with `fetch-divergence`.
+
+# %% break-it tags=["read"]
+world = runs.settled(101, 103, 102)
+Walkthrough(world).send("A", "B", "C")
+world.run(for_s=1)
+Walkthrough(world).send("D")
+world.run(for_s=1)
+lab.panel(world, "orders")
+
+# %% [markdown]
+# ## Your turn
+#
+# Four exercises. Write your answer over the stub, run it, then run the check below it. A judge
+# outside this kernel decides; a wrong answer gets the smallest case where it fails.
+# `lab.hint("07-4")` gives three hints and then a solution.
+#
+# **The leader's answer.** `epochs` is a leader-epoch checkpoint, a list of `[epoch, start]` in
+# ascending order; `log_end` the leader's log end; `asked` the epoch of the follower's last record.
+# Return `[epoch, end]`: the largest epoch up to `asked` that the leader has, and where it ends.
+# For an epoch younger than all of them, `[-1, -1]`.
+
+
+# %% 07-4 tags=["stub"]
+def end_of_epoch(epochs, log_end, asked):
+    """[epoch, end offset], as a leader of Kafka 4.3 answers."""
+
+
+# %% 07-4 tags=["solution"]
+def end_of_epoch(epochs, log_end, asked):
+    """[epoch, end offset], as a leader of Kafka 4.3 answers."""
+    if asked > epochs[-1][0]:
+        return [-1, -1]
+    ends = [start for _, start in epochs[1:]] + [log_end]
+    last = [place for place, (epoch, _) in enumerate(epochs) if epoch <= asked][-1]
+    return [epochs[last][0], ends[last]]
+
+
+# %% 07-4 tags=["check"]
+lab.check("07-4", end_of_epoch)
+
+# %% [markdown]
+# **The follower's cut.** `epochs` and `log_end` are the follower's own now. The leader has said
+# that `told_epoch` ends at `told_end`. Return the offset at which the follower cuts its log; its
+# log end means that it keeps everything.
+
+
+# %% 07-5 tags=["stub"]
+def where_to_cut(epochs, log_end, told_epoch, told_end):
+    """The offset from which on the log goes."""
+
+
+# %% 07-5 tags=["solution"]
+def where_to_cut(epochs, log_end, told_epoch, told_end):
+    """The offset from which on the log goes."""
+    ends = [start for _, start in epochs[1:]] + [log_end]
+    last = [place for place, (epoch, _) in enumerate(epochs) if epoch <= told_epoch][-1]
+    known = epochs[last][0] == told_epoch
+    return min(ends[last], told_end) if known else ends[last]
+
+
+# %% 07-5 tags=["check"]
+lab.check("07-5", where_to_cut)
+
+# %% [markdown]
+# **In the window.** What does a leader tell a consumer? `api` is `"ListOffsets"` (for the latest
+# offset) or `"Fetch"` (from `offset`). Return the offset or the number of records that it gets,
+# or the name of the error.
+
+
+# %% 07-6 tags=["stub"]
+def answer(api, offset, high_watermark, epoch_start, log_end):
+    """An offset (ListOffsets), a number of records (Fetch), or an error's name."""
+
+
+# %% 07-6 tags=["solution"]
+def answer(api, offset, high_watermark, epoch_start, log_end):
+    """An offset (ListOffsets), a number of records (Fetch), or an error's name."""
+    if api == "ListOffsets":
+        return "OFFSET_NOT_AVAILABLE" if high_watermark < epoch_start else high_watermark
+    if offset > log_end:
+        return "OFFSET_OUT_OF_RANGE"
+    return max(0, high_watermark - offset)
+
+
+# %% 07-6 tags=["check"]
+lab.check("07-6", answer)
+
+# %% [markdown]
+# **Lose a record.** Write the accident. At the beginning 101 leads, 103 and 102 follow (in this
+# order they take over), and A, B, C are committed and known to all. Your script goes on from
+# there, a command a line:
+#
+# `produce orders D` · `kill 101` · `start 101` · `cut 102 103` · `heal` ·
+# `until leader orders 103` · `quiet` (until nothing more is to come) · `read orders`
+#
+# The judge plays it twice. With the rule `to-high-watermark` a record that was acknowledged with
+# `acks=all` must be lost, without any unclean election; with Kafka's rule of today it must still
+# be there. Six lines are enough.
+
+# %% 07-7 tags=["stub"]
+script = """
+"""
+
+# %% 07-7 tags=["solution"]
+script = """
+produce orders D
+cut 102 103
+kill 101
+until leader orders 103
+kill 103
+until leader orders 102
+"""
+
+# %% 07-7 tags=["check"]
+lab.check("07-7", script)
+
+# %% [markdown]
+# ## Source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3. Each line points
+# at the section that settles it.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` says that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. The same on a real 4.3.1 | [Temporarily decreased high watermark](#Temporarily-decreased-high-watermark), [The same on a real Kafka](#The-same-on-a-real-Kafka) |
+# | the first leader's epoch is 1, the next one's 2 | a new topic begins with epoch 0; after one failover it is 1 | [The walk-through](#The-walk-through:-how-a-record-is-committed) |
+# | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper left in 4.0) | [The leader fails](#The-leader-fails-before-the-news-is-out) |
+# | followers ask OffsetsForLeaderEpoch before they fetch | so it was from 0.11 to 2.6; since 2.7 the fetch answer itself tells | [Reconciliation](#Reconciliation) |
+# | the high watermark is the offset of the last committed record | it is the next one: HW 5, last readable 4 | [What a consumer may see](#What-a-consumer-may-see) |
+# | the high watermark is what a minimum of in-sync replicas share | what *all* current members of the ISR share; `min.insync.replicas` only decides whether it may move | [What a consumer may see](#What-a-consumer-may-see), notebook 06 |
+# | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for the records of topics; that field serves the controllers' own log | [How a record is committed](#The-walk-through:-how-a-record-is-committed) |
+# | a follower cuts what is above its high watermark | the rule before 0.11, and it loses acknowledged records | [First rung](#First-rung:-cut-at-the-own-high-watermark) |
+# | an acknowledged record cannot be truncated | with `acks=1` it can: X1, X2, X3 were, on a real Kafka | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
+#
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>What is the high watermark, and why do consumers stop there?</b></summary>
+# The first offset that not every in-sync replica has. A record above it may vanish with the
+# leader; whoever had read it would have seen something that never happened (cell
+# <i>beyond-the-high-watermark</i>).
+# </details>
+# <details><summary><b>Can the high watermark go back?</b></summary>
+# Not while a leader stays. A new leader may start with a lower one, because it hears of it one
+# fetch late. Consumers do not notice more than a short wait: ListOffsets answers
+# OFFSET_NOT_AVAILABLE, Fetch is empty (<a href="#Temporarily-decreased-high-watermark">Temporarily
+# decreased high watermark</a>).
+# </details>
+# <details><summary><b>A leader dies with uncommitted records and comes back. What happens to them?</b></summary>
+# It follows the new leader, fetches from its log end with its last epoch, is told where that epoch
+# ends, and cuts there (<a href="#Reconciliation">Reconciliation</a>). With acks=all nobody had
+# been promised them; with acks=1 somebody had.
+# </details>
+# <details><summary><b>Why are offsets not enough to compare two logs?</b></summary>
+# Two leaders may write different records at the same offset. One leader never does, and each has
+# an epoch of its own. So (offset, epoch) names a record, and where an epoch ends tells where two
+# logs part (<a href="#Two-histories">Two histories</a>).
+# </details>
+# <details><summary><b>Why did KIP-101 not suffice?</b></summary>
+# The leader may not have the epoch it is asked about; KIP-279 makes it name the epoch it speaks
+# of. And neither fences a leader of the past; KIP-320 does (<a href="#The-ladder">The ladder</a>:
+# the shortest counter-example of each).
+# </details>
+# <details><summary><b>What is a zombie leader, and what can it still do?</b></summary>
+# One that was replaced and does not know. It can answer those who name no epoch, and acknowledge
+# acks=1 writes that will be cut. It cannot commit anything: the ISR of the new epoch does not
+# fetch from it (cell <i>zombie</i>).
+# </details>
+# <details><summary><b>How would you convince yourself that a replication protocol is right?</b></summary>
+# Write down the promise, model the steps, and search all states; then tie the model to the code by
+# replaying what it finds. A bounded proof, and honest about its bounds (cells <i>the-ladder</i>,
+# <i>first-rung-in-brokers</i>).
+# </details>
+#
+# ## The final set
+#
+# Five questions on the whole notebook. Several letters may be right: `lab.predict("07-11", "a",
+# "c")`.
+
+# %% 07-8 tags=["stub", "predict", "quiz"]
+lab.predict("07-8")
+
+# %% 07-8 tags=["solution", "predict", "quiz"]
+lab.predict("07-8", "b")
+
+# %% 07-9 tags=["stub", "predict", "quiz"]
+lab.predict("07-9")
+
+# %% 07-9 tags=["solution", "predict", "quiz"]
+lab.predict("07-9", "d")
+
+# %% 07-10 tags=["stub", "predict", "quiz"]
+lab.predict("07-10")
+
+# %% 07-10 tags=["solution", "predict", "quiz"]
+lab.predict("07-10", "b")
+
+# %% 07-11 tags=["stub", "predict", "quiz"]
+lab.predict("07-11")
+
+# %% 07-11 tags=["solution", "predict", "quiz"]
+lab.predict("07-11", "b", "d")
+
+# %% 07-12 tags=["stub", "predict", "quiz"]
+lab.predict("07-12")
+
+# %% 07-12 tags=["solution", "predict", "quiz"]
+lab.predict("07-12", "a", "b", "c", "d")
+
+# %% [markdown]
+# ## What real Kafka does beyond this
+#
+# * Consumers use epochs, too: each remembers the epoch of the last record it read, and after a
+#   change of leader asks where that epoch ends. If its position lies beyond, the Java client
+#   raises `LogTruncationException` instead of skipping silently (KIP-320).
+# * When the ISR is lost altogether, eligible leader replicas (KIP-966) and, at last, an unclean
+#   election decide; then committed records can go, and this same truncation carries it out
+#   (notebook 06).
+# * The controllers replicate their own log with the same idea, but by votes of a majority, and the
+#   diverging epoch in the fetch answer comes from there (KIP-595; notebook 05).
+# * With tiered storage a follower may have to rebuild its epoch checkpoint from remote segments
+#   (notebook 12).
+# * What a *producer* makes of time-outs and new leaders, without losing or doubling a record, is
+#   the next notebook: 08.
