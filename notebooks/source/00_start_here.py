@@ -140,7 +140,8 @@ f"led by {eng.leader('greetings', record.partition())}, and it says {message.val
 
 # %% [markdown]
 # Start the broker again, in the panel or here. It comes back as a follower, copies what it has
-# missed, and is in the ISR again. Notebook 06 is about these seconds.
+# missed, and is in the ISR again. Notebook 06 is about these seconds, and about the ELR, the
+# reserve list that is empty here.
 
 # %% mended tags=["live"]
 lab.mend(eng)
