@@ -134,7 +134,15 @@ class Live:
         client.elect_leaders(ElectionType.UNCLEAN, [wanted]).result(20)
 
     def log(self, topic: str) -> list[str]:
+        # With acks=1 the last record is answered before a consumer may read it.
+        self.until(lambda: self._all_committed(topic), f"{topic} to be committed")
         return values(self.cluster, topic)
+
+    def _all_committed(self, topic: str) -> bool:
+        seen = partition(self.cluster, topic)
+        log = seen["logs"].get(seen["leader"], {})
+        end = log.get("log_end_offset", -1)
+        return bool(end >= 0 and log["high_watermark"] == end)
 
     def close(self) -> None:
         for each in self.drivers.values():

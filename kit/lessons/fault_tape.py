@@ -54,6 +54,10 @@ RECIPES: Mapping[str, Recipe] = {
 """By name; the topic has the same name as its producer."""
 
 
+class Disturbed(RuntimeError):
+    """A leader changed before the tape changed it: the machine is too busy for heartbeats."""
+
+
 class Stage(Protocol):
     """Where the tape is played: a world, or a cluster behind sockets."""
 
@@ -128,6 +132,8 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
     stage.until(
         lambda: all(stage.producers[name].idle for name in alone), "the leader to answer alone"
     )
+    if any(stage.leader(name) != LEADER for name in recipes):
+        raise Disturbed("101 lost its leadership too early; try again when less is going on.")
     stage.kill(LEADER)
     stage.until(lambda: all(stage.leader(name) != LEADER for name in recipes), "101 to be gone")
     for name in recipes:
