@@ -106,6 +106,7 @@ def stages(cluster: Cluster, seen: dict[str, dict[str, Requests]] | None = None)
         "99 % of all Produce requests took less than": measured(
             earlier[PRODUCE].p99_ms[TOTAL], "ms"
         ),
+        "the handlers": handlers(cluster),
     }
 
 

@@ -18,7 +18,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.lessons.nb04 import PATIENCE_S, SHORT_S, TOPIC, placed
+from kit.lessons.nb04 import PATIENCE_S, SHORT_S, TOPIC, placed, settings
 from kit.lessons.raw_client import RawClient, fetching, producing, records_in, told
 
 Entity = Mapping[str, str | None]
@@ -191,12 +191,19 @@ def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
     return client.ask(request([topic], timeout_ms=10_000, validate_only=True), version)
 
 
-def other_limits(cluster: Cluster) -> Seen:
-    """A share of the broker's time, and the controller's patience."""
+def over_the_limit(cluster: Cluster) -> Seen:
+    """What becomes of a client that is over each of its four limits."""
     return {
+        "producer_byte_rate": producer_over_its_rate(cluster),
+        "consumer_byte_rate": consumer_over_its_rate(cluster),
         "request_percentage=0.1": many_tiny_requests(cluster),
         "controller_mutation_rate=1": burst_of_topics(cluster),
     }
+
+
+def limits_and_defaults(cluster: Cluster) -> Seen:
+    """The four keys, and the brokers' own settings around them."""
+    return {"limits": kinds_of_limits(cluster), "settings of broker 101": settings(cluster)}
 
 
 def neighbours(cluster: Cluster, for_s: float = 0.4) -> Seen:

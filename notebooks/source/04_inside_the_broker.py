@@ -247,18 +247,12 @@ lab.both(nb04.fetching_scenes)
 # then keeps what it heard. No broker passes a write on: the wrong one says so, and the client asks
 # again. Who has no reason to ask looks at the metadata after `metadata.max.age.ms` at the latest
 # (5 minutes; here librdkafka's `topic.metadata.refresh.interval.ms`, set to half a second). A
-# deletion is answered when the controller has written it down.
+# deletion is answered when the controller has written it down; the files may still be there: a
+# real broker renames the directory and removes it after `file.delete.delay.ms`, a minute, the
+# engine removes it at once.
 
 # %% metadata tags=["both"]
 lab.both(nb04.metadata_and_admin)
-
-# %% [markdown]
-# Written down, not done: the files may still be there. A real broker renames the directory and
-# removes it after `file.delete.delay.ms`, a minute; the engine removes it at once.
-
-# %% after-a-deletion tags=["live"]
-for side in (eng, *([real] if real is not None and real.name == "local" else [])):
-    print(f"{side.name}: {nb04.directories_left(side)}")
 
 # %% [markdown]
 # ### Six timers
@@ -284,7 +278,8 @@ request_path.measured_timeline(eng, "followed")
 # where no timer sees it.
 #
 # A real broker's timers come out by JMX. Notebooks 18 and 19 have more of it; here the kit asks
-# the JVM to open an agent on loopback for the half second that a reading takes.
+# the JVM to open an agent on loopback for the half second that a reading takes. The last rows are
+# the handlers' idle time: of eight threads on a real broker, of the one thread in the engine.
 
 # %% stages tags=["both"]
 metrics_side = real is None or real.name == "local"
@@ -300,20 +295,13 @@ outcome
 
 # %% [markdown]
 # The same means as a picture. Each bar is the whole of a request's time; look for the largest part
-# and compare the two sides. They agree on the cause in every row, though not on the milliseconds.
+# and compare the two sides. Where a cause was made they agree on the stage, though not on the
+# milliseconds; in the first two rows the parts are so short that a busy machine decides.
 
 # %% stage-chart tags=["live"]
 from kit.lessons.stage_chart import StageChart
 
 StageChart(timers)
-
-# %% [markdown]
-# The busiest gauge is the handlers' idle time. On a real broker it is the mean of eight threads;
-# in the engine it is the one thread that there is, and it counts clients' requests only.
-
-# %% handlers tags=["both"]
-outcome = lab.both(nb04_load.handlers) if metrics_side else "The timers need a local Kafka."
-outcome
 
 # %% [markdown]
 # The threads themselves exist on a real broker only. One acceptor per port hands new connections
@@ -330,35 +318,25 @@ nb04_load.threads(real) if has_threads else lab.real_absence() or "Threads need 
 #
 # Limits are set with `kafka-configs.sh --entity-type clients`, or by the AlterClientQuotas request
 # behind it, which the Python clients do not offer; so the cell sends it. There are four keys; what
-# is misspelt is refused.
+# is misspelt is refused. Below them, the brokers' own defaults for all that this notebook is about.
 
 # %% quota-keys tags=["both"]
-lab.both(nb04_quotas.kinds_of_limits)
+lab.both(nb04_quotas.limits_and_defaults)
 
 # %% [markdown]
-# Two connections with one client id. The first uses up eight of the ten seconds' worth; the second
-# sends two and a half more. No error: the batch has its offset, and the answer comes at once and
-# names a throttle time. This client is impolite and sends on. Its bytes lie unread in the socket
-# until the time is over, so politeness does not matter. A client with another id does not notice.
+# *Producer*: two connections with one client id. The first uses up eight of the ten seconds'
+# worth; the second sends two and a half more. No error: the batch has its offset, and the answer
+# comes at once and names a throttle time. This client is impolite and sends on. Its bytes lie
+# unread in the socket until the time is over. A client with another id does not notice.
+# *Consumer*: an empty answer and a throttle time; the record comes later.
+#
+# Two limits do not count bytes. *request_percentage* counts the time that requests have cost, as a
+# share of one thread: many tiny requests are caught by it, for a window of a second at most.
+# *controller_mutation_rate* counts partitions made and deleted; it is the only one with an error
+# of its own, and older clients, which do not know it, are muted instead (KIP-599).
 
-# %% producer-quota tags=["both"]
-lab.both(nb04_quotas.producer_over_its_rate)
-
-# %% [markdown]
-# A consumer over its rate gets an empty answer and a throttle time; the record comes later.
-
-# %% consumer-quota tags=["both"]
-lab.both(nb04_quotas.consumer_over_its_rate)
-
-# %% [markdown]
-# Two limits that do not count bytes. `request_percentage` counts the time that a client's requests
-# have cost, as a share of one thread: a client with many tiny requests is caught by this one, for
-# a window of a second at most. `controller_mutation_rate` counts partitions made and deleted; it
-# is the only one with an error of its own, and older clients, which do not know it, are muted
-# instead (KIP-599).
-
-# %% other-quotas tags=["both"]
-lab.both(nb04_quotas.other_limits)
+# %% over-the-limit tags=["both"]
+lab.both(nb04_quotas.over_the_limit)
 
 # %% [markdown]
 # Why all this: one greedy client takes the broker from everybody. A quiet client sends small
@@ -520,12 +498,6 @@ lab.check("04-7", reader)
 # | 99.99 % of reads come from the cache | true in spirit at the tail (no byte from the disk here), not for a replay | [What readers cost](#What-readers-cost) |
 # | zero copy, always | not on TLS connections: bytes pass through the process to be encrypted | – |
 #
-# And the brokers' own defaults:
-
-# %% settings tags=["both"]
-lab.both(nb04.settings)
-
-# %% [markdown]
 # ## Interview corner
 #
 # Say your answer aloud, then open it, then go to the run that proves it.
