@@ -47,7 +47,7 @@ PROCESSES = ("kill", "kill", "kill", "lose_power", "pause", "stop", "flip_bit", 
 LINKS = ("isolate", "isolate", "isolate", "cut", "cut_one_way", "slow")
 MESSAGES = ("delay", "drop", "duplicate", "reorder")
 CLOCKS = ("jump_clock", "skew_clock")
-KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS)
+KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 
 
