@@ -247,9 +247,10 @@ function render({ model, el }) {
   };
   const go = (wanted) => {
     const at = clamp(wanted);
-    const next = at === view.at + 1;
+    if (at === view.at + 1) travel(at);
+    else if (at !== view.at || flying) arrive(at);
+    // last, because it is heard here as well (`moved`), and then we are there already
     if (model.get("position") !== at) { model.set("position", at); model.save_changes(); }
-    if (next) travel(at); else if (at !== view.at || flying) arrive(at);
   };
   const play = (on = !view.playing) => {
     clearTimeout(dwelling);

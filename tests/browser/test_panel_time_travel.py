@@ -181,13 +181,12 @@ def test_messages_move_by_virtual_time_and_say_what_they_carry(
     with page_of(chromium, lecture) as (page, _):
         page.keyboard.press("Home")
         page.keyboard.press("-")  # half speed: a busy machine draws few frames
-        seen: list[Any] = []
-        for _ in range(25):
-            seen += page.evaluate(FLYING)
-            if len({share for share, _ in seen}) > 3:
-                break
-        assert len({share for share, _ in seen}) > 3  # it is seen in many places,
-        assert all(0 <= share <= 1 and far < 2 for share, far in seen)  # where the clock says
+        most: list[Any] = []
+        for _ in range(8):
+            seen = page.evaluate(FLYING)  # takes a step, and looks while its message flies
+            assert all(0 <= share <= 1 and far < 2 for share, far in seen)  # where the clock says
+            most = max(most, sorted({share for share, _ in seen}), key=len)
+        assert len(most) > 2  # and it is seen in several places on its way
         page.keyboard.press("n")
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowLeft")
@@ -301,7 +300,8 @@ def p95(times: list[float]) -> float:
 
 FLYING = """async () => {
     const panel = document.querySelector(".time-panel"), seen = [];
-    const clock = () => Number(panel.querySelector(".clock").textContent.split(" ")[0]) * 1e6;
+    const told = () => panel.querySelector(".clock").textContent.split(" ")[0];
+    const clock = () => Math.round(Number(told()) * 1e6);
     const bow = ([a, b, c, d], share, i) => {
         const rest = 1 - share;
         return rest**3 * a[i] + 3 * rest**2 * share * b[i]
