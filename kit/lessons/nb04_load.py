@@ -143,7 +143,6 @@ def handlers(cluster: Cluster, for_s: float = 0.4) -> Seen:
     return {
         "idle at rest": measured(100 * at_rest, "%"),
         "idle under load": measured(100 * loaded, "%"),
-        "falls with load": loaded < at_rest,
     }
 
 
