@@ -107,7 +107,7 @@ def latency_with_a_slow_broker() -> Table:
     for what, replicas in cases:
         world = cluster(replicas, brokers=5)
         for other in (101, 102, 104, 105, "admin"):
-            world.slow(103, other, 40)  # type: ignore[arg-type]
+            world.slow(103, other, 40)
         waits = [[send(world, TOPIC, "A", acks=acks).after_ms for _ in range(20)]
                  for acks in ("1", "all")]  # fmt: skip
         rows.append((what, *(f"{sorted(each)[-1]:.0f} ms" for each in waits)))
