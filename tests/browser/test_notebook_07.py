@@ -25,7 +25,7 @@ def test_scrub_to_the_divergence_fork_and_see_the_other_ending(lab: Any) -> None
         slider = film.get_by_role("slider", name="timeline")
         parted = slider.input_value()
         slider.fill("0")
-        expect(film.locator(".caption")).to_contain_text("creates orders")
+        expect(film.locator(".caption")).to_contain_text("The recording begins")
         slider.fill(parted)
         film.get_by_label("truncation rule of the fork").select_option("to-high-watermark")
         film.get_by_role("button", name="fork here").click()
