@@ -30,7 +30,7 @@ ladder.begin()
 # (The last line starts a search that takes some seconds, in a process of its own. You will want
 # its result further down.)
 #
-# ## Eight words
+# ## The words you need
 #
 # * A partition is a log: records one after another, each at its **offset** 0, 1, 2, …
 # * Several brokers keep a copy, a **replica**. One is the **leader**: producers write to it. The
@@ -101,7 +101,8 @@ runs.a_reader_and_a_dying_leader()
 #
 # Brokers 101, 102, 103; 101 leads. These frames follow the classic slides of this protocol with
 # the slides' own numbers. (One differs: a new topic begins with epoch 0, so the slides' epochs 1
-# and 2 are 0 and 1 here.)
+# and 2 are 0 and 1 here.) `settled` gives a cluster at rest, with a topic `orders` of one partition
+# and the replica list 101, 103, 102; `shot` lets it run until something is so, and takes a frame.
 #
 # Followers ask from their own log end. So *Fetch: offset 3* says two things: send me 3, and I
 # have 0 to 2. Watch in frame 3 how the leader's bar moves at that moment, and that the followers'
