@@ -18,7 +18,7 @@ one to its epoch by itself, numbers what is left from 0, and goes on.  Before KI
 A batch that is numbered anew may be stored twice, if the first try did arrive.  That is
 rare, and the rules here are what makes it rare: only a definite gap leads there.
 
-Left out: transactions.  An epoch beyond 32,767 asks for a new id.
+Left out: transactions.  After epoch 32,767 the producer asks for a new id.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Idempotence:
         """The cluster has given us an id."""
         self.identity = (producer_id, epoch)
         self.outbox.trace(f"{_HERE}.became", "producer_id", id=producer_id, epoch=epoch)
+        self._restart()
 
     # -- numbering
 
@@ -197,18 +198,25 @@ class Idempotence:
             self._bump_epoch()
 
     def _bump_epoch(self) -> None:
+        self.bump = False
         producer_id, epoch = self.identity
-        self.identity = NOBODY if epoch == EPOCH_MAX else (producer_id, epoch + 1)
+        if epoch == EPOCH_MAX:
+            self.identity = NOBODY  # the rest waits for a new id
+            return
+        self.identity = (producer_id, epoch + 1)
         names = ", ".join(f"{topic}-{index}" for topic, index in self.to_restart)
         self.outbox.trace(
             f"{_HERE}._bump_epoch", "epoch_bump", why=f"numbers of {names} begin at 0 again",
             id=producer_id, epoch=epoch + 1,
         )  # fmt: skip
+        self._restart()
+
+    def _restart(self) -> None:
+        """Numbers what is left of the partitions in question anew."""
         for place in self.to_restart:
             self.numbers(place).restart(self.identity)
             self.unresolved.pop(place, None)
         self.to_restart = {}
-        self.bump = False
 
     def describe(self) -> dict[str, Any]:
         """Id, epoch and the next sequence of each partition."""

@@ -52,6 +52,13 @@ TAPES: dict[str, Tape] = {
         "A B C",
         (("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),),
     ),
+    "the first of three fails twice": Tape(
+        "A B C",
+        (
+            ("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+            ("NOT_ENOUGH_REPLICAS", "again", "again"),  # only A comes, until it is through
+        ),
+    ),
     "the first of three fails, without idempotence": Tape(
         "A B C", (("NOT_ENOUGH_REPLICAS", "ok", "ok"),), PLAIN
     ),

@@ -188,3 +188,45 @@ def test_it_works_when_messages_travel_as_bytes() -> None:
     send(w2, *"ABC")
     w2.run(for_s=1)
     assert log(w2) == ["A", "B", "C"]
+
+
+def test_a_batch_given_up_after_it_was_sent_is_followed_by_a_new_epoch() -> None:
+    w = world()
+    produce(w, delivery_timeout_ms=2_500)
+    send(w, "known")
+    finish(w)
+    w.cut(101, "shop")
+    send(w, "A")
+    finish(w)
+    w.heal()
+    send(w, "B")
+    finish(w)
+    numbers = [(each["epoch"], each["sequence"]) for _, each, _ in lines(w, "sent")]
+    assert numbers == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_memory_is_given_back_when_a_batch_is_done() -> None:
+    w = world()
+    produce(w, buffer_memory=40_000, max_block_ms=1_000)
+    w.run(for_s=0.2)
+    for _ in range(10):
+        send(w, "x" * 15_000)
+        finish(w)
+    assert w.client("shop").verdicts.count() == {"acknowledged": 10}
+
+
+def test_a_late_answer_is_told_apart_from_a_lost_connection() -> None:
+    w = world()
+    produce(w)
+    send(w, "known")
+    finish(w)
+    w.cut(101, "shop")
+    send(w, "A")
+    w.run(for_s=1.5)
+    errors = [fields["error"] for _, fields, _ in lines(w, "answered")]
+    assert errors == ["NONE", "REQUEST_TIMED_OUT"]
+    w.heal()
+    w.kill(101)
+    send(w, "B")
+    finish(w)
+    assert w.client("shop").verdicts.count() == {"acknowledged": 3}
