@@ -126,7 +126,7 @@ def draw(seed: int, light: bool = False) -> Schedule:
         brokers,
         partitions=chance.choice((1, 1, 2)),
         min_in_sync=chance.choice((2, 2, 1)) if brokers == 3 else chance.choice((2, 3)),
-        period_us=60_000 if light else chance.choice((10_000, 30_000)),
+        period_us=60_000 if light else chance.choice((15_000, 40_000)),
         idempotent=chance.random() < 0.5,
     )
     return Schedule(setup, torn=seed % 2 == 1, plans=tuple(drawn))
