@@ -3,8 +3,8 @@
 All of them run on the engine alone, always.  Beside a real Kafka each takes most of a
 minute, so these take part: 00, 06 and 07, which show what the course is about; every
 notebook whose source or lesson module has changed since the main branch (or since the last
-commit); and of the others every third, a different third with each commit.  `KAFKALAB_REAL_LANE=all` runs
-them all.
+commit); and of the others every third, a different third with each commit.
+`KAFKALAB_REAL_LANE=all` runs them all.
 """
 
 from __future__ import annotations
