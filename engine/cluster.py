@@ -122,6 +122,7 @@ class Cluster:
         self.network = Network()
         self.queue: list[tuple[int, int, Any]] = []
         self.sequence = 0
+        self.happened = 0
         self.clocks: dict[NodeId, Clock] = {}
         self.timers: dict[tuple[NodeId, Token], int] = {}
         self.calls: dict[int, Call] = {}
@@ -272,14 +273,24 @@ class Cluster:
         if len(self.queue) > 2 * self.size_after_pruning + PRUNE_AT:
             self._prune()
         while self.queue and (until is None or self.queue[0][0] <= until):
-            at, number, item = heapq.heappop(self.queue)
-            if item[0] == "timer" and self.timers.get((item[1], item[2])) != number:
-                continue
-            self.now = max(self.now, at)
-            node_id = self._happen(item)
+            node_id = self._next()
             if node_id is not None:
                 return node_id
         return None
+
+    def catch_up(self, happened: int) -> None:
+        """Lets things happen until so many have; in a replay, those that concern nobody."""
+        while self.happened < happened and self.queue:
+            self._next()
+
+    def _next(self) -> NodeId | None:
+        """Takes the first thing from the queue, and lets it happen unless it is off."""
+        at, number, item = heapq.heappop(self.queue)
+        if item[0] == "timer" and self.timers.get((item[1], item[2])) != number:
+            return None
+        self.happened += 1
+        self.now = max(self.now, at)
+        return self._happen(item)
 
     def _push(self, at: int, item: Any) -> int:
         self.sequence += 1

@@ -9,7 +9,7 @@ or fifty.  Logs are compared by their chains (engine/sim/chains.py).
     one leader       per partition and epoch, and only it appends in that epoch
     epochs           they only grow, in a replica and in a log; no record is of an epoch
                      that its log's owner has not heard of (where a fetch names the epoch)
-    strong ISR       the leader's high watermark is no higher than any ISR member's log end
+    strong ISR       every ISR member holds what the leader holds below its high watermark
     monotonic        within an epoch the high watermark and the log start only rise, in the
                      leader and as a consumer is told; "latest" never goes back at all
     idempotence      no (producer id, epoch, sequence) twice in a log, none out of order
@@ -141,7 +141,10 @@ class Invariants:
         if topic_id is None:
             return None
         if books is None or books.topic_id != topic_id:
-            books = self.books[name] = Books(name, (topic, int(index)), topic_id)
+            # What was asked of an earlier topic of this name says nothing about this one.
+            since = -1 if books is None else self.cluster.now
+            books = Books(name, (topic, int(index)), topic_id, unclean_at=since)
+            self.books[name] = books
         return books
 
     def _image(self, books: Books) -> PartitionImage | None:
@@ -291,15 +294,25 @@ class Invariants:
                 f"{high_watermark} within epoch {epoch}"
             )
         books.high_watermarks[leader.node_id] = (leader.leader_epoch, high_watermark)
+        if leader.node_id in self.dark:
+            return
         for broker_id in image.isr:
             member = self._replica(books, broker_id)
-            if member is None or broker_id in self.dark:
+            if member is None or member is leader or broker_id in self.dark:
                 continue
             if member.log.log_end_offset < high_watermark:
                 raise Violation(
                     f"strong ISR: {books.name}: high watermark {high_watermark} of leader "
                     f"{leader.node_id} is above the log end {member.log.log_end_offset} of "
                     f"{broker_id}, who is in the ISR"
+                )
+            last = high_watermark - 1
+            if last < max(member.log.log_start_offset, leader.log.log_start_offset):
+                continue
+            if self._chain(books, member).at(last) != self._chain(books, leader).at(last):
+                raise Violation(
+                    f"strong ISR: {books.name}: below the high watermark {high_watermark} of "
+                    f"leader {leader.node_id}, {broker_id}, who is in the ISR, holds other records"
                 )
 
     def _settle(self, books: Books, leader: Partition) -> None:

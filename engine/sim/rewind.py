@@ -50,13 +50,13 @@ def fork(world: World) -> World:
 
 def save(world: World) -> bytes:
     """The state that a checkpoint holds: all but the tape, the trace and the timeline."""
-    parts = (world.invariants, world.chance, world.events, world.clients, world.on_tape)
+    parts = (world.invariants, world.chance, world.events, world.on_tape)
     nodes = world.cluster.nodes
     return saving.save(parts, {n: each for n, each in world.held.items() if not n or n in nodes})
 
 
 def restore(world: World, state: bytes) -> None:
     parts, found = saving.load(state, world.held)
-    world.invariants, world.chance, world.events, world.clients, world.on_tape = parts
+    world.invariants, world.chance, world.events, world.on_tape = parts
     world.held.update(found)
     world.cluster = found[""]

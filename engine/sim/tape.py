@@ -83,11 +83,16 @@ Deed = Fault | Ask | Add | Tell | UseRule
 
 @dataclass(frozen=True)
 class Done:
-    """A deed, the number of the event that it was, and the virtual time since the beginning."""
+    """A deed, the number of the event that it was, and the virtual time since the beginning.
+
+    `after` is how many things had left the cluster's queue by then: some concern nobody and are
+    no events, such as a request that finds its broker dead, and yet they have consequences.
+    """
 
     event: int
     at_us: int
     deed: Deed
+    after: int = 0
 
     def __str__(self) -> str:
         return f"{self.event:6} {self.at_us / 1e6:10.6f} {self.deed}"

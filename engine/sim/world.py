@@ -57,6 +57,7 @@ from engine.wire.errors import Errors, KafkaError
 
 EPOCH_US = 1_767_225_600_000_000  # 2026-01-01, where every simulation begins
 FIRST_BROKER = 101
+CLIENTS = ("producer-", "consumer-")
 SETTINGS: Mapping[str, Any] = {
     "replica.lag.time.max.ms": 2_000,
     "broker.session.timeout.ms": 1_500,
@@ -113,7 +114,6 @@ class World:
                                carriage=EncodedCarriage() if encoded else None)  # fmt: skip
         self.invariants = Invariants(self.cluster) if checked else None
         self.events = 0
-        self.clients = 0
         self.tape: list[Done] = []
         self.on_tape = 0
         self.held: dict[str, Any] = {"": self.cluster}
@@ -140,6 +140,7 @@ class World:
         if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
             done = self.tape[self.on_tape]
             self.on_tape += 1
+            self.cluster.catch_up(done.after)
             self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
             self._carry_out(done.deed)
         elif self.cluster.step(until) is None:
@@ -279,7 +280,7 @@ class World:
         del self.tape[self.on_tape :]
         if self.timeline is not None:
             self.timeline.cut(self.events)
-        self.tape.append(Done(self.events + 1, self.now_us, deed))
+        self.tape.append(Done(self.events + 1, self.now_us, deed, self.cluster.happened))
         self.step()
 
     def _carry_out(self, deed: Deed) -> None:
@@ -463,8 +464,9 @@ class World:
         return consumer
 
     def _client(self, kind: str) -> str:
-        self.clients += 1
-        return f"{kind}-{self.clients}"
+        deeds = [done.deed for done in self.tape[: self.on_tape]]
+        known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in deeds)
+        return f"{kind}-{known + 1}"
 
     def _partitions(self, topic: str) -> int:
         image = self.image()

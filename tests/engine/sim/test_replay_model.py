@@ -12,7 +12,7 @@ from engine.sim.replay_stage import TOPIC, is_acknowledged, log_end
 BROKEN = {
     "to-high-watermark": "no loss: orders-0: offset 0 of epoch 0 was acknowledged or read, and 103",
     "kip-101": "log matching: orders-0 on 102 holds other bytes than another replica",
-    "kip-279": "no loss: orders-0: offset 0 of epoch 3 was acknowledged or read, and 102",
+    "kip-279": "strong ISR: orders-0: below the high watermark 1 of leader 101, 102",
     "kip-320-first-try": "strong ISR: orders-0: high watermark 1 of leader 101 is above the log "
     "end 0 of 102",
 }

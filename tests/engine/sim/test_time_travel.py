@@ -340,3 +340,39 @@ def test_a_world_without_checkpoints_says_so() -> None:
 def test_nowhere_to_go(world: World, where: dict[str, float], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         world.goto(**where)  # type: ignore[arg-type]
+
+
+def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() -> None:
+    """A request that finds its broker dead is no event, and yet it draws a latency."""
+    world = World(seed=3)
+    world.create_topic("orders", partitions=6)
+    world.load("orders")
+    world.run(for_s=0.5)
+    world.kill(102)
+    found = 0
+    while found < 3:
+        at, _, item = world.cluster.queue[0]
+        call = world.cluster.calls.get(item[1]) if item[0] == "request" else None
+        if call is None or call.destination in world.cluster.nodes:
+            world.step()
+            continue
+        event = world.events
+        world.run(for_s=(at - world.cluster.now + 3) / 1e6)
+        if world.events == event:
+            found += 1
+            world.post(m.MetadataRequest(topics=[]), 101)
+    world.run(for_s=1)
+    last, told_then = world.events, world.trace_lines()
+    world.goto(event=0)
+    while world.events < last:  # a jump would begin at a checkpoint
+        world.step()
+    assert world.trace_lines() == told_then
+
+
+def test_a_client_after_going_back_gets_a_name_of_its_own() -> None:
+    world = World(seed=1)
+    world.create_topic("orders")
+    first = world.load("orders")
+    world.run(for_s=0.1)
+    world.back(1)
+    assert world.load("orders").name != first.name
