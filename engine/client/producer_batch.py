@@ -56,7 +56,8 @@ class ProducerBatch:
     """Records for one partition that travel together.
 
     `retries` counts how often it went back into the queue.  `last_attempt_us` is when it
-    was made, or last put back; `backoff_us` how long it then rests.
+    was made, or last put back; `backoff_us` how long it then rests.  `was_resequenced` means
+    numbered anew since it last left: an answer to the try under way is about the old numbers.
     """
 
     number: int

@@ -123,6 +123,7 @@ class Sender:
         batch = self.accumulator.take(place)
         if self.identity is not None:
             self.identity.number(batch)
+        batch.was_resequenced = False  # it goes out with the numbers that it has now
         batch.sent_us = now
         batch.sent_in_epoch = epoch
         self.completion.departed(batch)
