@@ -6,7 +6,8 @@ least the retry backoff, growing while nothing new is learned, or a thousand cli
 ask a cluster in trouble as fast as they can.
 
 An answer may come from a broker that is cut off and tells of the past.  The leader epoch
-gives that away: what is older than what is known is not believed (KIP-320).  A broker that
+gives that away: what is older than what is known is not believed (KIP-320).  Epochs compare
+within one topic id; a topic that was deleted and made again begins anew.  A broker that
 refuses a batch may name the new leader in the refusal (KIP-951): then no question is needed.
 
 Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-created topics.
@@ -80,7 +81,7 @@ class Metadata:
                 missing = True
                 continue
             self.topics[topic.name] = len(topic.partitions)
-            self.topic_ids[topic.name] = topic.topic_id
+            self._identify(topic.name, topic.topic_id)
             for each in topic.partitions:
                 leader = (each.leader_id, each.leader_epoch)
                 if self.name_leader((topic.name, each.partition_index), *leader):
@@ -93,6 +94,12 @@ class Metadata:
         self.fresh_until = now + self.max_age_us
         self._back_off(now)
         return changed
+
+    def _identify(self, topic: str, topic_id: bytes) -> None:
+        """Another id under a known name is another topic: its epochs begin at 0 again."""
+        if self.topic_ids.get(topic, topic_id) != topic_id:
+            self.leaders = {at: known for at, known in self.leaders.items() if at[0] != topic}
+        self.topic_ids[topic] = topic_id
 
     def name_leader(self, place: Place, leader: int, epoch: int) -> bool:
         """Notes a leader; True if that is news."""

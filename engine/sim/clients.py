@@ -66,6 +66,9 @@ class Routes:
         for topic in body.topics if body is not None else ():
             if topic.error_code != Errors.NONE:
                 continue
+            if self.topic_ids.get(topic.name, topic.topic_id) != topic.topic_id:
+                # Made again under its old name: another topic, whose epochs begin at 0.
+                self.epochs = {at: e for at, e in self.epochs.items() if at[0] != topic.name}
             self.topic_ids[topic.name] = topic.topic_id
             for partition in topic.partitions:
                 key = (topic.name, partition.partition_index)
