@@ -36,8 +36,13 @@ AFTER_APPEND = (
     Errors.REQUEST_TIMED_OUT,
     Errors.NETWORK_EXCEPTION,
     Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    Errors.KAFKA_STORAGE_ERROR,
 )
-"""Errors after which the batch may be in the log."""
+"""Errors after which the batch may be in the log.  The last three are mostly answered before
+the append; but with acks=all a leader that is deposed while it waits for the others gives
+them too, and the next leader may have the batch.  The answer does not say which it was."""
 STALE_METADATA = (
     Errors.NETWORK_EXCEPTION,
     Errors.NOT_LEADER_OR_FOLLOWER,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine import past
+from engine.client.completion import AFTER_APPEND
 from engine.cluster import Cluster
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
@@ -21,7 +22,6 @@ from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-MAYBE_APPENDED = (Errors.REQUEST_TIMED_OUT, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 LATEST = -1
 HAND = "by hand"
 """The client that a script's own `produce` stands for."""
@@ -101,7 +101,7 @@ class CaseStage:
             error = Errors(told.error_code)
             if not error:
                 verdict, offset = "acknowledged", told.base_offset
-            elif error not in MAYBE_APPENDED:
+            elif error not in AFTER_APPEND:
                 verdict = "refused"
         for number, record in enumerate(batch.decode_all(part.records)):
             self.operations.append(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.events import Outbox
+from engine.records import batch
+from engine.replication.truncation import DEFAULT_RULE
+from engine.sim.cases.stage import CaseStage
 from engine.sim.clients import Routes
+from engine.sim.history import Send
+from engine.sim.scripts import Script
 from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -70,3 +77,38 @@ def test_so_it_is_for_the_simple_producer() -> None:
         topic = answer.MetadataResponseTopic(name="orders", topic_id=topic_id, partitions=[part])
         routes.learn(answer(topics=[topic]))
     assert routes.leaders["orders", 0] == 102
+
+
+def test_a_leader_deposed_after_the_append_leaves_the_record_unknown() -> None:
+    w = world()
+    produce(w, retries=0, enable_idempotence=False, linger_ms=0, request_timeout_ms=5_000)
+    send(w, "known")
+    finish(w)
+    w.cut_one_way(102, 101)  # they get the record, and the leader does not learn of it
+    w.cut_one_way(103, 101)
+    send(w, "A")
+    w.run(for_s=0.05)
+    w.stop(101)
+    sent = finish(w).sends[-1]
+    assert (sent.verdict, sent.error) == ("unknown", "NOT_LEADER_OR_FOLLOWER")
+    w.run(until=lambda w: w.leader("orders", 0) != 101, for_s=10)
+    assert log(w) == ["known", "A"]
+
+
+@pytest.mark.parametrize(
+    "error", ["NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "KAFKA_STORAGE_ERROR"]
+)
+def test_so_it_is_for_what_a_case_produces_by_hand(error: str) -> None:
+    stage = CaseStage(Script("", 1, DEFAULT_RULE, {}, (), ""))
+    stage.world.create_topic("orders", replicas=1)
+    topic_id = next(iter(stage.world.image().topics))
+    asked, told = m.ProduceRequest, m.ProduceResponse
+    records = batch.encode([batch.Record(0, 0, None, b"A", ())])
+    part = asked.PartitionProduceData(index=0, records=records)
+    body = asked(topic_data=[asked.TopicProduceData(topic_id=topic_id, partition_data=[part])])
+    answered = told.PartitionProduceResponse(index=0, error_code=Errors[error])
+    topic = told.TopicProduceResponse(topic_id=topic_id, partition_responses=[answered])
+    stage._note_send(0, body, told(responses=[topic]))
+    (operation,) = stage.operations
+    assert isinstance(operation, Send)
+    assert operation.verdict == "unknown"
