@@ -90,7 +90,7 @@ def where_to_cut(log: Log, leader_epoch: int, end_offset: int, high_watermark: i
         return Cut(min(end_offset, own_end), True, f"the leader's epoch ends at {end_offset}")
     own_epoch, own_epoch_end = log.end_offset_for_epoch(leader_epoch)
     if own_epoch == UNDEFINED:
-        return Cut(min(end_offset, own_end), True, f"no epoch as old as {leader_epoch} here")
+        return Cut(min(end_offset, own_end), True, f"no epoch as young as {leader_epoch} here")
     if own_epoch != leader_epoch:
         why = f"epoch {leader_epoch} is unknown here; epoch {own_epoch} ends at {own_epoch_end}"
         return Cut(min(own_epoch_end, own_end), False, why)
