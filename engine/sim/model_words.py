@@ -103,9 +103,9 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
                 told = f" and learns of high watermark {now.high_watermark}"
             return f"{who} fetches {_last(now)} from {leader}{told}"
         case "follower_truncates":
-            return (
-                f"{who} truncates to {rung.cuts_at}, {len(now.log)}: {leader} holds another record"
-            )
+            theirs = after.replicas[leader - FIRST_BROKER].log
+            other = "another record" if len(theirs) > len(now.log) else "no record"
+            return f"{who} truncates to {rung.cuts_at}, {len(now.log)}: {leader} has {other} there"
         case "leader_raises_high_watermark":
             return f"{who} raises its high watermark to {now.high_watermark}"
         case "leader_shrinks_isr":

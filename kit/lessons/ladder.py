@@ -3,6 +3,7 @@
     ladder.begin()                        starts all ten searches
     ladder.counter_example("kip-101")     the shortest way to break a rule, as a strip
     ladder.table()                        every rule, with two replicas and with three
+    ladder.in_brokers(replay)             a counter-example replayed by brokers, as text
 
 The searches (engine/sim/explore.py) take some seconds, nearly all of it the last rung with
 three replicas.  So a process of its own does them while the first cells are read; it ends by
@@ -19,6 +20,7 @@ from typing import Any
 
 from engine.sim.explore import Exploration, explore
 from engine.sim.model_rules import RUNGS
+from engine.sim.replay_stage import Replay
 from kit.course import PROJECT
 from kit.lessons.frames import Frame, Replica, Strip
 from kit.tables import Table
@@ -80,6 +82,15 @@ def counter_example(rule: str, replicas: int = 3) -> Strip | str:
     last = found.counter_example[-1]
     frames.append(Frame(last.text, replicas_of(last.state), note=f"Broken: {found.why}."))
     return Strip(tuple(frames))
+
+
+def in_brokers(played: Replay) -> str:
+    """A replay as text; a broken invariant by its name, and then what is wrong."""
+    if not played.violation:
+        return str(played)
+    invariant, _, what = played.violation.partition(": ")
+    moves = str(played).removesuffix(played.violation)
+    return f"{moves}BROKEN: the invariant *{invariant}*: {what}"
 
 
 def replicas_of(state: Mapping[str, Any]) -> tuple[Replica, ...]:

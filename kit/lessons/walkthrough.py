@@ -7,7 +7,8 @@
 
 `shot` runs the world until something is so, and takes a frame.  Between two frames it hears
 the partition's messages as they arrive.  What repeats what was said before (an idle fetch,
-an answer without news) is left out.  Every word of a frame comes from the brokers' own
+an answer without news) is left out, and so is an answer that comes too late: its follower has
+another leader by now, and discards it.  Every word of a frame comes from the brokers' own
 messages, logs and beliefs.
 """
 
@@ -176,12 +177,21 @@ class Walkthrough:
         ends = [CLIENTS.get(str(end), str(end)) for end in (call.sender, call.destination)]
         if ends[1] != "client" and call.destination not in self.world.cluster.nodes:
             return
+        if kind == "answer" and self._discards(call):
+            return
         words = self._request(body) if kind == "request" else self._answer(body)
         ends = ends if kind == "request" else ends[::-1]
         repeated = self._told.get((kind, *ends)) == words and "client" not in ends
         if words and not repeated:
             self._told[(kind, *ends)] = words
             self._said.append(f"{ends[0]} → {ends[1]}  {words}")
+
+    def _discards(self, call: Any) -> bool:
+        """A follower that has another leader by now does nothing with this answer."""
+        node = self.world.cluster.nodes.get(call.sender)
+        replicas = getattr(node, "replicas", None)
+        replica = replicas.partitions.get((self.topic, 0)) if replicas else None
+        return replica is not None and replica.leader_id != call.destination
 
     def _request(self, body: Any) -> str:
         match type(body).__name__:

@@ -15,7 +15,7 @@ from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.virtual import produce_request, send, topic_id
-from kit.lessons.walkthrough import high_watermarks, in_sync, led_by, log_ends
+from kit.lessons.walkthrough import high_watermarks, in_sync, led_by, log_ends, log_of
 from kit.tables import Table
 
 TOPIC = "orders"
@@ -130,11 +130,18 @@ def a_zombie() -> Table:
         ("writes E to 101, acks=all", _write(world, "E", "all")),
         ("writes F to 101, acks=1", _write(world, "F", "1")),
     ]
+    logs = [f"{broker} has {_log(world, broker)}" for broker in (101, 103)]
     world.heal()
     world.run(for_s=3 * SETTLED_S)
     rows.append(("101 is back; a read from 103", told(read(world, 103))))
     return Table("101 believes that it leads epoch 0; 103 leads epoch 1", ("a client", "is told"),
-                 rows)  # fmt: skip
+                 rows, f"Before 101 was back: {'; '.join(logs)}.")  # fmt: skip
+
+
+def _log(world: World, broker: int) -> str:
+    """A broker's records with their epochs."""
+    found = log_of(world.replica(broker, TOPIC, 0))
+    return " ".join(f"{value}·{epoch}" for value, epoch in found)
 
 
 def told(values: list[str]) -> str:

@@ -10,8 +10,8 @@
 # **What you will be able to do**
 #
 # * say what the high watermark promises, who knows it when, and what a new leader does not know
-# * read a leader-epoch checkpoint, and tell from two of them where two logs part
-# * explain why a follower may not cut its log at its own high watermark, with a counter-example
+# * read the files in which a broker keeps its high watermarks and its leader epochs
+# * break each rule by which Kafka once cut its logs, and say what the next one mends
 # * say what fencing is for, and who is told `FENCED_LEADER_EPOCH` and who `UNKNOWN_LEADER_EPOCH`
 # * produce a divergence on a real cluster and read it from the brokers' files
 #
@@ -36,14 +36,17 @@ ladder.begin()
 # * Several brokers keep a copy, a **replica**. One is the **leader**: producers write to it. The
 #   others are **followers**: they fetch from the leader, all the time, as a consumer would.
 # * The **log end offset (LEO)** of a replica is the offset that its next record will get.
-# * The **in-sync replicas (ISR)** are the leader and those followers that keep up. The controller,
-#   a node of its own, keeps the list, and takes the next leader from it.
+# * The **in-sync replicas (ISR)** are the leader and those followers that keep up. A follower may
+#   be behind for a while (30 seconds by default) before it is taken out. The controller, a node of
+#   its own, keeps the list, and takes the next leader from it; a leader from outside the list is
+#   an **unclean election**, which happens only where somebody allows it. While the list is shorter
+#   than `min.insync.replicas`, writes with `acks=all` are refused.
 # * A record is **committed** when every in-sync replica has it. With `acks=all` the producer
 #   hears "acknowledged" only then; with `acks=1` as soon as the leader has written it.
 # * The **high watermark (HW)** is the first offset that is not committed. HW 5: consumers may read
 #   up to offset 4.
-# * Each time the controller names a leader, a new **leader epoch** begins: 0, 1, 2, … Every batch
-#   of records carries the epoch of the leader that took it.
+# * Each time the controller makes another broker the leader, a new **leader epoch** begins: 0, 1,
+#   2, … Every batch of records carries the epoch of the leader that took it.
 # * **Truncating** is cutting off the end of one's log. **Fencing** is refusing somebody who speaks
 #   of an epoch that is over.
 #
@@ -91,7 +94,9 @@ Walkthrough(runs.three_behind()).shot("Written is not committed")
 # %% [markdown]
 # Why hold back F, G and H, which the leader has on its disk? Let the leader die and see. The
 # second row runs the same accident with that one rule switched off: a consumer reads H, and then
-# there is no H. Whatever it did because of H, the log no longer knows why.
+# there is no H. Whatever it did because of H, the log no longer knows why. (102 leads then, because
+# it comes next in the replica list. That 103 has one record more, F, does not count: any member of
+# the ISR has all that was promised.)
 
 # %% beyond-the-high-watermark tags=["sim"]
 runs.a_reader_and_a_dying_leader()
@@ -99,9 +104,9 @@ runs.a_reader_and_a_dying_leader()
 # %% [markdown]
 # ### The walk-through: how a record is committed
 #
-# Brokers 101, 102, 103; 101 leads. These frames follow the classic slides of this protocol with
-# the slides' own numbers. (One differs: a new topic begins with epoch 0, so the slides' epochs 1
-# and 2 are 0 and 1 here.) `settled` gives a cluster at rest, with a topic `orders` of one partition
+# Brokers 101, 102, 103; 101 leads. (If you have seen these frames on slides elsewhere: the numbers
+# are the same but for one. A new topic begins with epoch 0, so epochs 1 and 2 are 0 and 1 here.)
+# `settled` gives a cluster at rest, with a topic `orders` of one partition
 # and the replica list 101, 103, 102; `shot` lets it run until something is so, and takes a frame.
 #
 # Followers ask from their own log end. So *Fetch: offset 3* says two things: send me 3, and I
@@ -146,7 +151,7 @@ walk.shot("Handling leader failure: 103 leads, epoch 1", led_by(103, 102, 103))
 # which is what `seekToEnd` and every lag monitor send.) To say 3 would be going back behind what
 # was already read, so 103 says `OFFSET_NOT_AVAILABLE`, a retriable error. *Give me offset 3*
 # (`Fetch`): no error. An empty answer with HW 3, as if nothing were there yet; the client just
-# asks again.
+# asks again. (Only beyond the end of the log is a fetch an error, `OFFSET_OUT_OF_RANGE`.)
 #
 # Then 102 reaches 103, and a single fetch from offset 4 tells 103 all it lacked.
 
@@ -196,10 +201,10 @@ walk.shot("Partition replica reconciliation is due", log_ends(7, 103))
 #
 # The link between 102 and 103 is mended, and 102 does what followers do: it fetches from its log
 # end, 5. With the offset it names the epoch of its last record, 0. For 103 that pair does not fit:
-# with it, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at 3, and asks
-# again.
+# in 103's log, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at 3, and
+# asks again.
 #
-# Then you see the slides' answer, number by number: HW 3, and offsets 3 to 6 of the new epoch.
+# Then 103 answers with HW 3, and offsets 3 to 6 of the new epoch.
 # With the fetch from 7, 102 confirms them, and the high watermark goes to 7.
 
 # %% reconciled tags=["sim"]
@@ -215,10 +220,11 @@ walk
 # %% [markdown]
 # And the old leader? It is started again with the log it left: D, E and F at its end. It follows
 # like anybody else, is told the same, cuts, copies, and is taken back into the ISR. D, E and F are
-# gone. Nobody had been promised them: with `acks=all`, the producer never got its answer.
+# gone. Nobody had been promised them: they were sent with `acks=all`, and the producer never got
+# its answer. With `acks=1` somebody would have been, and they would be gone all the same.
 #
 # (Its HW is 0 in frame 8: a broker writes high watermarks to disk every five seconds, and 101 had
-# not come to that. Remember this for later.)
+# not come to that. The film below shows what depends on it.)
 
 # %% old-leader-returns tags=["sim"]
 walk = walk.onwards()
@@ -237,14 +243,19 @@ walk.shot("101 rejoins the ISR", in_sync(101, 102, 103))
 #
 # Here is an accident to try it on. D is acknowledged by all three, the followers have not heard of
 # the new high watermark, the links break, 101 dies; 103 leads for a moment, dies, too; 102 leads.
-# Then all come back. With the rule of today, D survives. The whole history is recorded below, a
-# step for each thing that happened, and the timeline stands where the histories part.
+# Then all come back. With the rule of today, D survives. Two more records are there so that the
+# logs do part: E, which 101 took with `acks=1` when it was already alone, and W, which 102 takes
+# as the last leader. Nobody copied E, so it is lost under any rule; D is the one to watch. The
+# whole history is recorded below, a step for each thing that happened, and the timeline stands
+# where the histories part.
 #
 # 1. Click the timeline; walk with the arrow keys; Home and End go to its ends. Each step has a
 #    sentence, and each line of the trace opens the engine's source at the line that did it.
 # 2. At this very step, choose the rule `to-high-watermark` and press **fork here**. The same
 #    accident goes on under that rule, as a second timeline beside the first.
 # 3. Walk on. Who cuts, and what? Go to the end: which of the two still has D?
+# 4. Near the end of the second timeline, 101 and 103 come back and cut at 0, though 101 had known
+#    a high watermark of 4. That is the HW of frame 8 above: they cut at the one on their disk.
 
 # %% film tags=["read"]
 film = lab.panel(runs.two_deaths(), "orders")
@@ -276,34 +287,51 @@ ladder.table()
 #
 # It sounds safe. Below the high watermark all is committed, so what is above may go. Read the
 # steps in order. A card shows what each replica itself holds and believes; news of the controller
-# reaches each in its own time, or never. The last sentence says what broke: the follower's high
-# watermark is *late*, so above it there may be committed records, too. It is the very lateness
-# that you saw in the frames.
+# reaches each in its own time, or never. A leader that misses a follower takes it out of the ISR,
+# and no epoch ends; if the controller itself takes a broker for dead, as in step 3, a new epoch
+# begins in the model, even if the leader stays.
+#
+# The last sentence says what broke: 102 may be elected, and has no A. Let 101 die now, and A is
+# gone for good. The cause is in step 8. 102's high watermark is *late*, so above it there may be
+# committed records, too. It is the very lateness that you saw in the frames.
 
 # %% first-rung tags=["sim"]
 ladder.counter_example("to-high-watermark")
 
 # %% [markdown]
 # A model proves nothing about brokers. So here is the same accident in the brokers' own code, with
-# that rule switched on; lines with a = are the model's steps. The simulator checks the promise
-# after every single event, and stops at the one that breaks it. Below, `follow` does the same
-# things, each at its moment, under the next rule, and nothing breaks.
+# that rule switched on; lines with a = are the model's steps. Roles are swapped, and step 3 comes
+# late: a real controller begins no epoch for a dead follower, so 101 itself dies, 102 leads the
+# next epoch, and 103 is the one who cuts. It is the same accident: a follower has A, does not know
+# that it is committed, and enters a new epoch.
+#
+# The simulator checks several promises, called **invariants**, after every single event, and stops
+# at the event that breaks one. *No loss*: what was acknowledged or read stays. *Strong ISR*: what
+# lies below the high watermark, every member of the ISR has. *Log matching*: two logs with the same
+# epoch at the same offset are equal up to there. (*ELR* in a sentence below: brokers that have left
+# the ISR and may still be elected, because they have all that is committed; notebook 06.) `follow`
+# then does the same things, each at its moment, under the next rule, and nothing breaks.
 
 # %% first-rung-in-brokers tags=["sim"]
 from engine.sim import replay_model
 
 first = replay_model.replay("to-high-watermark")
-print(first)
-print(replay_model.follow(first))
+print(ladder.in_brokers(first))
+print(ladder.in_brokers(replay_model.follow(first)))
 
 # %% [markdown]
 # The same by hand. `back` undoes events, `fork` copies a world, past included, perhaps
 # with another rule, and `diff` says what differs. Go back by 10 events, let both worlds run until
-# 103 has heard of the new leader, and compare. Then try `back(1)`: the rule matters at one single
-# event, and only one before it is early enough.
+# 103 has heard of the new leader, and compare. How late can you change the rule? Put 1 for 10 and
+# run the cell again: one event before the end is still early enough, because 103 cuts in the very
+# last one.
+#
+# The first lines of the answer are where the two traces are no longer the same line for line:
+# *there* has noted the new rule, *here* has no such line and simply goes on with what came next.
+# What matters stands at the end: A.
 
 # %% by-hand tags=["sim"]
-world = first.world
+world = first.world.fork()  # a copy: the cell can be run again
 world.back(10)
 here, other = world.fork(), world.fork(rule="kip-101")
 for each in (here, other):
@@ -316,51 +344,68 @@ print(here.diff(other))
 #
 # The follower names the epoch of its last record, and the leader says where, in its own log, that
 # epoch ends. This is when batches got their epochs and brokers their `leader-epoch-checkpoint`.
-# It mends the first rung. What it forgets: a leader may never have had that epoch, and then its
-# answer is about something else.
+# It mends the first rung. What it forgets: a leader may never have had that epoch, and then it
+# has no answer.
+#
+# Two replicas are enough to see it. In step 11, 102 asks where epoch 1 ends. 101 has
+# heard neither of epoch 1 nor that it is to lead epoch 2, and knows no end. So 102 falls back to its own high
+# watermark, 0, and that is the first rung again.
 
 # %% second-rung tags=["sim"]
-ladder.counter_example("kip-101")
+ladder.counter_example("kip-101", 2)
+
+# %% [markdown]
+# Some words of the next three runs. The *preferred leader* is the first in the replica list; an
+# operator can ask for it to lead again. A broker that *leaves cleanly* hands its leadership over
+# before it stops. *Late news* is a metadata record that a broker gets after the other brokers
+# have. Epochs are one or two higher than in the model, because 101 must first take over from the
+# preferred leader, and because a broker that leaves costs an epoch, too.
 
 # %% second-rung-in-brokers tags=["sim"]
 second = replay_model.replay("kip-101")
-print(second)
-print(replay_model.follow(second))
+print(ladder.in_brokers(second))
+print(ladder.in_brokers(replay_model.follow(second)))
 
 # %% [markdown]
-# The brokers' version differs a little from the model's, because a real broker that leads knows at
-# least its own epoch. The cause is the same: the answer is about an epoch that the two do not
-# share. 102 and 101 hold different bytes at the same offset, and neither will ever notice.
+# The brokers' version differs a little from the model's: a broker that leads knows at least its
+# own epoch, so it does answer, with the end of something that the asker does not have. 102 cuts
+# too little instead of too much. The cause is the same, an epoch that the two do not share. 102
+# and 101 hold different bytes at the same offset, and neither will ever notice.
 #
 # ### Third rung: KIP-279, name the epoch you speak of (Kafka 2.0)
 #
 # The leader answers with the largest epoch that it does have, and the follower asks again, or cuts
 # where the logs part. Now every question and answer is about the same thing. With two replicas it
-# holds. With three, there may be two who believe to lead, and nothing in a request says which
+# holds. With three, one of them may be two epochs behind, and nothing in a request says which
 # epoch it belongs to.
+#
+# Below, 102 still believes in epoch 0 when it fetches A (step 7), and 101 counts that fetch in
+# epoch 2. Then the old news of epoch 1 reaches 102, and it cuts at the word of 103, who holds
+# nothing. With three replicas the second rung breaks by these same ten steps.
 
 # %% third-rung tags=["sim"]
 ladder.counter_example("kip-279")
 
 # %% third-rung-in-brokers tags=["sim"]
 third = replay_model.replay("kip-279")
-print(third)
-print(replay_model.follow(third))
+print(ladder.in_brokers(third))
+print(ladder.in_brokers(replay_model.follow(third)))
 
 # %% [markdown]
 # ### Fourth rung: a first draft of KIP-320
 #
 # Compare on every fetch: is the last record of the follower, with its epoch, also the leader's?
-# To break that takes the longest way on the ladder. A leader of the past, cut off and unaware, is
-# still believed; on its word a follower cuts what it has already confirmed to the true one.
+# To break that takes the longest way on the ladder, and this time two brokers do believe that they
+# lead, from step 6 on. 103, the leader of the past, is still believed; on its word 102 cuts what
+# it has already confirmed to the true one.
 
 # %% fourth-rung tags=["sim"]
 ladder.counter_example("kip-320-first-try")
 
 # %% fourth-rung-in-brokers tags=["sim"]
 fourth = replay_model.replay("kip-320-first-try")
-print(fourth)
-print(replay_model.follow(fourth))
+print(ladder.in_brokers(fourth))
+print(ladder.in_brokers(replay_model.follow(fourth)))
 
 # %% [markdown]
 # ### Last rung: KIP-320, everybody names the epoch (Kafka 2.1)
@@ -378,7 +423,8 @@ print(ladder.counter_example("kip-320"))
 # leads epoch 0, and clients still reach it. Read the table line by line: who knows too little is
 # told `FENCED` by the one who knows more, and who asks somebody behind is told `UNKNOWN`.
 # The only ones who are fooled are those who name no epoch, and those who are content with
-# `acks=1`: F was acknowledged, and is not there.
+# `acks=1`: F was acknowledged, and is not there. Below the table stand the two logs before 101
+# came back.
 
 # %% zombie tags=["sim"]
 runs.a_zombie()
@@ -407,8 +453,10 @@ lab.show(LeaderEpochs.end_offset_for)
 lab.show(truncation.where_to_cut)
 
 # %% [markdown]
-# And the rule of the window: `start` is where the leader's epoch begins, `lagging` the comparison
-# behind `OFFSET_NOT_AVAILABLE`.
+# And the rule of the window. Four lines of this matter here, those with `start`, with `lagging =`,
+# and the two after `if timestamp == LATEST`: `start` is where the leader's epoch begins, `lagging`
+# the comparison behind `OFFSET_NOT_AVAILABLE`. The rest is for other questions than the latest
+# offset.
 
 # %% code-window tags=["read"]
 from engine.api import list_offsets
@@ -445,8 +493,8 @@ outcome
 # * **102 leads, 103 has not fetched yet**: the window, on a real broker. `OFFSET_NOT_AVAILABLE`
 #   from ListOffsets, an empty Fetch, and B, which was acknowledged, cannot be read for a moment.
 # * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one line, `0 0`. 102's has two:
-#   `1 2` says that epoch 1 begins at offset 2. From those two lines alone you can tell where the
-#   logs part.
+#   `1 2` says that epoch 1 begins at offset 2, so epoch 0 ends there. 101's epoch 0 goes on to the
+#   end of its log, 5. The smaller of the two, 2, is where the logs part; no record was compared.
 # * 101's `replication-offset-checkpoint` says 1, though its high watermark was 2: the file is
 #   written now and then, not at every step. One more reason not to cut there.
 # * **102's fetch answer told 101**: *epoch 0 ends at 2*, in the broker's own log. X1, X2 and X3 are
@@ -455,8 +503,11 @@ outcome
 # ## Break it
 #
 # A world to break: A, B, C and D are written, and all is well. Go to any step and press **kill**,
-# **pause** or **cut** on a broker there, or **fork here** with any rule of the ladder. Two timelines appear, and what differs between them is marked. Try to make an
-# acknowledged record disappear: first with `to-high-watermark`, then with `fetch-divergence`.
+# **pause** or **cut** on a broker there, or **fork here** with any rule of the ladder. Two
+# timelines appear, and what differs between them is marked. Try to make an acknowledged record
+# disappear: first with `to-high-watermark`, then with `fetch-divergence`. You have done it when the
+# sentence that compares the timelines says, of a record that was acknowledged, **lost in timeline
+# 2**. With the second rule you should not get there.
 
 # %% break-it tags=["read"]
 world = runs.settled(101, 103, 102)
@@ -471,7 +522,8 @@ lab.panel(world, "orders")
 #
 # Four exercises. Write your answer over the stub, run it, then run the check below it. A judge
 # outside this kernel decides; a wrong answer gets the smallest case where it fails.
-# `lab.hint("07-4")` gives three hints and then a solution.
+# `lab.hint("07-4")` gives three hints and then a solution. The first two are the two sides you
+# have just read, in plain lists: write them from what they promise, without looking up.
 #
 # **The leader's answer.** `epochs` is a leader-epoch checkpoint, a list of `[epoch, start]` in
 # ascending order; `log_end` the leader's log end; `asked` the epoch of the follower's last record.
@@ -618,8 +670,9 @@ lab.check("07-7", script)
 # </details>
 # <details><summary><b>Why did KIP-101 not suffice?</b></summary>
 # The leader may not have the epoch it is asked about; KIP-279 makes it name the epoch it speaks
-# of. And neither fences a leader of the past; KIP-320 does (<a href="#The-ladder">The ladder</a>:
-# the shortest counter-example of each).
+# of. And neither tells who asks, or answers, in an epoch that is over; KIP-320 does (<a
+# href="#The-ladder">The ladder</a>: the counter-examples of kip-101, with two replicas, and of
+# kip-279, with three).
 # </details>
 # <details><summary><b>What is a zombie leader, and what can it still do?</b></summary>
 # One that was replaced and does not know. It can answer those who name no epoch, and acknowledge

@@ -18,8 +18,8 @@ EXERCISES = (
     Prediction(
         "07-1",
         "Brokers 101, 102 and 103 all hold record D, and the producer has been told that D is "
-        "safe. Only the leader 101 knows that yet. 101 dies, 103 leads. A consumer asks 103 where "
-        "the log ends. What is it told, in the first moment?",
+        "safe. Of the brokers, only the leader 101 knows that yet. 101 dies, 103 leads. A "
+        "consumer asks 103 where the log ends. What is it told, in the first moment?",
         ("an offset past D: 103 has the record",
          "an offset before D, as if D did not exist",
          "an error: ask again",
@@ -81,8 +81,8 @@ EXERCISES = (
          "epoch 0 ends at 4; it cuts at 5",
          "epoch 3 starts at 4; it cuts at 9"),
         right=frozenset("b"),
-        explanation="The leader holds nothing of epoch 2; the largest epoch below is 0, and with "
-        "the leader it ends at 4. The follower's own epoch 0 ends at 5, so the smaller end, 4.",
+        explanation="The leader holds nothing of epoch 2; the largest epoch below is 0, and in "
+        "the leader's log it ends at 4. The follower's own epoch 0 ends at 5: the smaller end, 4.",
         because={
             "a": "The leader never had an epoch 2: it may not name an end for it.",
             "c": "5 is the follower's own end of epoch 0; its record at 4 is not the leader's.",
@@ -112,7 +112,7 @@ EXERCISES = (
     Prediction(
         "07-10",
         "Leader 101 of epoch 4 is cut off from the controller, which has made 103 leader of epoch "
-        "5. Follower 102 knows of epoch 5 and, by an old address, fetches from 101. A consumer "
+        "5. Follower 102 knows of epoch 5, yet a fetch of its reaches 101. A consumer "
         "that still believes in epoch 4 fetches from 103. What are they told?",
         ("102: records; the consumer: records",
          "102: UNKNOWN_LEADER_EPOCH; the consumer: FENCED_LEADER_EPOCH",
@@ -133,7 +133,7 @@ EXERCISES = (
         "The explorer proved the last rung with three replicas, logs of two records, two writes, "
         "three epochs. What does that say?",
         ("Kafka 4.3 has no bug in replication",
-         "in that model no order of steps breaks the property; all of them were tried",
+         "in that model no order of steps breaks the property: every state was looked at",
          "a random test of the same length would have found any counter-example",
          "a rule that breaks only with four replicas or longer logs cannot be excluded",
          "the two-replica result would have been enough: three replicas add nothing"),
@@ -152,7 +152,7 @@ EXERCISES = (
         "and 1 from epoch 0, the second 0 from epoch 0 and 1 from epoch 2. Which statements hold?",
         ("their records at offset 1 may differ",
          "their records at offset 0 are the same",
-         "the second was written under a later leader",
+         "the second replica's record at offset 1 was written in a later epoch",
          "if the second leads, the first cuts at 1",
          "both were acknowledged, since both logs have the same length"),
         right=frozenset("abcd"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.sim import replay_model
 from kit.lessons import ladder
 from kit.lessons.frames import Frame, Replica, Strip
 
@@ -29,6 +30,20 @@ def test_the_table_comes_from_the_searches() -> None:
     assert cells["to-high-watermark"] == "violated in 9 steps"
     assert cells["kip-101"] == "violated in 11 steps"
     assert cells["kip-279"].startswith("holds: all ")
+
+
+def test_the_last_step_says_what_the_leader_of_the_past_has_there() -> None:
+    strip = ladder.counter_example("kip-320-first-try")
+    assert isinstance(strip, Strip)
+    assert "103 has no record there" in strip.frames[-1].title
+
+
+def test_a_replay_names_the_invariant_that_it_breaks() -> None:
+    broken = replay_model.replay("to-high-watermark")
+    last = ladder.in_brokers(broken).splitlines()[-1].strip()
+    assert last.startswith("BROKEN: the invariant *no loss*: orders-0: offset 0 of epoch 0")
+    broken.violation = ""
+    assert ladder.in_brokers(broken).splitlines()[-1].strip() == "every invariant holds"
 
 
 FRAME = Frame(

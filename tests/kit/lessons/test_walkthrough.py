@@ -100,6 +100,7 @@ def test_reconciliation_with_the_numbers_of_the_slides() -> None:
     world.heal()
     world.start(101)
     walk.shot("101 cuts", log_ends(3, 101))
+    assert not any(line.startswith("101 → 102") for line in walk.said), "sent before it died"
     walk.shot("101 is in sync", in_sync(101, 102, 103))
     assert records(walk, 101) == records(walk, 102) == records(walk, 103)
     assert walk.frames[0].title == "told, and cut"
@@ -131,7 +132,9 @@ def test_without_the_rule_a_reader_has_seen_what_is_gone() -> None:
 
 
 def test_nobody_who_names_an_epoch_believes_a_zombie() -> None:
-    told = dict(runs.a_zombie().rows)
+    table = runs.a_zombie()
+    told = dict(table.rows)
+    assert "101 has A·0 B·0 C·0 E·0 F·0; 103 has A·0 B·0 C·0 D·1" in str(table)
     assert told["reads from 101, knows of epoch 1"] == "UNKNOWN_LEADER_EPOCH"
     assert told["reads from 103, believes in epoch 0"] == "FENCED_LEADER_EPOCH"
     assert told["writes E to 101, acks=all"] == "REQUEST_TIMED_OUT"
