@@ -27,7 +27,7 @@ _HERE = "client.connections.Connections"
 DOWN, CONNECTING, READY = "down", "connecting", "ready"
 API_VERSIONS = ("api-versions",)
 Purpose = tuple[Any, ...]
-"""What a request was for: ("produce", [batches]), ("metadata",), …"""
+"""What a request was for: ("produce", batches, topic names by id), ("metadata",), …"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,9 @@ class Sender:
         acks = self.settings.acks_code
         body = request(acks=acks, timeout_ms=self.settings.request_timeout_ms,
                        topic_data=list(topics.values()))  # fmt: skip
-        self.connections.send(now, leader, (PRODUCE, tuple(batches)), body, answered=acks != 0)
+        names = {each.topic_id: topic for topic, each in topics.items()}
+        purpose = (PRODUCE, tuple(batches), names)
+        self.connections.send(now, leader, purpose, body, answered=acks != 0)
         if acks == 0:
             for batch in batches:
                 self.completion.succeeded(now, batch, -1)
@@ -168,8 +170,8 @@ class Sender:
                     self.outbox.trace(f"{_HERE}.heard", "learned", why=change)
             case ("producer-id",):
                 self._heard_id(now, answer)
-            case ("produce", batches):
-                parts = {} if answer.error else _answers(answer.body, self.metadata.topic_ids)
+            case ("produce", batches, names):
+                parts = {} if answer.error else _answers(answer.body, names)
                 for batch in batches:
                     self.completion.answered(now, batch, answer, parts.get(batch.place))
 
@@ -202,9 +204,11 @@ class Sender:
         return min((at for at in moments if at > now), default=now + 1_000_000)
 
 
-def _answers(body: Any, topic_ids: dict[str, bytes]) -> dict[Place, Any]:
-    """A Produce answer by partition; from version 13 on topics have ids, not names."""
-    names = {topic_id: name for name, topic_id in topic_ids.items()}
+def _answers(body: Any, names: dict[bytes, str]) -> dict[Place, Any]:
+    """A Produce answer by partition; from version 13 on topics have ids, not names.
+
+    `names` are those of the request: by now a name may belong to another topic.
+    """
     return {
         (topic.name or names[topic.topic_id], part.index): part
         for topic in body.responses

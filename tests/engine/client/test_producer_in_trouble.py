@@ -112,3 +112,21 @@ def test_so_it_is_for_what_a_case_produces_by_hand(error: str) -> None:
     (operation,) = stage.operations
     assert isinstance(operation, Send)
     assert operation.verdict == "unknown"
+
+
+def test_an_answer_for_a_topic_that_was_made_again_meanwhile_finds_its_batch() -> None:
+    w = World(seed=5, checked=False, encoded=True)
+    w.create_topic("orders", assignment={0: [101]})
+    w.create_topic("other", assignment={0: [102]})  # so that metadata comes from elsewhere
+    produce(w, linger_ms=0, metadata_max_age_ms=200, request_timeout_ms=10_000)
+    for topic in ("orders", "other"):
+        w.tell("shop", "send", topic, b"known")
+    finish(w)
+    w.delay(101, "shop", ms=3_000, count=1, api="Produce")
+    send(w, "A")
+    w.run(for_s=0.02)
+    _delete(w, "orders", 102)
+    w.create_topic("orders", assignment={0: [102]})
+    w.run(for_s=2)
+    assert w.client("shop").metadata.leader(("orders", 0)) == 102
+    assert finish(w).verdicts.count() == {"acknowledged": 3}
