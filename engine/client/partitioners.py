@@ -61,7 +61,10 @@ def crc32_partition(key: bytes, partitions: int) -> int:
 
 
 class Partitioner(Protocol):
-    """Chooses a partition; is told how many bytes went there, and how long the queues are."""
+    """Chooses a partition; if it `sticks`, it is told how many bytes went there without a key,
+    and how long the queues are."""
+
+    sticks: bool
 
     def choose(self, topic: str, key: bytes | None, available: Sequence[int], count: int) -> int:
         """One of `count` partitions; `available` are those whose leader is known."""
@@ -74,6 +77,8 @@ class Partitioner(Protocol):
 
 class BuiltIn:
     """The Java client's own: murmur2 with a key, sticky and adaptive without."""
+
+    sticks = True
 
     def __init__(self, batch_size: int, adaptive: bool, chance: Random) -> None:
         self.batch_size = max(1, batch_size)
@@ -120,6 +125,8 @@ class BuiltIn:
 class Crc32:
     """librdkafka's default, `consistent_random`: CRC-32 with a key, random without."""
 
+    sticks = False
+
     def __init__(self, chance: Random) -> None:
         self.chance = chance
 
@@ -135,6 +142,8 @@ class Crc32:
 
 class RoundRobin:
     """One after the other, key or not: RoundRobinPartitioner."""
+
+    sticks = False
 
     def __init__(self) -> None:
         self.turn: dict[str, int] = {}

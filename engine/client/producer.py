@@ -213,15 +213,17 @@ class Producer:
         count = self.metadata.partitions(record.topic)
         if count == 0 or record.partition >= count:
             return False
-        chosen = record.partition >= 0
-        if not chosen:
+        # A partition is chosen once, even if there is no memory yet; only the built-in
+        # partitioner looks again, for the one that it sticks to may change meanwhile.
+        sticks = record.partition < 0 and record.key is None and self.partitioner.sticks
+        if record.partition < 0:
             available = self.metadata.available(record.topic)
             record.partition = self.partitioner.choose(record.topic, record.key, available, count)
         batch = self.accumulator.append(now, record)
         if batch is None:
-            record.partition = record.partition if chosen else -1
+            record.partition = -1 if sticks else record.partition
             return False
-        if not chosen and record.key is None:
+        if sticks:
             queues = self.accumulator.queue_lengths(record.topic)
             self.partitioner.appended(record.topic, len(record.value), queues, batch.is_full)
         place = f"{record.topic}-{record.partition}"

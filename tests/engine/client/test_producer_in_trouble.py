@@ -130,3 +130,13 @@ def test_an_answer_for_a_topic_that_was_made_again_meanwhile_finds_its_batch() -
     w.run(for_s=2)
     assert w.client("shop").metadata.leader(("orders", 0)) == 102
     assert finish(w).verdicts.count() == {"acknowledged": 3}
+
+
+def test_a_record_that_waits_for_memory_keeps_its_turn() -> None:
+    w = world(seed=2)
+    w.create_topic("three", partitions=3)
+    produce(w, partitioner_class="round-robin", buffer_memory=4_000, batch_size=1_000, linger_ms=0)
+    w.run(for_s=0.3)
+    for _ in range(60):
+        w.tell("shop", "send", "three", b"x" * 600)
+    assert [each.partition for each in finish(w).sends] == [0, 1, 2] * 20
