@@ -42,17 +42,20 @@ class Accumulator:
 
     # -- in
 
-    def append(self, now: int, record: Sent) -> ProducerBatch | None:
-        """Puts a record into its partition's last batch or a new one; None without memory."""
+    def append(self, now: int, record: Sent) -> tuple[ProducerBatch | None, int]:
+        """Puts a record into its partition's last batch or a new one; None without memory.
+        The number is how many bytes more there are to send now."""
         place = (record.topic, record.partition)
         queue = self.queues.setdefault(place, deque())
         last = queue[-1] if queue else None
-        if last is not None and not last.has_sequence and not last.retries and last.takes(record):
-            return last
+        if last is not None and not last.has_sequence and not last.retries:
+            before = last.size
+            if last.takes(record):
+                return last, last.size - before
         need = self._need(record)
         if need > self.free:
             self.exhausted = True
-            return None
+            return None, 0
         self.free -= need
         self.made += 1
         batch = ProducerBatch(
@@ -61,7 +64,7 @@ class Accumulator:
         )  # fmt: skip
         batch.takes(record)
         queue.append(batch)
-        return batch
+        return batch, batch.size
 
     def _need(self, record: Sent) -> int:
         size = HEADER + record_size(record, 0, record.made_us // 1000)
@@ -76,6 +79,14 @@ class Accumulator:
 
     def queue_lengths(self, topic: str) -> dict[int, int]:
         return {place[1]: len(q) for place, q in self.queues.items() if place[0] == topic}
+
+    def all_full(self, place: Place, record: Sent | None = None) -> bool:
+        """No batch of a partition has room (for this record), so that none would be left half
+        full if the next record went elsewhere."""
+        queue = self.queues.get(place)
+        if not queue or queue[-1].is_full:
+            return True
+        return record is not None and not queue[-1].has_room(record)
 
     # -- out
 

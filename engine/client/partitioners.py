@@ -10,9 +10,10 @@ it, unless librdkafka is told `partitioner=murmur2_random`.  In both, adding par
 moves most keys.
 
 Without a key any partition will do, and fewer, fuller batches are cheaper.  So the Java
-client stays with one partition until batch.size bytes have gone there, and then draws the
-next (sticky, KIP-480, made uniform by bytes in KIP-794).  It is *adaptive*: a partition
-whose queue is long, because its leader is slow, is drawn less often.
+client stays with one partition until batch.size bytes have gone there, as the batches count
+them, header and all, and then draws the next (sticky, KIP-480, made uniform by bytes in
+KIP-794).  It is *adaptive*: a partition whose queue is long, because its leader is slow, is
+drawn less often.
 
     queue lengths   2  0  1      weights   1  3  2      (longest + 1 - length)
 
@@ -61,24 +62,15 @@ def crc32_partition(key: bytes, partitions: int) -> int:
 
 
 class Partitioner(Protocol):
-    """Chooses a partition; if it `sticks`, it is told how many bytes went there without a key,
-    and how long the queues are."""
-
-    sticks: bool
+    """Chooses a partition."""
 
     def choose(self, topic: str, key: bytes | None, available: Sequence[int], count: int) -> int:
         """One of `count` partitions; `available` are those whose leader is known."""
         ...
 
-    def appended(self, topic: str, size: int, queues: Mapping[int, int], full: bool) -> None:
-        """So many bytes went to the partition last chosen without a key."""
-        ...
-
 
 class BuiltIn:
     """The Java client's own: murmur2 with a key, sticky and adaptive without."""
-
-    sticks = True
 
     def __init__(self, batch_size: int, adaptive: bool, chance: Random) -> None:
         self.batch_size = max(1, batch_size)
@@ -97,8 +89,8 @@ class BuiltIn:
         return self.stuck_to[topic]
 
     def appended(self, topic: str, size: int, queues: Mapping[int, int], full: bool) -> None:
-        """Moves on when batch.size bytes went there: at once if the batch is full, so that no
-        half batch is left behind, else when it was twice as much."""
+        """So many bytes went, without a key, to the partition stuck to.  Moves on when they are
+        batch.size: at once if no batch is half full, or twice as much, else."""
         self.queues[topic] = dict(queues)
         if topic in self.stuck_to:
             self.sent_there[topic] += size
@@ -125,8 +117,6 @@ class BuiltIn:
 class Crc32:
     """librdkafka's default, `consistent_random`: CRC-32 with a key, random without."""
 
-    sticks = False
-
     def __init__(self, chance: Random) -> None:
         self.chance = chance
 
@@ -136,14 +126,9 @@ class Crc32:
         candidates = available or range(count)
         return candidates[int(self.chance.random() * len(candidates))]
 
-    def appended(self, topic: str, size: int, queues: Mapping[int, int], full: bool) -> None:
-        pass
-
 
 class RoundRobin:
     """One after the other, key or not: RoundRobinPartitioner."""
-
-    sticks = False
 
     def __init__(self) -> None:
         self.turn: dict[str, int] = {}
@@ -153,9 +138,6 @@ class RoundRobin:
         turn = self.turn.get(topic, 0)
         self.turn[topic] = turn + 1
         return candidates[turn % len(candidates)]
-
-    def appended(self, topic: str, size: int, queues: Mapping[int, int], full: bool) -> None:
-        pass
 
 
 def make(name: str, batch_size: int, adaptive: bool, chance: Random) -> Partitioner:

@@ -215,18 +215,31 @@ class Producer:
             return False
         # A partition is chosen once, even if there is no memory yet; only the built-in
         # partitioner looks again, for the one that it sticks to may change meanwhile.
-        sticks = record.partition < 0 and record.key is None and self.partitioner.sticks
-        if record.partition < 0:
+        free = record.partition < 0
+        by = self.partitioner if free and record.key is None else None
+        sticky = by if isinstance(by, partitioners.BuiltIn) else None
+        if sticky:
+            self._count(sticky, record, before=True)
+        if free:
             available = self.metadata.available(record.topic)
             record.partition = self.partitioner.choose(record.topic, record.key, available, count)
-        batch = self.accumulator.append(now, record)
+        batch, growth = self.accumulator.append(now, record)
         if batch is None:
-            record.partition = -1 if sticks else record.partition
+            record.partition = -1 if sticky else record.partition
             return False
-        if sticks:
-            queues = self.accumulator.queue_lengths(record.topic)
-            self.partitioner.appended(record.topic, len(record.value), queues, batch.is_full)
+        if sticky:
+            self._count(sticky, record, growth)
         place = f"{record.topic}-{record.partition}"
         self.outbox.trace(f"{_HERE}._accepted", "record", place, record=record.number,
                           batch=batch.number)  # fmt: skip
         return True
+
+    def _count(
+        self, sticky: partitioners.BuiltIn, record: Sent, growth: int = 0, before: bool = False
+    ) -> None:
+        """So many bytes more went to the partition stuck to.  Asked before a record too: the
+        batch that would have been left half full may be gone, or may have no room for it."""
+        topic = record.topic
+        place = (topic, sticky.stuck_to.get(topic, -1))
+        all_full = self.accumulator.all_full(place, record if before else None)
+        sticky.appended(topic, growth, self.accumulator.queue_lengths(topic), all_full)

@@ -83,22 +83,27 @@ class ProducerBatch:
 
     # -- filling
 
-    def takes(self, record: Sent) -> bool:
-        """Puts a record in; False if there is no room.  An empty batch takes any."""
-        size = record_size(record, len(self.records), self._base_timestamp(record))
-        if self.is_closed or (self.records and self.size + size > self.limit):
+    def has_room(self, record: Sent) -> bool:
+        """An empty batch has room for any.  One that has none is closed."""
+        if self.records and self.size + self._size_of(record) > self.limit:
             self.is_closed = True
+        return not self.is_closed
+
+    def takes(self, record: Sent) -> bool:
+        """Puts a record in; False if there is no room."""
+        if not self.has_room(record):
             return False
+        self.size += self._size_of(record)
         self.records.append(record)
-        self.size += size
         return True
 
     @property
     def is_full(self) -> bool:
         return self.is_closed or self.size >= self.limit
 
-    def _base_timestamp(self, record: Sent) -> int:
-        return (self.records[0] if self.records else record).made_us // 1000
+    def _size_of(self, record: Sent) -> int:
+        base_timestamp = (self.records[0] if self.records else record).made_us // 1000
+        return record_size(record, len(self.records), base_timestamp)
 
     # -- identity
 

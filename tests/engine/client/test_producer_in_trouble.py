@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 
 from engine.events import Outbox
@@ -40,21 +42,21 @@ def _delete(w: World, topic: str, on: int) -> None:
     assert w.ask(body, on).responses[0].error_code == Errors.NONE
 
 
-def _epochs_up(w: World) -> None:
-    """Two elections, so that the leader epoch is 2."""
-    for _ in range(2):
-        old = w.leader("orders", 0)
-        w.stop(old)
-        w.run(until=lambda w: w.leader("orders", 0) not in (old, -1), for_s=10)
-        w.run(until=lambda w: old not in w.cluster.nodes, for_s=10)
-        w.start(old)
-        w.run(until=lambda w: len(w.partition("orders", 0).isr) == 3, for_s=20)
-    assert w.partition("orders", 0).leader_epoch == 2
+def _elect(w: World) -> None:
+    """Stops the leader, and starts it again when another leads."""
+    old = w.leader("orders", 0)
+    w.stop(old)
+    w.run(until=lambda w: w.leader("orders", 0) not in (old, -1), for_s=10)
+    w.run(until=lambda w: old not in w.cluster.nodes, for_s=10)
+    w.start(old)
+    w.run(until=lambda w: len(w.partition("orders", 0).isr) == 3, for_s=20)
 
 
 def test_a_topic_made_again_is_another_topic_and_its_epochs_begin_at_0() -> None:
     w = world()
-    _epochs_up(w)
+    _elect(w)
+    _elect(w)
+    assert w.partition("orders", 0).leader_epoch == 2
     produce(w, linger_ms=0)
     send(w, "known")
     finish(w)
@@ -140,3 +142,33 @@ def test_a_record_that_waits_for_memory_keeps_its_turn() -> None:
     for _ in range(60):
         w.tell("shop", "send", "three", b"x" * 600)
     assert [each.partition for each in finish(w).sends] == [0, 1, 2] * 20
+
+
+def _stays(w: World) -> list[int]:
+    """How many records went to one partition before another was drawn."""
+    places = [each.partition for each in w.client("shop").sends]
+    return [len(list(run)) for _, run in groupby(places)]
+
+
+def test_sticking_ends_after_batch_size_bytes_with_headers_though_no_batch_fills_up() -> None:
+    w = world()
+    w.create_topic("many", partitions=50)
+    produce(w, batch_size=1_000, linger_ms=0)
+    for _ in range(60):  # one at a time: each leaves in a batch of its own, of about 170 bytes
+        w.tell("shop", "send", "many", b"x" * 100)
+        finish(w)
+    assert _stays(w) == [6] * 10
+
+
+def test_sticking_leaves_a_full_batch_behind_in_a_burst() -> None:
+    w = world()
+    w.create_topic("many", partitions=50)
+    produce(w, batch_size=1_000, linger_ms=100)
+    w.run(for_s=0.3)
+    w.tell("shop", "send", "many", b"first")
+    w.run(until=lambda w: w.client("shop").metadata.partitions("many") > 0, for_s=1)
+    for _ in range(60):
+        w.tell("shop", "send", "many", b"x" * 100)
+    finish(w)
+    told = [fields["records"] for _, fields, _ in lines(w, "sent")]
+    assert set(told[:-1]) <= {8, 9}
