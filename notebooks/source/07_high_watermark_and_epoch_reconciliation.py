@@ -326,9 +326,9 @@ print(ladder.in_brokers(replay_model.follow(first)))
 # run the cell again: one event before the end is still early enough, because 103 cuts in the very
 # last one.
 #
-# The first lines of the answer are where the two traces are no longer the same line for line:
-# *there* has noted the new rule, *here* has no such line and simply goes on with what came next.
-# What matters stands at the end: A.
+# The answer begins where the two traces are no longer the same line for line: *there* notes the
+# new rule, at event 100; *here* has no such line, and goes on with what came next, at event 105.
+# The election itself is the same in both. What matters stands at the end: A.
 
 # %% by-hand tags=["sim"]
 world = first.world.fork()  # a copy: the cell can be run again
@@ -347,8 +347,8 @@ print(here.diff(other))
 # It mends the first rung. What it forgets: a leader may never have had that epoch, and then it
 # has no answer.
 #
-# Two replicas are enough to see it. In step 11, 102 asks where epoch 1 ends. 101 has
-# heard neither of epoch 1 nor that it is to lead epoch 2, and knows no end. So 102 falls back to its own high
+# Two replicas are enough to see it. In step 11, 102 asks where epoch 1 ends. 101 has heard neither
+# of epoch 1 nor that it is to lead epoch 2, and knows no end. So 102 falls back to its own high
 # watermark, 0, and that is the first rung again.
 
 # %% second-rung tags=["sim"]
@@ -358,8 +358,8 @@ ladder.counter_example("kip-101", 2)
 # Some words of the next three runs. The *preferred leader* is the first in the replica list; an
 # operator can ask for it to lead again. A broker that *leaves cleanly* hands its leadership over
 # before it stops. *Late news* is a metadata record that a broker gets after the other brokers
-# have. Epochs are one or two higher than in the model, because 101 must first take over from the
-# preferred leader, and because a broker that leaves costs an epoch, too.
+# have. Epochs are one higher than in the model, because 101 first takes over from the preferred
+# leader.
 
 # %% second-rung-in-brokers tags=["sim"]
 second = replay_model.replay("kip-101")
@@ -670,9 +670,9 @@ lab.check("07-7", script)
 # </details>
 # <details><summary><b>Why did KIP-101 not suffice?</b></summary>
 # The leader may not have the epoch it is asked about; KIP-279 makes it name the epoch it speaks
-# of. And neither tells who asks, or answers, in an epoch that is over; KIP-320 does (<a
-# href="#The-ladder">The ladder</a>: the counter-examples of kip-101, with two replicas, and of
-# kip-279, with three).
+# of. And neither tells who asks, or answers, in an epoch that is over; KIP-320 does
+# (<a href="#The-ladder">The ladder</a>: the counter-examples of kip-101, with two replicas, and
+# of kip-279, with three).
 # </details>
 # <details><summary><b>What is a zombie leader, and what can it still do?</b></summary>
 # One that was replaced and does not know. It can answer those who name no epoch, and acknowledge

@@ -112,7 +112,7 @@ EXERCISES = (
     Prediction(
         "07-10",
         "Leader 101 of epoch 4 is cut off from the controller, which has made 103 leader of epoch "
-        "5. Follower 102 knows of epoch 5, yet a fetch of its reaches 101. A consumer "
+        "5. Follower 102 knows of epoch 5, yet one of its fetches reaches 101. A consumer "
         "that still believes in epoch 4 fetches from 103. What are they told?",
         ("102: records; the consumer: records",
          "102: UNKNOWN_LEADER_EPOCH; the consumer: FENCED_LEADER_EPOCH",
