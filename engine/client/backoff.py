@@ -1,10 +1,12 @@
 """How long to wait before the next try: longer each time, and never quite the same (KIP-580).
 
-    wait = initial * 2^tries, at most `max`, times a random factor between 0.8 and 1.2
+    wait = initial * 2^tries, at most `max`, times a random factor between 0.8 and 1.2;
+           and then at most `max`, so the jitter only shortens the longest wait
 
 Doubling gives a struggling broker air.  The jitter keeps a thousand clients, who all lost
 the same broker in the same moment, from coming back in the same moment.  Until Kafka 3.7
-the producer waited retry.backoff.ms each time.
+the producer waited retry.backoff.ms each time.  If `initial` is `max` or more, nothing is
+left to double: every wait is `max`, without jitter.
 
 Simplified: the Java client draws the jitter anew whenever it looks; here it is drawn once
 per try, so that a run shows one number.
@@ -29,5 +31,8 @@ class ExponentialBackoff:
 
     def wait_us(self, tries: int) -> int:
         """The wait after `tries` failures before this one, so 0 for the first."""
+        if self.initial_us >= self.max_us:
+            return self.max_us
         bare_us = min(self.initial_us * MULTIPLIER ** min(tries, 32), self.max_us)
-        return int(bare_us * (1 + JITTER * (2 * self.chance.random() - 1)))
+        factor = 1 + JITTER * (2 * self.chance.random() - 1)
+        return min(int(bare_us * factor), self.max_us)

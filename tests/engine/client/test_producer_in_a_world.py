@@ -93,8 +93,9 @@ def test_gaps_between_tries_double_and_jitter() -> None:
     w.run(for_s=6)
     waits = [fields["backoff_us"] / 1000 for _, fields, _ in lines(w, "retry")]
     for wait, expected in zip(waits, [100, 200, 400, 800, 1000, 1000], strict=False):
-        assert 0.8 * expected <= wait <= 1.2 * expected
-    assert len(set(waits)) == len(waits) > 4
+        assert 0.8 * expected <= wait <= min(1.2 * expected, 1_000)
+    assert len(waits) > 4
+    assert len(set(waits[:4])) == 4
     assert lines(w, "retry")[0][2] == "NOT_ENOUGH_REPLICAS"
 
 
