@@ -6,8 +6,9 @@
 
 Answers come back in the order of the requests, so one answer that is late holds up all
 behind it.  A request that is not answered within `request.timeout.ms` therefore takes the
-connection with it: it failed with REQUEST_TIMED_OUT, and everything else that was under
-way there with NETWORK_EXCEPTION.  Whether the broker has carried out any of it nobody knows.
+connection with it, and all that was under way there has failed with REQUEST_TIMED_OUT.  If
+the connection ends for another reason, all has failed with NETWORK_EXCEPTION.  Whether the
+broker has carried out any of it nobody knows.
 
 `max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
 comes, so nothing is ever in flight.
@@ -121,7 +122,7 @@ class Connections:
         if response.body is None:
             sent_us = node.in_flight.get(request, (API_VERSIONS, now))[1]
             late = now - sent_us >= self.timeout_us
-            return self._lose(now, response.source, request if late else -1)
+            return self._lose(now, response.source, late)
         if request not in node.in_flight:
             return []  # of acks=0
         purpose, sent_us = node.in_flight.pop(request)
@@ -130,28 +131,26 @@ class Connections:
             return []
         return [Answer(response.source, purpose, sent_us, response.body)]
 
-    def _lose(self, now: int, number: int, late: int) -> list[Answer]:
-        """The connection is gone; `late` is the request whose answer was waited for too long.
+    def _lose(self, now: int, number: int, late: bool) -> list[Answer]:
+        """The connection is gone, and `late` if an answer was waited for too long.
 
         There is always an answer, so that the loss is heard of where nothing was under way.
         """
         node = self.node(number)
+        error = Errors.REQUEST_TIMED_OUT if late else Errors.NETWORK_EXCEPTION
         lost = [
-            Answer(
-                number, purpose, sent_us, None,
-                Errors.REQUEST_TIMED_OUT if request == late else Errors.NETWORK_EXCEPTION,
-            )
-            for request, (purpose, sent_us) in node.in_flight.items()
-        ]  # fmt: skip
+            Answer(number, purpose, sent_us, None, error)
+            for purpose, sent_us in node.in_flight.values()
+        ]
         node.in_flight = {}
         node.generation += 1
         node.state = DOWN
         node.retry_at = now + self.backoff.wait_us(node.failures)
         node.failures += 1
-        why = "an answer is late" if late >= 0 else "the broker is gone, or hung up"
+        why = "an answer is late" if late else "the broker is gone, or hung up"
         self.outbox.trace(f"{_HERE}._lose", "disconnected", why=why, broker=number,
                           in_flight=len(lost))  # fmt: skip
-        return lost or [Answer(number, API_VERSIONS, now, None, Errors.NETWORK_EXCEPTION)]
+        return lost or [Answer(number, API_VERSIONS, now, None, error)]
 
     def retry_at(self) -> list[int]:
         """When a lost broker may be tried again."""

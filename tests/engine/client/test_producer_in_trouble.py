@@ -172,3 +172,19 @@ def test_sticking_leaves_a_full_batch_behind_in_a_burst() -> None:
     finish(w)
     told = [fields["records"] for _, fields, _ in lines(w, "sent")]
     assert set(told[:-1]) <= {8, 9}
+
+
+def test_one_late_answer_is_a_time_out_for_all_that_was_under_way_there() -> None:
+    w = world()
+    produce(w, linger_ms=0, batch_size=1)
+    send(w, "known")
+    finish(w)
+    w.cut(101, "shop")
+    send(w, "A")
+    w.run(for_s=0.5)
+    send(w, "B")  # only half a second under way when A is late
+    w.run(for_s=0.8)
+    w.heal()
+    assert finish(w).verdicts.count() == {"acknowledged": 3}
+    errors = [fields["error"] for _, fields, _ in lines(w, "answered")]
+    assert errors == ["NONE", "REQUEST_TIMED_OUT", "REQUEST_TIMED_OUT", "NONE", "NONE"]
