@@ -90,8 +90,7 @@ class Completion:
         if error in AFTER_APPEND:
             batch.maybe_stored = True
         if batch.is_done:
-            if not error and self.identity is not None:
-                self.identity.acknowledged(batch, told.base_offset)
+            self._heard_late(batch, error, told)
         elif not error:
             self.succeeded(now, batch, told.base_offset)
         elif error == Errors.MESSAGE_TOO_LARGE and len(batch.records) > 1:
@@ -102,6 +101,12 @@ class Completion:
             self.succeeded(now, batch, -1)  # stored so long ago that the offset is forgotten
         else:
             self._fail(now, batch, error.name, error, batch.retries < self.settings.retries)
+
+    def _heard_late(self, batch: ProducerBatch, error: Errors, told: Any) -> None:
+        """It was given up long ago; but if it is stored, there is no gap after all."""
+        stored = error in (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
+        if stored and self.identity is not None:
+            self.identity.acknowledged(batch, -1 if error else told.base_offset)
 
     def _believe(self, place: Place, told: Any) -> None:
         """A refusal may name the new leader (KIP-951)."""

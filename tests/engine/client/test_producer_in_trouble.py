@@ -6,6 +6,7 @@ from itertools import groupby
 
 import pytest
 
+from engine.client.connections import Answer
 from engine.events import Outbox
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
@@ -188,3 +189,27 @@ def test_one_late_answer_is_a_time_out_for_all_that_was_under_way_there() -> Non
     assert finish(w).verdicts.count() == {"acknowledged": 3}
     errors = [fields["error"] for _, fields, _ in lines(w, "answered")]
     assert errors == ["NONE", "REQUEST_TIMED_OUT", "REQUEST_TIMED_OUT", "NONE", "NONE"]
+
+
+@pytest.mark.parametrize("error", ["NONE", "DUPLICATE_SEQUENCE_NUMBER"])
+def test_a_late_word_that_a_batch_is_stored_closes_the_gap(error: str) -> None:
+    w = world()
+    produce(w, linger_ms=0)
+    send(w, "known")
+    producer = finish(w)
+    w.cut(101, "shop")
+    send(w, "A")
+    completion, identity = producer.sender.completion, producer.identity
+    assert identity is not None
+    (sent,) = completion.in_flight["orders", 0]
+    sent.retries = 1
+    late = sent.created_us + 60_000_000
+    completion.expire(late)
+    assert identity.unresolved == {("orders", 0): 2}
+    told = m.ProduceResponse.PartitionProduceResponse(
+        index=0, error_code=Errors[error], base_offset=-1 if error != "NONE" else 1
+    )
+    completion.answered(late, sent, Answer(101, (), sent.sent_us, None), told)
+    identity.settle()
+    assert identity.identity[1] == 0, "no new epoch"
+    assert producer.sends[-1].verdict == "unknown"
