@@ -12,6 +12,13 @@ broker has carried out any of it nobody knows.
 
 `max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
 comes, so nothing is ever in flight.
+
+An answer may carry `throttle_time_ms`: a quota is exceeded.  The broker answers at once and
+then reads no more from this connection for so long, so the client sends nothing there until
+the time is over (KIP-219).  Otherwise requests would grow late in a socket nobody reads.
+
+Simplified: the Java client also adds the throttle time to the request.timeout.ms of what is
+under way already; here those requests may be late.
 """
 
 from __future__ import annotations
@@ -47,9 +54,15 @@ class Connection:
     state: str = DOWN
     failures: int = 0
     retry_at: int = 0
+    muted_until: int = 0
     generation: int = 0
     in_flight: dict[int, tuple[Purpose, int]] = field(default_factory=dict)
     """By request number: what for, and when it was sent."""
+
+    def takes(self, now: int, in_flight_max: int) -> bool:
+        """One more request."""
+        is_up = self.state == READY and now >= self.muted_until
+        return is_up and len(self.in_flight) < in_flight_max
 
 
 class Connections:
@@ -80,12 +93,11 @@ class Connections:
                 client_software_name="kafka-inside-out", client_software_version="1"
             )
             self._send(now, number, API_VERSIONS, body)
-        return node.state == READY and len(node.in_flight) < self.in_flight_max
+        return node.takes(now, self.in_flight_max)
 
     def any_ready(self, now: int, numbers: tuple[int, ...]) -> int | None:
         """Somebody to ask who leads: one that is ready, else connects to the next in turn."""
-        ready = [n for n in numbers if self.node(n).state == READY]
-        free = [n for n in ready if len(self.node(n).in_flight) < self.in_flight_max]
+        free = [n for n in numbers if self.node(n).takes(now, self.in_flight_max)]
         if free:
             return min(free, key=lambda n: len(self.node(n).in_flight))
         if any(self.node(n).state == CONNECTING for n in numbers):
@@ -126,6 +138,8 @@ class Connections:
         if request not in node.in_flight:
             return []  # of acks=0
         purpose, sent_us = node.in_flight.pop(request)
+        throttled_us = getattr(response.body, "throttle_time_ms", 0) * 1000
+        node.muted_until = max(node.muted_until, now + throttled_us)
         if purpose == API_VERSIONS:
             node.state, node.failures = READY, 0
             return []
@@ -153,5 +167,6 @@ class Connections:
         return lost or [Answer(number, API_VERSIONS, now, None, error)]
 
     def retry_at(self) -> list[int]:
-        """When a lost broker may be tried again."""
-        return [node.retry_at for node in self.nodes.values() if node.state == DOWN]
+        """When a lost broker may be tried again, and a muted one be spoken to."""
+        lost = [node.retry_at for node in self.nodes.values() if node.state == DOWN]
+        return lost + [node.muted_until for node in self.nodes.values() if node.state == READY]

@@ -213,3 +213,23 @@ def test_a_late_word_that_a_batch_is_stored_closes_the_gap(error: str) -> None:
     identity.settle()
     assert identity.identity[1] == 0, "no new epoch"
     assert producer.sends[-1].verdict == "unknown"
+
+
+def test_a_throttled_producer_waits_and_no_answer_is_late() -> None:
+    w = world()
+    request = m.AlterClientQuotasRequest
+    entry = request.EntryData(
+        entity=[request.EntityData(entity_type="client-id", entity_name="shop")],
+        ops=[request.OpData(key="producer_byte_rate", value=2_000.0, remove=False)],
+    )
+    assert w.ask(request(entries=[entry])).entries[0].error_code == Errors.NONE
+    produce(w, linger_ms=0)
+    w.run(for_s=0.5)
+    send(w, "x" * 30_000)  # costs some seconds, longer than request.timeout.ms
+    w.run(until=lambda w: w.client("shop").idle, for_s=5)
+    muted_us = w.client("shop").connections.node(101).muted_until
+    send(w, "A", "B", "C")
+    assert finish(w).verdicts.count() == {"acknowledged": 4}
+    sent = [each.done_us for each in w.client("shop").sends]
+    assert sent[0] + 1_000_000 < muted_us < sent[1]
+    assert lines(w, "disconnected") == []
