@@ -95,8 +95,8 @@ Walkthrough(runs.three_behind()).shot("Written is not committed")
 # Why hold back F, G and H, which the leader has on its disk? Let the leader die and see. The
 # second row runs the same accident with that one rule switched off: a consumer reads H, and then
 # there is no H. Whatever it did because of H, the log no longer knows why. (102 leads then, because
-# it comes next in the replica list. That 103 has one record more, F, does not count: any member of
-# the ISR has all that was promised.)
+# it comes next in the replica list. That 103 has one record more, F, does not count: every member
+# of the ISR has all that is committed.)
 
 # %% beyond-the-high-watermark tags=["sim"]
 runs.a_reader_and_a_dying_leader()
@@ -106,8 +106,8 @@ runs.a_reader_and_a_dying_leader()
 #
 # Brokers 101, 102, 103; 101 leads. (If you have seen these frames on slides elsewhere: the numbers
 # are the same but for one. A new topic begins with epoch 0, so epochs 1 and 2 are 0 and 1 here.)
-# `settled` gives a cluster at rest, with a topic `orders` of one partition
-# and the replica list 101, 103, 102; `shot` lets it run until something is so, and takes a frame.
+# `settled` gives a cluster at rest, with a topic `orders` of one partition and the replica list
+# 101, 103, 102; `shot` lets it run until something is so, and takes a frame.
 #
 # Followers ask from their own log end. So *Fetch: offset 3* says two things: send me 3, and I
 # have 0 to 2. Watch in frame 3 how the leader's bar moves at that moment, and that the followers'
@@ -204,8 +204,8 @@ walk.shot("Partition replica reconciliation is due", log_ends(7, 103))
 # in 103's log, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at 3, and
 # asks again.
 #
-# Then 103 answers with HW 3, and offsets 3 to 6 of the new epoch.
-# With the fetch from 7, 102 confirms them, and the high watermark goes to 7.
+# Then 103 answers with HW 3, and offsets 3 to 6 of the new epoch. With the fetch from 7, 102
+# confirms them, and the high watermark goes to 7.
 
 # %% reconciled tags=["sim"]
 walk = walk.onwards()
