@@ -119,6 +119,9 @@ class Metadata:
         """-1 if nobody is known to lead."""
         return self.leaders.get(place, (-1, -1))[0]
 
+    def led_by(self, leader: int) -> list[Place]:
+        return [place for place, known in self.leaders.items() if known[0] == leader]
+
     def epoch(self, place: Place) -> int:
         return self.leaders.get(place, (-1, -1))[1]
 

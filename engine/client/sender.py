@@ -52,6 +52,8 @@ class Sender:
         self.completion = completion
         self.asking_id = False
         self.ask_id_at = 0
+        self.drain_index: dict[int, int] = {}
+        """By leader: at which of its partitions the next request begins to fill."""
 
     # -- a round
 
@@ -93,26 +95,46 @@ class Sender:
 
     def _send_one_each(self, now: int) -> bool:
         """One request to every broker that can take one; False if none was sent."""
-        requests: dict[int, list[ProducerBatch]] = {}
-        sizes: dict[int, int] = {}
+        leaders: dict[int, None] = {}
         for place in self.accumulator.waiting():
             leader, epoch = self.metadata.leader(place), self.metadata.epoch(place)
             if leader < 0:
                 self.metadata.want()
                 continue
-            batch = self.accumulator.first(place)
-            if batch is None or self.accumulator.ready_at(place, epoch) > now:
-                continue
-            if self._is_muted(place) or not self.connections.is_ready(now, leader):
-                continue
-            if self.identity is not None and not self.identity.may_leave(batch):
-                continue
-            sizes[leader] = sizes.get(leader, 0) + batch.size
-            if leader not in requests or sizes[leader] <= self.settings.max_request_size:
-                requests.setdefault(leader, []).append(self._drain(now, place, epoch))
+            is_due = self.accumulator.ready_at(place, epoch) <= now
+            if is_due and self.connections.is_ready(now, leader):
+                leaders[leader] = None
+        requests = {leader: self._filled(now, leader) for leader in leaders}
         for leader, batches in requests.items():
-            self._send(now, leader, batches)
-        return bool(requests)
+            if batches:
+                self._send(now, leader, batches)
+        return any(requests.values())
+
+    def _filled(self, now: int, leader: int) -> list[ProducerBatch]:
+        """At most one batch of each partition, as many as go into a request.  It begins where
+        the last one ended, or the first partitions would keep the last ones waiting."""
+        places = self.metadata.led_by(leader)
+        start = self.drain_index.get(leader, 0) % len(places)
+        filled: list[ProducerBatch] = []
+        size = 0
+        for step in range(len(places)):
+            at = (start + step) % len(places)
+            self.drain_index[leader] = at
+            if not self._may_go(now, places[at]):
+                continue
+            size += self.accumulator.queues[places[at]][0].size
+            if filled and size > self.settings.max_request_size:
+                break
+            filled.append(self._drain(now, places[at], self.metadata.epoch(places[at])))
+        return filled
+
+    def _may_go(self, now: int, place: Place) -> bool:
+        batch = self.accumulator.first(place)
+        if batch is None or self.accumulator.ready_at(place, self.metadata.epoch(place)) > now:
+            return False
+        if self._is_muted(place):
+            return False
+        return self.identity is None or self.identity.may_leave(batch)
 
     def _is_muted(self, place: Place) -> bool:
         """With one request in flight a partition has one batch under way, for order's sake."""

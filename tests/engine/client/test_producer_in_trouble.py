@@ -7,6 +7,7 @@ from itertools import groupby
 import pytest
 
 from engine.client.connections import Answer
+from engine.client.producer_batch import Sent
 from engine.events import Outbox
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
@@ -233,3 +234,24 @@ def test_a_throttled_producer_waits_and_no_answer_is_late() -> None:
     sent = [each.done_us for each in w.client("shop").sends]
     assert sent[0] + 1_000_000 < muted_us < sent[1]
     assert lines(w, "disconnected") == []
+
+
+def test_when_a_request_is_too_small_for_all_partitions_take_turns() -> None:
+    w = world()
+    w.create_topic("four", assignment={n: [101, 102, 103] for n in range(4)})
+    produce(w, linger_ms=0, batch_size=1, max_request_size=1_000,
+            max_in_flight_requests_per_connection=1)  # fmt: skip
+    w.tell("shop", "send", "four", b"known", None, 0)
+    finish(w)
+    w.pause(101)
+    for n in range(40):
+        w.tell("shop", "send", "four", b"x" * 700, None, n % 4)
+    w.run(for_s=0.1)
+    w.resume(101)
+    finish(w)
+    order = [each.partition for each in sorted(w.client("shop").sends[1:], key=_done)]
+    assert all(set(order[at : at + 4]) == {0, 1, 2, 3} for at in range(4, 32))
+
+
+def _done(sent: Sent) -> int:
+    return sent.done_us
