@@ -42,7 +42,7 @@ def test_a_replay_breaks_the_rule_with_real_brokers_and_not_the_next(capsys) -> 
     out = capsys.readouterr().out
     broken, mended = out.split("kip-320-first-try, in the brokers' code")
     assert broken.startswith("kip-279, in the brokers' code")
-    assert "no loss: orders-0" in broken
+    assert "strong ISR: orders-0" in broken
     assert mended.rstrip().endswith("every invariant holds")
     assert cli.main(["explore", "--replay"]) == 1
     assert "'kip-320' has no counter-example" in capsys.readouterr().err
