@@ -70,9 +70,10 @@ DeliveryTimeline.of(delivery_runs.late_answer(), "shop")
 # %% [markdown]
 # Now the in-sync set is too small for `min.insync.replicas=2`, and stays so. Every try is refused
 # at once, so here the rests are what takes time: each is about twice as long as the one before,
-# up to a second, and none is exactly round. That is `retry.backoff.ms=100` with its jitter
-# (KIP-580; until 3.7 each rest was 100 ms). `retries` is 2147483647 and has no say: the clock
-# ends it. The verdict is *refused*, because no try can have been stored.
+# but not quite. That is `retry.backoff.ms=100` with its jitter (KIP-580; until 3.7 each rest was
+# 100 ms). `retry.backoff.max.ms` cuts off at a second, after the jitter, so the longest rest is
+# often exactly that. `retries` is 2147483647 and has no say: the clock ends it. The verdict is
+# *refused*, because no try can have been stored.
 
 # %% timeline-expired tags=["sim"]
 DeliveryTimeline.of(delivery_runs.too_few_replicas(), "shop")
@@ -332,7 +333,9 @@ producer_config.compared()
 # minutes. Set `enable.idempotence=True` yourself.
 #
 # Last, the errors by name. *Sent again* is what the protocol calls retriable. The last column
-# decides between refused and unknown.
+# decides between refused and unknown. `NOT_LEADER_OR_FOLLOWER` says yes there, though it mostly
+# comes before the append: with `acks=all` a leader that is deposed while it waits for its
+# followers answers it too, and the next leader may have the batch.
 
 # %% errors tags=["sim"]
 nb08.errors_by_name()
@@ -373,7 +376,8 @@ def verdict(answers):
 # %% 08-4 tags=["solution"]
 def verdict(answers):
     """What may be said of a record when the producer has stopped trying."""
-    maybe = ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+    maybe = {"REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
+    maybe |= {"NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "KAFKA_STORAGE_ERROR"}
     if answers and answers[-1] in ("NONE", "DUPLICATE_SEQUENCE_NUMBER"):
         return "acknowledged"
     return "unknown" if any(each in maybe for each in answers) else "refused"
