@@ -241,7 +241,7 @@ def _break_and_mend(world: World, schedule: Schedule, crew: Crew) -> None:
         fault = crew.choose(number, plan_due.kind, plan_due.target, plan_due.amount,
                             schedule.torn, last_target)  # fmt: skip
         if fault is not None:
-            last_target = fault.nodes[0]
+            last_target = next(each for each in fault.nodes if each in world.cluster.spec.brokers)
             crew.do(fault)
             broken[number] = fault
 

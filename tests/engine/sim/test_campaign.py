@@ -8,7 +8,7 @@ import pytest
 
 from engine.sim import campaign
 from engine.sim.faults import KINDS
-from engine.sim.schedules import Outcome, Setup, draw, play, run
+from engine.sim.schedules import Outcome, Plan, Schedule, Setup, draw, play, run
 from engine.sim.tape import Done
 
 SEEDS = range(100_000, 100_100)
@@ -89,3 +89,13 @@ def test_the_world_of_a_schedule_can_go_back() -> None:
     world.goto(event=outcome.tape[2].event - 1)
     world.goto(event=last)
     assert world.trace_lines() == before
+
+
+def test_a_plan_for_the_same_target_means_the_broker_and_not_its_client() -> None:
+    setup = replace(draw(0, light=True).setup, brokers=3)
+    calm = [Plan(1_000 + 100 * number, "slow", "follower", 50, 50) for number in range(6)]
+    drops = Plan(1_700, "drop", "leader", 300, 1)  # the seventh: from the consumer to the leader
+    dies = Plan(1_800, "kill", "same", 500)
+    outcome = play(Schedule(setup, False, (*calm, drops, dies)))
+    assert [str(done.deed).split()[0] for done in outcome.tape].count("kill") == 1
+    assert not outcome.violation
