@@ -252,7 +252,7 @@ class Cluster:
         """When the next thing happens; None if nothing will."""
         while self.queue:
             at, number, item = self.queue[0]
-            if item[0] != "timer" or self.timers.get((item[1], item[2])) == number:
+            if self._is_alive(number, item):
                 return at
             heapq.heappop(self.queue)
         return None
@@ -284,9 +284,12 @@ class Cluster:
             self._next()
 
     def _next(self) -> NodeId | None:
-        """Takes the first thing from the queue, and lets it happen unless it is off."""
+        """Takes the first thing from the queue, and lets it happen unless it is off.
+
+        What is off does not count: whether `_prune` took it out before must make no difference.
+        """
         at, number, item = heapq.heappop(self.queue)
-        if item[0] == "timer" and self.timers.get((item[1], item[2])) != number:
+        if not self._is_alive(number, item):
             return None
         self.happened += 1
         self.now = max(self.now, at)

@@ -42,3 +42,11 @@ def test_a_notebook_stays_readable(source) -> None:
         if cell.cell_type == "code"
     ]
     assert len(code_cells) < 45
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_every_side_by_side_run_in_the_reference_reached_a_real_kafka(source) -> None:
+    cells = nbformat.read(reference_notebook(source), as_version=4).cells
+    runs = [cell for cell in cells if "lab.both(" in cell.source and cell.cell_type == "code"]
+    alone = [cell.id for cell in runs if "on the engine and on Kafka" not in str(cell.outputs)]
+    assert alone == []

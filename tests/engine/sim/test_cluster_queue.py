@@ -65,3 +65,15 @@ def test_answered_calls_do_not_pile_up_until_their_time_outs() -> None:
         nodes.run(now=n, events=10)
     assert len(node.events) == 10 * PRUNE_AT
     assert len(nodes.queue) <= 2 * PRUNE_AT
+
+
+def test_a_time_out_of_an_answered_call_does_not_count_whether_pruned_or_not() -> None:
+    """A replay finds its place by the count, and may prune at other moments than the run did."""
+    nodes = cluster()
+    node = Node(Send(101, ("ask",), m.ApiVersionsRequest(), timeout_us=50))
+    nodes.add("node", node)
+    assert nodes.step() == "node"
+    answered = nodes.happened
+    assert nodes.queue
+    assert nodes.step() is None
+    assert nodes.happened == answered
