@@ -190,7 +190,14 @@ class Cluster:
             self._halt(node_id)
 
     def _halt(self, node_id: NodeId) -> None:
-        self.nodes[node_id].close()
+        try:
+            self.nodes[node_id].close()
+        except OSError:
+            disk = self.disks.get(node_id) if isinstance(node_id, int) else None
+            if disk is None or not disk.failure:
+                raise
+            self._fail_disk(node_id)
+            return
         self.note(f"{_HERE}._halt", node_id, "stopped", "cleanly: files flushed and closed")
         self._gone(node_id, STOPPED)
 

@@ -41,7 +41,7 @@ class Chain:
         """The batch that holds `offset`."""
         if offset < self.start:
             return None
-        place = bisect_left(self.links, offset, key=_last_offset)
+        place = bisect_left(self.links, (offset,))
         return self.links[place] if place < len(self.links) else None
 
     def end(self, log: Log) -> int:
@@ -97,7 +97,3 @@ def is_intact(data: bytes, position: int) -> bool:
     except batch.CorruptBatch:
         return False
     return True
-
-
-def _last_offset(link: Link) -> int:
-    return link[0]

@@ -126,7 +126,7 @@ def draw(seed: int, light: bool = False) -> Schedule:
         brokers,
         partitions=chance.choice((1, 1, 2)),
         min_in_sync=chance.choice((2, 2, 1)) if brokers == 3 else chance.choice((2, 3)),
-        period_us=60_000 if light else chance.choice((15_000, 40_000)),
+        period_us=60_000 if light else chance.choice((20_000, 50_000)),
         idempotent=chance.random() < 0.5,
     )
     return Schedule(setup, torn=seed % 2 == 1, plans=tuple(drawn))
@@ -195,6 +195,8 @@ def run(
         _calm_down(world, crew, producers, consumer)
     except Violation as violation:
         outcome.violation = str(violation)
+    except Exception as error:  # noqa: BLE001 - whatever stops the cluster is a finding
+        outcome.violation = f"crash: {type(error).__name__}: {error}"
     outcome.seconds = process_time() - began
     outcome.events = world.events
     if world.invariants is not None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
+
+TELL_EVERY = 100
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -28,7 +31,14 @@ def run(chosen: argparse.Namespace) -> int:
         return _one(chosen)
     from engine.sim import campaign
 
-    results = list(campaign.outcomes(_seeds(chosen.seeds), chosen.jobs, chosen.light))
+    seeds = _seeds(chosen.seeds)
+    results = []
+    for outcome in campaign.outcomes(seeds, chosen.jobs, chosen.light):
+        results.append(outcome)
+        if len(results) % TELL_EVERY == 0:
+            broken = sum(bool(each.violation) for each in results)
+            progress = f"{len(results)} of {len(seeds)} schedules, {broken} with a violation"
+            print(progress, file=sys.stderr, flush=True)
     text, good = campaign.report(results, chosen.light)
     print(text)
     return 0 if good else 1

@@ -46,6 +46,16 @@ def test_the_report_names_a_failing_seed_and_how_to_replay_it(results: list[Outc
     assert "kafkalab campaign --replay 4711" in text
 
 
+def test_whatever_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(*_: object) -> None:
+        raise KeyError("orders")
+
+    monkeypatch.setattr("engine.api.fetch.handle", stumble)
+    monkeypatch.setattr("engine.api.produce.handle", stumble)
+    outcome = play(draw(0, light=True))
+    assert outcome.violation == "crash: KeyError: 'orders'"
+
+
 def test_a_schedule_is_a_function_of_its_seed() -> None:
     assert draw(3) == draw(3)
     assert draw(3) != draw(4)

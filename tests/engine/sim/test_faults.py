@@ -243,6 +243,20 @@ def test_a_broker_halts_when_its_disk_is_full_and_comes_back_when_there_is_room(
     assert world.run(until=whole, for_s=20)
 
 
+def test_a_broker_that_cannot_write_its_last_files_did_not_stop_cleanly() -> None:
+    world = World(seed=1)
+    world.create_topic("orders", partitions=3, replicas=3)
+    world.run(until=whole, for_s=5)
+    world.stop(103)
+    world.fill_disk(103)
+    assert world.run(until=lambda w: 103 not in w.cluster.nodes, for_s=5)
+    assert world.cluster.states[103] == "killed"
+    assert kinds(world, 103)[-1] == "disk-failed"
+    world.free_disk(103)
+    world.start(103)
+    assert world.run(until=whole, for_s=20)
+
+
 def test_a_full_disk_under_the_controller_loses_no_metadata() -> None:
     world = loaded()
     world.fill_disk(100)
