@@ -23,7 +23,7 @@ from tests.kit.panel.worlds import old_rule
 panel = lab.panel(old_rule(), "orders")
 panel
 """
-SCRIPT_MS_MOST = 8.0  # a frame's script, 95th percentile: the issue's limit
+SCRIPT_MS_MOST = 8.0  # a frame's script, 95th percentile: the panel's budget
 FRAMES = 120
 
 
