@@ -138,6 +138,11 @@ class Producer:
         self.accumulator.flushing = True
         return self._work(now)
 
+    def finish(self, now: int) -> list[Effect]:
+        """The load is over; what was handed over is still sent."""
+        self.load = None
+        return self.flush(now)
+
     @property
     def sends(self) -> list[Sent]:
         """Every record, in the order in which it was handed over."""

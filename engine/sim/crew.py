@@ -7,6 +7,9 @@ belongs to; while min.insync.replicas - 1 do, another one is killed instead.
 
 from __future__ import annotations
 
+from typing import Any
+
+from engine.broker import Broker
 from engine.cluster import PAUSED, RUNNING
 from engine.network import NodeId
 from engine.sim.faults import Fault, Value, fault
@@ -29,6 +32,8 @@ class Crew:
         self.min_in_sync = min_in_sync
         self.damaging = damaging
         self.dark: list[NodeId] = []
+        self.image: Any = None
+        """The cluster as its controller knew it when it was last there."""
 
     # -- breaking
 
@@ -36,11 +41,11 @@ class Crew:
         self, number: int, kind: str, target: str, amount: int, torn: bool, last: NodeId
     ) -> Fault | None:
         """The fault that a plan comes down to now; None if its broker is not there for it."""
-        broker = last if target == "same" and last else self._broker(number, target)
+        broker = last if target == "same" and last else self._target(number, target)
         running = self.world.cluster.states[broker] in (RUNNING, PAUSED)
         if kind in PROCESS_KINDS and not running:
             return None
-        peer: NodeId = self._broker(number + 1, "other")
+        peer: NodeId = self._target(number + 1, "other")
         if kind in MESSAGE_KINDS:
             peer = (peer, PRODUCER, CONSUMER, self.world.cluster.spec.controller)[number % 4]
         if kind in (*LINK_KINDS, *MESSAGE_KINDS) and broker == peer:
@@ -51,7 +56,7 @@ class Crew:
             case "lose_power":
                 options = {"torn": int(torn)}
             case "flip_bit":
-                options = {"topic": self.topic, "partition": number % self._partitions()}
+                options = {"topic": self.topic, "partition": number % len(self._partitions())}
             case "slow" | "jump_clock":
                 options = {"ms": amount}
             case "skew_clock":
@@ -66,25 +71,26 @@ class Crew:
             return fault(kind, *ways[number // 4 % 2], **options)
         return fault(kind, broker, **options)
 
-    def _broker(self, number: int, target: str) -> NodeId:
-        brokers = self.world.cluster.spec.brokers
-        try:
-            partition = self.world.partition(self.topic, number % self._partitions())
-        except KeyError:
-            return brokers[number % len(brokers)]
+    def _target(self, number: int, target: str) -> NodeId:
+        if target == "controller":
+            return self.world.cluster.spec.controller
+        partitions = self._partitions()
+        partition = partitions[number % len(partitions)]
         if target == "leader" and partition.leader > 0:
             return int(partition.leader)
         others = [b for b in partition.replicas if b != partition.leader]
         return int(others[number % len(others)])
 
-    def _partitions(self) -> int:
-        image = self.world.image()
-        return len(image.topics[image.topic_ids[self.topic]].partitions)
+    def _partitions(self) -> Any:
+        """By index; as the controller knew them when it was last there."""
+        if self.world.cluster.spec.controller in self.world.cluster.nodes:
+            self.image = self.world.image()
+        return self.image.topics[self.image.topic_ids[self.topic]].partitions
 
     def do(self, wanted: Fault) -> None:
         """Does it, or what can be borne of it; a bit changes only under a broker that is down."""
-        if wanted.kind in self.damaging:
-            broker = wanted.nodes[0]
+        broker = wanted.nodes[0] if wanted.nodes else ""
+        if wanted.kind in self.damaging and broker in self.world.cluster.spec.brokers:
             if not self._can_bear_a_loss(broker):
                 self.world.apply(fault("kill", broker))
                 return
@@ -95,15 +101,12 @@ class Crew:
 
     def _can_bear_a_loss(self, broker: NodeId) -> bool:
         """Whether one more replica may lose what it has not flushed."""
-        image = self.world.image()
+        partitions = self._partitions().values()
         self.dark = [
             b
             for b in self.dark
             if self.world.cluster.states[b] != RUNNING
-            or any(
-                b in p.replicas and b not in p.isr
-                for p in image.topics[image.topic_ids[self.topic]].partitions.values()
-            )
+            or any(b in p.replicas and b not in p.isr for p in partitions)
         ]
         return len([b for b in self.dark if b != broker]) < self.min_in_sync - 1
 
@@ -127,19 +130,19 @@ class Crew:
     def mend_everything(self) -> None:
         cluster = self.world.cluster
         self.do(fault("heal"))
-        for broker in cluster.spec.brokers:
-            if broker in cluster.clocks:
-                self.do(fault("set_clock", broker))
-            if cluster.disks[broker].full:
-                self.do(fault("free_disk", broker))
-            if cluster.states[broker] == PAUSED:
-                self.do(fault("resume", broker))
-            self._start(broker)
+        for node in (cluster.spec.controller, *cluster.spec.brokers):
+            if node in cluster.clocks:
+                self.do(fault("set_clock", node))
+            if cluster.disks[node].full:
+                self.do(fault("free_disk", node))
+            if cluster.states[node] == PAUSED:
+                self.do(fault("resume", node))
+            self._start(node)
 
-    def _start(self, broker: NodeId) -> None:
-        """Starts a broker that is down; one that is still on its way down is not waited for."""
-        node = self.world.cluster.nodes.get(broker)
-        if node is not None and node.lifecycle.leaving:
-            self.do(fault("kill", broker))
-        if broker not in self.world.cluster.nodes:
-            self.do(fault("start", broker))
+    def _start(self, node: NodeId) -> None:
+        """Starts a process that is down; one still on its way down is not waited for."""
+        broker = self.world.cluster.nodes.get(node)
+        if isinstance(broker, Broker) and broker.lifecycle.leaving:
+            self.do(fault("kill", node))
+        if node not in self.world.cluster.nodes:
+            self.do(fault("start", node))

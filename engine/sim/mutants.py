@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.api import list_offsets
+from engine.client.idempotence import Idempotence
+from engine.client.verdicts import Verdicts
 from engine.control import partition_changes
 from engine.control.image import PartitionImage
 from engine.replication import fetcher, reading
@@ -215,6 +217,19 @@ def _forget_producer(original: Any, self: ProducerStates, header: Any) -> None:
     self.states.pop(header.producer_id, None)
 
 
+# -- what a producer is sure of
+
+
+def _always_a_new_epoch(original: Any, self: Idempotence, batch: Any, *rest: Any) -> bool:
+    self.restart_partition(batch.place)
+    return bool(original(self, batch, *rest))
+
+
+def _surely_not_there(original: Any, self: Verdicts, now: int, batch: Any, error: str) -> None:
+    batch.maybe_stored = False
+    original(self, now, batch, error)
+
+
 _ALL = (
     Mutant("skip-the-epoch-bump", "a new leader does not begin a new epoch",
            (Patch(PartitionImage, "merge", _no_epoch_bump),
@@ -257,5 +272,9 @@ _ALL = (
            (Patch(Partition, "check_leader_epoch", _no_fence),), "epochs"),
     Mutant("forget-the-dedup-window", "no batch is recognised as a repetition",
            (Patch(ProducerStates, "find_duplicate", _forget_producer),), "idempotence"),
+    Mutant("a-new-epoch-for-each-retry", "a producer numbers anew what a broker may have",
+           (Patch(Idempotence, "may_retry", _always_a_new_epoch),), "history: duplicate"),
+    Mutant("a-time-out-is-a-no", "a producer says of what it gave up that it is not there",
+           (Patch(Verdicts, "failed", _surely_not_there),), "history: phantom"),
 )  # fmt: skip
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}

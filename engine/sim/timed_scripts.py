@@ -11,12 +11,12 @@
     ----
     violation: epochs: …
 
-`at` is in seconds of virtual time since the world began; `load` and `reader` start the clients
-of engine/sim/clients.py and consumer.py, always these two producers and one consumer;
-`calm` mends everything, waits until the cluster is
-whole, and judges what the clients saw.  `mutant` plays it on an engine with that rule broken
-(engine/sim/mutants.py).  Unlike other scripts these are about time, so they are played in
-virtual time only.
+`at` is in seconds of virtual time since the world began.  `load` and `reader` start the clients
+of engine/sim/clients.py and consumer.py, always these two producers and one consumer; with
+`whole_producer=1` the first producer is the one of engine/client.  `calm` mends everything,
+waits until the cluster is whole, and judges what the clients saw.  `mutant` plays it on an
+engine with that rule broken (engine/sim/mutants.py).  Unlike other scripts these are about
+time, so they are played in virtual time only.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ def write(timed: Timed, about: str, violation: str) -> str:
     """The script's text with its outcome."""
     setup = timed.setup
     mutant = f" mutant={timed.mutant}" if timed.mutant else ""
+    whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
         f"cluster brokers={setup.brokers} seed={setup.seed}{mutant}",
         f"create {TOPIC} partitions={setup.partitions} replication={min(3, setup.brokers)} "
         f"min.insync.replicas={setup.min_in_sync}",
-        f"load {TOPIC} period_us={setup.period_us} idempotent={int(setup.idempotent)}",
+        f"load {TOPIC} period_us={setup.period_us} idempotent={int(setup.idempotent)}{whole}",
         f"load {TOPIC} period_us={setup.period_us} acks=1",
         f"reader {TOPIC}",
         *(f"at {done.at_us / 1e6:.6f} {done.deed}" for done in timed.tape),
@@ -77,7 +78,7 @@ def _outcome(violation: str) -> str:
 def read(script: Script) -> Timed:
     """What `write` wrote; ValueError names the line that is wrong."""
     partitions = min_in_sync = 1
-    period_us, idempotent, calm_us = 20_000, False, 0
+    period_us, idempotent, whole_producer, calm_us = 20_000, False, False, 0
     tape: list[Done] = []
     for command in script.commands:
         options = command.options
@@ -91,6 +92,7 @@ def read(script: Script) -> Timed:
                 case "load":
                     period_us = int(options.get("period_us", period_us))
                     idempotent = options.get("idempotent", "0") == "1"
+                    whole_producer = options.get("whole_producer", "0") == "1"
                 case "at" if command.words[1:] == ("calm",):
                     calm_us = round(float(command.words[0]) * 1e6)
                 case "at":
@@ -103,7 +105,7 @@ def read(script: Script) -> Timed:
                     raise ValueError(f"{verb} has no place in a script with times")
         except (IndexError, ValueError) as error:
             raise ValueError(f"line {command.line}, {command.verb}: {error}") from error
-    load = (partitions, min_in_sync, period_us, idempotent, calm_us)
+    load = (partitions, min_in_sync, period_us, idempotent, whole_producer, calm_us)
     return Timed(Setup(script.seed, script.brokers, *load), tuple(tape), script.mutant)
 
 

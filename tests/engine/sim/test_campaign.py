@@ -8,7 +8,7 @@ import pytest
 
 from engine.sim import campaign
 from engine.sim.faults import KINDS
-from engine.sim.schedules import Outcome, Plan, Schedule, Setup, draw, play, run
+from engine.sim.schedules import CONTROLLER, Outcome, Plan, Schedule, Setup, draw, play, run
 from engine.sim.tape import Done
 
 SEEDS = range(100_000, 100_100)
@@ -59,6 +59,15 @@ def test_whatever_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch
 def test_a_schedule_is_a_function_of_its_seed() -> None:
     assert draw(3) == draw(3)
     assert draw(3) != draw(4)
+
+
+def test_every_kind_of_schedule_is_drawn() -> None:
+    drawn = [draw(seed) for seed in range(60)]
+    assert {(each.setup.whole_producer, each.setup.idempotent) for each in drawn} == {
+        (False, False), (False, True), (True, False), (True, True),
+    }  # fmt: skip
+    struck = {plan.kind for each in drawn for plan in each.plans if plan.target == "controller"}
+    assert struck == set(CONTROLLER)
 
 
 @pytest.mark.parametrize("seed", [5, 8])
