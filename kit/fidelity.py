@@ -6,6 +6,7 @@ together from what the code itself says:
     APIs       kit/kafka/advertised.json (what a 4.3.1 broker answers to ApiVersions) beside
                engine.api.VERSIONS; what is left out, from the docstring of the API's module
     configs    engine/settings/*.table (what its DescribeConfigs returns), status and note
+    elsewhere  "Left out:" and "Simplified:" in the docstrings of the engine's other modules
     scenarios  kit/both/differences.py, the differences that `both()` lets pass
 
     python -m kit.fidelity           print it
@@ -36,6 +37,10 @@ from engine.settings.topic_config import SYNONYMS
 from engine.storage.log_config import LogConfig
 from engine.wire import messages as m
 
+NOTE = re.compile(
+    r"(?ms)(?:^|(?<=\s))(Left out|Simplified): (.*?)"
+    r"(?=\n\n|^[A-Z][\w -]*: |\s(?:Left out|Simplified|Source): |\Z)"
+)
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"
 ADVERTISED = Path(__file__).parent / "kafka" / "advertised.json"
@@ -69,6 +74,7 @@ def page() -> str:
     for resource in ("broker", "topic", "group"):
         parts.append(f"## {resource.capitalize()} configs\n")
         parts.append(_rows(("config", "type", "default", "status", "note"), _configs(resource)))
+    parts += ["## In the rest of the engine\n", _rows(("module", "except for"), _elsewhere())]
     parts += ["## Declared differences of scenarios\n", _differences()]
     parts += [
         "## APIs, version by version\n",
@@ -116,11 +122,28 @@ def _versions(facts: Any) -> Iterator[Sequence[object]]:
 
 def left_out(name: str) -> str:
     """What an API's module says that it leaves out or simplifies."""
-    source = Path(api.__file__).with_name(f"{api.module_name(name)}.py")
-    docstring = ast.get_docstring(ast.parse(source.read_text("utf-8"))) or ""
-    found = re.findall(r"(?ms)^(Left out|Simplified): (.*?)(?=^\w[\w -]*:|\n\n|\Z)", docstring)
-    parts = ((kind, " ".join(text.split()).rstrip(".")) for kind, text in found)
-    return "; ".join(text if kind == "Left out" else f"simplified: {text}" for kind, text in parts)
+    return _notes(Path(api.__file__).with_name(f"{api.module_name(name)}.py"))
+
+
+def _notes(path: Path) -> str:
+    """What a module's docstrings say behind "Left out:" and "Simplified:"."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            for kind, text in NOTE.findall(ast.get_docstring(node) or ""):
+                said = " ".join(text.split()).rstrip(".")
+                found.append(said if kind == "Left out" else f"simplified: {said}")
+    return "; ".join(found)
+
+
+def _elsewhere() -> Iterator[Sequence[object]]:
+    """The engine's other modules.  Not the simulator, which is no part of Kafka."""
+    listed = {f"{api.module_name(name)}.py" for name in api.VERSIONS}
+    for path in sorted((ROOT / "engine").rglob("*.py")):
+        place = path.relative_to(ROOT / "engine")
+        is_api = place.parts[0] == "api" and place.name in listed
+        if not is_api and place.parts[0] != "sim" and (notes := _notes(path)):
+            yield f"`engine/{place.as_posix()}`", notes
 
 
 def _features(facts: Any) -> Iterator[Sequence[object]]:

@@ -28,6 +28,7 @@ from kit.clusters.settings_table import BROKERS, CONTROLLER
 _RECORDS = 200_000
 _VALUE = b"x" * 100
 _SINGLES = 500
+_READS = 5  # of the same records, a fraction of a second each
 _PATIENCE_S = 120.0
 
 Starter = Callable[[], KafkaCluster]
@@ -77,7 +78,7 @@ class _Found:
     def take_turn(self, cluster: KafkaCluster, topic: str, records: int) -> None:
         cluster.create_topic(topic)
         self.produce.append(records / produce(cluster, topic, records))
-        self.consume.append(records / consume(cluster, topic, records))
+        self.consume += [records / consume(cluster, topic, records) for _ in range(_READS)]
         self.latency_ms.append(median_latency_ms(cluster, topic))
 
 

@@ -52,6 +52,18 @@ def test_the_page_has_a_row_for_everything() -> None:
         assert all(f"| {name} |" in page for name in table(resource))
 
 
+def test_what_any_module_leaves_out_is_on_the_page() -> None:
+    rest = fidelity.page().partition("## In the rest of the engine")[2]
+    for module, words in (
+        ("control/controller", "one controller instead of a quorum"),  # in the middle of a line
+        ("broker", "of the Envelope (KIP-590)"),  # of a method
+        ("clock", "a node has one clock"),
+    ):
+        row = next(line for line in rest.splitlines() if f"`engine/{module}.py`" in line)
+        assert words in row
+    assert "UNSTABLE_OFFSET_COMMIT" in fidelity.left_out("OffsetFetch")
+
+
 def test_we_offer_only_what_kafka_offers_in_the_same_versions() -> None:
     theirs = fidelity.advertised()["apis"]
     for name, ours in api.VERSIONS.items():
