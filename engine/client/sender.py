@@ -1,7 +1,8 @@
 """One round of the producer's work: what is ready is sent, what was answered is settled.
 
     ready      a batch is full or has lingered, its leader is known and connected
-    drained    at most one batch per partition goes into a request; up to
+    drained    at most one batch per partition goes into a request, also one that would have
+               lingered on, if the same broker leads it; up to
                max.in.flight.requests.per.connection requests are under way per broker
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
@@ -112,29 +113,25 @@ class Sender:
 
     def _filled(self, now: int, leader: int) -> list[ProducerBatch]:
         """At most one batch of each partition, as many as go into a request.  It begins where
-        the last one ended, or the first partitions would keep the last ones waiting."""
+        the last one ended, or the first partitions would keep the last ones waiting.  Now that
+        a request goes there, batches that would linger a while go with it."""
         places = self.metadata.led_by(leader)
         start = self.drain_index.get(leader, 0) % len(places)
         filled: list[ProducerBatch] = []
         size = 0
         for step in range(len(places)):
-            at = (start + step) % len(places)
-            self.drain_index[leader] = at
-            if not self._may_go(now, places[at]):
+            place = places[(start + step) % len(places)]
+            self.drain_index[leader] = (start + step) % len(places)
+            batch, epoch = self.accumulator.first(place), self.metadata.epoch(place)
+            if batch is None or batch.rests(now, epoch) or self._is_muted(place):
                 continue
-            size += self.accumulator.queues[places[at]][0].size
+            size += batch.size
             if filled and size > self.settings.max_request_size:
                 break
-            filled.append(self._drain(now, places[at], self.metadata.epoch(places[at])))
+            if self.identity is not None and not self.identity.may_leave(batch):
+                break  # the next request begins with it, as the Java client's does
+            filled.append(self._drain(now, place, epoch))
         return filled
-
-    def _may_go(self, now: int, place: Place) -> bool:
-        batch = self.accumulator.first(place)
-        if batch is None or self.accumulator.ready_at(place, self.metadata.epoch(place)) > now:
-            return False
-        if self._is_muted(place):
-            return False
-        return self.identity is None or self.identity.may_leave(batch)
 
     def _is_muted(self, place: Place) -> bool:
         """With one request in flight a partition has one batch under way, for order's sake."""

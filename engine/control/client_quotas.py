@@ -5,7 +5,7 @@ Each entry of a request is taken or refused as a whole.  Names of entities and k
 what is refused, are Kafka's; so are the sentences.
 
 Simplified: `ip` entities, whose only key is connection_creation_rate (KIP-612), are
-refused: this engine does not limit connections.
+refused: how fast connections are made is not limited here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A broker that answers Produce requests from a tape, whatever is in them.
 
 It speaks the protocol through engine/wire, says that it leads all of `orders`, gives
-out a producer id, and writes down every batch that arrives.  A step of the tape is a list of
+out a producer id, and writes down what arrives.  A step of the tape is a list of
 answers: the broker waits until as many Produce requests are under way, so that it does not
 matter how fast a client is, and then answers them in order.
 
@@ -34,13 +34,15 @@ FIRST_PRODUCER_ID = 4000
 
 
 class TapeBroker:
-    """`seen` has a line per batch that arrived; `log` the values that were taken, in order."""
+    """`seen` has a line per request, with what it brought to each partition; `log` has the values
+    that were taken, in order."""
 
     def __init__(self, tape: list[list[str]], partitions: int = 1) -> None:
         self.partitions = partitions
         self.tape = [list(step) for step in tape]
         self.seen: list[str] = []
         self.log: list[str] = []
+        self.ends: dict[int, int] = {}
         self.ids_given = 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -151,41 +153,46 @@ class TapeBroker:
             silent = False
             for at, (header, body) in enumerate(requests):
                 action = step[at] if at < len(step) else "ok"
-                values = self._note(body, action)
-                if action in ("ok", "drop", "silence"):
-                    self.log += values
+                self._note(body, action)
                 if action in ("drop", "hang-up"):
                     return False
                 silent = silent or action == "silence"
                 if not silent:
-                    self._write(connection, header, self._answer(body, action, len(values)))
+                    self._write(connection, header, self._answer(body, action))
             if silent:
                 connection.settimeout(None)
                 while connection.recv(1 << 16):
                     pass
             return not silent
 
-    def _note(self, body: Any, action: str) -> list[str]:
-        records = bytes(body.topic_data[0].partition_data[0].records)
-        header = batch.read_header(records)
-        values = [(r.value or b"").decode().rstrip(".") for r in batch.decode(records)]
-        identity = "plain"
-        if header.producer_id >= 0:
-            who = "" if header.producer_id == FIRST_PRODUCER_ID + 1 else "new producer, "
-            identity = f"{who}epoch {header.producer_epoch}, sequence {header.base_sequence}"
-        self.seen.append(f"{' '.join(values)}: {identity} -> {action}")
-        return values
+    def _note(self, request: Any, action: str) -> None:
+        """Writes down what came in one request, and takes it if the tape says so."""
+        lines = []
+        for part in request.topic_data[0].partition_data:
+            records = bytes(part.records)
+            header = batch.read_header(records)
+            values = [(r.value or b"").decode().rstrip(".") for r in batch.decode(records)]
+            identity = "plain"
+            if header.producer_id >= 0:
+                who = "" if header.producer_id == FIRST_PRODUCER_ID + 1 else "new producer, "
+                identity = f"{who}epoch {header.producer_epoch}, sequence {header.base_sequence}"
+            lines.append(f"{' '.join(values)}: {identity}")
+            if action in ("ok", "drop", "silence"):
+                self.log += values
+                self.ends[part.index] = self.ends.get(part.index, 0) + len(values)
+        self.seen.append(f"{' & '.join(lines)} -> {action}")
 
-    def _answer(self, request: Any, action: str, count: int) -> Any:
+    def _answer(self, request: Any, action: str) -> Any:
         response = m.ProduceResponse
-        error = 0 if action in ("ok", "again") else int(Errors[action])
-        offset = len(self.log) - count if action == "ok" else 0 if action == "again" else -1
-        parts = [
-            response.PartitionProduceResponse(
-                index=part.index, error_code=error, base_offset=offset, log_start_offset=0
-            )
-            for part in request.topic_data[0].partition_data
-        ]
+        parts = []
+        for part in request.topic_data[0].partition_data:
+            told = response.PartitionProduceResponse(index=part.index, log_start_offset=0)
+            told.error_code = 0 if action in ("ok", "again") else int(Errors[action])
+            told.base_offset = 0 if action == "again" else -1
+            if action == "ok":
+                count = batch.read_header(bytes(part.records)).last_offset_delta + 1
+                told.base_offset = self.ends[part.index] - count
+            parts.append(told)
         named = response.TopicProduceResponse(
             name=TOPIC, topic_id=TOPIC_ID, partition_responses=parts
         )

@@ -16,7 +16,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Sends values through Kafka's own producer and says what became of each.
- * A line in: values separated by blanks (| waits for the verdicts so far), a tab, then name=value settings separated by blanks.
+ * A line in: values separated by blanks (1:A goes to partition 1, | waits for the verdicts so far), a tab, then name=value settings separated by blanks.
  * A line out: "value verdict offset" each, separated by commas; or the reason for no producer.
  */
 public class TapeProducer {
@@ -53,8 +53,10 @@ public class TapeProducer {
                         verdict(future);
                     }
                 } else {
-                    sent.add(value.replace(".", ""));
-                    futures.add(producer.send(new ProducerRecord<>("orders", 0, null, value)));
+                    int partition = value.startsWith("1:") ? 1 : 0;
+                    String text = value.replaceFirst("^1:", "");
+                    sent.add(text.replace(".", ""));
+                    futures.add(producer.send(new ProducerRecord<>("orders", partition, null, text)));
                 }
             }
             for (int i = 0; i < sent.size(); i++) {

@@ -31,7 +31,8 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Tape:
-    """`values` are sent at once, `|` waits for the verdicts so far; `steps` are a TapeBroker's."""
+    """`values` are sent at once, `1:A` to partition 1; `|` waits for the verdicts so far; `steps`
+    are a TapeBroker's."""
 
     values: str
     steps: tuple[tuple[str, ...], ...]
@@ -87,6 +88,7 @@ TAPES: dict[str, Tape] = {
         {"request.timeout.ms": 600, "delivery.timeout.ms": 900},
     ),
     "corrupt on the way": Tape("A", (("CORRUPT_MESSAGE",),)),
+    "one that lingers goes along": Tape("1:A B C", (), {"linger.ms": 1500, "batch.size": 200}),
 }
 
 
@@ -100,7 +102,13 @@ class Outcome:
 
 
 def names(tape: Tape) -> list[str]:
-    return [value for value in tape.values.split() if value != "|"]
+    return [addressed(value)[1] for value in tape.values.split() if value != "|"]
+
+
+def addressed(value: str) -> tuple[int, str]:
+    """Partition and value of what is written as `A` or `1:A`."""
+    partition, _, name = value.rpartition(":")
+    return int(partition or 0), name
 
 
 def padded(value: str) -> str:
@@ -113,7 +121,7 @@ def outcome(broker: TapeBroker, verdicts: list[str]) -> Outcome:
 
 
 def run_ours(tape: Tape) -> Outcome:
-    broker = TapeBroker([list(step) for step in tape.steps])
+    broker = TapeBroker([list(step) for step in tape.steps], partitions=2)
     producer = Producer("tape", (BROKER,), {**SETTINGS, **tape.settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     try:
@@ -121,7 +129,8 @@ def run_ours(tape: Tape) -> Outcome:
             if value == "|":
                 driver.run(lambda: producer.idle, PATIENCE_S)
             else:
-                driver.send(TOPIC, padded(value).encode(), partition=0)
+                partition, name = addressed(value)
+                driver.send(TOPIC, padded(name).encode(), partition=partition)
         driver.run(lambda: producer.idle, PATIENCE_S)
         verdicts = [f"{each.text.rstrip('.')} {_verdict(each)}" for each in producer.sends]
         return outcome(broker, verdicts)
@@ -140,7 +149,7 @@ NOT_LIBRDKAFKAS = ("batch.size", "delivery.timeout.ms", "request.timeout.ms")
 
 
 def run_librdkafka(tape: Tape) -> Outcome:
-    broker = TapeBroker([list(step) for step in tape.steps])
+    broker = TapeBroker([list(step) for step in tape.steps], partitions=2)
     given = {**SETTINGS, **tape.settings}
     settings = {name: value for name, value in given.items() if name not in NOT_LIBRDKAFKAS}
     settings |= {
@@ -174,7 +183,8 @@ def run_librdkafka(tape: Tape) -> Outcome:
             if value == "|":
                 wait()
             else:
-                producer.produce(TOPIC, padded(value), partition=0, on_delivery=note)
+                partition, name = addressed(value)
+                producer.produce(TOPIC, padded(name), partition=partition, on_delivery=note)
         wait()
         verdicts = [f"{value} {told.get(value, 'pending -1')}" for value in names(tape)]
         return outcome(
