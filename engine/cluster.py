@@ -19,12 +19,12 @@ pause holds back everything that is for the node; stop lets it leave cleanly fir
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
+from engine.agenda import Agenda, Call
 from engine.broker import Broker
 from engine.clock import Clock
 from engine.cluster_spec import ClusterSpec, make_node
@@ -33,7 +33,6 @@ from engine.events import (
     CancelTimer,
     Disconnected,
     Effect,
-    Envelope,
     Event,
     Expired,
     Flush,
@@ -45,27 +44,15 @@ from engine.events import (
     Response,
     Send,
     SetTimer,
-    Token,
     Trace,
 )
-from engine.network import (
-    DROP,
-    DUPLICATE,
-    REORDER,
-    Carriage,
-    Latency,
-    Network,
-    NodeId,
-    NoLatency,
-    Trouble,
-)
+from engine.network import Carriage, Latency, Network, NodeId, NoLatency
 from engine.quotas.muted_clients import MutedClients
 from engine.replication.truncation import RULES
 from engine.request_metrics import RequestMetrics
 from engine.storage.disk import Disk
 
 _HERE = "cluster.Cluster"
-PRUNE_AT = 1_000
 RUNNING, PAUSED, STOPPED, KILLED = "running", "paused", "stopped", "killed"
 
 
@@ -79,17 +66,6 @@ class Node(Protocol):
 
 class DiskFailed(OSError):
     """Why a node halted: its disk could not take what was to be written."""
-
-
-@dataclass(slots=True)
-class Call:
-    """A Send that awaits its answer."""
-
-    sender: NodeId
-    destination: int
-    token: Token
-    client_id: str
-    envelope: Envelope | None = None
 
 
 class Cluster:
@@ -120,19 +96,15 @@ class Cluster:
         self.states: dict[NodeId, str] = {}
         self.incarnations: dict[NodeId, int] = {}
         self.network = Network()
-        self.queue: list[tuple[int, int, Any]] = []
-        self.sequence = 0
+        self.agenda = Agenda()
         self.happened = 0
         self.clocks: dict[NodeId, Clock] = {}
-        self.timers: dict[tuple[NodeId, Token], int] = {}
-        self.calls: dict[int, Call] = {}
         self.paused: dict[NodeId, list[Any]] = {}
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[NodeId] = []
         self.crashes: list[tuple[NodeId, Exception]] | None = None
         self.muted = MutedClients()
         self.meter: RequestMetrics | None = None
-        self.size_after_pruning = 0
         self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
         self.trace_count = 0
 
@@ -214,10 +186,10 @@ class Cluster:
         self.states[node_id] = state
         self.paused.pop(node_id, None)
         self.muted.forget(node_id)
-        self.timers = {key: n for key, n in self.timers.items() if key[0] != node_id}
-        for number, call in tuple(self.calls.items()):
+        self.agenda.drop_timers(node_id)
+        for number, call in tuple(self.agenda.calls.items()):
             if call.sender == node_id:
-                del self.calls[number]
+                del self.agenda.calls[number]
             elif call.destination == node_id:
                 # The end of a connection comes after what was sent before it.
                 self.transmit(node_id, call.sender, ("answer", number, None))
@@ -234,7 +206,7 @@ class Cluster:
             self.states[node_id] = RUNNING
             self.note(f"{_HERE}.resume", node_id, "resumed", "the process goes on where it stood")
             for item in self.paused.pop(node_id):
-                self._push(self.now, item)
+                self.agenda.push(self.now, item)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -252,17 +224,12 @@ class Cluster:
         clock = self.clocks.get(node_id) if self.clocks else None
         return self.now if clock is None else clock.shows(self.now)
 
-    # -- the queue
+    # -- what happens next
 
     @property
     def next_at(self) -> int | None:
         """When the next thing happens; None if nothing will."""
-        while self.queue:
-            at, number, item = self.queue[0]
-            if self._is_alive(number, item):
-                return at
-            heapq.heappop(self.queue)
-        return None
+        return self.agenda.next_at
 
     def run(self, now: int, events: int) -> None:
         """Lets what is due by `now` happen, at most so many events; `next_at` tells if more is."""
@@ -277,9 +244,9 @@ class Cluster:
         What concerns nobody any more is passed over on the way; nothing after `until` happens.
         """
         # Here and not while effects are carried out: a timer is known only once it is pushed.
-        if len(self.queue) > 2 * self.size_after_pruning + PRUNE_AT:
-            self._prune()
-        while self.queue and (until is None or self.queue[0][0] <= until):
+        self.agenda.prune()
+        heap = self.agenda.heap
+        while heap and (until is None or heap[0][0] <= until):
             node_id = self._next()
             if node_id is not None:
                 return node_id
@@ -287,43 +254,23 @@ class Cluster:
 
     def catch_up(self, happened: int) -> None:
         """Lets things happen until so many have; in a replay, those that concern nobody."""
-        while self.happened < happened and self.queue:
+        while self.happened < happened and self.agenda.heap:
             self._next()
 
     def _next(self) -> NodeId | None:
-        """Takes the first thing from the queue, and lets it happen unless it is off.
-
-        What is off does not count: whether `_prune` took it out before must make no difference.
-        """
-        at, number, item = heapq.heappop(self.queue)
-        if not self._is_alive(number, item):
+        found = self.agenda.pop()
+        if found is None:
             return None
+        at, item = found
         self.happened += 1
         self.now = max(self.now, at)
         return self._happen(item)
-
-    def _push(self, at: int, item: Any) -> int:
-        self.sequence += 1
-        heapq.heappush(self.queue, (at, self.sequence, item))
-        return self.sequence
-
-    def _prune(self) -> None:
-        """Drops time-outs of calls that were answered, and timers that were replaced."""
-        pending = [each for each in self.queue if self._is_alive(each[1], each[2])]
-        heapq.heapify(pending)
-        self.queue = pending
-        self.size_after_pruning = len(pending)
-
-    def _is_alive(self, number: int, item: Any) -> bool:
-        if item[0] == "timer":
-            return self.timers.get((item[1], item[2])) == number
-        return item[0] != "answer" or item[1] in self.calls
 
     def _happen(self, item: Any) -> NodeId | None:
         match item[0]:
             case "request":
                 _, number, version, body = item
-                call = self.calls.get(number)
+                call = self.agenda.calls.get(number)
                 if call is None:
                     return None
                 if call.destination not in self.nodes:
@@ -338,37 +285,38 @@ class Cluster:
                 )
                 return self._give(call.destination, item, request)
             case "again":
-                _, node_id, version, body, sender, client_id = item
+                _, node_id, version, body, sender = item
                 if self.carriage is not None:
                     body = self.carriage.unpack_request(body)
                 # Its answer goes to a connection that is no more: no call has this number.
-                return self._give(node_id, item, Request(sender, (0,), version, body, client_id))
+                request = Request(sender, (0,), version, body, _client_id(sender))
+                return self._give(node_id, item, request)
             case "unmute":
                 again_at, held = self.muted.end(self.now, *item[1:])
                 if again_at is not None:
-                    self._push(again_at, item)
+                    self.agenda.push(again_at, item)
                 return None if held is None else self._happen(held)
             case "answer":
                 _, number, body = item
-                call = self.calls.get(number)
+                call = self.agenda.calls.get(number)
                 if call is None:
                     return None
                 if self.states.get(call.sender) != PAUSED:
-                    del self.calls[number]
+                    del self.agenda.calls[number]
                     if self.carriage is not None and body:
                         body = self.carriage.unpack_answer(body)
                 return self._give(call.sender, item, Response(call.destination, call.token, body))
             case "timer":
                 _, node_id, token = item
-                del self.timers[node_id, token]
+                del self.agenda.timers[node_id, token]
                 if self.states[node_id] == PAUSED:
-                    self.timers[node_id, token] = -1
+                    self.agenda.timers[node_id, token] = -1
                     self.paused[node_id].append(("late-timer", node_id, token))
                     return None
                 return self._give(node_id, item, Expired(token))
             case "late-timer":
                 _, node_id, token = item
-                if self.timers.pop((node_id, token), None) is None:
+                if self.agenda.timers.pop((node_id, token), None) is None:
                     return None
                 return self._give(node_id, item, Expired(token))
             case "flush":
@@ -427,41 +375,39 @@ class Cluster:
                 case SetTimer(token, at):
                     if node_id in self.clocks:
                         at = self.clocks[node_id].rings(self.now, at)
-                    self.timers[node_id, token] = self._push(
-                        max(at, self.now), ("timer", node_id, token)
-                    )
+                    self.agenda.set_timer(max(at, self.now), node_id, token)
                 case CancelTimer(token):
-                    self.timers.pop((node_id, token), None)
+                    self.agenda.timers.pop((node_id, token), None)
                 case Flush(path, token):
                     at = self.now + self.latency.flush_us(node_id)
-                    self._push(at, ("flush", node_id, self.incarnations[node_id], path, token))
+                    self.agenda.push(
+                        at, ("flush", node_id, self.incarnations[node_id], path, token)
+                    )
                 case HangUp(destination):
                     if destination not in self.states:
                         self.hang_ups.append(destination)
-                    for number, call in self.calls.items():
+                    for number, call in self.agenda.calls.items():
                         if (call.sender, call.destination) == (destination, node_id):
                             self.transmit(node_id, destination, ("answer", number, None))
                 case Halt():
                     self._halt(node_id)
 
     def _call(self, sender: NodeId, effect: Send) -> None:
-        self.sequence += 1
-        number = self.sequence
-        client_id = f"broker-{sender}" if isinstance(sender, int) else sender
-        self.calls[number] = Call(
-            sender, effect.destination, effect.token, client_id, effect.envelope
+        client_id = _client_id(sender)
+        number = self.agenda.call(
+            Call(sender, effect.destination, effect.token, client_id, effect.envelope)
         )
         body, version = effect.body, type(effect.body).LATEST
         if self.carriage is not None:
             body = self.carriage.pack_request(client_id, version, body)
         item = ("request", number, version, body)
         self.transmit(sender, effect.destination, item)
-        self._push(self.now + effect.timeout_us, ("answer", number, None))
+        self.agenda.push(self.now + effect.timeout_us, ("answer", number, None))
 
     def _reply(self, node_id: NodeId, effect: Reply) -> None:
         destination = effect.destination
         if destination in self.states:
-            if effect.token[0] in self.calls and destination in self.nodes:
+            if effect.token[0] in self.agenda.calls and destination in self.nodes:
                 body = NO_ANSWER if effect.body is None else effect.body
                 if self.carriage is not None and body:
                     body = self.carriage.pack_answer(effect.version, body)
@@ -469,41 +415,19 @@ class Cluster:
                 if effect.mute_ms:
                     until = self.now + effect.mute_ms * 1000
                     if self.muted.begin(node_id, destination, until):
-                        self._push(until, ("unmute", node_id, destination))
+                        self.agenda.push(until, ("unmute", node_id, destination))
         else:
             if self.meter is not None:
                 self.meter.answered(effect)
             self.outgoing.append((node_id, effect))
 
     def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
-        if self.network.is_cut(source, destination):
-            self.network.hold(source, destination, (source, destination, item))
-            return
-        latency_us = self.latency.network_us(source, destination)
-        if self.network.troubles and item[-1]:
-            trouble = self.network.trouble(source, destination, item[-1])
-            if trouble is not None:
-                self._befall(trouble, source, destination, item, latency_us)
-                return
-        self._push(self.network.arrival(self.now, source, destination, latency_us), item)
+        """Sends a request or an answer on its way, whatever befalls it there."""
+        for at, each in self.network.carry(self.now, source, destination, item, self.latency):
+            self._depart(at, each)
 
-    def _befall(
-        self, trouble: Trouble, source: NodeId, destination: NodeId, item: Any, latency_us: int
-    ) -> None:
-        """Carries a message that something happens to on its way."""
-        at = self.now + latency_us + trouble.delay_us
-        if trouble.kind == DROP:
-            # Whoever asked sees the connection break, and cannot tell how far it came.
-            self._push(at, ("answer", item[1], None))
-        elif trouble.kind == REORDER:
-            self._push(at, item)
-        else:
-            late_us = latency_us + trouble.delay_us
-            self._push(self.network.arrival(self.now, source, destination, late_us), item)
-        if trouble.kind == DUPLICATE and item[0] == "request":
-            _, number, version, body = item
-            again = ("again", destination, version, body, source, self.calls[number].client_id)
-            self._push(at + self.latency.network_us(source, destination), again)
+    def _depart(self, at: int, item: Any) -> None:
+        self.agenda.push(at, item)
 
     def note(self, rule: str, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
         """A trace line of the cluster's own: what was done to a process or a link."""
@@ -515,7 +439,11 @@ class Cluster:
 
     def submit(self, node_id: int, request: Request) -> None:
         """A request from a client's connection arrives at a node now."""
-        self._push(self.now, ("event", node_id, request))
+        self.agenda.push(self.now, ("event", node_id, request))
 
     def disconnected(self, node_id: int, source: str) -> None:
-        self._push(self.now, ("event", node_id, Disconnected(source)))
+        self.agenda.push(self.now, ("event", node_id, Disconnected(source)))
+
+
+def _client_id(sender: NodeId) -> str:
+    return f"broker-{sender}" if isinstance(sender, int) else sender

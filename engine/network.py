@@ -82,11 +82,35 @@ class Network:
     def is_cut(self, source: NodeId, destination: NodeId) -> bool:
         return bool(self.cut) and (source, destination) in self.cut
 
-    def hold(self, source: NodeId, destination: NodeId, item: Any) -> None:
-        """Keeps an item back until the way is open again."""
-        self.held.setdefault((source, destination), []).append(item)
+    def carry(
+        self, now: int, source: NodeId, destination: NodeId, item: Any, latency: Latency
+    ) -> list[tuple[int, Any]]:
+        """What arrives of a message that is sent now, and when.  Nothing while the way is cut:
+        it is held back.  `item` is ("request", number, version, body) or ("answer", number,
+        body), where no body is the end of the connection, which nothing befalls."""
+        if self.is_cut(source, destination):
+            self.held.setdefault((source, destination), []).append((source, destination, item))
+            return []
+        latency_us = latency.network_us(source, destination)
+        trouble = None
+        if self.troubles and item[-1]:
+            trouble = self._trouble(source, destination, item[-1])
+        if trouble is None:
+            return [(self._arrival(now, source, destination, latency_us), item)]
+        at = now + latency_us + trouble.delay_us
+        if trouble.kind == DROP:
+            # Whoever asked sees the connection break, and cannot tell how far it came.
+            return [(at, ("answer", item[1], None))]
+        if trouble.kind == REORDER:
+            return [(at, item)]
+        late_us = latency_us + trouble.delay_us
+        arrived = [(self._arrival(now, source, destination, late_us), item)]
+        if trouble.kind == DUPLICATE and item[0] == "request":
+            again = ("again", destination, *item[2:], source)
+            arrived.append((at + latency.network_us(source, destination), again))
+        return arrived
 
-    def arrival(self, now: int, source: NodeId, destination: NodeId, latency_us: int) -> int:
+    def _arrival(self, now: int, source: NodeId, destination: NodeId, latency_us: int) -> int:
         """When something sent now arrives: never before what was sent earlier that way."""
         at = now + latency_us
         if self.delay_us:
@@ -96,7 +120,7 @@ class Network:
             self.last_arrival[source, destination] = at
         return at
 
-    def trouble(self, source: NodeId, destination: NodeId, body: Any) -> Trouble | None:
+    def _trouble(self, source: NodeId, destination: NodeId, body: Any) -> Trouble | None:
         """What befalls a message that is sent now, if anything does."""
         ahead = self.troubles.get((source, destination), [])
         for trouble in ahead:

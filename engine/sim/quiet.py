@@ -70,7 +70,7 @@ def is_still(cluster: Cluster, broker: int) -> bool:
     answered = [item[1] for item in cluster.paused.get(broker, ()) if item[0] == "answer"]
     return all(
         number in answered
-        for number, call in cluster.calls.items()
+        for number, call in cluster.agenda.calls.items()
         if call.sender == broker and call.token[0] == "fetch"
     )
 

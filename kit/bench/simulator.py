@@ -118,7 +118,7 @@ def _idle_share() -> float:
         nonlocal idle, total
         if world.cluster.next_at is not None:
             total += 1
-            idle += _is_idle(world.cluster.queue[0][2])
+            idle += _is_idle(world.cluster.agenda.heap[0][2])
         return original(world, *arguments)
 
     with Patch(World, "step", counted).in_force():

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from engine.cluster import Call
+from engine.agenda import Call
 from engine.records import batch
 from engine.sim.world import World
 from engine.wire.errors import Errors
@@ -66,7 +66,7 @@ class Tape:
             ahead_us = 0 if at is None else at - self.world.cluster.now
             if at is None or (end_us is not None and self.world.now_us + ahead_us > end_us):
                 break
-            self._listen(self.world.cluster.queue[0][2])
+            self._listen(self.world.cluster.agenda.heap[0][2])
             self.world.step()
             self._read_trace()
         if end_us is not None:
@@ -76,15 +76,17 @@ class Tape:
     # -- listening
 
     def _listen(self, item: Any) -> None:
-        if item[0] not in (REQUEST, ANSWER) or item[1] not in self.world.cluster.calls:
+        if item[0] not in (REQUEST, ANSWER) or item[1] not in self.world.cluster.agenda.calls:
             return
-        call: Call = self.world.cluster.calls[item[1]]
+        call: Call = self.world.cluster.agenda.calls[item[1]]
         body = item[-1]
         says = self._request(body) if item[0] == REQUEST else self._answer(body)
         if says:
             ends = (lane(call.sender), lane(call.destination))
             source, destination = ends if item[0] == REQUEST else ends[::-1]
-            at_us = self.world.cluster.queue[0][0] - self.world.cluster.now + self.world.now_us
+            at_us = (
+                self.world.cluster.agenda.heap[0][0] - self.world.cluster.now + self.world.now_us
+            )
             self._add(Heard(at_us, item[0], source, destination, says))
 
     def _request(self, body: Any) -> str:

@@ -157,7 +157,7 @@ class Walkthrough:
                 return until is None or until(self.world)
             coming = self._messages()
             self.world.step()
-            left = {entry[1] for entry in self.world.cluster.queue}
+            left = {entry[1] for entry in self.world.cluster.agenda.heap}
             for number in sorted(coming.keys() - left):
                 self._listen(*coming[number])
         return True
@@ -166,11 +166,11 @@ class Walkthrough:
         """What is on its way between nodes: request or answer, the call, and the body."""
         cluster = self.world.cluster
         return {
-            number: (item[0], cluster.calls[item[1]], item[-1])
-            for _, number, item in cluster.queue
+            number: (item[0], cluster.agenda.calls[item[1]], item[-1])
+            for _, number, item in cluster.agenda.heap
             if item[0] in ("request", "answer")
             and item[-1] is not None
-            and item[1] in cluster.calls
+            and item[1] in cluster.agenda.calls
         }
 
     def _listen(self, kind: str, call: Any, body: Any) -> None:

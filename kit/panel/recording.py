@@ -51,10 +51,10 @@ class Watched(Cluster):
 
     departures: list[tuple[int, int, Any]]
 
-    def _push(self, at: int, item: Any) -> int:
+    def _depart(self, at: int, item: Any) -> None:
         if item[0] in ("request", "answer") and item[-1] is not None and at > self.now:
             self.departures.append((self.now, at, item))
-        return super()._push(at, item)
+        super()._depart(at, item)
 
 
 @dataclass
@@ -189,7 +189,7 @@ class Recording:
         cluster: Any = self.world.cluster
         left, cluster.departures = cluster.departures, []
         for sent_us, arrives_us, item in left:
-            call = cluster.calls.get(item[1])
+            call = cluster.agenda.calls.get(item[1])
             if call is None:
                 continue
             source, destination = call.sender, call.destination

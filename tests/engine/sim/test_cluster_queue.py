@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.cluster import PRUNE_AT, Cluster, ClusterSpec
+from engine.agenda import PRUNE_AT
+from engine.cluster import Cluster, ClusterSpec
 from engine.events import Effect, Event, Expired, Response, Send, SetTimer
 from engine.wire import messages as m
 
@@ -64,7 +65,7 @@ def test_answered_calls_do_not_pile_up_until_their_time_outs() -> None:
         nodes.carry_out("node", [Send(101, ("ask", n), m.ApiVersionsRequest(), 10**9)])
         nodes.run(now=n, events=10)
     assert len(node.events) == 10 * PRUNE_AT
-    assert len(nodes.queue) <= 2 * PRUNE_AT
+    assert len(nodes.agenda.heap) <= 2 * PRUNE_AT
 
 
 def test_a_time_out_of_an_answered_call_does_not_count_whether_pruned_or_not() -> None:
@@ -74,6 +75,6 @@ def test_a_time_out_of_an_answered_call_does_not_count_whether_pruned_or_not() -
     nodes.add("node", node)
     assert nodes.step() == "node"
     answered = nodes.happened
-    assert nodes.queue
+    assert nodes.agenda.heap
     assert nodes.step() is None
     assert nodes.happened == answered

@@ -87,7 +87,7 @@ def test_every_fault_has_a_method_of_its_own() -> None:
 def test_one_way_cut_lets_the_other_way_through() -> None:
     world = loaded()
     world.cut_one_way(101, 103)  # the leader's answers no longer reach 103
-    sent = world.cluster.sequence
+    sent = world.cluster.agenda.sequence
     world.run(for_s=1)
     assert end(world, 103) < end(world, 101)
     assert end(world, 102) > end(world, 103)
@@ -95,7 +95,7 @@ def test_one_way_cut_lets_the_other_way_through() -> None:
     assert world.snapshot()["links"] == [
         {"between": [101, 103], "state": "cut one way", "delay_ms": 0}
     ]
-    assert world.cluster.sequence > sent
+    assert world.cluster.agenda.sequence > sent
     world.heal(103, 101)
     assert world.snapshot()["links"] == []
     assert world.run(until=lambda w: whole(w) and end(w, 103) == end(w, 101), for_s=10)

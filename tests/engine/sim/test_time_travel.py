@@ -351,8 +351,8 @@ def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() ->
     world.kill(102)
     found = 0
     while found < 3:
-        at, _, item = world.cluster.queue[0]
-        call = world.cluster.calls.get(item[1]) if item[0] == "request" else None
+        at, _, item = world.cluster.agenda.heap[0]
+        call = world.cluster.agenda.calls.get(item[1]) if item[0] == "request" else None
         if call is None or call.destination in world.cluster.nodes:
             world.step()
             continue
