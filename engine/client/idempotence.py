@@ -13,7 +13,9 @@ What if a batch is given up after it was sent?  Then nobody knows whether the br
 numbers.  No new batch may leave until the others behind it are answered; if they succeed,
 it was stored; if not, there is a hole, and the way out is a new *epoch*: the producer adds
 one to its epoch by itself, numbers what is left from 0, and goes on.  Before KIP-360
-(Kafka 2.5) that was the end of the producer.
+(Kafka 2.5) it could not add to its epoch.  It failed the batch that met the hole, dropped
+what was under way, and asked for a new id: no broker could tell any more what it had had
+before.  (A transactional producer had to be closed.)  `resets` is that way.
 
 A batch that is numbered anew may be stored twice, if the first try did arrive.  That is
 rare, and the rules here are what makes it rare: only a definite gap leads there.
@@ -35,6 +37,7 @@ EPOCH_MAX = (1 << 15) - 1
 Identity = tuple[int, int]
 """(producer id, epoch)"""
 NOBODY: Identity = (-1, -1)
+GAPS = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 
 
 @dataclass(slots=True)
@@ -60,9 +63,9 @@ class Numbers:
 class Idempotence:
     """The producer's identity.  `fatal` is the error that it cannot recover from, or empty."""
 
-    def __init__(self, outbox: Outbox, gap_is_fatal: bool) -> None:
+    def __init__(self, outbox: Outbox, resets: bool) -> None:
         self.outbox = outbox
-        self.gap_is_fatal = gap_is_fatal
+        self.resets = resets
         self.identity = NOBODY
         self.partitions: dict[Place, Numbers] = {}
         self.unresolved: dict[Place, int] = {}
@@ -130,8 +133,13 @@ class Idempotence:
             return
         if error == Errors.CLUSTER_AUTHORIZATION_FAILED:
             self.fatal = error.name
-        elif certain and self.gap_is_fatal:
-            self._close_ranks(batch)
+        elif self.resets and self._is_past(batch):
+            pass  # its numbers went with the id
+        elif self.resets and error in GAPS:
+            self._reset(error.name)
+        elif self.resets:
+            if certain:
+                self._close_ranks(batch)
         elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or certain:
             self.restart_partition(batch.place)
 
@@ -149,6 +157,15 @@ class Idempotence:
         after = batch.last_sequence + 1
         self.unresolved[batch.place] = max(self.unresolved.get(batch.place, after), after)
 
+    def _is_past(self, batch: ProducerBatch) -> bool:
+        return (batch.producer_id, batch.producer_epoch) != self.identity
+
+    def _reset(self, why: str) -> None:
+        """The old way out of a gap: the id goes, and all numbers with it."""
+        self.identity = NOBODY
+        self.partitions, self.unresolved = {}, {}
+        self.outbox.trace(f"{_HERE}._reset", "id_reset", why=why)
+
     def _forget(self, batch: ProducerBatch) -> None:
         numbers = self.numbers(batch.place)
         numbers.in_flight = [each for each in numbers.in_flight if each is not batch]
@@ -157,27 +174,29 @@ class Idempotence:
 
     def may_retry(self, batch: ProducerBatch, error: Errors, log_start: int) -> bool:
         """Whether a refused batch is worth another try, and what must happen before it."""
-        if error not in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID):
+        if self.resets and self._is_past(batch):
+            return False
+        if error not in GAPS:
             return error.retriable
         place = batch.place
         numbers = self.numbers(place)
-        is_next = batch.base_sequence == numbers.last_acknowledged + 1
-        if batch.was_resequenced and error == Errors.UNKNOWN_PRODUCER_ID:
-            return True
         if error == Errors.UNKNOWN_PRODUCER_ID:
-            forgotten = numbers.last_acknowledged_offset < log_start
-            if log_start >= 0 and self.gap_is_fatal and not forgotten:
-                self.fatal = error.name
-                return False
-            if log_start >= 0:
+            if log_start < 0 or batch.was_resequenced:
+                return True
+            if not self.resets:
                 self.restart_partition(place)
-            return True
+                return True
+            # Deleted with its records: nothing can be missing.  Otherwise something may be.
+            forgotten = numbers.last_acknowledged_offset < log_start
+            if forgotten:
+                numbers.restart(self.identity)
+            return forgotten
+        is_next = batch.base_sequence == numbers.last_acknowledged + 1
         if place not in self.unresolved and (batch.was_resequenced or not is_next):
             return True  # one before it failed; this one was bound to
+        if self.resets:
+            return False
         if place not in self.unresolved or batch.base_sequence == self.unresolved[place]:
-            if self.gap_is_fatal:
-                self.fatal = error.name
-                return False
             self.restart_partition(place)
         return True
 
@@ -191,9 +210,13 @@ class Idempotence:
         for place in list(self.unresolved):
             numbers = self.numbers(place)
             if not numbers.in_flight:
-                if numbers.next_sequence != numbers.last_acknowledged + 1:
-                    self.restart_partition(place)
                 del self.unresolved[place]
+                if numbers.next_sequence == numbers.last_acknowledged + 1:
+                    continue
+                if self.resets:
+                    self._reset("a batch was given up, and nobody knows whether it is there")
+                    return
+                self.restart_partition(place)
         if self.bump:
             self._bump_epoch()
 

@@ -14,7 +14,7 @@ and are refused when the time is over.  delivery.timeout.ms begins only behind t
 
 Everything that happens leaves a trace line, so that a delivery timeline can be drawn:
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
-producer_id, epoch_bump, learned, connecting, disconnected, blocked.
+producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.
 
 `sends` are the books (engine/client/verdicts.py).  Chance, for jitter and for partitions
 without a key, comes from the seed alone.
@@ -101,7 +101,7 @@ class Producer:
             given.max_in_flight_requests_per_connection, reconnect,
         )  # fmt: skip
         self.identity = (
-            Idempotence(self.outbox, given.sequence_gap == "fatal")
+            Idempotence(self.outbox, given.sequence_gap == "reset")
             if given.enable_idempotence
             else None
         )

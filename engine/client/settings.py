@@ -17,7 +17,7 @@ Four of them hang together, and the client checks that (KIP-679):
 Two settings are not Kafka's.  `murmur2`, `crc32` and `round-robin` as partitioner.class
 stand for the Java client's own, librdkafka's, and RoundRobinPartitioner.  `sequence.gap`
 chooses what a gap in the sequence numbers does to the producer: `kip-360` bumps the epoch
-and goes on, `fatal` is how it was before.
+and goes on; with `reset`, the way before Kafka 2.5, the record fails and a new id is asked for.
 
 Left out: serialisers (keys and values are bytes), interceptors, transactions, security.
 """
@@ -67,7 +67,7 @@ class ProducerSettings:
     retries: int = _number(INT_MAX, high=INT_MAX)
     retry_backoff_max_ms: int = _number(1_000)
     retry_backoff_ms: int = _number(100)
-    sequence_gap: str = _choice("kip-360", "kip-360", "fatal")
+    sequence_gap: str = _choice("kip-360", "kip-360", "reset")
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, checked: bool = True) -> ProducerSettings:

@@ -193,17 +193,19 @@ application_runs.failover_between_append_and_answer()
 #
 # Brokers can cause a gap as well. D and E were acknowledged by the last in-sync replica, which
 # then died; an unclean election made 102 leader, which has neither. F arrives with sequence 5
-# where 3 is expected. Before KIP-360 that was the end of the producer: the application had to
-# close it. Now it begins a new epoch and goes on. D and E stay lost either way, and no error said
-# so.
+# where 3 is expected. Before KIP-360 (2.5) the Java client failed F, gave up its id and went on
+# under a new one: whether F is there, nobody says. (A transactional producer had to be closed, and
+# librdkafka's still ends here.) Now it begins a new epoch, sends F in it and goes on. D and E stay
+# lost either way, and no error said so.
 
 # %% gap tags=["sim"]
 idempotence_runs.gap_after_an_unclean_election()
 
 # %% [markdown]
-# The same KIP ended another fatal error. A broker that had forgotten a producer, because its
-# records were deleted or it was silent for long, used to say `UNKNOWN_PRODUCER_ID`. A 4.3 broker
-# takes any first sequence of a producer that it does not know; the old rule survives only here.
+# The same KIP mended another case. A broker that had forgotten a producer, because it had been
+# silent for long, used to say `UNKNOWN_PRODUCER_ID`, and a record was refused though none was
+# missing. A 4.3 broker takes any first sequence of a producer that it does not know; the old rule
+# survives only in this engine.
 
 # %% kip-360 tags=["sim"]
 idempotence_runs.named_case("kip-360")
@@ -477,7 +479,7 @@ lab.check("08-7", ledger)
 # | `acks=all` waits for a quorum | for the whole current ISR, be it one broker | [What an answer is worth](#What-an-answer-is-worth) |
 # | after a TimeoutException sleep and send again | that stores a second record, idempotence or not | [The application's part](#The-application's-part) |
 # | weaker `acks` make data available sooner | a consumer reads at the same moment | [What an answer is worth](#What-an-answer-is-worth) |
-# | an unknown producer is a fatal error | not since KIP-360; no 4.3 broker says so | [KIP-360](#When-the-sequence-breaks:-KIP-360) |
+# | an unknown producer is a fatal error | it failed a record and cost the id, and was fatal for transactions only; since KIP-360 neither, and no 4.3 broker says so | [KIP-360](#When-the-sequence-breaks:-KIP-360) |
 # | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | cell *errors* |
 #
 # ## Interview corner

@@ -110,15 +110,17 @@ def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
     return Verdict(False, f"{name} was given all that is in the log: {_values(log)}.")
 
 
-def producer_is_dead(player: CasePlayer, findings: Findings) -> Verdict:
-    """An idempotent producer that cannot send any more."""
+def refused_for_nothing(player: CasePlayer, findings: Findings) -> Verdict:
+    """An idempotent producer is told no, though nothing is missing in the log."""
     producer = player.theatre.world.client(player.producers[0])
-    fatal = producer.identity.fatal
     turned_down = [sent.text for sent in producer.sends if sent.verdict == "refused"]
-    if fatal:
+    trace = player.theatre.world.cluster.trace
+    ids = [dict(line.fields)["id"] for _, node, line in trace
+           if (node, line.kind) == (producer.name, "producer_id")]  # fmt: skip
+    if turned_down:
         return Verdict(
-            True, f"{fatal} ended the producer: {' '.join(turned_down)} and all that follows is "
-            "refused, and only a new producer helps."
+            True, f"{' '.join(turned_down)} is refused, though nothing was missing before it; the "
+            f"producer goes on as {ids[-1]}, and no broker knows that it was {ids[0]} before."
         )  # fmt: skip
     epoch = producer.identity.identity[1]
     return Verdict(

@@ -40,6 +40,10 @@ def producer_story(trace: Iterable[tuple[int, NodeId, Trace]], name: str) -> lis
             tell(f"{fields['error']} for sequence", "", sequences[fields["batch"]])
         elif line.kind == "epoch_bump":
             out.append((f"epoch {fields['epoch']}: sequences begin at 0 again", "", []))
+        elif line.kind == "id_reset":
+            out.append(("gives up its id", "", []))
+        elif line.kind == "producer_id" and sequences:
+            out.append((f"is producer {fields['id']}: sequences begin at 0 again", "", []))
     return [" ".join(f"{before} {_range(known)} {after}".split()) for before, after, known in out]
 
 

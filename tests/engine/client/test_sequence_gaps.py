@@ -6,21 +6,30 @@ from typing import Any
 
 import pytest
 
+from engine.client.idempotence import Idempotence
 from engine.client.producer import Producer
+from engine.client.producer_batch import ProducerBatch
 from engine.client.sockets import SocketDriver
+from engine.events import Outbox
+from engine.wire.errors import Errors
 from kit.lessons.tape_broker import BROKER, TOPIC, TapeBroker
 
 SETTINGS = {"batch.size": 0, "linger.ms": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40}
 
 
+BEFORE = {"sequence.gap": "reset"}
+
+
 def meet(values: str, *steps: list[str], **settings: Any) -> tuple[Producer, TapeBroker]:
-    """Sends one value after the other, each when the one before has its verdict."""
+    """Sends one word after the other, each when the one before has its verdict; the letters of
+    a word are records of their own, under way at once."""
     broker = TapeBroker([list(step) for step in steps])
     producer = Producer("gap", (BROKER,), {**SETTINGS, **settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     try:
         for value in values.split():
-            driver.send(TOPIC, value.encode(), partition=0)
+            for letter in value:
+                driver.send(TOPIC, letter.encode(), partition=0)
             assert driver.run(lambda: producer.idle, timeout_s=20)
     finally:
         driver.close()
@@ -39,15 +48,39 @@ def test_since_kip_360_a_gap_begins_a_new_epoch(error: str) -> None:
 
 
 @pytest.mark.parametrize("error", ["OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"])
-def test_before_it_a_gap_ended_the_producer(error: str) -> None:
-    producer, broker = meet("A B C", ["ok"], [error], **{"sequence.gap": "fatal"})
-    assert [each.verdict for each in producer.sends] == ["acknowledged", "refused", "refused"]
-    assert len(broker.seen) == 2, "nothing is sent after it"
+def test_before_it_a_gap_failed_the_record_and_the_next_went_under_a_new_id(error: str) -> None:
+    producer, broker = meet("A B C", ["ok"], [error], **BEFORE)
+    assert [each.verdict for each in producer.sends] == ["acknowledged", "refused", "acknowledged"]
+    assert broker.seen[2:] == ["C: new producer, epoch 0, sequence 0 -> ok"]
+
+
+def test_before_it_what_was_under_way_behind_a_gap_was_dropped_with_the_id() -> None:
+    gap = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    producer, broker = meet("A BCD E", ["ok"], [gap, gap, gap], **BEFORE)
+    assert [each.verdict for each in producer.sends] == [
+        "acknowledged", "refused", "refused", "refused", "acknowledged",
+    ]  # fmt: skip
+    assert broker.seen[4:] == ["E: new producer, epoch 0, sequence 0 -> ok"]
+
+
+@pytest.mark.parametrize(("log_start", "tries_again", "numbered"), [(3, True, 0), (2, False, 3)])
+def test_before_it_the_numbers_began_again_when_the_leader_had_deleted_the_records(
+    log_start: int, tries_again: bool, numbered: int
+) -> None:
+    """With the records goes the leader's memory, and nothing can be missing."""
+    identity = Idempotence(Outbox(), resets=True)
+    identity.became(7, 0)
+    numbers = identity.numbers((TOPIC, 0))
+    numbers.restart(identity.identity)
+    numbers.next_sequence, numbers.last_acknowledged, numbers.last_acknowledged_offset = 3, 2, 2
+    batch = ProducerBatch(1, (TOPIC, 0), 0, 100, 0)
+    identity.number(batch)
+    assert identity.may_retry(batch, Errors.UNKNOWN_PRODUCER_ID, log_start) is tries_again
+    assert batch.base_sequence == numbered
 
 
 def test_before_it_what_was_behind_a_refused_batch_moved_up() -> None:
-    gap = {"sequence.gap": "fatal"}
-    producer, broker = meet("A B", ["MESSAGE_TOO_LARGE"], **gap)
+    producer, broker = meet("A B", ["MESSAGE_TOO_LARGE"], **BEFORE)
     assert broker.seen[1] == "B: epoch 0, sequence 0 -> ok"
     assert producer.sends[1].verdict == "acknowledged"
 

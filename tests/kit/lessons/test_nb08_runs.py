@@ -88,10 +88,11 @@ def test_the_window_holds_five_and_six_in_flight_are_too_many() -> None:
     assert six[3] == "A B C D E F A B C D E F"
 
 
-def test_a_gap_ended_the_producer_before_kip_360() -> None:
+def test_a_gap_cost_a_record_and_the_id_before_kip_360() -> None:
     old, new = idempotence_runs.gap_after_an_unclean_election().rows
-    assert old[4] == "A B C"
-    assert new[3:] == ["3 acknowledged", "A B C F G H"]
+    assert old[1] == new[1]
+    assert old[2:] == ["1000, 0", "1 unknown, 2 acknowledged", "A B C G H"]
+    assert new[2:] == ["0, 1", "3 acknowledged", "A B C F G H"]
 
 
 def test_what_was_handed_over_is_stored_or_kept() -> None:
