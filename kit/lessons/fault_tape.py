@@ -98,10 +98,8 @@ class Judged:
     history: History
 
     def named(self, kind: str) -> str:
-        """The values that an anomaly befell; what is lost is not also out of order."""
-        lost = {each.value for each in self.findings.of("lost")} if kind != "lost" else set()
-        found = (each.value for each in self.findings.of(kind))
-        return " ".join(value for value in found if value not in lost) or "–"
+        """The values that an anomaly befell."""
+        return " ".join(each.value for each in self.findings.of(kind)) or "–"
 
 
 def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Judged]:

@@ -139,13 +139,16 @@ class _Drawing:
             elif isinstance(each, Reached):
                 seen.setdefault(each.offset, []).append("the end")
         columns = sorted({*offsets, *promised, *seen})
+        rows = [("promised", promised), ("read", seen)]
+        # Two promises alone may contradict each other; then what was read is not the point.
+        rows = rows if seen or self.finding.kind in ("lost", "unseen") else rows[:1]
         out = []
-        for row, name in enumerate(("offset", "promised", "read")):
+        for row, name in enumerate(("offset", *(name for name, _ in rows))):
             out.append(_text(LEFT - 14, self.log_top + ROW * row + 11, name, "s e"))
         for column, offset in enumerate(columns):
             x = LEFT + column * (CELL + 8)
             out.append(_text(x + CELL // 2, self.log_top + 11, str(offset), "s m"))
-            for row, cells in ((1, promised), (2, seen)):
+            for row, (_, cells) in enumerate(rows, start=1):
                 y = self.log_top + ROW * row - 5
                 if offset in cells or offset == self.finding.offset:
                     out += _cell(x, y, cells.get(offset, []))

@@ -16,7 +16,8 @@ unless somebody read past the place where it should be.
 
 One mistake gives one kind.  Where two readers see different records at one offset, the one
 that was seen last counts as what is there, and the other is lost.  A record that was read
-counts as promised, as an acknowledged one does.
+counts as promised, as an acknowledged one does.  What is lost has no place in the log, so its
+promised offset says nothing of the order.
 
 What is left out: compacted topics, where records go missing rightly; and torn
 transactions, which need all partitions at once.  Each step is a sort or a single pass.
@@ -52,7 +53,8 @@ def check(history: History) -> Findings:
     for send in evidence.sends:
         found += _missing(evidence, send, first_seen)
     found += _duplicates(evidence, first_seen)
-    found += _reordered(evidence, first_seen)
+    lost = {(each.place, each.offset, each.value) for each in found if each.kind == "lost"}
+    found += _reordered(evidence, first_seen, lost)
     order = {kind: number for number, kind in enumerate(KINDS)}
     found.sort(key=lambda each: (order[each.kind], each.place, each.offset))
     return Findings(tuple(found), history.text)
@@ -169,7 +171,9 @@ def _duplicates(
 
 
 def _reordered(
-    evidence: Evidence, first_seen: dict[tuple[str, str], list[Sight]]
+    evidence: Evidence,
+    first_seen: dict[tuple[str, str], list[Sight]],
+    lost: set[tuple[Place, int, str]],
 ) -> Iterator[Finding]:
     """Neighbours in the log, of one producer, that were sent the other way round."""
     logs: dict[tuple[str, Place], list[tuple[int, int, Send, Sight | None]]] = {}
@@ -181,7 +185,11 @@ def _reordered(
             read = sights[0].read
             log = logs.setdefault((send.client, read[:2]), [])
             log.append((read.offset, number, send, sights[0]))
-        elif send.offset >= 0 and evidence.is_promised(send):
+        elif (
+            send.offset >= 0
+            and evidence.is_promised(send)
+            and ((send.topic, send.partition), send.offset, send.value) not in lost
+        ):
             log = logs.setdefault((send.client, (send.topic, send.partition)), [])
             log.append((send.offset, number, send, None))
     for (client, place), log in logs.items():

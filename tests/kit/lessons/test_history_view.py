@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from engine.sim.history import KINDS, check
+from engine.sim.history import KINDS, History, Poll, Read, Send, check
 from kit.lessons.history_view import HistoryView
 from tests.engine.sim.history.random_histories import MUTATIONS, draw
 
@@ -36,6 +36,19 @@ def test_the_text_is_the_sentence_and_the_timeline() -> None:
     assert drawn.text.splitlines()[2] == str(drawn.shown[0])
     assert drawn.shown[0].timeline in drawn.text
     assert drawn._repr_mimebundle_()["text/plain"] == drawn.text
+
+
+def test_promises_that_contradict_each_other_need_no_read() -> None:
+    """F is promised 0 and E, sent before it, 1; nothing is drawn as missing."""
+    sends = (
+        Send(0, "producer", "orders", 0, "E", "acknowledged", 1, 1),
+        Send(10, "producer", "orders", 0, "F", "acknowledged", 0, 11),
+    )
+    reads = (Read("orders", 0, 0, "F"), Read("orders", 0, 1, "E"))
+    drawn = HistoryView(check(History((*sends, Poll(50, "reader", reads)))))
+    assert [each.kind for each in drawn.shown] == ["reordered"]
+    assert ">read<" not in drawn.svg()
+    assert ">–<" not in drawn.svg()
 
 
 def test_a_clean_history_is_one_line() -> None:

@@ -112,6 +112,17 @@ def test_lost_when_it_is_found_elsewhere() -> None:
     assert findings.items[0].sentence.endswith("and stands at offset 3.")
 
 
+def test_what_is_lost_is_not_also_out_of_order() -> None:
+    """b was promised offset 2; the next leader has c, sent later, at 1."""
+    late = [Send(2_000, "producer", "orders", 0, "c", "acknowledged", 1, 2_001)]
+    first = [
+        Send(0, "producer", "orders", 0, "a", "acknowledged", 0, 1),
+        Send(1_000, "producer", "orders", 0, "b", "acknowledged", 2, 1_001),
+    ]
+    end = [Reached(70_000, "reader", "orders", 0, 2)]
+    assert judged(first, late, read("ac"), end) == {"lost": 1}
+
+
 def test_unseen_when_nobody_read_that_far() -> None:
     assert judged(sent("abc"), read("ab")) == {"unseen": 1}
     assert judged(sent("abc")) == {"unseen": 3}
