@@ -29,6 +29,7 @@ from engine.wire.errors import Errors
 TOPIC, TOPIC_ID, BROKER = "orders", bytes(range(16)), 101
 SPOKEN = ("Produce", "Fetch", "ListOffsets", "Metadata", "FindCoordinator", "ApiVersions",
           "InitProducerId")  # fmt: skip
+WORDS = ("ok", "again", "drop", "hang-up", "silence")
 HOLD_S = 0.4
 FIRST_PRODUCER_ID = 4000
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from engine.sim.world import World
 from kit.lessons import application_runs, delivery_runs, fault_tape, idempotence_runs
 from kit.lessons.delivery_timeline import DeliveryTimeline
@@ -120,6 +122,21 @@ def test_the_fault_tape_harms_fast_most_and_safe_not_at_all() -> None:
         "default": ["G H", "–", "–"],
         "safe": ["–", "–", "–"],
     }
+
+
+@pytest.mark.parametrize("step", [["okay"], ["NONE"]])
+def test_a_word_that_is_no_answer_is_refused_in_a_sentence(step: list[str]) -> None:
+    with pytest.raises(ValueError, match="is no answer; take ok, again"):
+        meets("A", step)
+
+
+def test_a_client_that_is_not_there_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match="There is no client 'java' here"):
+        meets("A", ["ok"], client="java")
+
+
+def test_silence_ends_with_another_try() -> None:
+    assert meets("A", ["silence"], ["again"]).closing == "told: A acknowledged; the log: A"
 
 
 def test_a_learner_can_play_the_broker() -> None:

@@ -40,7 +40,7 @@ def judge_recipe(answer: Any, context: Context) -> Verdict:
     if minimum not in (1, 2):
         return wrong(
             "With three replicas and one broker down for its upgrade, writes must go on.",
-            expected="a minimum of 1 or 2",
+            expected="a minimum that two brokers can meet",
             seen=minimum,
         )
     recipe = fault_tape.Recipe(settings, minimum)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kit.exercises.exercise import Exercise, compare_results
 
 CASES = (
     (1_000, 1_000, 100, 1_000),
+    (1_100, 1_000, 100, 1_000),
     (2_000, 1_000, 100, 1_000),
+    (2_000, 1_000, 500, 5_000),
     (2_500, 1_000, 100, 1_000),
     (20_000, 1_000, 100, 1_000),
     (120_000, 30_000, 100, 1_000),
@@ -17,28 +20,48 @@ CASES = (
 
 
 def tries(delivery_ms: int, request_ms: int, backoff_ms: int, backoff_max_ms: int) -> int:
+    return _begun(delivery_ms, request_ms, lambda n: min(backoff_ms * 2 ** (n - 1), backoff_max_ms))
+
+
+def _begun(delivery_ms: int, request_ms: int, rest: Callable[[int], int]) -> int:
+    """The tries that begin if the n-th is followed by `rest(n)`."""
     now, count = 0, 0
     while now < delivery_ms:
         count += 1
-        now += request_ms + min(backoff_ms * 2 ** (count - 1), backoff_max_ms)
+        now += request_ms + rest(count)
     return count
 
 
 def explain(arguments: tuple, expected: int, seen: Any) -> str:
-    delivery_ms, request_ms, backoff_ms, _ = arguments
+    delivery_ms, request_ms, backoff_ms, most_ms = arguments
     if seen == delivery_ms // request_ms and seen > expected:
         return "Between two tries the batch rests: the backoff counts too."
+    if seen == delivery_ms // request_ms and seen < expected:
+        return "The last try need not be over in time: it only has to begin."
     if isinstance(seen, int) and seen > 1_000:
         return "retries is 2147483647, and it is not what ends this: the clock is."
-    fixed, now = 0, 0
-    while now < delivery_ms:
-        fixed += 1
-        now += request_ms + backoff_ms
-    if seen == fixed:
+    if seen == _begun(
+        delivery_ms + 1, request_ms, lambda n: min(backoff_ms * 2 ** (n - 1), most_ms)
+    ):
+        return "Less than delivery_ms: when it is over, no try begins, not even at that moment."
+    if seen == _begun(delivery_ms, request_ms, lambda n: backoff_ms):
         return "The rests double, up to retry.backoff.max.ms (KIP-580, since 3.7)."
-    if isinstance(seen, int) and seen == expected - 1:
-        return "The last try need not be over in time: it only has to begin."
+    if seen == _begun(delivery_ms, request_ms, lambda n: backoff_ms * 2 ** (n - 1)):
+        return "The rests do not double for ever: backoff_max_ms is the longest."
+    if seen == _begun(delivery_ms, request_ms, lambda n: min(backoff_ms * 2**n, most_ms)):
+        return "The first rest is backoff_ms itself; only the second is twice that."
     return ""
+
+
+def _loop(below: str, rest: str) -> str:
+    return (
+        "def tries(delivery_ms, request_ms, backoff_ms, backoff_max_ms):\n"
+        "    now = count = 0\n"
+        f"    while now {below} delivery_ms:\n"
+        "        count += 1\n"
+        f"        now += request_ms + {rest}\n"
+        "    return count"
+    )
 
 
 EXERCISE = Exercise(
@@ -57,13 +80,12 @@ EXERCISE = Exercise(
         "    return 2147483647",
         "no rest": "def tries(delivery_ms, request_ms, backoff_ms, backoff_max_ms):\n"
         "    return delivery_ms // request_ms",
-        "the same rest each time": "def tries(delivery_ms, request_ms, backoff_ms, "
-        "backoff_max_ms):\n"
-        "    now = count = 0\n"
-        "    while now < delivery_ms:\n"
-        "        count += 1\n"
-        "        now += request_ms + backoff_ms\n"
-        "    return count",
+        "the same rest each time": _loop("<", "backoff_ms"),
+        "one more at the very end": _loop(
+            "<=", "min(backoff_ms * 2 ** (count - 1), backoff_max_ms)"
+        ),
+        "the first rest is doubled": _loop("<", "min(backoff_ms * 2 ** count, backoff_max_ms)"),
+        "no longest rest": _loop("<", "backoff_ms * 2 ** (count - 1)"),
     },
     CASES,
 )

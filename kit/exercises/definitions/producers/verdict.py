@@ -34,6 +34,8 @@ def explain(arguments: tuple, expected: str, seen: Any) -> str:
     (answers,) = arguments
     if not answers:
         return "It was never sent, so it is certainly not in the log."
+    if answers[-1] == "NONE":
+        return 'NONE is the protocol\'s word for "no error": the record is in the log.'
     if answers[-1] == "DUPLICATE_SEQUENCE_NUMBER" and seen != expected:
         return "A duplicate is good news: the record is in the log, only its offset is forgotten."
     if expected == "unknown" and answers[-1] not in MAYBE:
@@ -57,6 +59,8 @@ EXERCISE = Exercise(
     ),
     lambda answer, context: compare_results(TRIES, answer, verdict, explain),
     {
+        "success is called success": "def verdict(answers):\n"
+        "    return 'acknowledged' if answers[-1] == 'success' else 'refused'",
         "an error is a no": "def verdict(answers):\n"
         "    return 'acknowledged' if answers and answers[-1] == 'NONE' else 'refused'",
         "only the last try": "def verdict(answers):\n"
