@@ -114,7 +114,7 @@ class Film:
         if take:
             began = self.takes[1].frames[0].time_us
             past = self.takes[0].recording.flights
-            found = [each for each in past if each.sent_us <= began] + found
+            found = [each for each in past if each.sent_us <= began and not each.held] + found
         return [each for each in found if each.word.partition == self.partition]
 
     def differs(self, moment: Moment) -> Differs | None:
@@ -254,4 +254,5 @@ def _flight(flight: Flight, start_us: int) -> list[Any]:
         destination if isinstance(destination, int) else "client",
         flight.word.kind,
         flight.word.says,
+        int(flight.held),
     ]

@@ -26,6 +26,7 @@ from engine.network import NodeId
 from engine.records import batch
 from engine.wire.errors import Errors
 
+STILL_HELD = 1 << 52
 ACKS = {-1: "all", 1: "1", 0: "0"}
 
 
@@ -43,13 +44,22 @@ class Word:
 
 @dataclass(frozen=True)
 class Flight:
-    """A message on its way: from, to, when it left and when it will be there."""
+    """A message on its way: from, to, when it left and when it will be there.
+
+    One that is `held` stands at a cut until `arrives_us`, when the link is mended or nobody
+    waits for it any more (STILL_HELD if neither has come); then it leaves as another flight.
+    """
 
     sent_us: int
     arrives_us: int
     source: NodeId
     destination: NodeId
     word: Word
+    held: bool = False
+
+    def __str__(self) -> str:
+        where = "held at the cut" if self.held else "on its way"
+        return f"{where}: {self.source} → {self.destination}: {self.word.says}"
 
 
 def asked(cluster: Cluster, sender: NodeId, to: NodeId, body: Any, topic: str) -> Iterator[Word]:

@@ -1,6 +1,6 @@
 /* Messages between nodes, drawn where they are at the clock's virtual time. */
 
-const FLIGHTS_MOST = 5;
+const FLIGHTS_MOST = 5, HELD_AT = 0.24;
 
 /* Where the messages' column begins, and where each node is in it. */
 function stations(scene, g, pair, active) {
@@ -41,13 +41,15 @@ function tip(points) {
 
 const ANSWERS = new Set(["records", "mark", "answer", "ack", "refused", "news"]);
 
+const said = (flight) => (flight[6] ? `held: ${flight[5]}` : flight[5]);
+
 function messages(shown, scene, g, pair, active, view) {
   if (g.mode === "narrow") return null;
   const s = stations(scene, g, pair, active);
   const drawn = shown.map((flight, at) => ({ flight, points: way(flight, s, at) })).filter(({ points }) => points);
   const pills = drawn.map(({ flight }) => {
     const a = s.y(flight[2]) ?? 30, b = s.y(flight[3]) ?? 30;
-    const width = flight[5].length * 6.25 + 20;
+    const width = said(flight).length * 6.25 + 20;
     return { width, y: (a + b) / 2, x: Math.min(s.left + 74, g.width - width / 2 - 4) };
   });
   [...pills].sort((a, b) => a.y - b.y).forEach((pill, at, all) => {
@@ -57,22 +59,22 @@ function messages(shown, scene, g, pair, active, view) {
     h("g", { key: "client", class: "station" }, h("text", { x: s.client, y: 18 }, "client")),
     h("g", { key: "controller", class: `station ${scene.controller[1]}` }, h("text", { x: s.controller, y: 18 }, `controller ${scene.controller[0]}`)),
     drawn.map(({ flight, points }) => h("g", {
-      key: flight.slice(0, 5).join(" "), class: `flight ${flight[4]} ${ANSWERS.has(flight[4]) ? "answer" : "request"}`,
-      "data-flight": JSON.stringify([flight[0], flight[1], points]),
+      key: flight.slice(0, 5).join(" "), class: `flight ${flight[4]} ${ANSWERS.has(flight[4]) ? "answer" : "request"}${flight[6] ? " held" : ""}`,
+      "data-flight": JSON.stringify([flight[0], flight[1], points, flight[6]]),
     },
     h("path", { class: "way", d: curve(points) }),
     h("path", { class: "tip", d: "M-7,-4.5 3,0 -7,4.5z", transform: tip(points) }),
     h("circle", { class: "dot", r: 5.5 }))),
-    drawn.map(({ flight }, at) => h("g", { key: `pill ${flight.slice(0, 5).join(" ")}`, class: `says ${flight[4]}` },
+    drawn.map(({ flight }, at) => h("g", { key: `pill ${flight.slice(0, 5).join(" ")}`, class: `says ${flight[4]}${flight[6] ? " held" : ""}` },
       h("rect", { class: "pill", x: pills[at].x - pills[at].width / 2, y: pills[at].y - 12, width: pills[at].width, height: 24, rx: 12 }),
-      h("text", { x: pills[at].x, y: pills[at].y + 4 }, flight[5]))));
+      h("text", { x: pills[at].x, y: pills[at].y + 4 }, said(flight)))));
 }
 
 /* Puts every message where it is at a virtual time. */
 function fly(root, clock) {
   for (const flight of root.querySelectorAll(".flight")) {
-    const [sent, arrives, points] = JSON.parse(flight.dataset.flight);
-    const done = Math.min(1, Math.max(0, (clock - sent) / (arrives - sent)));
+    const [sent, arrives, points, held] = JSON.parse(flight.dataset.flight);
+    const done = held ? HELD_AT : Math.min(1, Math.max(0, (clock - sent) / (arrives - sent)));
     flight.lastChild.setAttribute("transform", `translate(${along(points, done)})`);
     flight.classList.toggle("waiting", clock < sent);
     flight.classList.toggle("there", done === 1);

@@ -20,13 +20,14 @@ from itertools import islice
 from typing import Any
 
 from engine.cluster import Cluster
+from engine.network import NodeId
 from engine.sim.faults import Fault
 from engine.sim.quiet import is_quiet
 from engine.sim.tape import Done
 from engine.sim.world import EPOCH_US, World
 from engine.snapshot import last_batches, snapshot
 from kit.panel import flights
-from kit.panel.flights import Flight, Word
+from kit.panel.flights import STILL_HELD, Flight, Word
 from kit.panel.source import Frame, Line, Snapshot, remember_logs
 
 TAIL = 12
@@ -47,9 +48,14 @@ HEARD = frozenset(("ack", "refused", "answer"))
 
 
 class Watched(Cluster):
-    """A cluster that notes every message as it leaves."""
+    """A cluster that notes every message as it leaves, or is held at a cut."""
 
     departures: list[tuple[int, int, Any]]
+
+    def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
+        if self.network.is_cut(source, destination) and item[-1] is not None:
+            self.departures.append((self.now, STILL_HELD, item))
+        super().transmit(source, destination, item)
 
     def _depart(self, at: int, item: Any) -> None:
         if item[0] in ("request", "answer") and item[-1] is not None and at > self.now:
@@ -71,11 +77,16 @@ class Recording:
     flights: list[Flight] = field(default_factory=list)
     questions: dict[int, list[Word]] = field(default_factory=dict)
     awaited: list[Flight] = field(default_factory=list)
+    held: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    """By kind and call: where in `flights` stand those that are held at a cut."""
 
     def __post_init__(self) -> None:
         cluster: Any = self.world.cluster
         cluster.__class__ = Watched
-        cluster.departures = []
+        waiting = (each for way in cluster.network.held.values() for each in way)
+        cluster.departures = [
+            (self.now_us, STILL_HELD, item) for _, _, item in waiting if item[-1] is not None
+        ]
         self.world.invariants = None
         self.traced = cluster.trace_count
         self.quiet_lines: list[Line] = []
@@ -193,20 +204,38 @@ class Recording:
             if call is None:
                 continue
             source, destination = call.sender, call.destination
-            if item[0] == "request":
-                body = self._unpacked(cluster, "unpack_request", item[3])
-                words = list(flights.asked(cluster, source, destination, body, self.topic))
-                self.questions[item[1]] = words
-            else:
+            if item[0] == "answer":
                 source, destination = destination, source
-                body = self._unpacked(cluster, "unpack_answer", item[2])
-                question = self.questions.pop(item[1], [])
-                words = list(flights.answered(cluster, body, self.topic, question))
+            words = self._let_go(item[0], item[1]) or self._words(call, item)
+            held = arrives_us == STILL_HELD
             for word in words:
-                flight = Flight(sent_us, arrives_us, source, destination, word)
-                self.flights.append(flight)
-                if word.kind in HEARD:
+                flight = Flight(sent_us, arrives_us, source, destination, word, held)
+                if held:
+                    self.held.setdefault((item[0], item[1]), []).append(len(self.flights))
+                elif word.kind in HEARD:
                     self.awaited.append(flight)
+                self.flights.append(flight)
+        for kind, number in [key for key in self.held if key[1] not in cluster.agenda.calls]:
+            self._let_go(kind, number)
+
+    def _words(self, call: Any, item: Any) -> list[Word]:
+        """What a message says about the topic."""
+        cluster = self.world.cluster
+        if item[0] == "request":
+            body = self._unpacked(cluster, "unpack_request", item[3])
+            words = list(flights.asked(cluster, call.sender, call.destination, body, self.topic))
+            self.questions[item[1]] = words
+            return words
+        body = self._unpacked(cluster, "unpack_answer", item[2])
+        question = self.questions.pop(item[1], [])
+        return list(flights.answered(cluster, body, self.topic, question))
+
+    def _let_go(self, kind: str, number: int) -> list[Word]:
+        """Ends the wait at a cut; gives what the message says."""
+        places = self.held.pop((kind, number), [])
+        for place in places:
+            self.flights[place] = replace(self.flights[place], arrives_us=self.now_us)
+        return [self.flights[place].word for place in places]
 
     @staticmethod
     def _unpacked(cluster: Any, how: str, body: Any) -> Any:

@@ -100,7 +100,8 @@ function picture(p, view, notice) {
   const offsets = p.offsets(at);
   const g = view.memo("geometry", [p, String(offsets), view.width, pair], () => geometry(offsets, view.width, pair ? PAIR : SINGLE));
   const shown = p.flights(take, view.from, view.to)
-    .filter((flight) => view.from === view.to || flight[1] > view.from).slice(0, FLIGHTS_MOST);
+    .filter((flight) => view.from === view.to || flight[1] > view.from)
+    .sort((one, other) => one[6] - other[6]).slice(0, FLIGHTS_MOST);
   const part = !pair && scene.parts_at != null && g.seen(scene.parts_at);
   const differs = p.differs(view.at), sentences = captions(p, view.at);
   const refused = p.film.alone ? NO_ENGINE : "";
@@ -117,7 +118,7 @@ function picture(p, view, notice) {
         part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "histories part here"),
         messages(shown, scene, g, pair, take, view),
         g.mode === "narrow" && shown.length > 0 && h("ul", { key: "aloud", class: "aloud", "aria-label": "on its way" },
-          shown.map(([sent, , from, to, kind, says]) => h("li", { key: `${sent} ${from} ${to} ${kind}` }, h("b", {}, `${from} → ${to}`), ` ${says}`)))),
+          shown.map((flight) => h("li", { key: flight.slice(0, 5).join(" "), class: flight[6] ? "held" : "" }, h("b", {}, `${flight[2]} → ${flight[3]}`), ` ${said(flight)}`)))),
       view.memo("trace", [p, view.at, view.source], () => trace(p, view.at, view))),
     view.memo("source", [p, view.source], () => source(p.film, view)),
     h("footer", { key: "footer" },
@@ -148,7 +149,7 @@ function words(p, at) {
       ...scene.rows.map((row) => row.told)];
   });
   const take = p.active(at), now = p.time(at);
-  const flights = p.flights(take, now, now).filter((each) => each[1] > now).map((each) => `on its way: ${each[2]} → ${each[3]}: ${each[5]}`);
+  const flights = p.flights(take, now, now).filter((each) => each[1] > now).map((each) => `${each[6] ? "held at the cut" : "on its way"}: ${each[2]} → ${each[3]}: ${each[5]}`);
   return [...parts, ...flights, plain(told(p, at)), plain(p.differs(at)?.says ?? "")].filter(Boolean).join("\n");
 }
 

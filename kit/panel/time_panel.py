@@ -246,7 +246,7 @@ class TimePanel(anywidget.AnyWidget):
             )
             parts.append(text.render(self.scene(take), ""))
         parts += [
-            f"on its way: {each.source} → {each.destination}: {each.word.says}"
+            str(each)
             for each in self._film.flights(self.active)
             if each.sent_us <= self.frame().time_us < each.arrives_us
         ]

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from engine.sim.world import World
+from kit.lessons.walkthrough import Walkthrough
+from kit.lessons.watermark_runs import settled
 from kit.panel.time_panel import TimePanel
 from tests.kit.panel.worlds import old_rule
 
@@ -75,6 +77,26 @@ def lecture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     panel.fork("kip-101")
     panel.jump("truncation")
     return panel.export(tmp_path_factory.mktemp("lecture") / "lecture.html")
+
+
+def test_a_message_at_a_cut_stands_still_until_the_link_is_mended(
+    chromium: Any, tmp_path: Path
+) -> None:
+    world = settled(101, 103, 102)
+    world.cut(101, 103)
+    Walkthrough(world).send("A")
+    world.run(for_s=0.5)
+    panel = TimePanel(world, "orders")
+    panel.position = len(panel) - 1
+    with page_of(chromium, panel.export(tmp_path / "held.html")) as (page, _):
+        held = page.locator(".flight.held")
+        expect(held).to_have_count(1)
+        expect(page.locator(".says.held")).to_have_text("held: record 0, HW 0")
+        stands = held.locator(".dot").get_attribute("transform")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".caption")).not_to_contain_text(panel.caption.split(":")[0])
+        page.keyboard.press("End")
+        expect(held.locator(".dot")).to_have_attribute("transform", stands)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -11,6 +11,8 @@ import pytest
 
 from engine.sim.world import World
 from kit import lab
+from kit.lessons.walkthrough import Walkthrough
+from kit.lessons.watermark_runs import settled
 from kit.panel import time_panel
 from kit.panel.film import Film
 from kit.panel.moments import Moment, merge
@@ -30,6 +32,12 @@ def lossy() -> World:
 def hear(panel: TimePanel, **content: Any) -> None:
     """What a browser's message does."""
     panel._handle_custom_msg(content, [])
+
+
+def at_the_end(world: World) -> TimePanel:
+    panel = TimePanel(world, "orders")
+    panel.position = len(panel) - 1
+    return panel
 
 
 def captions(panel: TimePanel) -> list[str]:
@@ -85,6 +93,32 @@ def test_the_answer_that_ends_an_epoch_arrives_as_the_follower_cuts() -> None:
     (cut,) = [f for f in recording.frames if any(line.kind == "truncate" for line in f.lines)]
     arriving = [f.word.says for f in recording.flights if f.arrives_us == cut.time_us]
     assert arriving == ["epoch 0 ends at 2"]
+
+
+def test_a_message_waits_at_a_cut_until_the_link_is_mended() -> None:
+    world = settled(101, 102, 103)
+    world.cut(101, 102)
+    Walkthrough(world).send("A")
+    world.run(for_s=1)
+    assert "held at the cut: 101 → 102: record 0, HW 0" in at_the_end(world).text
+    world.heal()
+    world.run(for_s=1)
+    flights = [f for f in record(world, "orders").flights if f.word.says == "record 0, HW 0"]
+    held, sent = [each for each in flights if each.destination == 102]
+    assert (held.held, sent.held) == (True, False)
+    assert held.sent_us < held.arrives_us == sent.sent_us < sent.arrives_us
+    assert [each.held for each in flights if each.destination == 103] == [False]
+
+
+def test_nobody_waits_at_a_cut_for_an_answer_to_a_broker_that_is_gone() -> None:
+    world = settled(101, 102, 103)
+    world.cut(101, 102)
+    Walkthrough(world).send("A")
+    world.run(for_s=1)
+    world.kill(102)
+    world.run(for_s=1)
+    assert "102" in at_the_end(world).text
+    assert "held at the cut" not in at_the_end(world).text
 
 
 # -- the story
