@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.client.producer import Load
 from engine.sim.world import World
-from kit.lessons.producer_world import NAME, TOPIC, cluster, finish, lines, log, send, shop
+from kit.lessons.producer_world import NAME, TOPIC, cluster, finish, lines, log, outcome, send, shop
 from kit.tables import Table
 
 COUNT = 100
@@ -37,7 +37,7 @@ def _rate(acks: str, waits: bool) -> str:
             finish(world)
     finish(world)
     took_us = world.now_us - began
-    return f"{COUNT * 1e6 / took_us:.0f} records/s" if took_us else "never waits"
+    return f"{COUNT * 1e6 / took_us:.0f} records/s"
 
 
 def _dead_leader(acks: str, waits: bool) -> tuple[int, int]:
@@ -80,9 +80,10 @@ def dead_letters() -> Table:
         ["kept by the handler", str(len(handled))],
         ["in neither place", str(len(producer.sends) - len(stored | handled))],
         ["in both (unknown, and stored after all)", str(len(stored & handled))],
-        ["record-error-rate over the run", f"{len(failed) / seconds:.1f} records/s"],
+        ["failed, a second", f"{len(failed) / seconds:.1f}"],
     ]
-    return Table("200 records, two followers away for 5 s", ("records", "number"), rows)
+    heading = "200 records in 10 s, two followers away for 5 s, delivery.timeout.ms=2000"
+    return Table(heading, ("records", "number"), rows)
 
 
 def application_repeats() -> Table:
@@ -107,7 +108,7 @@ def application_repeats() -> Table:
         ["the log", log(world), ""],
     ]
     tries = tries_of_a_sample(lambda tries: True)
-    closing = f"A sample's loop that never gives up: ended by our counter after {tries} tries."
+    closing = f"A sample's loop with max_retries = 3: ended by our counter after {tries} tries."
     return Table("The application's own retry", ("", "outcome", "sequence"), rows, closing)
 
 
@@ -135,7 +136,7 @@ def failover_between_append_and_answer() -> Table:
     """101 appends, the followers copy, 101 dies before it answers."""
     world = cluster(2)
     producer = shop(world, {"linger.ms": 0, "batch.size": 0})
-    send(world, "before", "that")
+    send(world, "X", "Y")
     finish(world)
     world.cut_one_way(101, NAME)
     send(world, "A")
@@ -146,17 +147,18 @@ def failover_between_append_and_answer() -> Table:
     world.heal()
     finish(world)
     told = [
-        ["", f"{broker} remembers the sequences {numbers}"] for broker, numbers in known.items()
+        ["before the kill", f"{broker} remembers the sequences {numbers}"]
+        for broker, numbers in known.items()
     ]
     for at, kind, fields, _ in lines(world, "sent", "answered", "acknowledged"):
         what: dict[str, Any] = fields
         says = {
             "sent": lambda f=what: f"try {f['attempt']} to {f['broker']}, sequence {f['sequence']}",
-            "answered": lambda f=what: f"{f['broker']}: {f['error']}",
+            "answered": lambda f=what: f"{f['broker']}: {outcome(f['error'])}",
             "acknowledged": lambda f=what: f"acknowledged at offset {f['offset']}",
         }[kind]()
         if at >= since:
             told.append([f"{at - since:.0f} ms after the kill", says])
-    told.append(["", f"log of 102: {log(world, 102)}"])
+    told.append(["in the end", f"the log of 102 is {log(world, 102)}"])
     assert producer.sends[-1].verdict == "acknowledged"
-    return Table("A is copied, 101 dies before it answers", ("", "what happens"), told)
+    return Table("A is copied, 101 dies before it answers", ("when", "what happens"), told)

@@ -17,6 +17,7 @@ from typing import Any
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
 from engine.sim.world import World
+from kit.lessons.producer_world import outcome
 
 WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40
 LINGER, TRY, REST, END = "linger", "try", "rest", "end"
@@ -141,7 +142,7 @@ def _spans(own: list[tuple[int, str, dict[str, Any], str]]) -> tuple[list[Span],
             tries += 1
             open_try = (at, f"try {tries}, to {fields['broker']}")
         elif kind == "answered" and open_try is not None:
-            spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), _ending(fields["error"])))
+            spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), outcome(fields["error"])))
             open_try, since, error = None, at, fields["error"]
         elif kind == "expired":
             if open_try is not None:
@@ -161,10 +162,6 @@ def _rested(tries: int, error: str) -> str:
         return "waits in the batch"
     lost = error in ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER")
     return "finds the leader" if lost else "rests"
-
-
-def _ending(error: str) -> str:
-    return "success" if error == "NONE" else error
 
 
 def _bar(x: Any, y: int, span: Span) -> list[str]:

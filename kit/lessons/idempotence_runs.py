@@ -21,6 +21,7 @@ from kit.lessons.producer_world import (
     finish,
     lines,
     log,
+    outcome,
     send,
     shop,
     verdicts,
@@ -78,7 +79,7 @@ def in_flight_and_window() -> Table:
         world.drop(101, NAME, api="Produce")  # the connection ends, and no answer comes
         send(world, *"ABCDEF"[:in_flight])
         producer = finish(world)
-        answers = [fields["error"] for _, _, fields, _ in lines(world, "answered")
+        answers = [outcome(fields["error"]) for _, _, fields, _ in lines(world, "answered")
                    if fields["attempt"] == 2]  # fmt: skip
         assert producer.identity is not None
         rows.append([str(in_flight), answers[0], str(producer.identity.identity[1]), log(world),

@@ -28,7 +28,8 @@ from kit.tables import Table
 ALL = (101, 102, 103)
 PATIENCE_S = 30.0
 ATTEMPTS = 3
-COUNT = 300
+COUNT = 60
+SLOW_MS = 5
 Seen = Mapping[str, Any]
 
 
@@ -222,8 +223,22 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
 
 
 def rates(cluster: Cluster) -> Seen:
-    """One record in a request, three recipes; then to wait for each answer or for all."""
+    """One record in a request, three recipes; then to wait for each answer or for all.
+
+    Where a link can be slowed the followers are some milliseconds away: on one machine the
+    rounds between brokers would drown in what the machine does besides.
+    """
     cluster.create_topic("rates", assignment={0: ALL}, config={"min.insync.replicas": 2})
+    if cluster.offers("slow"):
+        for follower in ALL[1:]:
+            cluster.slow(ALL[0], follower, SLOW_MS)
+    try:
+        return _rates(cluster)
+    finally:
+        cluster.heal()
+
+
+def _rates(cluster: Cluster) -> Seen:
     seen: dict[str, Any] = {}
     for label, settings in RECIPES.items():
         took, told, p99 = _timed(cluster, {**settings, "batch.num.messages": 1}, COUNT, False)
@@ -285,6 +300,13 @@ def _offset_with_acks_0(cluster: Cluster) -> int:
 PASSING = ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION",
            "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT",
            "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR")  # fmt: skip
+SEQUENCE = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER")
+SAID_OTHERWISE = {
+    "REQUEST_TIMED_OUT": ["yes", "no; yes if no answer came", "yes"],
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": ["with idempotence", "no", "not this try"],
+    "DUPLICATE_SEQUENCE_NUMBER": ["no: it is success", "no", "it is stored"],
+}
+"""Where a flag of the protocol is not all there is to say."""
 FINAL = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "TOPIC_AUTHORIZATION_FAILED",
          "INVALID_REQUIRED_ACKS", "INVALID_PRODUCER_EPOCH")  # fmt: skip
 
@@ -294,11 +316,10 @@ def errors_by_name() -> Table:
     from engine.client.completion import AFTER_APPEND, STALE_METADATA
 
     rows = []
-    for each in (*PASSING, *FINAL):
+    for each in (*PASSING, *SEQUENCE, *FINAL):
         error = Errors[each]
-        rows.append([
-            each, str(int(error)), "yes" if error.retriable else "no",
-            "yes" if error in STALE_METADATA else "no", "yes" if error in AFTER_APPEND else "no",
-        ])  # fmt: skip
+        yes_no = [error.retriable, error in STALE_METADATA, error in AFTER_APPEND]
+        says = ["yes" if each else "no" for each in yes_no]
+        rows.append([each, str(int(error)), *SAID_OTHERWISE.get(each, says)])
     columns = ("error", "code", "sent again", "asks anew who leads", "may be stored")
     return Table("What a producer makes of an error", columns, rows)

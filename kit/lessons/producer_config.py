@@ -101,16 +101,17 @@ def compared() -> Table:
     """The defaults, then what becomes of settings that do not go together."""
     mine, theirs = ours(), kafkas()
     rows = [
-        [name, mine[0].split()[at], theirs[0].split()[at] if theirs else "–"]
+        [name, mine[0].split()[at], *([theirs[0].split()[at]] if theirs else [])]
         for at, name in enumerate(NAMES, start=1)
     ]
     rows += [
         ["given " + ", ".join(f"{name}={value}" for name, value in given.items()),
-         _short(mine[at]), _short(theirs[at]) if theirs else "–"]
+         _short(mine[at]), *([_short(theirs[at])] if theirs else [])]
         for at, given in enumerate(ASKED) if given
     ]  # fmt: skip
-    columns = ("setting", "engine's producer", "Kafka's, Java")
-    return Table("Defaults, and what does not go together", columns, rows)
+    columns = ("setting", "engine's producer", *(["Kafka's, Java"] if theirs else []))
+    closing = "" if theirs else "Engine only: Kafka's jars are not here, or not wanted."
+    return Table("Defaults, and what does not go together", columns, rows, closing)
 
 
 def _short(told: str) -> str:

@@ -90,5 +90,10 @@ def lines(
             yield (at - began) / 1000, line.kind, dict(line.fields), line.why
 
 
+def outcome(error: str) -> str:
+    """An answer in words: the protocol calls success NONE."""
+    return "success" if error == "NONE" else error
+
+
 def verdicts(producer: Producer) -> str:
     return ", ".join(f"{n} {kind}" for kind, n in producer.verdicts.count().items())

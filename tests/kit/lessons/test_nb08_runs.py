@@ -110,7 +110,7 @@ def test_the_applications_own_retry_is_a_second_record() -> None:
 
 def test_a_new_leader_knows_the_batch_that_the_old_one_did_not_answer() -> None:
     rows = application_runs.failover_between_append_and_answer().rows
-    assert rows[-1][1] == "log of 102: before that A"
+    assert rows[-1][1] == "the log of 102 is X Y A"
     assert len({row[1].partition("remembers")[2] for row in rows[:3]}) == 1
 
 
