@@ -43,12 +43,14 @@ from engine.events import Trace
 from engine.network import NodeId
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.sim import rewind
+from engine.sim.breakable import Breakable
 from engine.sim.carriage import EncodedCarriage
 from engine.sim.clients import Admin, Producer, create_topics
 from engine.sim.consumer import Consumer
 from engine.sim.difference import Difference, difference
-from engine.sim.faults import BETWEEN_NODES, Fault, fault
+from engine.sim.faults import BETWEEN_NODES, Fault
 from engine.sim.invariants import Invariants
+from engine.sim.latency import SimulatedLatency
 from engine.sim.tape import Add, Ask, Deed, Done, Tell, UseRule
 from engine.sim.timeline import Timeline
 from engine.snapshot import snapshot
@@ -68,22 +70,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-class SimulatedLatency:
-    """Delays drawn from the world's generator, in microseconds."""
-
-    def __init__(self, chance: Random, low_us: int = 100, high_us: int = 1_000) -> None:
-        self.chance = chance
-        self.low_us = low_us
-        self.high_us = high_us
-
-    def network_us(self, source: NodeId, destination: NodeId) -> int:
-        return self.low_us + int(self.chance.random() * (self.high_us - self.low_us))
-
-    def flush_us(self, node_id: NodeId) -> int:
-        return 1_000 + int(self.chance.random() * 4_000)
-
-
-class World:
+class World(Breakable):
     """Brokers 101… and controller 100 on disks in memory."""
 
     def __init__(
@@ -346,74 +333,6 @@ class World:
         at, node, line = entry
         why = f"  ({line.why})" if line.why else ""
         return f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}{why}"
-
-    # -- faults
-
-    def kill(self, broker: int) -> None:
-        self.apply(fault("kill", broker))
-
-    def stop(self, broker: int) -> None:
-        self.apply(fault("stop", broker))
-
-    def start(self, broker: int) -> None:
-        self.apply(fault("start", broker))
-
-    def pause(self, broker: int) -> None:
-        self.apply(fault("pause", broker))
-
-    def resume(self, broker: int) -> None:
-        self.apply(fault("resume", broker))
-
-    def lose_power(self, broker: int, torn: bool = False) -> None:
-        self.apply(fault("lose_power", broker, torn=int(torn)))
-
-    def write_back(self, broker: int) -> None:
-        self.apply(fault("write_back", broker))
-
-    def cut(self, a: NodeId, b: NodeId) -> None:
-        self.apply(fault("cut", a, b))
-
-    def isolate(self, broker: int) -> None:
-        self.apply(fault("isolate", broker))
-
-    def slow(self, a: NodeId, b: NodeId, ms: int) -> None:
-        self.apply(fault("slow", a, b, ms=ms))
-
-    def cut_one_way(self, a: NodeId, b: NodeId) -> None:
-        self.apply(fault("cut_one_way", a, b))
-
-    def delay(self, a: NodeId, b: NodeId, ms: int, count: int = 1, api: str = "") -> None:
-        self.apply(fault("delay", a, b, ms=ms, count=count, api=api))
-
-    def drop(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
-        self.apply(fault("drop", a, b, count=count, api=api))
-
-    def duplicate(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
-        self.apply(fault("duplicate", a, b, count=count, api=api))
-
-    def reorder(self, a: NodeId, b: NodeId, ms: int = 50, count: int = 1, api: str = "") -> None:
-        self.apply(fault("reorder", a, b, ms=ms, count=count, api=api))
-
-    def jump_clock(self, broker: int, ms: int) -> None:
-        self.apply(fault("jump_clock", broker, ms=ms))
-
-    def skew_clock(self, broker: int, ppm: int) -> None:
-        self.apply(fault("skew_clock", broker, ppm=ppm))
-
-    def set_clock(self, broker: int) -> None:
-        self.apply(fault("set_clock", broker))
-
-    def flip_bit(self, broker: int, topic: str, partition: int = 0, offset: int = -1) -> None:
-        self.apply(fault("flip_bit", broker, topic=topic, partition=partition, offset=offset))
-
-    def fill_disk(self, broker: int) -> None:
-        self.apply(fault("fill_disk", broker))
-
-    def free_disk(self, broker: int) -> None:
-        self.apply(fault("free_disk", broker))
-
-    def heal(self, a: NodeId | None = None, b: NodeId | None = None) -> None:
-        self.apply(fault("heal", *(each for each in (a, b) if each is not None)))
 
     # -- work
 
