@@ -133,10 +133,12 @@ def draw(seed: int, light: bool = False) -> Schedule:
         brokers,
         partitions=chance.choice((1, 1, 2)),
         min_in_sync=chance.choice((2, 2, 1)) if brokers == 3 else chance.choice((2, 3)),
-        period_us=60_000 if light else chance.choice((20_000, 50_000)),
+        period_us=chance.choice((20_000, 50_000)),
         idempotent=chance.random() < 0.5,
         whole_producer=chance.random() < 0.3,
     )
+    if light:
+        setup = replace(setup, period_us=60_000)
     return Schedule(setup, torn=seed % 2 == 1, plans=tuple(drawn))
 
 

@@ -59,6 +59,9 @@ def test_whatever_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch
 def test_a_schedule_is_a_function_of_its_seed() -> None:
     assert draw(3) == draw(3)
     assert draw(3) != draw(4)
+    light = draw(3, light=True)
+    assert light == replace(draw(3), setup=light.setup)
+    assert light.setup == replace(draw(3).setup, period_us=light.setup.period_us)
 
 
 def test_every_kind_of_schedule_is_drawn() -> None:
