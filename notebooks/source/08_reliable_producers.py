@@ -16,7 +16,8 @@
 # * say what can still be lost, and what can still come twice
 #
 # Python alone is enough; with a real Kafka beside it, the side-by-side cells run on both. Allow
-# 45 minutes.
+# 75 minutes. You need to know batches (notebook 03), and what the in-sync replicas, the high
+# watermark and an unclean election are (notebook 06).
 
 # %% doorway tags=["setup"]
 from kit import lab
@@ -62,7 +63,10 @@ lab.predict("08-3", "b")
 #
 # The leader stands still just after the record was handed over. Follow the bars: the record waits
 # in its batch for company (`linger.ms`), the first try waits for an answer
-# (`request.timeout.ms`), the client finds out who leads now, the second try succeeds. The dashed frame is `delivery.timeout.ms`; it contains all of it.
+# (`request.timeout.ms`), the client finds out who leads now, the second try succeeds. It does not
+# rest in between, because the leader is another one. The dashed frame is `delivery.timeout.ms`; it
+# contains all of it. To fit the picture the three are set to 20 ms, 1.5 s and 10 s; the defaults
+# are 5 ms, 30 s and 120 s.
 
 # %% timeline-late tags=["sim"]
 DeliveryTimeline.of(delivery_runs.late_answer(), "shop")
@@ -72,15 +76,19 @@ DeliveryTimeline.of(delivery_runs.late_answer(), "shop")
 # at once, so here the rests are what takes time: each is about twice as long as the one before,
 # but not quite. That is `retry.backoff.ms=100` with its jitter (KIP-580; until 3.7 each rest was
 # 100 ms). `retry.backoff.max.ms` cuts off at a second, after the jitter, so the longest rest is
-# often exactly that. `retries` is 2147483647 and has no say: the clock ends it. The verdict is
-# *refused*, because no try can have been stored.
+# often exactly that. `retries` is 2147483647 and has no say: the clock ends it.
+#
+# Our producer's verdict is *refused*: the record is certainly not in the log, because no try can
+# have been stored. *Unknown* means: perhaps it is. Kafka's callback does not tell them apart, it
+# gets a TimeoutException for both; treat that as unknown.
 
 # %% timeline-expired tags=["sim"]
 DeliveryTimeline.of(delivery_runs.too_few_replicas(), "shop")
 
 # %% [markdown]
-# A Java client would log each of these refusals, with the number of attempts that are left. A
-# line with `2147483630 attempts left` looks alarming. It says that this was try 17.
+# A Java client logs each such refusal, with the number of attempts that are left. Here is a record
+# that may live longer. A line with `2147483630 attempts left` looks alarming. It says that this
+# was try 17.
 
 # %% attempts-left tags=["sim"]
 delivery_runs.attempts_left()
@@ -119,8 +127,9 @@ delivery_runs.lost_answer()
 #
 # Four batches are sent without waiting, and the connection ends before any is stored. The Java
 # client puts each failed batch back at the front of the queue, one after the other; so they come
-# out reversed. One request in flight keeps the order and costs most of the rate, since every
-# batch waits for the answer to the one before. Sequence numbers keep it with five.
+# out reversed. One request in flight keeps the order. With a record per batch and 2 ms to the
+# broker that costs most of the rate, since every batch waits for the answer to the one before;
+# with fuller batches it costs less. Sequence numbers keep the order with five.
 
 # %% order-in-flight tags=["sim"]
 delivery_runs.order_in_flight()
@@ -134,23 +143,25 @@ delivery_runs.order_in_flight()
 # log. With `acks=all` nothing that was acknowledged is missing, and without idempotence some of
 # it is there twice. The last two columns are from a run without a fault: the weaker the promise,
 # the sooner the producer hears. A consumer reads no sooner, for every in-sync replica must have
-# the record before, whatever `acks` was.
+# the record before, whatever `acks` was. ("Have" means in memory; notebook 06 takes the power away
+# from all three.)
 
 # %% acks tags=["sim"]
 delivery_runs.acks_and_a_dying_leader()
 
 # %% [markdown]
 # `acks=all` means all of the *current* in-sync set. If that is one broker, it is as weak as
-# `acks=1`, and the third row loses A. `min.insync.replicas=2` refuses instead; but it only speaks
-# up for `acks=all`, as the second row shows.
+# `acks=1`, and the third row loses A. `min.insync.replicas=2` refuses instead; but it refuses only
+# `acks=all`, as the second row shows. (What `acks=1` wrote there no consumer reads for now: since
+# 3.7 the high watermark stands still below the minimum, notebook 06.)
 
 # %% matrix tags=["sim"]
 delivery_runs.matrix()
 
 # %% [markdown]
-# A refusal like that passes when a follower is back. So do elections and restarts. With
-# `retries=0` each of them becomes an error in the application; the default rides them out, and
-# the callbacks hear nothing.
+# A refusal like that passes when a follower is back in the in-sync set, here half a second after
+# its start. So do elections and restarts. With `retries=0` each of them becomes an error in the
+# application; the default rides them out, and the callbacks hear of no error.
 
 # %% retries tags=["sim"]
 delivery_runs.retries_zero_or_default()
@@ -161,8 +172,9 @@ delivery_runs.retries_zero_or_default()
 # Per producer, a partition remembers the last **five batches**: first and last sequence, and the
 # offset. These are batches with numbers of our choice, sent straight to the leader. A repeat of
 # one of the five is answered as success. An older one cannot be told from a mistake, and a gap
-# means that something before it is missing: both are `OUT_OF_ORDER_SEQUENCE_NUMBER`. Another
-# producer id, or a new epoch, begins anew; an older epoch is a zombie.
+# means that something before it is missing: both are `OUT_OF_ORDER_SEQUENCE_NUMBER`. Beside the
+# id stands an *epoch*, a counter. Another id, or a higher epoch, begins anew; an older epoch is
+# turned down, for whoever uses it was replaced.
 
 # %% window tags=["sim"]
 idempotence_runs.window()
@@ -178,8 +190,9 @@ idempotence_runs.in_flight_and_window()
 
 # %% [markdown]
 # The memory is not the leader's alone. Followers fill it from the batches that they copy, so a
-# new leader knows what the old one knew, and judges a retry correctly at once. (It is rebuilt from the log after a crash, with
-# `.snapshot` files as a shortcut, and forgotten after a day of silence.)
+# new leader knows what the old one knew, and judges a retry correctly at once. (After a crash it is
+# rebuilt from the log, with `.snapshot` files as a shortcut; it is forgotten after a day of
+# silence.)
 
 # %% failover tags=["sim"]
 application_runs.failover_between_append_and_answer()
@@ -213,10 +226,10 @@ idempotence_runs.named_case("kip-360")
 # %% [markdown]
 # ### The application's part
 #
-# `send()` never waits for the broker; waiting for its future is a choice of the application, and
-# `acks` is another. The table has all four. Waiting costs a round trip per record. It tells of
-# failures one by one, but only if there is an answer to wait for: with `acks=0` nobody hears of
-# the records that went with the leader.
+# `send()` never waits for the answer; waiting for its future is a choice of the application, and
+# `acks` is another. The table has all four. Waiting costs a round trip per record, if there is an
+# answer to wait for. With `acks=0` there is none: waiting takes no time and tells nothing, and
+# nobody hears of the records that went with the leader.
 
 # %% styles tags=["sim"]
 application_runs.styles()
@@ -224,17 +237,19 @@ application_runs.styles()
 # %% [markdown]
 # Some records do fail: an outage outlasts `delivery.timeout.ms`. A handler that only prints loses
 # them. This one keeps them, and the sum works out: stored plus kept is everything, and the
-# overlap is the *unknown* ones that were stored after all. The last line is what the client's
-# metric `record-error-rate` shows. In a healthy system it is 0; alert on anything else.
+# overlap is the *unknown* ones that were stored after all. The last line is an average over the
+# run; the client's metric `record-error-rate` counts the same over a sliding window. In a healthy
+# system it is 0; alert on anything else.
 
 # %% dead-letters tags=["sim"]
 application_runs.dead_letters()
 
 # %% [markdown]
 # Sending again by yourself is the one thing that idempotence cannot repair. To the broker a
-# second `send()` is a second record, with a number of its own. Let the client retry until
-# `delivery.timeout.ms`; what still fails goes to a place where somebody decides. (The last line is
-# about a retry loop that circulates in samples: at its limit it only makes the pause longer.)
+# second `send()` is a second record, with a number of its own; here 0 again, because the give-up
+# began a new epoch. Let the client retry until `delivery.timeout.ms`; what still fails goes to a
+# place where somebody decides. (The last line is about a loop in published samples: it sleeps,
+# sends and calls itself again, and at `max_retries` it doubles the pause where it should return.)
 
 # %% application-repeats tags=["sim"]
 application_runs.application_repeats()
@@ -246,7 +261,7 @@ application_runs.application_repeats()
 # (D), a connection ends under two requests (E F), the leader is cut off from its followers and
 # goes on alone (G H), then dies; an operator allows an unclean election where nobody may lead.
 # *Fast* is `acks=1` without idempotence, *default* is what Kafka's client does by itself, *safe*
-# adds `min.insync.replicas=2` to the topic. The history checker compares what was promised with
+# adds `min.insync.replicas=2` to the topic. A *history checker* compares what was promised with
 # what is there.
 
 # %% fault-tape tags=["sim"]
@@ -254,9 +269,11 @@ judged = fault_tape.play(Simulated(lab.world(seed=8)))
 fault_tape.table(judged)
 
 # %% [markdown]
-# Every one of the thirty was acknowledged, so no application noticed anything. The checker proves
-# each anomaly by the few operations that contradict each other. (It also calls H reordered: what
-# was promised at offset 8 was sent before what is at 7. The table leaves out what is lost.)
+# Every one of the thirty was acknowledged, so no application noticed anything. Look at *safe*: the
+# lone leader acknowledged neither G nor H, so nothing was promised that the followers lack, and one
+# of them could lead without an unclean election (an eligible leader replica, notebook 06); it got G
+# and H with the next try. The checker proves each anomaly by the few operations that contradict
+# each other; here is the first of each kind.
 
 # %% proof tags=["read"]
 from kit.lessons.history_view import HistoryView
@@ -266,8 +283,8 @@ HistoryView(judged["fast"].findings)
 # %% [markdown]
 # ## Read the code that did it
 #
-# The leader's whole judgement of a sequence number. Find the two cases in which any first number
-# is right.
+# How the leader judges a sequence number; repeats and old epochs were sorted out before. Find the
+# one case in which any first number is right, and the one in which only 0 is.
 
 # %% code-broker tags=["read"]
 from engine.storage.producer_states import ProducerStates
@@ -277,7 +294,9 @@ lab.show(ProducerStates._check_sequence)
 # %% [markdown]
 # And the producer's side: is this refusal worth another try? The interesting line is the one that
 # asks whether the batch is the *next* one. If it is not, an earlier batch failed and this one was
-# bound to; if it is, there is a gap that only a new epoch can close.
+# bound to; if it is, there is a gap that only a new epoch can close. (In
+# `unresolved` are partitions where a batch was given up after it was sent; `was_resequenced` says
+# that the batch has new numbers already; the lines with `resets` are the rule before KIP-360.)
 
 # %% code-producer tags=["read"]
 from engine.client.idempotence import Idempotence
@@ -298,6 +317,9 @@ lab.both(nb08.numbers_on_the_wire)
 # An id is asked for only with idempotence; numbers start at 0 per partition; two sends of one
 # value are two records, and another producer has another id. The last line is KIP-360 on the
 # broker's side: a producer that nobody knows may begin with 5.
+#
+# Next, the lost answer (B) and the lost connection (under C D E) on both. Then nothing gets through
+# any more, and the clock ends it; and a record is too large, which no second try mends.
 
 # %% lost-on-the-way tags=["both"]
 lab.both(nb08.lost_on_the_way)
@@ -312,17 +334,21 @@ assert outcome.engine["safe"]["log"] == "A B C D E F G H I J"
 outcome
 
 # %% [markdown]
-# What safety costs, measured with confluent-kafka, one record per request. Ratios count here, not
-# numbers: one request in flight against five, and waiting for each answer against sending on.
-# With `acks=0` the offset that a producer reports is -1, for nobody told it one.
+# What safety costs, measured with confluent-kafka; the first three send a record per request. The
+# followers are 5 ms away, so `acks=all` is several times slower than `acks=1` (not in Docker, which
+# cannot slow a link). One in flight is about as fast as five: a broker takes up a connection's next
+# request when the last is answered, so five only save the way from client to broker, and here that
+# is short. To send on is faster than to wait for each answer, for batches fill up meanwhile. With
+# `acks=0` the offset that a producer reports is -1, for nobody told it one.
 
 # %% rates tags=["both"]
 lab.both(nb08.rates)
 
 # %% [markdown]
-# Kafka's own words on its settings, asked of the 4.3.1 jar: the defaults, and below them settings
-# that do not go together. `acks=1` or `retries=0` turns idempotence off
-# without a word, unless you asked for it aloud; six in flight is refused even if you did not.
+# Kafka's own words on its settings, asked of the 4.3.1 jar if it is there: the defaults, and below
+# them settings that do not go together. `acks=1` or `retries=0` turns idempotence off with one INFO
+# line in the log, unless you asked for it aloud; six in flight is refused even if you did not. And
+# `delivery.timeout.ms` must not be less than `linger.ms` and `request.timeout.ms` together.
 
 # %% defaults tags=["live"]
 from kit.lessons import producer_config
@@ -332,12 +358,14 @@ producer_config.compared()
 # %% [markdown]
 # librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
 # requests are in flight, `delivery.timeout.ms` is called `message.timeout.ms` and lasts five
-# minutes. Set `enable.idempotence=True` yourself.
+# minutes. Set `enable.idempotence=True` yourself; and know that a gap which nothing explains is
+# then fatal for the producer, where Java's begins a new epoch.
 #
 # Last, the errors by name. *Sent again* is what the protocol calls retriable. The last column
-# decides between refused and unknown. `NOT_LEADER_OR_FOLLOWER` says yes there, though it mostly
-# comes before the append: with `acks=all` a leader that is deposed while it waits for its
-# followers answers it too, and the next leader may have the batch.
+# decides between refused and unknown. `NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and
+# `KAFKA_STORAGE_ERROR` say yes there, though they mostly come before the append: with `acks=all` a
+# leader that loses its office, the partition or the disk while it waits for its followers answers
+# with them too, and the next leader may have the batch.
 
 # %% errors tags=["sim"]
 nb08.errors_by_name()
@@ -345,13 +373,23 @@ nb08.errors_by_name()
 # %% [markdown]
 # ## Break it
 #
-# Now you are the broker. Write down what you answer, and see what the producer makes of it. A
-# list is answered when as many requests are under way. The words: `ok`, `again` (success, as for a
-# repeat), `drop` (stored, and the answer is lost), `hang-up` (not stored, and the connection
-# ends), `silence`, or any error of the table above.
+# Now you are the broker. Write down what you answer, and see what the producer makes of it. The
+# broker waits until as many requests have arrived as the list has words, then answers them in
+# order. More lists may follow; after the last, everything is `ok`. The words: `ok`, `again`
+# (success, as for a repeat), `drop` (stored, and the connection ends before the answer), `hang-up`
+# (not stored, and the connection ends), `silence` (stored, and no answer; the client gives up after
+# 3 s), or any error of the table above.
 #
-# * turn down the first of three, with and without `enable_idempotence=False`
-# * `hang-up` under three, without idempotence, then the same with `client="librdkafka"`
+# You decide, nobody checks: `ok` stores whatever came, even a repeat or a gap. To behave like a
+# leader, answer what follows a failed batch with `OUT_OF_ORDER_SEQUENCE_NUMBER`, as below, and a
+# repeat with `again`.
+#
+# * lose an answer: `meets("A B C", ["drop"], ["again"])`; and what if you say `ok` to the repeat?
+# * the first of three fails, without idempotence: `["NOT_ENOUGH_REPLICAS", "ok", "ok"]` and
+#   `enable_idempotence=False`
+# * `["hang-up", "ok", "ok"]` without idempotence, then the same with `client="librdkafka"`
+# * librdkafka without idempotence and with `max_in_flight_requests_per_connection=1`:
+#   `["NOT_ENOUGH_REPLICAS"]`
 # * a gap that nothing explains: `["ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"]`, with both clients
 # * `TOPIC_AUTHORIZATION_FAILED`, `MESSAGE_TOO_LARGE`, `DUPLICATE_SEQUENCE_NUMBER`: how many tries?
 
@@ -365,9 +403,10 @@ meets("A B C", refused)
 # Four exercises. Write your answer over the stub, run it, then run the check below it. A judge
 # outside this kernel decides; `lab.hint("08-4")` gives three hints and then a solution.
 #
-# **Three verdicts.** `answers` has the outcome of each try, in order: Kafka's names, with
-# `REQUEST_TIMED_OUT` for no answer in time and `NETWORK_EXCEPTION` for a lost connection. Return
-# `"acknowledged"`, `"refused"` or `"unknown"`.
+# **Three verdicts.** `answers` has the outcome of each try, in order: Kafka's names, with `NONE`
+# for success, `REQUEST_TIMED_OUT` for no answer in time and `NETWORK_EXCEPTION` for a lost
+# connection. It is empty if the record was never sent. Return `"acknowledged"`, `"refused"` or
+# `"unknown"`; the table of errors has what you need, `DUPLICATE_SEQUENCE_NUMBER` too.
 
 
 # %% 08-4 tags=["stub"]
@@ -469,18 +508,18 @@ lab.check("08-7", ledger)
 # | `acks=1` is the default, idempotence is opt-in | `acks=all` and idempotence are the Java defaults since 3.0 (KIP-679); librdkafka's idempotence is still off | [Kafka's own words](#The-same-on-a-real-Kafka) |
 # | `retries` bounds the tries | a clock does: `delivery.timeout.ms`, 120 s, since 2.1 (KIP-91) | [One delivery](#One-delivery,-drawn-from-its-trace) |
 # | `retry.backoff.ms` is the rest between tries | the first one; they double up to `retry.backoff.max.ms`, with jitter, since 3.7 | [One delivery](#One-delivery,-drawn-from-its-trace) |
-# | for order set `max.in.flight.requests.per.connection=1` | only without idempotence; and librdkafka overtakes even then, while a batch rests | [Order](#Order,-with-more-than-one-request-under-way), cell *break-it* |
+# | for order set `max.in.flight.requests.per.connection=1` | only without idempotence; and librdkafka overtakes even then, while a batch rests | [Order](#Order,-with-more-than-one-request-under-way), [Break it](#Break-it) |
 # | each message has a producer id and a sequence number | they stand once in the batch's header; a record's own number follows from its place | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 # | the broker keeps five messages per partition | five batches per producer and partition | [The memory of a partition](#The-memory-of-a-partition) |
-# | the broker rejects the second copy, and the application sees DuplicateSequenceException | a repeat is answered as success; only an older one is an error, and the client hides that too | [The memory of a partition](#The-memory-of-a-partition), cell *break-it* |
+# | the broker rejects the second copy, and the application sees DuplicateSequenceException | a repeat is answered as success; an older one is `OUT_OF_ORDER_SEQUENCE_NUMBER`; `DUPLICATE_SEQUENCE_NUMBER`, should one come, the client takes for success | [The memory of a partition](#The-memory-of-a-partition), [Break it](#Break-it) |
 # | an idempotent producer needs five in flight at most, and the client corrects more | it is a ConfigException, even if idempotence was not asked for | [Kafka's own words](#The-same-on-a-real-Kafka) |
-# | conflicting settings are an error | `acks=1` or `retries=0` alone turns idempotence off without a word | [Kafka's own words](#The-same-on-a-real-Kafka) |
+# | conflicting settings are an error | `acks=1` or `retries=0` alone turns idempotence off, with an INFO line in the log | [Kafka's own words](#The-same-on-a-real-Kafka) |
 # | `acks=0` is a synchronous producer, `acks=1` an asynchronous one | `send()` is always asynchronous; waiting is a choice of its own | [The application's part](#The-application's-part) |
 # | `acks=all` waits for a quorum | for the whole current ISR, be it one broker | [What an answer is worth](#What-an-answer-is-worth) |
 # | after a TimeoutException sleep and send again | that stores a second record, idempotence or not | [The application's part](#The-application's-part) |
 # | weaker `acks` make data available sooner | a consumer reads at the same moment | [What an answer is worth](#What-an-answer-is-worth) |
 # | an unknown producer is a fatal error | it failed a record and cost the id, and was fatal for transactions only; since KIP-360 neither, and no 4.3 broker says so | [KIP-360](#When-the-sequence-breaks:-KIP-360) |
-# | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | cell *errors* |
+# | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 #
 # ## Interview corner
 #
@@ -488,34 +527,37 @@ lab.check("08-7", ledger)
 #
 # <details><summary><b>How does a producer know that its data is safe at leader and followers?</b></summary>
 # acks=all: the answer comes when every in-sync replica has it, and min.insync.replicas says how
-# many that must be. It costs one follower fetch in latency (cells <i>acks</i>,
-# <i>matrix</i>). Without a delivery report, nobody knows.
+# many that must be. It costs one follower fetch in latency (<a href="#What-an-answer-is-worth">What
+# an answer is worth</a>). Without a delivery report, nobody knows.
 # </details>
 # <details><summary><b>What is ack for in Kafka?</b></summary>
 # acks tells the leader when to answer the producer: never, after its own append, after all in-sync
-# replicas. A consumer's commit is another thing (cells <i>acks</i>, notebook 10).
+# replicas (<a href="#What-an-answer-is-worth">What an answer is worth</a>). A consumer's commit is
+# another thing (notebook 10).
 # </details>
 # <details><summary><b>Asynchronous sending, or synchronous sending with acks=0: what differs?</b></summary>
-# Who could hear of a failure. Waiting for the future of an acks=0 send waits for nothing (cell
-# <i>styles</i>).
+# Who could hear of a failure. Waiting for the future of an acks=0 send waits for nothing (<a
+# href="#The-application's-part">The application's part</a>).
 # </details>
 # <details><summary><b>What does the request time-out mean?</b></summary>
 # The wait for one answer. When it is over, the connection is given up and everything under way on
-# it is tried again; delivery.timeout.ms decides how long in all (cells <i>timeline-late</i>,
-# <i>request-timeout-too-low</i>).
+# it is tried again; delivery.timeout.ms decides how long in all (<a
+# href="#One-delivery,-drawn-from-its-trace">One delivery</a>).
 # </details>
 # <details><summary><b>Exactly one delivery: how does the broker tell a repeat?</b></summary>
 # By producer id, epoch and first sequence, within one partition and the last five batches; a new
-# send() or a new producer instance is new to it (cells <i>window</i>, <i>numbers</i>).
+# send() or a new producer instance is new to it (<a href="#The-memory-of-a-partition">The memory of
+# a partition</a>).
 # </details>
 # <details><summary><b>On what does order depend?</b></summary>
 # One partition, one producer; then idempotence with up to five in flight, or one in flight
-# without it and a client that holds the partition back (cells <i>order-in-flight</i>,
-# <i>break-it</i>).
+# without it and a client that holds the partition back (<a
+# href="#Order,-with-more-than-one-request-under-way">Order</a>, <a href="#Break-it">Break it</a>).
 # </details>
 # <details><summary><b>Durability, availability, ordering: what do you trade?</b></summary>
 # min.insync.replicas=2 refuses writes when one copy is left; with 1 they go on and may be lost
-# (cell <i>matrix</i>). Order no longer costs much (cells <i>order-in-flight</i>, <i>rates</i>).
+# (<a href="#What-an-answer-is-worth">What an answer is worth</a>). Order costs next to nothing with
+# idempotence (<a href="#Order,-with-more-than-one-request-under-way">Order</a>).
 # </details>
 # <details><summary><b>What does an end-to-end guarantee need?</b></summary>
 # All links: acks=all and idempotence at the producer, replicas and min.insync.replicas at the

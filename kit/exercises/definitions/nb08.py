@@ -83,7 +83,8 @@ EXERCISES = (
          "it will never be in the log from now on"),
         right=frozenset("c"),
         explanation="If a try was under way, it may have been stored, or may still be: the broker "
-        "reads it from its socket buffer when it can.",
+        "reads it from its socket buffer when it can. The exception is the same when every try "
+        "was refused.",
         because={
             "a": "A time-out is silence, and silence is no answer.",
             "b": "It may also be that nothing arrived.",
@@ -98,9 +99,10 @@ EXERCISES = (
          "the power fails on all brokers within a second", "the application sends again after an "
          "error", "a rolling restart"),
         right=frozenset("bcd"),
-        explanation="Two brokers have the record when you hear of it. Beyond that: all copies at "
-        "once, a leader that was chosen without having it, and what the application does by "
-        "itself.",
+        explanation="Two brokers have the record when you hear of it, in memory and not yet "
+        "flushed to disk. Beyond that: all copies at once, a leader that was chosen without "
+        "having it, and what the application does by itself. (The safe topic of the fault tape "
+        "needed no unclean election: nothing was acknowledged by one broker alone.)",
         because={
             "a": "An in-sync replica has it and remembers its sequence number.",
             "e": "One broker at a time, and the client retries.",
