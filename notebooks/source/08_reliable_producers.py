@@ -335,7 +335,7 @@ outcome
 
 # %% [markdown]
 # What safety costs, measured with confluent-kafka; the first three send a record per request. The
-# followers are 5 ms away, so `acks=all` is several times slower than `acks=1` (not in Docker, which
+# followers are 5 ms away, so `acks=all` is much slower than `acks=1` (not in Docker, which
 # cannot slow a link). One in flight is about as fast as five: a broker takes up a connection's next
 # request when the last is answered, so five only save the way from client to broker, and here that
 # is short. To send on is faster than to wait for each answer, for batches fill up meanwhile. With
