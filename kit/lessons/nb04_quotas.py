@@ -27,6 +27,9 @@ CLIENT = {"client-id": "greedy"}
 """For scenes that count no bytes."""
 RATE = 50_000
 """Bytes a second; ten seconds' worth may pass in a burst."""
+FLOODERS = 4
+ONE_SIDE = threading.Lock()
+"""What is timed is timed on one side after the other: they share a machine."""
 
 
 def somebody() -> str:
@@ -116,7 +119,6 @@ def producer_over_its_rate(cluster: Cluster) -> Seen:
     return {
         "within the ten seconds: throttle time": burst.throttle_time_ms,
         "its twin of the same client id, over it: error": Errors(told(over).error_code).name,
-        "offset all the same": told(over).base_offset,
         "throttle_time_ms": measured(over.throttle_time_ms, "ms"),
         "sends on at once: bytes stay unread": unread,
         "answered after": measured(silence_s * 1000, "ms"),
@@ -139,13 +141,16 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
         first, second = c.ask(request), c.ask(request)
         began = time.monotonic()
         third = c.ask(request)
+        while not records_in(third) and third.throttle_time_ms:  # a millisecond too early
+            third = c.ask(request)
         silence_s = time.monotonic() - began
     return {
         "first fetch: records, throttled": [records_in(first), first.throttle_time_ms > 0],
         "second fetch: records, throttled": [records_in(second), second.throttle_time_ms > 0],
         "throttle_time_ms": measured(second.throttle_time_ms, "ms"),
-        "third fetch: records": records_in(third),
-        "not before its time": silence_s >= 0.9 * second.throttle_time_ms / 1000,
+        "asked again, not before that time: records": (
+            records_in(third) if silence_s >= 0.9 * second.throttle_time_ms / 1000 else "too early"
+        ),
     }
 
 
@@ -160,9 +165,8 @@ def many_tiny_requests(cluster: Cluster) -> Seen:
             throttle_ms = client.ask(request).throttle_time_ms
             asked += 1
     return {
-        "throttled": throttle_ms > 0,
+        "throttled, for a window at most": 0 < throttle_ms <= 1_000,
         "after": measured(asked, "requests"),
-        "never for more than a window": 0 < throttle_ms <= 1_000,
     }
 
 
@@ -180,7 +184,7 @@ def burst_of_topics(cluster: Cluster) -> Seen:
         "one more": Errors(second.topics[0].error_code).name,
         "come back in": measured(second.throttle_time_ms, "ms"),
         "asked by an older client": Errors(slowed.topics[0].error_code).name,
-        "who is muted instead": slowed.throttle_time_ms > 0,
+        "and is muted instead": slowed.throttle_time_ms > 0,
     }
 
 
@@ -206,22 +210,25 @@ def limits_and_defaults(cluster: Cluster) -> Seen:
     return {"limits": kinds_of_limits(cluster), "settings of broker 101": settings(cluster)}
 
 
-def neighbours(cluster: Cluster, for_s: float = 0.4) -> Seen:
-    """A quiet client beside a flood, and beside a flood that is limited."""
-    placed(cluster)
-    alone = quiet_latency_ms(cluster, for_s / 2)
-    with flooding(cluster, "flood") as sent:
-        beside = quiet_latency_ms(cluster, for_s)
-    unlimited, name = sent(), somebody()
-    limit = limited(cluster, {"client-id": name}, producer_byte_rate=RATE)
-    with limit, flooding(cluster, name) as sent:
-        limited_flood = quiet_latency_ms(cluster, for_s)
+def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:
+    """A quiet client beside a flood, and beside a flood that is limited; one side at a time."""
+    with ONE_SIDE:
+        placed(cluster)
+        quiet_latency_ms(cluster, for_s / 2)  # what runs for the first time is slow
+        alone = quiet_latency_ms(cluster, for_s / 2)
+        with flooding(cluster, "flood") as sent:
+            beside = quiet_latency_ms(cluster, for_s)
+        unlimited, name = sent(), somebody()
+        limit = limited(cluster, {"client-id": name}, producer_byte_rate=RATE)
+        with limit, flooding(cluster, name) as sent:
+            limited_flood = quiet_latency_ms(cluster, for_s)
     return {
         "quiet client alone, median": measured(alone, "ms"),
         "beside a flood, median": measured(beside, "ms"),
         "beside a limited flood, median": measured(limited_flood, "ms"),
         "the flood": measured(unlimited, "MB"),
         "the limited flood": measured(sent(), "MB"),
+        "the limit lets it be served sooner": limited_flood < beside,
         "the limit cut the flood": sent() < unlimited,
     }
 
@@ -241,23 +248,29 @@ def quiet_latency_ms(cluster: Cluster, for_s: float) -> float:
 
 @contextmanager
 def flooding(cluster: Cluster, name: str) -> Iterator[Callable[[], float]]:
-    """A client that sends 500 kB after 500 kB; yields a function for the megabytes so far."""
-    stop, sizes = threading.Event(), []
-    client = RawClient(cluster, 101, name)
+    """A client that sends 500 kB after 500 kB by four connections; yields the megabytes so far.
 
-    def flood() -> None:
+    Told a throttle time, it waits, as real clients do: else its last requests would be read and
+    appended long after the lesson has gone on.
+    """
+    stop, sizes = threading.Event(), []
+    clients = [RawClient(cluster, 101, name) for _ in range(FLOODERS)]
+
+    def flood(client: RawClient) -> None:
         body = producing(TOPIC, 500_000)
         while not stop.is_set():
-            client.send(body)
-            while client.receive(0.1) is None and not stop.is_set():
-                continue
+            throttle_ms = client.ask(body).throttle_time_ms
             sizes.append(client.bytes_out)
+            stop.wait(throttle_ms / 1000)
 
-    thread = threading.Thread(target=flood, daemon=True)
-    thread.start()
+    threads = [threading.Thread(target=flood, args=(each,), daemon=True) for each in clients]
+    for thread in threads:
+        thread.start()
     try:
         yield lambda: sum(sizes) / 1e6
     finally:
         stop.set()
-        thread.join(PATIENCE_S)
-        client.close()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        for client in clients:
+            client.close()

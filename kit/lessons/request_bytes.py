@@ -17,6 +17,7 @@ from kit.tables import Table
 
 VERSION = 13
 """Produce with topic ids, as a client of 4.x sends it."""
+LENGTH, HEADER, BODY = PARTS = ("length", "header", "body")
 SHOWN_BYTES = 12
 _WHEN_MS = 1_767_225_600_000
 _TOPIC_ID = uuids.from_text("AAECAwQFBgcICQoLDA0ODw")
@@ -62,17 +63,24 @@ def produce_frame(value: bytes = b"forty euros to Alice", acks: int = -1) -> byt
 def anatomy(frame: bytes | None = None) -> Table:
     """Every field of a Produce request."""
     frame = frame or produce_frame()
-    rows = [(where, name, says, _hex(raw)) for where, name, says, raw in _fields(Reader(frame))]
-    closing = f"{len(frame)} bytes; the header is 24 of them, and the batch is carried as it is."
-    columns = ("at", "field", "value", "bytes")
+    fields = list(_fields(Reader(frame)))
+    rows = [(part, str(at), name, says, _hex(raw)) for part, at, name, says, raw in fields]
+    sizes = {name: sum(len(raw) for part, *_, raw in fields if part == name) for name in PARTS}
+    carried = next(len(raw) for _, _, name, _, raw in fields if name == "batch")
+    told = ", ".join(f"{size} of {part}" for part, size in sizes.items())
+    closing = f"{len(frame)} bytes: {told}; {carried} of them are the batch."
+    columns = ("part", "at", "field", "value", "bytes")
     return Table("A Produce request, version 13", columns, rows, closing)
 
 
-def _fields(r: Reader) -> Iterator[tuple[str, str, str, bytes]]:
-    def field(name: str, says: Any, raw: bytes) -> tuple[str, str, str, bytes]:
-        return str(r.position - len(raw)), name, str(says), raw
+def _fields(r: Reader) -> Iterator[tuple[str, int, str, str, bytes]]:
+    part = LENGTH
+
+    def field(name: str, says: Any, raw: bytes) -> tuple[str, int, str, str, bytes]:
+        return part, r.position - len(raw), name, str(says), raw
 
     yield field("length", *_shown(r.number(4), "{} bytes follow"))
+    part = HEADER
     yield field("API key", *_shown(r.number(2), "{} = Produce"))
     yield field("API version", *r.number(2))
     yield field("correlation id", *_shown(r.number(4), "{}, comes back in the answer"))
@@ -80,6 +88,7 @@ def _fields(r: Reader) -> Iterator[tuple[str, str, str, bytes]]:
     name = r.take(size)
     yield field("client id", name.decode(), raw + name)
     yield field("tagged fields", "none", r.take(1))
+    part = BODY
     yield field("transactional id", "null", r.take(1))
     acks, raw = r.number(2)
     yield field("acks", f"{acks} = {_ACKS[acks]}", raw)

@@ -83,10 +83,20 @@ def fetch_timeline(world: World, max_wait_ms: int = 500, write_after_ms: int | N
     written = None
     if write_after_ms is not None:
         world.run(for_s=write_after_ms / 1000)
+        sent = world.now_us
         tape = Tape(world, TOPIC)
         tape.send("forty euros", acks="1")
-        written = _run_until(world, lambda: not _waits(world))
-        spans.append(_moment("101: high watermark", written - began, "a record is committed"))
+        tape.run(until=lambda _: not _waits(world))
+        written = world.now_us
+        heard_by_leader = (row for row in tape.heard if row.source == "101")
+        appended = next(row.at_us for row in heard_by_leader if row.says.startswith("append"))
+        spans += [
+            Span(
+                "a producer", NETWORK, (sent - began) / 1000, (appended - began) / 1000, "a write"
+            ),
+            _moment("101: append", appended - began, "not yet committed"),
+            _moment("101: high watermark", written - began, "the record is committed"),
+        ]
     else:
         written = _run_until(world, lambda: not _waits(world))
         spans.append(_moment("101: a timer", written - began, f"{max_wait_ms} ms are over"))

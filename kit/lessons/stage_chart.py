@@ -1,9 +1,11 @@
-"""Where the time of requests went: a bar for each situation and side, cut into six stages.
+"""Where the time of requests went: a bar for each situation and side, cut into five stages.
 
     StageChart({"engine": {"acks=all": requests, …}, "local": {…}})
 
 Each bar is a whole, and its length says nothing: what counts is which part is the largest.
 The mean of the whole stands beside it.  Stages have a colour (Okabe–Ito) and a letter.
+Throttle time is no part of a request's time: the answer is out, and the client is not read
+from.  It stands apart, in a box of one width, with its number.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from kit.clusters.broker_metrics import STAGES, Requests
 WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 222, 90, 44
 NARROWEST = 16.0
 """Pixels below which a part gets no letter."""
-COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#cc79a7", "#56b4e9", "#009e73")
-LETTERS = ("Q", "L", "R", "T", "q", "S")
-WORDS = ("request queue", "local", "remote", "throttle", "response queue", "response send")
-DARK_ON = ("#e69f00", "#56b4e9", "#cc79a7")
+THROTTLE = "ThrottleTimeMs"
+TIMED = tuple(stage for stage in STAGES if stage != THROTTLE)
+MUTED_WIDTH = 128
+COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#56b4e9", "#009e73")
+LETTERS = ("Q", "L", "R", "q", "S")
+WORDS = ("request queue", "local", "remote", "response queue", "response send")
+DARK_ON = ("#e69f00", "#56b4e9")
 STYLE = """
 svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675}
 @media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4}}
@@ -38,12 +43,13 @@ class StageChart:
 
     @property
     def text(self) -> str:
-        head = ("situation", "side", "requests", *WORDS)
+        head = ("situation", "side", "requests", *WORDS, "then muted")
         rows = [head, *self._rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
                  for row in rows]  # fmt: skip
-        return "\n".join(["Mean time of a request in each stage, in ms", *lines])
+        title = "Mean time of a request in each stage, and of the client's silence after it, in ms"
+        return "\n".join([title, *lines])
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -51,7 +57,7 @@ class StageChart:
                 situation,
                 side,
                 str(table[situation].count),
-                *(f"{table[situation].mean_ms(stage):.2f}" for stage in STAGES),
+                *(f"{table[situation].mean_ms(stage):.2f}" for stage in (*TIMED, THROTTLE)),
             )
             for situation in self.situations
             for side, table in self.sides.items()
@@ -72,7 +78,7 @@ class StageChart:
             f'style="max-width:100%;height:auto"><style>{STYLE}</style>'
             f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
             '<text class="b" x="16" y="24">Where the time of a request went</text>'
-            f'<text class="s e" x="{WIDTH - 14}" y="24">mean, in all</text>'
+            f'<text class="s e" x="{WIDTH - 14}" y="24">mean of a request</text>'
         ]
         for place, situation in enumerate(self.situations):
             top = TOP + block * place
@@ -86,9 +92,9 @@ class StageChart:
 
 def _bar(side: str, requests: Requests, top: float) -> list[str]:
     """One bar: parts in the order in which a request meets them."""
-    means = [requests.mean_ms(stage) for stage in STAGES]
-    whole = sum(means) or 1.0
-    wide, x = WIDTH - LEFT - RIGHT, float(LEFT)
+    means = [requests.mean_ms(stage) for stage in TIMED]
+    whole, muted = sum(means) or 1.0, requests.mean_ms(THROTTLE)
+    wide, x = WIDTH - LEFT - RIGHT - (MUTED_WIDTH + 8 if muted else 0), float(LEFT)
     parts = [f'<text class="s e" x="{LEFT - 8}" y="{top + 14:.0f}">{escape(side)}</text>']
     for mean, colour, letter in zip(means, COLOURS, LETTERS, strict=True):
         width = wide * mean / whole
@@ -104,6 +110,14 @@ def _bar(side: str, requests: Requests, top: float) -> list[str]:
                 f'<text class="m {ink}" x="{x + width / 2:.1f}" y="{top + 14:.0f}">{letter}</text>'
             )
         x += width
+    if muted:
+        x = LEFT + wide + 8
+        parts.append(
+            f'<rect x="{x}" y="{top + 1:.0f}" width="{MUTED_WIDTH}" height="{BAR - 2}" '
+            'fill="none" stroke="var(--soft)" stroke-dasharray="2 3"/>'
+            f'<text class="s m" x="{x + MUTED_WIDTH / 2:.1f}" y="{top + 14:.0f}">'
+            f"then muted {muted:.0f} ms</text>"
+        )
     shown = f"{whole:.2f} ms" if whole < 100 else f"{whole:.0f} ms"
     parts.append(f'<text class="s e" x="{WIDTH - 14}" y="{top + 14:.0f}">{shown}</text>')
     return parts

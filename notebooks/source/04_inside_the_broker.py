@@ -9,7 +9,7 @@
 #
 # * read a request byte by byte, and say what a broker does with each part
 # * draw the way of a Produce and of a Fetch request through a broker, with the waits in it
-# * tell from six timers which stage is the slow one
+# * tell from a broker's timers which stage is the slow one
 # * choose `fetch.min.bytes` and `fetch.max.wait.ms`, and say what a fetch session saves
 # * set quotas, foresee the throttle time, and explain what the client notices
 #
@@ -18,7 +18,8 @@
 #
 # **The words**
 #
-# * **network thread**: reads requests from sockets and writes answers; three by default.
+# * **network thread**: reads requests from sockets and writes answers; three per listener, that
+#   is, per port.
 # * **request queue**, **response queue**: where requests wait for a handler, and answers for their
 #   network thread.
 # * **request handler**, or I/O thread: does the work; eight by default.
@@ -69,15 +70,20 @@ lab.predict("04-3", "b")
 # same for every request: which API (the *key*) and in which version, so that old and new clients
 # can be told apart; a correlation id, which the answer repeats; the client id, which turns up in
 # logs, metrics and quotas. The body says `acks`, a timeout, and a batch for each partition. The
-# topic goes by its id in version 13, which came with the 4.x line; before, by its name.
+# topic goes by its id in version 13, which came with the 4.x line; before, by its name. Newer
+# versions store a length plus one, and 0 is *null*: `02` is one topic, `5c` are 91 bytes.
 
 # %% anatomy tags=["sim"]
 request_bytes.anatomy()
 
 # %% [markdown]
+# *Tagged fields* are room for what later versions add. *Magic* is the version of a batch's format,
+# and *CRC* its checksum.
+#
 # The same header, other keys. A follower's fetch is a consumer's fetch with a replica id in it: -1
 # is a consumer, a broker's number a follower. Requests that change the cluster look no different
-# either, but a broker does not decide on them: it passes them on to the controller.
+# either, but a broker does not decide on them: it passes them on to the controller, as it never
+# does with a Produce request.
 
 # %% one-header tags=["sim"]
 request_bytes.other_requests()
@@ -87,9 +93,12 @@ request_bytes.other_requests()
 #
 # Little, on purpose. The client has chosen the partition, packed the batch, compressed it; a
 # consumer will keep its own position and unpack it. The broker checks the CRC, gives offsets,
-# appends, and hands out the same bytes. Below, a batch is compared with what lies on the disk: the
-# base offset and the leader epoch have been written into it, nothing else has been touched. Both
-# lie before the part that the CRC covers, so it need not be computed anew.
+# appends, and hands out the same bytes. A compressed batch is opened to be checked, but written
+# as it came, unless the topic's `compression.type` asks for another.
+#
+# Below, a batch is compared with what lies on the disk: the base offset and the leader epoch have
+# been written into it, nothing else has been touched. Both lie before the part that the CRC
+# covers, so it need not be computed anew.
 
 # %% same-bytes tags=["sim"]
 request_bytes.stored_bytes(cluster())
@@ -98,10 +107,10 @@ request_bytes.stored_bytes(cluster())
 # ### One Produce request
 #
 # Virtual time: the network has delays, and the brokers' own work takes none, so all that remains
-# is who waits for whom. The step at 101 is a moment. Then the request lies in purgatory, and each
-# follower has to fetch twice: the first fetch brings the record, the next one, *from 1*, tells
-# the leader so. When the slower of the two has asked, the high watermark moves, and that is the
-# answer.
+# is who waits for whom. The step at 101 is a moment. Both followers already have a fetch waiting at
+# 101; the append answers it, and the request lies in purgatory. Each follower's next fetch, *from
+# 1*, tells the leader that it has the record. When the slower of the two has asked, the high
+# watermark moves, and that is the answer.
 
 # %% produce-timeline tags=["sim"]
 request_path.produce_timeline(cluster(minimum=2))
@@ -109,8 +118,9 @@ request_path.produce_timeline(cluster(minimum=2))
 # %% [markdown]
 # The answer does not wait for a disk. The append ends in the page cache of the operating system,
 # which writes when it likes (`log.flush.interval.messages` is the largest number there is). Here
-# the leader's machine loses power right after the answer: what it had not flushed is gone, and
-# the record is not, because two others hold it.
+# the leader's machine loses power right after the answer: what it had not flushed is gone, its
+# log is empty. The records are not lost, because two others hold them. If all three lose power
+# in the same moment, they are.
 
 # %% page-cache tags=["sim"]
 broker_runs.page_cache()
@@ -120,8 +130,8 @@ broker_runs.page_cache()
 #
 # A consumer at the end of the log asks for more. There is nothing, so the broker does not answer:
 # the fetch waits in purgatory, for `fetch.max.wait.ms` at most. This is *long polling*. The
-# consumer asks, never the broker; and yet a record that is written 120 ms later is on its way
-# within the same millisecond.
+# consumer asks, never the broker. Here somebody writes 120 ms later: the record leaves in the
+# moment in which it is committed, since a consumer may read only up to the high watermark.
 
 # %% fetch-timeline tags=["sim"]
 request_path.fetch_timeline(cluster(minimum=2))
@@ -139,9 +149,12 @@ broker_runs.fewer_and_larger()
 #
 # A handler that is free takes a request at once; when all are busy, requests queue. How long the
 # queue gets is not a matter of taste. This is a model, not a broker: eight handlers, requests that
-# arrive by chance, one millisecond of work each. At 20 % idle a request in a hundred waits three
-# times as long as its work takes, and below 10 % it goes up steeply. Hence the two lines that
-# people draw under `RequestHandlerAvgIdlePercent`.
+# arrive by chance, one millisecond of work on average, some much more.
+#
+# `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to do. At 20 %
+# the slowest request in a hundred waits for more than two milliseconds before it is begun, and
+# below 10 % it goes up steeply. Hence the two lines that people draw, at 20 % and 10 %. A real
+# queue holds 500 requests (`queued.max.requests`); when it is full, network threads stop reading.
 
 # %% idle-and-waiting tags=["sim"]
 broker_runs.idle_and_waiting()
@@ -151,14 +164,17 @@ broker_runs.idle_and_waiting()
 #
 # A byte quota is a rate over eleven windows of a second: ten full ones and the one that is
 # filling. Ten seconds' worth may pass at once. Over the limit, the throttle time is the time that
-# would bring the rate down to the limit if nothing more came.
+# would bring the rate down to the limit if nothing more came. In the column *over* stand the ten
+# full seconds and the part of the current one.
 
 # %% quota-arithmetic tags=["sim"]
 broker_runs.quota_arithmetic()
 
 # %% [markdown]
-# A client that sends as fast as it is read, for a minute. It gets its burst first and then
-# settles a little above the limit, since each request is taken before it is counted.
+# A client that sends as fast as it is read. Its rate is near the limit in the long run, but it
+# does not come evenly: after the burst a request now and then, until the window with the burst is
+# too old to count, twelve seconds later. Then there is room for the next burst. A real broker
+# does the same.
 
 # %% settling tags=["sim"]
 broker_runs.settling()
@@ -174,7 +190,8 @@ broker_runs.one_broker_or_three()
 # ## Read the code that did it
 #
 # This is purgatory, the whole of it: operations by number, and for each partition the numbers of
-# those that watch it. Whenever a partition moves, its watchers are tried; a timer ends the rest.
+# those that watch it. When a partition's log or high watermark advances, its watchers are tried; a
+# timer ends the rest.
 # Find the place where a request that has been answered is forgotten, and its timer with it.
 
 # %% code-purgatory tags=["read"]
@@ -184,8 +201,9 @@ lab.show(Purgatory)
 
 # %% [markdown]
 # And this is where an answer is held against the quotas on its way out. Follow `mute_ms`: the
-# longest of three times. A fetch over its limit is answered empty, and what it would have taken
-# is taken back from the account.
+# longest of three times, for bytes, for the time that the request has cost, and what the
+# controller asks for (the last two: [Quotas on both](#Quotas-on-both)). A fetch over its limit is
+# answered empty, and what it would have taken is taken back from the account.
 
 # %% code-quotas tags=["read"]
 from engine.quotas.client_quotas import ClientQuotas
@@ -230,8 +248,9 @@ lab.both(nb04.waiting_scenes)
 # %% [markdown]
 # ### Fetching
 #
-# The long poll again, timed: half a second when nothing comes, at once when something does. After
-# a write that nobody has asked for, not a byte is on the wire: Kafka does not push.
+# The long poll again, timed: half a second when nothing comes; when something does, at once after
+# the write, which itself waits for its followers. After a write that nobody has asked for, not a
+# byte is on the wire: Kafka does not push.
 #
 # And a *session* (KIP-227). A consumer of fifty partitions names them once. From then on its
 # requests name only changes, and answers only news; the numbers are bytes. Each request carries
@@ -244,7 +263,7 @@ lab.both(nb04.fetching_scenes)
 # ### Metadata, and requests that change it
 #
 # Any broker answers a Metadata request from its own copy, so a client may ask whom it likes, and
-# then keeps what it heard. No broker passes a write on: the wrong one says so, and the client asks
+# then keeps what it heard. No broker passes a Produce request on: the wrong one says so, and the client asks
 # again. Who has no reason to ask looks at the metadata after `metadata.max.age.ms` at the latest
 # (5 minutes; here librdkafka's `topic.metadata.refresh.interval.ms`, set to half a second). A
 # deletion is answered when the controller has written it down; the files may still be there: a
@@ -257,9 +276,10 @@ lab.both(nb04.metadata_and_admin)
 # %% [markdown]
 # ### Six timers
 #
-# Every broker times every request in six stages. Here is one request as the engine has measured
-# it, in microseconds: socket to socket, and the stages add up to the whole. Sending is one system
-# call that also wakes the client; on a busy machine it is the longest stage of a small request.
+# Every broker times every request in five stages, which add up to the whole, from socket to socket.
+# A sixth timer, `ThrottleTimeMs`, is how long the client is muted afterwards. Here is one request
+# as the engine has measured it, in microseconds. Sending is one system call that also wakes the
+# client; on a busy machine it can be the longest stage of a small request.
 
 # %% measured-timeline tags=["live"]
 from kit.lessons.raw_client import RawClient, producing
@@ -273,13 +293,12 @@ request_path.measured_timeline(eng, "followed")
 # %% [markdown]
 # Now cause a wait in one stage after the other: distant followers show in `RemoteTimeMs`, large
 # batches in `LocalTimeMs` (a slow disk would, too), a client over its quota in `ThrottleTimeMs`, a
-# reader that is slow to read in `ResponseSendTimeMs` of its fetches. A crowd shows in the queues.
-# In the engine one thread does all, so part of that wait comes before a request is even read,
-# where no timer sees it.
+# reader that is slow to read in `ResponseSendTimeMs` of its fetches. Only when handlers are scarce
+# do requests wait in the queues.
 #
-# A real broker's timers come out by JMX. Notebooks 18 and 19 have more of it; here the kit asks
-# the JVM to open an agent on loopback for the half second that a reading takes. The last rows are
-# the handlers' idle time: of eight threads on a real broker, of the one thread in the engine.
+# A real broker's timers come out by JMX, each rounded to whole milliseconds. Notebooks 18 and 19
+# have more of it; here the kit asks the JVM to open an agent on loopback for the half second that
+# a reading takes.
 
 # %% stages tags=["both"]
 metrics_side = real is None or real.name == "local"
@@ -294,9 +313,11 @@ outcome = lab.both(stages) if metrics_side else "The timers need a local Kafka."
 outcome
 
 # %% [markdown]
-# The same means as a picture. Each bar is the whole of a request's time; look for the largest part
-# and compare the two sides. Where a cause was made they agree on the stage, though not on the
-# milliseconds; in the first two rows the parts are so short that a busy machine decides.
+# The same means as a picture. Each bar is the whole of a request's time; what follows it, the
+# client's silence, stands apart. Look for the largest part and compare the two sides: distant
+# followers show in the same stage on both, and as a rule so do large batches and the slow reader,
+# though not with the same milliseconds. Where all parts are short, as in the first two rows, a
+# busy machine decides.
 
 # %% stage-chart tags=["live"]
 from kit.lessons.stage_chart import StageChart
@@ -306,8 +327,8 @@ StageChart(timers)
 # %% [markdown]
 # The threads themselves exist on a real broker only. One acceptor per port hands new connections
 # to the network threads of that port. Network threads only move bytes, so they are seldom the
-# limit (encryption is work for them). All that they may use together is 3 + 8 threads, so
-# `request_percentage` goes up to 1100.
+# limit (encryption is work for them). `request_percentage` counts the time of both kinds. Its
+# whole is 1100 in Kafka's documentation, 3 + 8 threads: that counts one listener, and here are two.
 
 # %% threads tags=["live"]
 has_threads = real is not None and real.name == "local"
@@ -318,7 +339,8 @@ nb04_load.threads(real) if has_threads else lab.real_absence() or "Threads need 
 #
 # Limits are set with `kafka-configs.sh --entity-type clients`, or by the AlterClientQuotas request
 # behind it, which the Python clients do not offer; so the cell sends it. There are four keys; what
-# is misspelt is refused. Below them, the brokers' own defaults for all that this notebook is about.
+# is misspelt is refused. A limit may be for one client id; a *default* limit applies to each
+# client id separately. Below, a few of the brokers' own defaults.
 
 # %% quota-keys tags=["both"]
 lab.both(nb04_quotas.limits_and_defaults)
@@ -332,15 +354,17 @@ lab.both(nb04_quotas.limits_and_defaults)
 #
 # Two limits do not count bytes. *request_percentage* counts the time that requests have cost, as a
 # share of one thread: many tiny requests are caught by it, for a window of a second at most.
-# *controller_mutation_rate* counts partitions made and deleted; it is the only one with an error
-# of its own, and older clients, which do not know it, are muted instead (KIP-599).
+# *controller_mutation_rate* counts partitions made and deleted, in a bucket: at a rate of 1 it holds
+# eleven, and may go into debt. 11 - 14 = -3: three seconds until the next. It is the only limit
+# with an error of its own; older clients, which do not know it, are muted instead (KIP-599).
 
 # %% over-the-limit tags=["both"]
 lab.both(nb04_quotas.over_the_limit)
 
 # %% [markdown]
 # Why all this: one greedy client takes the broker from everybody. A quiet client sends small
-# writes, alone, beside a flood, and beside a flood with a limit.
+# writes, alone, beside a flood by four connections, and beside the same flood with a limit, which
+# ends it after its burst.
 
 # %% neighbours tags=["both"]
 lab.both(nb04_quotas.neighbours)
@@ -348,10 +372,10 @@ lab.both(nb04_quotas.neighbours)
 # %% [markdown]
 # ### What readers cost
 #
-# A hundred idle readers cost a broker little: each has one fetch in purgatory, and asks twice a
-# second. Readers at the tail are served from the page cache, since the bytes were written a moment
-# ago. A replay from the beginning is another matter: here the pages are dropped first, as they
-# would be after some hours, and the disk has to deliver every byte.
+# A hundred idle readers cost a broker little: each has one fetch in purgatory, and asks again when
+# its half second is over. Readers at the tail are served from the page cache, since the bytes were
+# written a moment ago. For a replay from the beginning the pages are dropped first, as they might
+# be after some hours: now the disk delivers the bytes.
 
 # %% readers tags=["both"]
 lab.both(nb04_load.what_readers_cost) if metrics_side else "This looks into local processes only."
@@ -415,8 +439,9 @@ lab.check("04-4", throttle_time_ms)
 # %% [markdown]
 # **Out of purgatory.** A write with `acks=all` was appended at 0 ms; the log ends at `needed` now.
 # `fetches` reach the leader one after the other: `(ms, follower, from offset)`. `isr` has the
-# followers that are in sync. Give `[ms, "NONE"]` for the moment of the answer, or
-# `[timeout, "REQUEST_TIMED_OUT"]`.
+# followers that are in sync, and may be empty: then the answer is `[0, "NONE"]`. Give
+# `[ms, "NONE"]` for the moment of the answer, or `[timeout, "REQUEST_TIMED_OUT"]`; a fetch at
+# `timeout` itself is in time.
 
 
 # %% 04-5 tags=["stub"]
@@ -466,7 +491,7 @@ def slow_stage(before, after):
 lab.check("04-6", slow_stage)
 
 # %% [markdown]
-# **A patient reader.** A record of 1 kB comes every 20 ms. Choose settings for a reader that
+# **A patient reader.** A record of 4 kB comes every 20 ms. Choose settings for a reader that
 # sends at most three fetches a second, and gets no record later than 600 ms after it was written.
 # The judge runs it in the simulator.
 
@@ -474,7 +499,7 @@ lab.check("04-6", slow_stage)
 reader = {"fetch.min.bytes": 1, "fetch.max.wait.ms": 500}
 
 # %% 04-7 tags=["solution"]
-reader = {"fetch.min.bytes": 50_000, "fetch.max.wait.ms": 500}
+reader = {"fetch.min.bytes": 100_000, "fetch.max.wait.ms": 500}
 
 # %% 04-7 tags=["check"]
 lab.check("04-7", reader)
@@ -487,12 +512,12 @@ lab.check("04-7", reader)
 # | you may read | what a run shows | where |
 # |---|---|---|
 # | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout, and since version 13 the topic's id | [A request is a header and a body](#A-request-is-a-header-and-a-body) |
-# | brokers serve clients of any age | 4.0 dropped the versions from before 2.1 (KIP-896): the connection is closed | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
+# | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896): the connection is closed | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 # | over its quota, a client's answer is held back | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas on both](#Quotas-on-both) |
-# | a quota of 10 MB/s is 10 MB/s | on each broker, over eleven windows, after a burst of ten seconds' worth | [Quotas](#Quotas) |
+# | a quota of 10 MB/s is 10 MB/s | on each broker, in the mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Quotas) |
 # | `producer_bytes_rate`, `consumer_bytes_rate`, `controller_mutations_rate` | refused: the keys are `producer_byte_rate`, `consumer_byte_rate`, `controller_mutation_rate` | [Quotas on both](#Quotas-on-both) |
 # | three kinds of quota | four, since 2.7: mutations, too; and connections per IP (KIP-612) | [Quotas on both](#Quotas-on-both) |
-# | `request_percentage` is a share of the machine | of one thread; all of it is (3 + 8) × 100 % | [Six timers](#Six-timers) |
+# | `request_percentage` is a share of the machine | of one thread; the documentation counts (3 + 8) × 100 % in all | [Six timers](#Six-timers) |
 # | Kafka forwards messages to consumers as they arrive | a consumer asks; a fetch that waits is answered then | [Fetching](#Fetching) |
 # | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory left with ZooKeeper | [Metadata, and requests that change it](#Metadata,-and-requests-that-change-it) |
 # | 99.99 % of reads come from the cache | true in spirit at the tail (no byte from the disk here), not for a replay | [What readers cost](#What-readers-cost) |
@@ -513,7 +538,7 @@ lab.check("04-7", reader)
 # (<a href="#One-Fetch-request">One Fetch request</a>).
 # </details>
 # <details><summary><b>Produce latency has doubled. What do you look at first?</b></summary>
-# The six stage times of Produce on the leader. Queue time: handlers. Local: disk or large
+# The six timers of Produce on the leader. Queue time: handlers. Local: disk or large
 # batches. Remote: followers. Throttle: a quota. Send: the client or its network (<a
 # href="#Six-timers">Six timers</a>).
 # </details>

@@ -23,10 +23,11 @@ EXERCISES = (
          "in purgatory, until the followers have fetched it",
          "in the response queue, on its way back"),
         right=frozenset("c"),
-        explanation="The append goes to the page cache and takes a fraction of a millisecond. The "
-        "wait for the followers is RemoteTimeMs, and the table of stages shows it on both sides.",
+        explanation="The append goes to the page cache. The wait for the followers is "
+        "RemoteTimeMs, and grows with their distance: see 'followers 25 ms away' in the chart of "
+        "stages, on both sides.",
         because={
-            "a": "Only when all handlers are busy; look at the row of the crowd.",
+            "a": "Only when all handlers are busy.",
             "b": "Nothing is flushed before the answer: the append ends in the page cache.",
             "d": "The answer is written as soon as it is made.",
         },
@@ -72,15 +73,16 @@ EXERCISES = (
         "04-8",
         "Which of these does a broker do with a batch of an ordinary producer?",
         ("it checks the CRC",
-         "it unpacks the records and looks at their keys",
+         "it picks the partition by the records' keys",
          "it writes the base offset and the leader epoch into it",
          "it flushes it to the disk before it answers",
          "it keeps it compressed as it came"),
         right=frozenset("ace"),
         explanation="Clients partition, batch and compress; the broker checks, numbers and stores "
-        "bytes. Compaction and old message formats are the exceptions.",
+        "bytes. It opens a compressed batch to check the records, and packs it anew only where the "
+        "topic's compression.type asks for another.",
         because={
-            "b": "It has no need to: the producer has chosen the partition.",
+            "b": "The producer has chosen the partition before it sends.",
             "d": "Replication stands in for the flush.",
         },
     ),
