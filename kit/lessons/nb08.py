@@ -28,7 +28,7 @@ from kit.tables import Table
 ALL = (101, 102, 103)
 PATIENCE_S = 30.0
 ATTEMPTS = 3
-COUNT = 60
+COUNT = 40
 SLOW_MS = 5
 Seen = Mapping[str, Any]
 
