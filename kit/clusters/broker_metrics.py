@@ -14,7 +14,6 @@ A remote or composed cluster does not let us in; it raises NotOffered.
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 
 from engine.request_metrics import STAGES, TOTAL
@@ -24,7 +23,7 @@ from kit.clusters.interface import Cluster, NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local import LocalProvider
 
-__all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "idle_s", "requests", "thread_names"]
+__all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "requests", "thread_names"]
 
 _REQUESTS = "kafka.network:type=RequestMetrics,name=*,request={}"
 _PURGATORY = "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={}"
@@ -109,20 +108,6 @@ def gauges(cluster: Cluster, broker: int) -> Gauges:
     # A ratio over the broker's whole life says little: the last minute's is what people watch.
     handlers = min(1.0, beans[_HANDLERS].get("OneMinuteRate", 0.0))
     return Gauges(produce, fetch, queue, handlers, beans[_NETWORK].get("Value"))
-
-
-def idle_s(cluster: Cluster, broker: int) -> tuple[float, float]:
-    """(seconds by the clock, seconds in which the handlers were idle), both since some start.
-
-    Take the differences of two readings.  Kafka counts the idle time of its handler pool, in
-    nanoseconds, divided by the number of handlers; the engine the time of its one thread.
-    """
-    provider = _provider(cluster)
-    if isinstance(provider, EngineProvider):
-        now = time.monotonic()
-        return now, now - provider.gauges(broker)["thread time us"] / 1e6
-    beans = java_management.beans(provider.pid(broker), [_HANDLERS], ("Count",))
-    return time.monotonic(), beans[_HANDLERS]["Count"] / 1e9
 
 
 def thread_names(cluster: Cluster, broker: int) -> dict[str, int]:
