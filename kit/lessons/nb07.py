@@ -43,13 +43,14 @@ def diverge_and_reconcile(cluster: Cluster) -> Seen:
     """101 dies with records that nobody else has, and returns to a leader that has others."""
     for _ in range(ATTEMPTS):
         split = _diverge(cluster)
-        if split is not None:
-            return _reconcile(cluster, split)
+        seen = _reconcile(cluster, split) if split is not None else None
+        if seen is not None:
+            return seen
         cluster.heal()
         cluster.start(101)
         cluster.wait_until(in_sync(TOPIC, *ALL), PATIENCE_S, "the ISR to be whole again")
     raise ClusterError(
-        f"In {ATTEMPTS} attempts this machine was too slow to cut the links in time: "
+        f"In {ATTEMPTS} attempts this machine was too slow to catch the moment: "
         "run the cell again when less is going on."
     )
 
@@ -78,8 +79,8 @@ def _diverge(cluster: Cluster) -> Seen | None:
     }
 
 
-def _reconcile(cluster: Cluster, split: Seen) -> Seen:
-    """From the death of 101 to its return."""
+def _reconcile(cluster: Cluster, split: Seen) -> Seen | None:
+    """From the death of 101 to its return; None if 102 gave up waiting for 103 meanwhile."""
     cluster.wait_until(lambda c: c.leader(TOPIC) == 102, PATIENCE_S, "102 to lead")
     window = {
         "leader epoch": partition(cluster, TOPIC)["leader_epoch"],
@@ -91,6 +92,8 @@ def _reconcile(cluster: Cluster, split: Seen) -> Seen:
         "Fetch from 1": fetch(cluster, 102, 1),
     }
     before = [replica_files.take(cluster, broker, TOPIC) for broker in ALL]
+    if partition(cluster, TOPIC)["isr"] != [102, 103]:
+        return None
     cluster.heal()
     cluster.wait_until(
         lambda c: list_offset(c, 102, LATEST) == "2", PATIENCE_S, "102's high watermark"

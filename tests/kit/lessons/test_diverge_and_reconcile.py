@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +47,21 @@ def check(seen: nb07.Seen) -> None:
 
 
 def test_the_engine_diverges_and_reconciles(brisk: Cluster) -> None:
+    check(comparison.on(nb07.diverge_and_reconcile, brisk))
+
+
+def test_a_moment_that_was_missed_is_tried_again(
+    brisk: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leader of the window takes 103 out of the ISR, and knows all at once what it lacked."""
+    ask, delays = nb07.list_offset, [2.0]
+
+    def late(cluster: Cluster, broker: int, timestamp: int) -> str:
+        if delays:
+            time.sleep(delays.pop())
+        return ask(cluster, broker, timestamp)
+
+    monkeypatch.setattr(nb07, "list_offset", late)
     check(comparison.on(nb07.diverge_and_reconcile, brisk))
 
 
