@@ -126,8 +126,7 @@ class Cluster:
         if self.states.get(node_id) in (RUNNING, PAUSED):
             return
         self.incarnations[node_id] = self.incarnations.get(node_id, 0) + 1
-        disk = self.disks[node_id]
-        disk.failure = ""
+        self.disks[node_id].failure = ""
         self.states[node_id] = RUNNING
         self.note(f"{_HERE}.start", node_id, "started", "the process starts")
         try:
@@ -136,7 +135,7 @@ class Cluster:
             )
             effects = node.start(self._clock_of(node_id))
         except OSError:
-            if not disk.failure:
+            if not self._disk_has_failed(node_id):
                 raise
             self._fail_disk(node_id)
             return
@@ -165,13 +164,16 @@ class Cluster:
         try:
             self.nodes[node_id].close()
         except OSError:
-            disk = self.disks.get(node_id) if isinstance(node_id, int) else None
-            if disk is None or not disk.failure:
+            if not self._disk_has_failed(node_id):
                 raise
             self._fail_disk(node_id)
             return
         self.note(f"{_HERE}._halt", node_id, "stopped", "cleanly: files flushed and closed")
         self._gone(node_id, STOPPED)
+
+    def _disk_has_failed(self, node_id: NodeId) -> bool:
+        disk = self.disks.get(node_id) if isinstance(node_id, int) else None
+        return disk is not None and bool(disk.failure)
 
     def _fail_disk(self, node_id: NodeId) -> None:
         """With its only log directory gone a broker halts at once, as Kafka does."""
@@ -340,11 +342,10 @@ class Cluster:
             return None
         if self.meter is not None:
             self.meter.begins(node_id, event)
-        disk = self.disks.get(node_id) if isinstance(node_id, int) else None
         try:
             effects = node.step(self._clock_of(node_id), event)
         except Exception as error:
-            if disk is not None and disk.failure and isinstance(error, OSError):
+            if isinstance(error, OSError) and self._disk_has_failed(node_id):
                 self._fail_disk(node_id)
                 return node_id
             if self.crashes is None:
@@ -356,7 +357,7 @@ class Cluster:
         if self.meter is not None:
             self.meter.ends(node_id, event)
         self.carry_out(node_id, effects)
-        if disk is not None and disk.failure and node_id in self.nodes:
+        if self._disk_has_failed(node_id) and node_id in self.nodes:
             self._fail_disk(node_id)
         return node_id
 

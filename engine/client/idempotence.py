@@ -133,15 +133,18 @@ class Idempotence:
             return
         if error == Errors.CLUSTER_AUTHORIZATION_FAILED:
             self.fatal = error.name
-        elif self.resets and self._is_past(batch):
-            pass  # its numbers went with the id
-        elif self.resets and error in GAPS:
-            self._reset(error.name)
         elif self.resets:
-            if certain:
-                self._close_ranks(batch)
+            self._failed_before_kip_360(batch, error, certain)
         elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or certain:
             self.restart_partition(batch.place)
+
+    def _failed_before_kip_360(self, batch: ProducerBatch, error: Errors, certain: bool) -> None:
+        if self._is_past(batch):
+            return  # its numbers went with the id
+        if error in GAPS:
+            self._reset(error.name)
+        elif certain:
+            self._close_ranks(batch)
 
     def _close_ranks(self, batch: ProducerBatch) -> None:
         """The old way: the batches behind a refused one move up and take its numbers."""

@@ -24,6 +24,7 @@ to become whole again by itself.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -209,7 +210,8 @@ def run(
         outcome.violation = str(violation)
     except Exception as error:
         # Whatever else stops the cluster is a finding, too.
-        outcome.violation = f"crash: {type(error).__name__}: {error}"
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        outcome.violation = f"crash: {type(error).__name__}: {error}, in {place.name}"
     outcome.seconds = process_time() - began
     outcome.events = world.events
     if world.invariants is not None:

@@ -7,21 +7,16 @@ retried, batched or waited for behind our back.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
-
-from confluent_kafka import Producer
-from confluent_kafka.admin import NewPartitions
 
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
-from kit.lessons.clients import admin, outcome, partition, set_broker_config
+from kit.lessons.clients import partition
 from kit.lessons.raw_client import (
     RawClient,
     addresses,
@@ -36,7 +31,6 @@ ALL = (101, 102, 103)
 TOPIC = "orders"
 PATIENCE_S = 30.0
 SHORT_S = 0.15
-CROWD = 20
 Seen = Mapping[str, Any]
 
 
@@ -318,86 +312,7 @@ def log_end(cluster: Cluster) -> int:
     return int(partition(cluster, TOPIC)["logs"][101]["log_end_offset"])
 
 
-# -- metadata and admin requests
-
-
-def metadata_from_anybody(cluster: Cluster) -> Seen:
-    """Every broker knows who leads; only the leader takes a write, and nobody passes it on."""
-    placed(cluster)
-    answers = []
-    for broker in ALL:
-        with RawClient(cluster, broker, "lesson") as client:
-            named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
-            answers.append(_metadata(client.ask(m.MetadataRequest(topics=[named]))))
-    with RawClient(cluster, 102, "lost") as client:
-        refused = told(client.ask(producing(TOPIC)))
-        ends = partition(cluster, TOPIC)["logs"]
-    return {
-        "all three say the same": all(each == answers[0] for each in answers),
-        "leader and ISR": answers[0][1],
-        "a write to 102": error(refused.error_code),
-        "records on 101 after it": ends[101]["log_end_offset"],
-        "a client that gets no error sees new partitions": _new_partitions(cluster),
-    }
-
-
-def _metadata(answer: Any) -> tuple[list[int], list[Any]]:
-    found = answer.topics[0].partitions[0]
-    brokers = sorted(each.node_id for each in answer.brokers)
-    return brokers, [found.leader_id, sorted(found.isr_nodes)]
-
-
-def _new_partitions(cluster: Cluster, refresh_ms: int = 500) -> Any:
-    """How long a client that has no reason to ask goes on with the partitions it knows."""
-    seen: list[int] = []
-
-    def look(statistics: str) -> None:
-        partitions = json.loads(statistics)["topics"].get(TOPIC, {}).get("partitions", {})
-        seen.append(len([index for index in partitions if index != "-1"]))
-
-    settings = {"topic.metadata.refresh.interval.ms": refresh_ms, "statistics.interval.ms": 50}
-    producer = Producer(
-        {"bootstrap.servers": cluster.bootstrap, **settings, "stats_cb": look, "log_level": 0}
-    )
-    producer.produce(TOPIC, b"x")
-    producer.flush(PATIENCE_S)
-    client = admin(cluster)
-    added = client.create_partitions([NewPartitions(TOPIC, 4)])[TOPIC]
-    assert outcome(added) == "NONE", outcome(added)
-    began = time.monotonic()
-    while not (seen and seen[-1] == 4) and time.monotonic() < began + PATIENCE_S:
-        producer.poll(0.05)
-    return measured(time.monotonic() - began, f"s with a refresh every {refresh_ms / 1000:g} s")
-
-
-def deleted_topic(cluster: Cluster) -> Seen:
-    """DeleteTopics is answered when the decision is written down, not when the files are gone."""
-    placed(cluster, "doomed")
-    with RawClient(cluster, 102, "lesson") as client:
-        client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
-        answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
-    return {
-        "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
-        "deleted once more, at once": error(answer.responses[0].error_code),
-        "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
-    }
-
-
-def _directories(cluster: Cluster, seconds: float = 1.0) -> float:
-    """How many there are once the old name is gone; not a number where nobody can look."""
-    place = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
-    if place is None:
-        return float("nan")
-    deadline = time.monotonic() + seconds
-    while (Path(place) / "doomed-0").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return sum(each.name.startswith("doomed-0") for each in Path(place).iterdir())
-
-
-def metadata_and_admin(cluster: Cluster) -> Seen:
-    """What any broker may be asked, and a deletion."""
-    return {"metadata": metadata_from_anybody(cluster), "DeleteTopics": deleted_topic(cluster)}
-
+# -- settings
 
 SETTINGS = (
     "num.network.threads",
@@ -415,78 +330,3 @@ def settings(cluster: Cluster) -> Seen:
     with RawClient(cluster, 101, "lesson") as client:
         described = client.ask(request([resource]), 4).results[0].configs
     return {each.name: each.value for each in sorted(described, key=lambda c: c.name)}
-
-
-def connection_limits(cluster: Cluster) -> Seen:
-    """max.connections.per.ip lowered, and lifted for one address, while the broker runs."""
-    limit, exceptions = "max.connections.per.ip", "max.connections.per.ip.overrides"
-    crowd = Crowd(cluster, 103)
-    try:
-        set_broker_config(cluster, "103", limit, str(CROWD // 2))
-        served = crowd.served_until(lambda count: count < CROWD)
-        set_broker_config(cluster, "103", exceptions, f"127.0.0.1:{10 * CROWD}")
-        with_exception = crowd.served_until(lambda count: count == CROWD)
-    finally:
-        crowd.leave()
-        set_broker_config(cluster, "103", exceptions, "")
-        set_broker_config(cluster, "103", limit, "2147483647")
-    return {
-        f"{limit}={CROWD // 2}, {CROWD} clients come: too many for it": served < CROWD,
-        "served": measured(served, "clients"),
-        "127.0.0.1 as an exception: served": with_exception,
-        "max.connections": waiting_at_the_door(cluster),
-    }
-
-
-def waiting_at_the_door(cluster: Cluster) -> Seen:
-    """A limit for everybody together: the next one waits until somebody leaves.
-
-    Kafka's brokers come in by a port of their own, so there the limit is the clients' port's.
-    """
-    own_port = cluster.name != "engine"
-    setting = "listener.name.client.max.connections" if own_port else "max.connections"
-    address, clients = addresses(cluster)[103], []
-    set_broker_config(cluster, "103", setting, str(CROWD // 2))
-    try:
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            clients.append(RawClient.at(address, "crowd"))
-            if not clients[-1].answers(3 * SHORT_S):
-                break
-            if len(clients) == CROWD:  # the broker does not know the limit yet
-                while clients:
-                    clients.pop().close()
-        waits = clients[-1]
-        silent = not waits.answers(SHORT_S)
-        for client in clients[:-1]:
-            client.close()
-        return {"the next one": "waits" if silent else "served",
-                "when the others have left": "served" if waits.answers() else "waits"}  # fmt: skip
-    finally:
-        for client in clients:
-            client.close()
-        set_broker_config(cluster, "103", setting, "2147483647")
-
-
-class Crowd:
-    """Many clients at the door of one broker."""
-
-    def __init__(self, cluster: Cluster, broker: int) -> None:
-        self.cluster, self.address = cluster, addresses(cluster)[broker]
-        self.clients: list[RawClient] = []
-
-    def served_until(self, holds: Callable[[int], bool]) -> int:
-        """How many of the crowd get an answer, once the broker acts by its new setting."""
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            self.leave()
-            self.clients = [RawClient.at(self.address, "crowd") for _ in range(CROWD)]
-            served = sum(each.answers() for each in self.clients)
-            if holds(served) or time.monotonic() > deadline:
-                self.leave()
-                return served
-
-    def leave(self) -> None:
-        for client in self.clients:
-            client.close()
-        self.clients = []

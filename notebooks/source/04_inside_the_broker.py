@@ -33,7 +33,16 @@
 
 # %% doorway tags=["setup"]
 from kit import lab
-from kit.lessons import broker_runs, nb04, nb04_load, nb04_quotas, request_bytes, request_path
+from kit.lessons import (
+    broker_runs,
+    nb04,
+    nb04_connections,
+    nb04_load,
+    nb04_metadata,
+    nb04_quotas,
+    request_bytes,
+    request_path,
+)
 from kit.lessons.one_partition import cluster
 
 eng = lab.engine(settings=lab.BRISK)
@@ -271,7 +280,7 @@ lab.both(nb04.fetching_scenes)
 # engine removes it at once.
 
 # %% metadata tags=["both"]
-lab.both(nb04.metadata_and_admin)
+lab.both(nb04_metadata.metadata_and_admin)
 
 # %% [markdown]
 # ### Six timers
@@ -390,7 +399,7 @@ lab.both(nb04_load.what_readers_cost) if metrics_side else "This looks into loca
 # served than the limit says.
 
 # %% too-many tags=["both"]
-lab.both(nb04.connection_limits)
+lab.both(nb04_connections.connection_limits)
 
 # %% [markdown]
 # Now be the slow follower yourself. A load writes with `acks=all`; the panel shows the cluster.

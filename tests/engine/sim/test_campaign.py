@@ -53,7 +53,7 @@ def test_whatever_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("engine.api.fetch.handle", stumble)
     monkeypatch.setattr("engine.api.produce.handle", stumble)
     outcome = play(draw(0, light=True))
-    assert outcome.violation == "crash: KeyError: 'orders'"
+    assert outcome.violation == "crash: KeyError: 'orders', in stumble"
 
 
 def test_a_schedule_is_a_function_of_its_seed() -> None:

@@ -12,7 +12,15 @@ import pytest
 from kit.clusters import engine
 from kit.clusters.broker_metrics import STAGES, Requests
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.lessons import broker_runs, nb04, nb04_load, nb04_quotas, request_bytes, request_path
+from kit.lessons import (
+    broker_runs,
+    nb04,
+    nb04_connections,
+    nb04_load,
+    nb04_quotas,
+    request_bytes,
+    request_path,
+)
 from kit.lessons.gantt import BROKER, WAITING, Gantt, Span, ticks
 from kit.lessons.one_partition import cluster
 from kit.lessons.raw_client import RawClient, producing
@@ -168,8 +176,8 @@ def test_a_session_names_partitions_once(served: KafkaCluster) -> None:
 
 
 def test_limits_on_connections(served: KafkaCluster) -> None:
-    seen = nb04.connection_limits(served)
-    assert seen["127.0.0.1 as an exception: served"] == nb04.CROWD
+    seen = nb04_connections.connection_limits(served)
+    assert seen["127.0.0.1 as an exception: served"] == nb04_connections.CROWD
     assert seen["max.connections"] == {
         "the next one": "waits",
         "when the others have left": "served",
