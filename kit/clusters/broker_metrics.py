@@ -38,11 +38,10 @@ class Requests:
 
     count: int
     sums_ms: dict[str, float]
-    p99_ms: dict[str, float]
 
     def __sub__(self, earlier: Requests) -> Requests:
         sums = {name: total - earlier.sums_ms[name] for name, total in self.sums_ms.items()}
-        return Requests(self.count - earlier.count, sums, self.p99_ms)
+        return Requests(self.count - earlier.count, sums)
 
     def mean_ms(self, stage: str) -> float:
         # What is left of two large sums may be a hair off zero.
@@ -71,14 +70,9 @@ def requests(cluster: Cluster, broker: int, *kinds: str) -> dict[str, Requests]:
     provider = _provider(cluster)
     if isinstance(provider, EngineProvider):
         told = {kind: provider.request_metrics(broker, kind) for kind in kinds}
-        return {
-            kind: Requests(each["count"], each["sums_ms"], each["p99_ms"])
-            for kind, each in told.items()
-        }
+        return {kind: Requests(each["count"], each["sums_ms"]) for kind, each in told.items()}
     patterns = [_REQUESTS.format(kind) for kind in kinds]
-    beans = java_management.beans(
-        provider.pid(broker), patterns, ("Count", "Mean", "99thPercentile")
-    )
+    beans = java_management.beans(provider.pid(broker), patterns, ("Count", "Mean"))
     return {kind: _from_beans(kind, beans) for kind in kinds}
 
 
@@ -90,9 +84,7 @@ def _from_beans(kind: str, beans: java_management.Beans) -> Requests:
     sums = {name: each.get("Count", 0) * each.get("Mean", 0) for name, each in timers.items()}
     count = int(timers[TOTAL].get("Count", 0))
     del sums[TOTAL]
-    return Requests(
-        count, sums, {name: each.get("99thPercentile", 0.0) for name, each in timers.items()}
-    )
+    return Requests(count, sums)
 
 
 def gauges(cluster: Cluster, broker: int) -> Gauges:
