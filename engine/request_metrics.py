@@ -16,8 +16,8 @@ Only a driver with a clock measures: `engine.server`.  A connection has one requ
 way at a time, so its name finds the request again.
 
 Simplified: a response counts as sent when all but a small rest is with the operating
-system; means are exact, percentiles are over the last requests instead of a decaying sample;
-followers' fetches come in without a socket, so of them only the local time is measured.
+system; there are counts and sums, no percentiles; followers' fetches come in without a socket,
+so of them only the local time is measured.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ STAGES = (
     "ResponseQueueTimeMs",
     SENDING,
 )
-KEPT_LATENCIES = 1_000
 KEPT_TIMELINES = 200
 _READ, _BEGUN, _DONE, _ANSWERED, _WRITING, _WRITTEN = range(6)
 
@@ -96,30 +95,15 @@ class ApiTimes:
 
     count: int = 0
     sums_ms: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
-    last_ms: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=KEPT_LATENCIES))
 
     def add(self, stages: dict[str, float]) -> None:
         self.count += 1
         for name, value in stages.items():
             self.sums_ms[name] += value
-        self.last_ms.append(tuple(stages.values()))
 
     def as_data(self) -> dict[str, Any]:
-        """Count, and for each stage its sum and its 99th percentile."""
-        columns = list(zip(*self.last_ms, strict=True))
-        if columns:
-            timed = [column for name, column in zip(STAGES, columns, strict=True) if name != MUTED]
-            columns.append(tuple(map(sum, zip(*timed, strict=True))))
-        ranked = [sorted(column) for column in columns]
-        return {
-            "count": self.count,
-            "sums_ms": dict(self.sums_ms),
-            "p99_ms": dict.fromkeys((*STAGES, TOTAL), 0.0)
-            | {
-                name: column[min(len(column) - 1, len(column) * 99 // 100)]
-                for name, column in zip((*STAGES, TOTAL), ranked, strict=False)
-            },
-        }
+        """Count, and the sum of each stage."""
+        return {"count": self.count, "sums_ms": dict(self.sums_ms)}
 
 
 class RequestMetrics:

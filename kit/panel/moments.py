@@ -98,7 +98,9 @@ def compare(
         *_logs(first, second, [replica for replica, _ in cells]),
         *_in_sync(first, second),
     ]
-    return Differs(cells, " ".join(facts[:2]) or "Nothing differs between the two right now.")
+    return Differs(
+        cells, " ".join(facts[:2]) or "Leader, in-sync replicas and records are the same in both."
+    )
 
 
 def state_of(frame: Frame, topic: str, partition: int) -> State | None:

@@ -198,7 +198,7 @@ def test_another_rule_from_here_on_has_another_ending(lossy: World) -> None:
     hear(panel, type="fork", rule="kip-101", keep=True)
     assert panel.caption.endswith("from here on truncation rule kip-101.")
     assert panel.differs is not None
-    assert panel.differs.sentence == "Nothing differs between the two right now."
+    assert panel.differs.sentence == "Leader, in-sync replicas and records are the same in both."
     panel.position = len(panel) - 1
     assert panel.differs.sentence.startswith(
         "B was acknowledged: **lost** in timeline 1, **kept** in timeline 2."
