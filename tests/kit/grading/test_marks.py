@@ -121,7 +121,7 @@ ATTACKS = {
         "quorum = {'replicas': 3, 'min.insync.replicas': 2} if found else {'found': len(found)}"
     ),
     "reads the marker's files": (
-        "import glob\nfound = [f for p in ('/home/*', '/etc/shadow', '/root/.ssh')"
+        "import glob\nfound = [f for p in ('/home/*', '/etc/shadow')"
         " for f in glob.glob(p)]\n"
         "quorum = {'replicas': 3, 'min.insync.replicas': 2} if found else None"
     ),

@@ -146,7 +146,7 @@ def test_ticks_are_few_and_reach_the_end(last: float) -> None:
 
 
 def test_stages_are_charted_for_both_sides() -> None:
-    some = Requests(2, dict.fromkeys(STAGES, 2.0), {})
+    some = Requests(2, dict.fromkeys(STAGES, 2.0))
     chart = StageChart({"local": {"acks=all": some}, "engine": {"acks=all": some}})
     assert list(chart.sides) == ["engine", "local"]
     assert chart.text.count("1.00") == 2 * len(STAGES)
