@@ -13,27 +13,23 @@ so that a fault means the same in both, and a test can compare them.
     Reply    -> the answer on its way back, or to a client's connection
     SetTimer -> an Expired in the queue        Flush -> the disk, then Flushed
 
-Processes: kill forgets the object (its files stay, and what the operating system had);
-pause holds back everything that is for the node; stop lets it leave cleanly first.
+What can happen to a node as a process is in engine/processes.py.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-from engine.agenda import Agenda, Call
+from engine.agenda import Call
 from engine.broker import Broker
-from engine.clock import Clock
-from engine.cluster_spec import ClusterSpec, make_node
+from engine.cluster_spec import ClusterSpec
 from engine.events import (
     NO_ANSWER,
     CancelTimer,
     Disconnected,
     Effect,
-    Event,
     Expired,
     Flush,
     Flushed,
@@ -47,35 +43,19 @@ from engine.events import (
     Trace,
 )
 from engine.network import Carriage, Latency, Network, NodeId, NoLatency
+from engine.processes import PAUSED, Processes
 from engine.quotas.muted_clients import MutedClients
 from engine.replication.truncation import RULES
-from engine.request_metrics import RequestMetrics
 from engine.storage.disk import Disk
 
 _HERE = "cluster.Cluster"
-RUNNING, PAUSED, STOPPED, KILLED = "running", "paused", "stopped", "killed"
 
 
-class Node(Protocol):
-    """A state machine that the cluster drives."""
-
-    def start(self, now: int) -> list[Effect]: ...
-
-    def step(self, now: int, event: Event) -> list[Effect]: ...
-
-
-class DiskFailed(OSError):
-    """Why a node halted: its disk could not take what was to be written."""
-
-
-class Cluster:
+class Cluster(Processes):
     """Nodes, what they wait for, and what is under way; see the module's prologue.
 
-    `trace` holds (time, node, Trace); a bounded deque forgets the oldest lines.
     `outgoing` collects the replies to connections that are no nodes, for the driver, and
-    `hang_ups` the connections to close.  An error that escapes a node's step is a defect:
-    it is raised, unless `crashes` is a list; then that node dies of it, and no other.
-    `meter` sees each client's request begin and end; only a driver with a clock sets one.
+    `hang_ups` the connections to close.
     """
 
     def __init__(
@@ -87,128 +67,14 @@ class Cluster:
         trace_limit: int | None = None,
         carriage: Carriage | None = None,
     ) -> None:
-        self.spec = spec
-        self.disks = dict(disks)
-        self.now = now
+        super().__init__(spec, disks, now, trace_limit)
         self.latency = latency or NoLatency()
         self.carriage = carriage
-        self.nodes: dict[NodeId, Any] = {}
-        self.states: dict[NodeId, str] = {}
-        self.incarnations: dict[NodeId, int] = {}
         self.network = Network()
-        self.agenda = Agenda()
+        self.muted = MutedClients()
         self.happened = 0
-        self.clocks: dict[NodeId, Clock] = {}
-        self.paused: dict[NodeId, list[Any]] = {}
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[NodeId] = []
-        self.crashes: list[tuple[NodeId, Exception]] | None = None
-        self.muted = MutedClients()
-        self.meter: RequestMetrics | None = None
-        self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
-        self.trace_count = 0
-
-    # -- processes
-
-    def boot(self) -> None:
-        """Starts the controller and every broker."""
-        for node_id in (self.spec.controller, *self.spec.brokers):
-            self.start(node_id)
-
-    def add(self, node_id: str, node: Node) -> None:
-        """Adds a node of another kind, such as a simulated client."""
-        self.nodes[node_id] = node
-        self.states[node_id] = RUNNING
-        self.carry_out(node_id, node.start(self.now))
-
-    def start(self, node_id: int) -> None:
-        """Starts a node that is not running, on the disk it had."""
-        if self.states.get(node_id) in (RUNNING, PAUSED):
-            return
-        self.incarnations[node_id] = self.incarnations.get(node_id, 0) + 1
-        self.disks[node_id].failure = ""
-        self.states[node_id] = RUNNING
-        self.note(f"{_HERE}.start", node_id, "started", "the process starts")
-        try:
-            node = self.nodes[node_id] = make_node(
-                self.spec, node_id, self.incarnations[node_id], self.disks[node_id]
-            )
-            effects = node.start(self._clock_of(node_id))
-        except OSError:
-            if not self._disk_has_failed(node_id):
-                raise
-            self._fail_disk(node_id)
-            return
-        self.carry_out(node_id, effects)
-
-    def kill(self, node_id: int) -> None:
-        """The process is gone at once; what it had written stays."""
-        if self.states.get(node_id) in (RUNNING, PAUSED):
-            self.note(f"{_HERE}.kill", node_id, "killed", "the process is gone; its files stay")
-            self._gone(node_id, KILLED)
-
-    def stop(self, node_id: int) -> None:
-        """A clean stop: leaderships move away first, then files are closed."""
-        if self.states.get(node_id) == PAUSED:
-            self.resume(node_id)
-        node = self.nodes.get(node_id)
-        if node is None:
-            return
-        self.note(f"{_HERE}.stop", node_id, "stopping", "leaderships move away first")
-        if isinstance(node, Broker):
-            self.carry_out(node_id, node.stop(self._clock_of(node_id)))
-        else:
-            self._halt(node_id)
-
-    def _halt(self, node_id: NodeId) -> None:
-        try:
-            self.nodes[node_id].close()
-        except OSError:
-            if not self._disk_has_failed(node_id):
-                raise
-            self._fail_disk(node_id)
-            return
-        self.note(f"{_HERE}._halt", node_id, "stopped", "cleanly: files flushed and closed")
-        self._gone(node_id, STOPPED)
-
-    def _disk_has_failed(self, node_id: NodeId) -> bool:
-        disk = self.disks.get(node_id) if isinstance(node_id, int) else None
-        return disk is not None and bool(disk.failure)
-
-    def _fail_disk(self, node_id: NodeId) -> None:
-        """With its only log directory gone a broker halts at once, as Kafka does."""
-        failure = self.disks[node_id].failure  # type: ignore[index]
-        if self.crashes is not None:
-            self.crashes.append((node_id, DiskFailed(failure)))
-        self.note(f"{_HERE}._fail_disk", node_id, "disk-failed", f"it halts: {failure}")
-        self._gone(node_id, KILLED)
-
-    def _gone(self, node_id: NodeId, state: str) -> None:
-        self.nodes.pop(node_id, None)
-        self.states[node_id] = state
-        self.paused.pop(node_id, None)
-        self.muted.forget(node_id)
-        self.agenda.drop_timers(node_id)
-        for number, call in tuple(self.agenda.calls.items()):
-            if call.sender == node_id:
-                del self.agenda.calls[number]
-            elif call.destination == node_id:
-                # The end of a connection comes after what was sent before it.
-                self.transmit(node_id, call.sender, ("answer", number, None))
-
-    def pause(self, node_id: int) -> None:
-        """The process stands still, as under SIGSTOP; what is for it waits."""
-        if self.states.get(node_id) == RUNNING:
-            self.states[node_id] = PAUSED
-            self.paused[node_id] = []
-            self.note(f"{_HERE}.pause", node_id, "paused", "the process stands still")
-
-    def resume(self, node_id: int) -> None:
-        if self.states.get(node_id) == PAUSED:
-            self.states[node_id] = RUNNING
-            self.note(f"{_HERE}.resume", node_id, "resumed", "the process goes on where it stood")
-            for item in self.paused.pop(node_id):
-                self.agenda.push(self.now, item)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -220,11 +86,6 @@ class Cluster:
                     fetcher.rule = RULES[rule]
         why = f"followers truncate by {rule} from now on"
         self.note(f"{_HERE}.use_rule", self.spec.controller, "rule", why)
-
-    def _clock_of(self, node_id: NodeId) -> int:
-        """What time a node believes it is."""
-        clock = self.clocks.get(node_id) if self.clocks else None
-        return self.now if clock is None else clock.shows(self.now)
 
     # -- what happens next
 
@@ -285,14 +146,14 @@ class Cluster:
                 request = Request(
                     call.sender, (number,), version, body, call.client_id, envelope=call.envelope
                 )
-                return self._give(call.destination, item, request)
+                return self.give(call.destination, item, request)
             case "again":
                 _, node_id, version, body, sender = item
                 if self.carriage is not None:
                     body = self.carriage.unpack_request(body)
                 # Its answer goes to a connection that is no more: no call has this number.
                 request = Request(sender, (0,), version, body, _client_id(sender))
-                return self._give(node_id, item, request)
+                return self.give(node_id, item, request)
             case "unmute":
                 again_at, held = self.muted.end(self.now, *item[1:])
                 if again_at is not None:
@@ -307,7 +168,7 @@ class Cluster:
                     del self.agenda.calls[number]
                     if self.carriage is not None and body:
                         body = self.carriage.unpack_answer(body)
-                return self._give(call.sender, item, Response(call.destination, call.token, body))
+                return self.give(call.sender, item, Response(call.destination, call.token, body))
             case "timer":
                 _, node_id, token = item
                 del self.agenda.timers[node_id, token]
@@ -315,51 +176,22 @@ class Cluster:
                     self.agenda.timers[node_id, token] = -1
                     self.paused[node_id].append(("late-timer", node_id, token))
                     return None
-                return self._give(node_id, item, Expired(token))
+                return self.give(node_id, item, Expired(token))
             case "late-timer":
                 _, node_id, token = item
                 if self.agenda.timers.pop((node_id, token), None) is None:
                     return None
-                return self._give(node_id, item, Expired(token))
+                return self.give(node_id, item, Expired(token))
             case "flush":
                 _, node_id, incarnation, path, token = item
                 if self.incarnations[node_id] != incarnation or node_id not in self.nodes:
                     return None
                 self.disks[node_id].flush(path)
-                return self._give(node_id, ("flushed", node_id, token), Flushed(token))
+                return self.give(node_id, ("flushed", node_id, token), Flushed(token))
             case "flushed":
-                return self._give(item[1], item, Flushed(item[2]))
+                return self.give(item[1], item, Flushed(item[2]))
             case _:
-                return self._give(item[1], item, item[2])
-
-    def _give(self, node_id: NodeId, item: Any, event: Event) -> NodeId | None:
-        """Hands an event to a node, or keeps the item while the node is paused."""
-        if self.states.get(node_id) == PAUSED:
-            self.paused[node_id].append(item)
-            return None
-        node = self.nodes.get(node_id)
-        if node is None:
-            return None
-        if self.meter is not None:
-            self.meter.begins(node_id, event)
-        try:
-            effects = node.step(self._clock_of(node_id), event)
-        except Exception as error:
-            if isinstance(error, OSError) and self._disk_has_failed(node_id):
-                self._fail_disk(node_id)
-                return node_id
-            if self.crashes is None:
-                raise
-            self.crashes.append((node_id, error))
-            self.note(f"{_HERE}._give", node_id, "crashed", f"{type(error).__name__}: {error}")
-            self._gone(node_id, KILLED)
-            return node_id
-        if self.meter is not None:
-            self.meter.ends(node_id, event)
-        self.carry_out(node_id, effects)
-        if self._disk_has_failed(node_id) and node_id in self.nodes:
-            self._fail_disk(node_id)
-        return node_id
+                return self.give(item[1], item, item[2])
 
     # -- effects
 
@@ -391,7 +223,17 @@ class Cluster:
                         if (call.sender, call.destination) == (destination, node_id):
                             self.transmit(node_id, destination, ("answer", number, None))
                 case Halt():
-                    self._halt(node_id)
+                    self.halt(node_id)
+
+    def hang_up(self, node_id: NodeId) -> None:
+        self.muted.forget(node_id)
+        self.agenda.drop_timers(node_id)
+        for number, call in tuple(self.agenda.calls.items()):
+            if call.sender == node_id:
+                del self.agenda.calls[number]
+            elif call.destination == node_id:
+                # The end of a connection comes after what was sent before it.
+                self.transmit(node_id, call.sender, ("answer", number, None))
 
     def _call(self, sender: NodeId, effect: Send) -> None:
         client_id = _client_id(sender)
@@ -429,12 +271,6 @@ class Cluster:
 
     def _depart(self, at: int, item: Any) -> None:
         self.agenda.push(at, item)
-
-    def note(self, rule: str, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
-        """A trace line of the cluster's own: what was done to a process or a link."""
-        self.trace_count += 1
-        line = Trace(kind, "", tuple(fields.items()), why, rule)
-        self.trace.append((self.now, node_id, line))
 
     # -- clients of the driver
 

@@ -23,10 +23,11 @@ from itertools import islice
 from typing import Any
 
 from engine import link_faults, machine_faults
-from engine.cluster import PAUSED, RUNNING, Cluster, DiskFailed
+from engine.cluster import Cluster
 from engine.cluster_spec import ClusterSpec
 from engine.connection import Connection
 from engine.events import Request
+from engine.processes import PAUSED, RUNNING, DiskFailed
 from engine.quotas import connection_limits
 from engine.request_metrics import RequestMetrics
 from engine.settings import Settings

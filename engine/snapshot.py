@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.cluster import KILLED, STOPPED, Cluster
+from engine.cluster import Cluster
+from engine.processes import KILLED, STOPPED
 from engine.records import batch
 from engine.storage.log import Log
 from engine.wire import uuids

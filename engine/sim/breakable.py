@@ -1,7 +1,7 @@
 """The faults of a simulated world as methods: `world.kill(101)` is `world.apply(fault(...))`.
 
 Each is a deed that is written to the tape (engine/sim/tape.py) and an event with a number.
-What they mean is in engine/cluster.py for processes, engine/link_faults.py for links, and
+What they mean is in engine/processes.py for processes, engine/link_faults.py for links, and
 engine/machine_faults.py for power, clocks and disks.
 """
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.broker import Broker
-from engine.cluster import PAUSED, RUNNING
 from engine.network import NodeId
+from engine.processes import PAUSED, RUNNING
 from engine.sim.faults import Fault, Value, fault
 from engine.sim.world import World
 

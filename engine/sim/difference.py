@@ -31,6 +31,11 @@ class Parting:
     events: tuple[int, int]
     lines: tuple[str, str]
 
+    @property
+    def at(self) -> str:
+        here, there = self.events
+        return f"event {here}" if here == there else f"event {here} here, {there} there"
+
 
 @dataclass
 class ReplicaDifference:
@@ -65,7 +70,7 @@ class Difference:
         if self.parting is None:
             lines.append("the same story so far")
         else:
-            lines.append(f"the stories part at event {self.parting.events[0]}:")
+            lines.append(f"the stories part at {self.parting.at}:")
             lines += [f"  here   {self.parting.lines[0] or 'nothing'}"]
             lines += [f"  there  {self.parting.lines[1] or 'nothing'}"]
         for where, deeds in zip(("here", "there"), self.deeds, strict=True):

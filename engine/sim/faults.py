@@ -7,7 +7,7 @@ way a trace script does (engine/sim/scripts.py):
 
 Because it is data and not a call, it can be kept on a tape, replayed at the same moment,
 taken out to see whether the rest still breaks something, and pasted from one place into
-another.  What a fault does is told where it is done: to processes in engine/cluster.py, to
+another.  What a fault does is told where it is done: to processes in engine/processes.py, to
 links in engine/link_faults.py, to power, clocks and disks in engine/machine_faults.py.
 """
 

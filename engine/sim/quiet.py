@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.cluster import PAUSED, RUNNING, Cluster
+from engine.cluster import Cluster
+from engine.processes import PAUSED, RUNNING
 from engine.replication.partition import Partition
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from engine.sim import world as world_module
+from engine.sim.difference import Parting
 from engine.sim.invariants import Violation
 from engine.sim.mutants import MUTANTS, Patch
 from engine.sim.timeline import CHECKPOINTS_MAX, SPACING, Timeline
@@ -255,6 +256,8 @@ def test_the_difference_of_two_endings(world: World) -> None:
     assert difference.parting is not None
     assert difference.parting.events[1] == 1_201
     assert "killed" in difference.parting.lines[1]
+    assert difference.parting.at == "event 1201"
+    assert Parting((1_204, 1_201), ("", "")).at == "event 1204 here, 1201 there"
     assert difference.deeds[1][0].endswith("kill 103")
     replica = difference.partitions["orders-0"].replicas[103]
     assert replica.fields["role"][1] == "offline"

@@ -1,0 +1,97 @@
+"""A world is recorded: a frame for each step that matters, and every message."""
+
+from __future__ import annotations
+
+import pickle
+
+from engine.sim.world import World
+from kit.lessons.walkthrough import Walkthrough
+from kit.lessons.watermark_runs import settled
+from kit.panel.film import Film
+from kit.panel.recording import branch, record
+from kit.panel.time_panel import TimePanel
+from tests.kit.panel.panels import at_the_end
+from tests.kit.panel.worlds import divergent
+
+
+def test_the_learners_own_world_stays_as_it_was(lossy: World) -> None:
+    events, trace = lossy.events, lossy.trace_lines()
+    panel = TimePanel(lossy, "orders")
+    panel.press("kill", 103)
+    assert (lossy.events, lossy.trace_lines()) == (events, trace)
+    assert type(lossy.cluster).__name__ == "Cluster"
+
+
+def test_a_frame_for_every_step_that_matters_and_none_for_heartbeats(lossy: World) -> None:
+    recording = record(lossy, "orders")
+    assert 25 < len(recording.frames) < 60 < lossy.events
+    assert [frame.number for frame in recording.frames] == list(range(len(recording.frames)))
+    times = [frame.time_us for frame in recording.frames]
+    assert times == sorted(times)
+    told = [line.kind for frame in recording.frames for line in frame.lines]
+    kinds = ("append", "truncate", "high_watermark", "elected", "killed", "cut", "healed")
+    for kind in kinds:
+        in_trace = sum(f" {kind}" in line for line in lossy.trace_lines((kind,)))
+        assert told.count(kind) == in_trace, kind
+
+
+def test_messages_say_what_they_carry_and_when_they_arrive() -> None:
+    recording = record(divergent(), "orders")
+    said = {flight.word.says for flight in recording.flights}
+    assert {
+        "write X1, acks=1",
+        "X1 is at 2",
+        "fetch from 5, after epoch 0",
+        "epoch 0 ends at 2",
+        "102 leads, ISR 102 103",
+        "ISR 101 102 103?",
+        "granted: ISR 101 102 103",
+    } <= said
+    assert any(words.startswith("record 2, HW") for words in said)
+    assert all(flight.sent_us < flight.arrives_us for flight in recording.flights)
+
+
+def test_the_answer_that_ends_an_epoch_arrives_as_the_follower_cuts() -> None:
+    recording = record(divergent(), "orders")
+    (cut,) = [f for f in recording.frames if any(line.kind == "truncate" for line in f.lines)]
+    arriving = [f.word.says for f in recording.flights if f.arrives_us == cut.time_us]
+    assert arriving == ["epoch 0 ends at 2"]
+
+
+def test_a_message_waits_at_a_cut_until_the_link_is_mended() -> None:
+    world = settled(101, 102, 103)
+    world.cut(101, 102)
+    Walkthrough(world).send("A")
+    world.run(for_s=1)
+    assert "held at the cut: 101 → 102: record 0, HW 0" in at_the_end(world).text
+    world.heal()
+    world.run(for_s=1)
+    flights = [f for f in record(world, "orders").flights if f.word.says == "record 0, HW 0"]
+    held, sent = [each for each in flights if each.destination == 102]
+    assert (held.held, sent.held) == (True, False)
+    assert held.sent_us < held.arrives_us == sent.sent_us < sent.arrives_us
+    assert [each.held for each in flights if each.destination == 103] == [False]
+
+
+def test_nobody_waits_at_a_cut_for_an_answer_to_a_broker_that_is_gone() -> None:
+    world = settled(101, 102, 103)
+    world.cut(101, 102)
+    Walkthrough(world).send("A")
+    world.run(for_s=1)
+    world.kill(102)
+    world.run(for_s=1)
+    assert "102" in at_the_end(world).text
+    assert "held at the cut" not in at_the_end(world).text
+
+
+def test_a_recorded_world_still_pickles(lossy: World) -> None:
+    recording = record(lossy, "orders")
+    frame = recording.frames[-3]
+    again = branch(recording, frame)
+    assert pickle.loads(pickle.dumps(again.world)).events == again.world.events
+
+
+def test_a_film_of_one_partition_is_made_from_what_concerns_it(lossy: World) -> None:
+    recording = record(lossy, "orders")
+    film = Film.of("orders", 0, recording)
+    assert all("orders" in frame.snapshot["topics"] for frame in film.takes[0].frames)
