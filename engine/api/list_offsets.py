@@ -5,10 +5,9 @@
     -4 earliest local, -5 latest tiered, -6 earliest not yet tiered (KIP-405; without
        tiered storage -4 equals -2, and the other two are unknown)
 
-Right after an election the new leader's high watermark may lie below the start of its
-own epoch: records that were committed are not known to be.  To answer "latest" then
-would go back in time, so the answer is OFFSET_NOT_AVAILABLE and the client asks again
-(KIP-207).  Replica id -2 reads the log end of any replica: a debugging aid.
+Right after an election a leader may not know where the log ends for a consumer: then the
+answer is OFFSET_NOT_AVAILABLE, and the client asks again (KIP-207, `check_end_is_known`).
+Replica id -2 reads the log end of any replica: a debugging aid.
 
 Versions: 1+ single offset; 4+ leader epoch; 5+ OFFSET_NOT_AVAILABLE (before:
 LEADER_NOT_AVAILABLE); 6+ flexible; 7+ -3; 8+ -4; 9+ -5; 10+ timeout.
@@ -70,6 +69,19 @@ def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
     return answer
 
 
+def check_end_is_known(partition: Partition) -> None:
+    """Refuses to tell a client where the log ends, as long as this leader cannot know it.
+
+    It took over with all that its predecessor had committed, but how far that reached it
+    hears one fetch late.  Until its high watermark has come to where its own epoch starts,
+    an answer might go back behind what the predecessor told (KIP-207).  It is asked for
+    "latest", and for a timestamp that no record below the high watermark has.
+    """
+    start = partition.epoch_start_offset
+    if start is not None and partition.high_watermark < start:
+        raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)
+
+
 def find(
     partition: Partition, timestamp: int, replica_id: int, isolation_level: int, old: bool = False
 ) -> tuple[int, int, int]:
@@ -85,11 +97,9 @@ def find(
         end = partition.last_stable_offset
     else:
         end = partition.high_watermark
-    start = partition.epoch_start_offset
-    lagging = from_client and start is not None and start > partition.high_watermark and not old
     if timestamp == LATEST:
-        if lagging:
-            raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)
+        if from_client and not old:
+            check_end_is_known(partition)
         return end, -1, partition.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         epoch = log.epochs.epoch_for_offset(log.log_start_offset)
@@ -101,6 +111,6 @@ def find(
     )
     if found is not None and found[0] < end:
         return found
-    if lagging:
-        raise KafkaError(Errors.OFFSET_NOT_AVAILABLE)
+    if from_client and not old:
+        check_end_is_known(partition)
     return -1, -1, -1
