@@ -16,6 +16,7 @@ from typing import Any
 from engine.replication.truncation import RULES
 from kit.panel import controls, moments, source_lines, step_story, text, trace_lines
 from kit.panel.flights import Flight
+from kit.panel.known import Known, known
 from kit.panel.moments import Differs, Moment
 from kit.panel.promises import Promise, promises
 from kit.panel.recording import Recording
@@ -50,22 +51,36 @@ class Take:
     frames: list[Frame]
     told: list[Told]
     promised: list[tuple[Promise, ...]]
+    known: list[Known]
 
     @classmethod
     def of(
-        cls, recording: Recording, topic: str, partition: int, before: Sequence[Promise] = ()
+        cls,
+        recording: Recording,
+        topic: str,
+        partition: int,
+        before: Sequence[Promise] = (),
+        knew: Known | None = None,
     ) -> Take:
-        """`before` is what clients had been promised in the past that is not in this take."""
+        """`before` is what clients had been promised, `knew` what the replicas had known to be
+        committed, in the past that is not in this take.
+        """
         frames = moments.concerning(recording.frames, topic, partition)
         name = f"{topic}-{partition}"
         promised = [(*before, *each) for each in promises(frames, name)]
+        by = known(frames, topic, partition, knew)
         told = [
             step_story.tell(
-                frames[place - 1] if place else None, frame, topic, partition, promised[place]
+                frames[place - 1] if place else None,
+                frame,
+                topic,
+                partition,
+                promised[place],
+                by[place - 1] if place else knew,
             )
             for place, frame in enumerate(frames)
         ]
-        return cls(recording, frames, told, promised)
+        return cls(recording, frames, told, promised, by)
 
 
 @dataclass
@@ -95,7 +110,7 @@ class Film:
             place for place, frame in enumerate(one.frames) if frame.number <= forked_from.number
         ]
         at = earlier[-1] if earlier else 0
-        other = Take.of(second, topic, partition, one.promised[at])
+        other = Take.of(second, topic, partition, one.promised[at], one.known[at])
         changed = f"truncation rule {second.rule}" if second.rule != first.rule else "the same rule"
         said = f"Timeline 2 begins: the same past, and from here on {changed}."
         other.told[0] = Told(said, "fork", "fork")
@@ -224,7 +239,7 @@ class Film:
 
 def _weightiest(shown: Sequence[Line], lines: Sequence[list[Any]]) -> str:
     """The source of the line that the caption tells."""
-    weights = [step_story.WEIGHTS.get(line.kind, 0) for line in shown]
+    weights = [step_story.weight(line) for line in shown]
     return str(lines[weights.index(max(weights))][4]) if weights else ""
 
 

@@ -162,8 +162,9 @@ def _acknowledged(part: Any, question: list[Word]) -> Iterator[Word]:
     if error:
         yield Word(part.index, "refused", error.name, values, acks=acks)
     else:
-        says = f"{brief(values)} is at {part.base_offset}"
-        yield Word(part.index, "ack", says, values, part.base_offset, acks)
+        first, last = part.base_offset, part.base_offset + max(len(values), 1) - 1
+        says = f"is at {first}" if first == last else f"are at {first}–{last}"
+        yield Word(part.index, "ack", f"{brief(values)} {says}", values, first, acks)
 
 
 def _news(cluster: Cluster, records: bytes | None, topic: str) -> Iterator[Word]:

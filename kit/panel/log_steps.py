@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kit.panel.cluster_steps import DOWN, MAJOR, MINOR, NOTABLE, Step
-from kit.panel.scene import end_of, parted_offsets, records
+from kit.panel.known import Known, committed, holds, kept
+from kit.panel.scene import end_of, parted_offsets
 from kit.panel.source import Line, Snapshot
 from kit.panel.words import be, join, plural, values
 
 State = Mapping[str, Any]
+NEVER = "**never committed**"
 
 
 def leadership(was: Snapshot, now: Snapshot, old: State, new: State) -> Iterator[Step]:
@@ -77,7 +79,13 @@ def in_sync(now: Snapshot, old: State, new: State) -> Iterator[Step]:
 
 
 def parting(
-    was: Snapshot, now: Snapshot, lines: Sequence[Line], name: str, old: State, new: State
+    was: Snapshot,
+    now: Snapshot,
+    lines: Sequence[Line],
+    name: str,
+    old: State,
+    new: State,
+    by: Known,
 ) -> Iterator[Step]:
     """A replica holds what its leader does not; it is seen, or the leader says so."""
     leader = new["leader"]
@@ -85,14 +93,14 @@ def parting(
         line.node: line for line in lines if line.kind == "diverging" and line.partition == name
     }
     for replica in new["replicas"]:
-        log, parted = new.get("logs", {}).get(replica, {}), parted_offsets(new, replica)
+        state, parted = new, parted_offsets(new, replica)
         if not parted and replica in told:
-            log, parted = old.get("logs", {}).get(replica, {}), parted_offsets(old, replica)
+            state, parted = old, parted_offsets(old, replica)
         if not parted:
             continue
-        committed = parted[0] < (log.get("high_watermark") or 0)
-        fate = "believed committed" if committed else "**never committed**"
-        fate = f"{values(log, parted)} {be(parted, 'was', 'were')} {fate}"
+        believed = committed(state, by, replica, parted)
+        rest = [offset for offset in parted if offset not in believed]
+        fate = _fates(state["logs"][replica], {"believed committed": believed, NEVER: rest})
         if replica in told:
             line = told[replica]
             where = f"its epoch {line['epoch']} ends at {line['end']}"
@@ -103,22 +111,35 @@ def parting(
             yield Step(NOTABLE, f"parted at {parted[0]}", said)
 
 
-def cuts(old: State, new: State) -> Iterator[Step]:
+def cuts(old: State, new: State, by: Known) -> Iterator[Step]:
     """A replica threw the end of its log away."""
+    leader = new["leader"]
+    leads = new.get("logs", {}).get(leader)
     for replica, log in sorted(new.get("logs", {}).items()):
         before = old.get("logs", {}).get(replica, {})
-        was, held, has = end_of(before), records(before), records(log)
-        # cut and grown again between two looks: the epochs give it away
-        replaced = [at for at in held if at in has and held[at][0] != has[at][0]]
-        kept = min([was, end_of(log), *replaced])
-        if kept == was or log.get("log_end_offset", -1) < 0:
+        was, end = end_of(before), kept(before, log)
+        if end == was or log.get("log_end_offset", -1) < 0:
             continue
-        lost = range(kept, was)
-        committed = kept < (before.get("high_watermark") or 0)
-        fate = "committed once, and **lost**" if committed else "**never committed**"
-        gone = f"{values(before, lost)} {be(lost, 'was', 'were')} {fate}"
-        said = f"{replica} cut its log from {was} to {kept}: {gone}."
-        yield Step(MAJOR, f"{replica} cuts to {kept}", said)
+        gone = range(end, was)
+        safe = committed(old, by, replica, gone)
+        still = [at for at in safe if leads is not None and holds(leads, before, at)]
+        lost = [at for at in safe if at not in still]
+        fates = {
+            f"committed, and {leader} has {be(still, 'it', 'them')}": still,
+            "committed once, and **lost**": lost,
+            NEVER: [at for at in gone if at not in safe],
+        }
+        said = f"{replica} cut its log from {was} to {end}: {_fates(before, fates)}."
+        yield Step(MAJOR, f"{replica} cuts to {end}", said)
+
+
+def _fates(log: Mapping[str, Any], fates: Mapping[str, Sequence[int]]) -> str:
+    """What became of which of a log's records; a fate that befell none is not told."""
+    return "; ".join(
+        f"{values(log, offsets)} {be(offsets, 'was', 'were')} {fate}"
+        for fate, offsets in fates.items()
+        if offsets
+    )
 
 
 def writes(old: State, new: State, least: int) -> Iterator[Step]:

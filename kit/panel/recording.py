@@ -29,6 +29,7 @@ from engine.snapshot import last_batches, snapshot
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight, Word
 from kit.panel.source import Frame, Line, Snapshot, remember_logs
+from kit.panel.step_story import is_decided
 
 TAIL = 12
 FRAMES_MOST = 3_000
@@ -146,7 +147,7 @@ class Recording:
         """Takes in what the last event has brought."""
         self._note_departures()
         lines = (*self._heard(), *self._fresh_lines())
-        if any(line.kind != "isr" or _decided(line) for line in lines):
+        if any(line.kind != "isr" or is_decided(line) for line in lines):
             lines, self.quiet_lines = (*self.quiet_lines, *lines), []
             self._keep(lines)
         else:
@@ -258,11 +259,6 @@ class Recording:
             if kind == "acknowledged" or word.values:
                 yield Line(flight.arrives_us, flight.source, kind, name, told, why,
                            "api.produce.handle")  # fmt: skip
-
-
-def _decided(line: Line) -> bool:
-    """A change of the ISR as its leader learns it, not as the news spreads."""
-    return line.rule.endswith("isr_answered")
 
 
 def record(world: World, topic: str) -> Recording:

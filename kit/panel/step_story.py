@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.panel.known import Known, mark_of
 from kit.panel.promises import Promise, lost
 from kit.panel.scene import end_of, parted_offsets, partition_of
 from kit.panel.source import Frame, Line
@@ -40,18 +41,37 @@ class Told:
     mark: str = ""
 
 
+def weight(line: Line) -> int:
+    """How much a line counts among those of a step; of a step's ISRs, the one that is decided."""
+    return WEIGHTS.get(line.kind, 0) + is_decided(line)
+
+
+def is_decided(line: Line) -> bool:
+    """A change of the ISR as its leader learns it, not as the news spreads."""
+    return line.kind == "isr" and line.rule.endswith("isr_answered")
+
+
 def tell(
-    before: Frame | None, frame: Frame, topic: str, partition: int, made: Sequence[Promise] = ()
+    before: Frame | None,
+    frame: Frame,
+    topic: str,
+    partition: int,
+    made: Sequence[Promise] = (),
+    by: Known | None = None,
 ) -> Told:
-    """The sentence of a frame; `made` is what clients had been promised before it."""
+    """The sentence of a frame.
+
+    `made` is what clients had been promised, and `by` what the replicas had known to be
+    committed, before it.
+    """
     now = partition_of(frame.snapshot, topic, partition)
     was = partition_of(before.snapshot, topic, partition) if before is not None else None
     name = f"{topic}-{partition}"
     lines = [line for line in frame.lines if line.partition in ("", name)]
-    lines.sort(key=lambda line: -WEIGHTS.get(line.kind, 0))
+    lines.sort(key=weight, reverse=True)
     told = Told("")
     for line in lines:
-        told = _line(line, was or now, now, frame)
+        told = _line(line, was or now, now, frame, by or {})
         if told.sentence:
             break
     gone = [each for each in lost(now, made) if each not in lost(was, made)]
@@ -86,7 +106,7 @@ def begin(frame: Frame, topic: str, partition: int) -> Told:
     return Told(f"{said}epoch {state['leader_epoch']}, with {held}.", "start", "start")
 
 
-def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Told:
+def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Known) -> Told:
     """One line of the trace in words; empty where it adds nothing."""
     node = line.node
     match line.kind:
@@ -139,16 +159,16 @@ def _line(line: Line, was: State | None, now: State | None, frame: Frame) -> Tol
             return Told(f"{node} **refuses** {what}: {line['says']}.", "refused", "ack")
     if now is None or was is None:
         return Told("")
-    return _replica(line, was, now)
+    return _replica(line, was, now, by)
 
 
-def _replica(line: Line, was: State, now: State) -> Told:
+def _replica(line: Line, was: State, now: State, by: Known) -> Told:
     node, log = line.node, now.get("logs", {}).get(line.node, {})
     match line.kind:
         case "append":
             return _append(line, now)
         case "truncate":
-            return _truncate(line, was)
+            return _truncate(line, was, by.get(node, 0))
         case "high_watermark":
             return _high_watermark(line, was, now)
         case "leader" if line["leader"] == node:
@@ -210,19 +230,19 @@ def _elected(line: Line, was: State | None) -> Told:
 
 
 def _acknowledged(line: Line, now: State | None) -> Told:
-    what, acks = join(line["values"]) or "the write", line["acks"]
-    label = f"{line['values'][0]} ✓" if len(line["values"]) == 1 else "acknowledged"
+    told, acks, first = line["values"], line["acks"], line["offset"]
+    what, last = join(told) or "the write", first + max(len(told), 1) - 1
+    label = f"{told[0]} ✓" if len(told) == 1 else "acknowledged"
     log = (now or {}).get("logs", {}).get(line.node, {})
-    safe = (log.get("high_watermark") or 0) > line["offset"]
+    it = "it is" if first == last else "they are"
     if acks == "all":
-        said = "the whole ISR has it"
-    elif safe:
-        said = f"acks={acks}, and it is committed already"
+        said = "the whole ISR has " + ("it" if first == last else "them")
+    elif mark_of(log) > last:
+        said = f"acks={acks}, and {it} committed already"
     else:
-        said = f"acks={acks} asks for the leader's log only, so it is **not committed** yet"
-    return Told(
-        f"The client hears that {what} is at offset {line['offset']}: {said}.", label, "ack"
-    )
+        said = f"acks={acks} asks for the leader's log only, so {it} **not committed** yet"
+    is_at = f"{'is' if first == last else 'are'} at {_offsets(first, last)}"
+    return Told(f"The client hears that {what} {is_at}: {said}.", label, "ack")
 
 
 def _append(line: Line, now: State) -> Told:
@@ -251,15 +271,21 @@ def _offsets(base: int, last: int) -> str:
     return f"offset {base}" if base == last else f"offsets {base}–{last}"
 
 
-def _truncate(line: Line, was: State) -> Told:
+def _truncate(line: Line, was: State, known: int) -> Told:
     node, kept = line.node, line["to"]
     log = was.get("logs", {}).get(node, {})
     end = line["was"] if line["was"] is not None else end_of(log)
     gone = range(kept, end)
-    known = kept < (log.get("high_watermark") or 0)
-    fate = "which it knew to be **committed**" if known else "which it did not know to be committed"
-    said = f"{node} **cuts** its log from {end} to {kept}: {values(log, gone)} {be(gone)} gone, "
-    return Told(f"{said}{fate}. Why: {line.why}.", f"{node} cuts to {kept}", "truncation")
+    mark = max(known, mark_of(log))
+    said = f"{node} **cuts** its log from {end} to {kept}: {values(log, gone)} {be(gone)} gone"
+    if mark <= kept:
+        said += ", which it did not know to be committed"
+    elif mark >= end:
+        said += ", which it knew to be **committed**"
+    else:
+        below, above = values(log, range(kept, mark)), values(log, range(mark, end))
+        said += f". It had known {below} to be **committed**, and {above} not"
+    return Told(f"{said}. Why: {line.why}.", f"{node} cuts to {kept}", "truncation")
 
 
 def _high_watermark(line: Line, was: State, now: State) -> Told:

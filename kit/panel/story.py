@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kit.panel import log_steps
 from kit.panel.cluster_steps import MAJOR, MINOR, NOTABLE, Step, cluster_steps
+from kit.panel.known import Known, known
 from kit.panel.scene import end_of, partition_of
 from kit.panel.source import Frame, Snapshot
 from kit.panel.words import be, join, plural
@@ -21,11 +22,12 @@ KEEP_TELLING_US = 6_000_000
 def caption(frames: Sequence[Frame], number: int, topic: str, partition: int) -> str:
     """The sentence under a frame: its weightiest step, one a moment ago, or how things stand."""
     place = number - frames[0].number
+    by = known(frames[: place + 1], topic, partition)
     later: list[Step] = []  # told after the cause that is looked for
     for earlier in range(place, 0, -1):
         if frames[place].time_us - frames[earlier].time_us > KEEP_TELLING_US:
             break
-        found = steps(frames[earlier - 1], frames[earlier], topic, partition)
+        found = steps(frames[earlier - 1], frames[earlier], topic, partition, by[earlier - 1])
         if any(step.weight == MAJOR for step in found):
             return _together(found, later)
         if earlier == place or any(step.weight == NOTABLE for step in found):
@@ -39,8 +41,13 @@ def label(before: Frame, frame: Frame, topic: str, partition: int) -> str:
     return max(found, key=lambda step: step.weight).label if found else ""
 
 
-def steps(before: Frame, frame: Frame, topic: str, partition: int) -> list[Step]:
-    """All that happened between two frames, causes before effects."""
+def steps(
+    before: Frame, frame: Frame, topic: str, partition: int, by: Known | None = None
+) -> list[Step]:
+    """All that happened between two frames, causes before effects.
+
+    `by` is what the replicas had known to be committed, if more than the frames say.
+    """
     was, now = before.snapshot, frame.snapshot
     told = cluster_steps(was, now)
     old, new = partition_of(was, topic, partition), partition_of(now, topic, partition)
@@ -51,8 +58,8 @@ def steps(before: Frame, frame: Frame, topic: str, partition: int) -> list[Step]
     elif old is not None and new is not None:
         told += log_steps.leadership(was, now, old, new)
         told += log_steps.in_sync(now, old, new)
-        told += log_steps.parting(was, now, frame.lines, f"{topic}-{partition}", old, new)
-        told += log_steps.cuts(old, new)
+        told += log_steps.parting(was, now, frame.lines, f"{topic}-{partition}", old, new, by or {})
+        told += log_steps.cuts(old, new, by or {})
         told += log_steps.writes(old, new, minimum_isr(now, topic))
     return told
 

@@ -30,9 +30,12 @@ from kit.panel.moments import BEFORE, Differs, Moment
 from kit.panel.recording import FRAMES_MOST, Recording, branch, record
 from kit.panel.scene import Scene, build
 from kit.panel.source import Frame
+from kit.panel.step_story import Told
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 HERE = Path(__file__).parent
+ENDS = ("start", "end")
+KINDS = ("fault", "election", "parted", "truncation", "lost", "ack", "write", "fork")
 LONGER_US = 3_000_000
 """How far a world goes on when a fault is let happen at its end."""
 
@@ -79,8 +82,16 @@ class TimePanel(anywidget.AnyWidget):
     def jump(self, mark: str, forward: bool = True) -> bool:
         """To the next step of a kind (or the one before); False if there is none.
 
-        Kinds: fault, election, parted, truncation, lost, ack, write, fork.
+        Kinds: fault, election, parted, truncation, lost, ack, write, fork.  `jump("start")` and
+        `jump("end")` go to the first step and to the last.
         """
+        if mark in ENDS:
+            self._go(0 if mark == "start" else len(self) - 1)
+            return True
+        if mark not in KINDS:
+            named = f"{', '.join(KINDS)}; start and end are the first and the last step"
+            self.notice = f"There is no kind of step named {mark!r}; there are {named}."
+            return False
         places = range(self.position + 1, len(self))
         for place in places if forward else reversed(range(self.position)):
             if mark in self._marks(place):
@@ -90,13 +101,17 @@ class TimePanel(anywidget.AnyWidget):
         return False
 
     def _marks(self, place: int) -> list[str]:
-        moment, film = self._film.moments[place], self._film
-        before = film.moments[place - 1] if place else Moment(-1)
+        return [told.mark for _, told in self._fresh(place)]
+
+    def _fresh(self, place: int) -> list[tuple[int, Told]]:
+        """The steps that are new at a moment, each with its take."""
+        moment, takes = self._film.moments[place], self._film.takes
+        before = self._film.moments[place - 1] if place else Moment(-1)
         fresh = []
         if moment.first != before.first:
-            fresh.append(film.takes[0].told[moment.first].mark)
-        if moment.second != before.second and moment.second != BEFORE:
-            fresh.append(film.takes[1].told[moment.second].mark)
+            fresh.append((0, takes[0].told[moment.first]))
+        if moment.second != before.second:
+            fresh.append((1, takes[1].told[moment.second]))
         return fresh
 
     def _go(self, place: int) -> None:
@@ -219,9 +234,18 @@ class TimePanel(anywidget.AnyWidget):
 
     @property
     def caption(self) -> str:
-        """The sentence of the step in view, of the active timeline."""
-        moment, take = self.moment, self._film.takes[self.active]
-        return take.told[moment.second if self.active else moment.first].sentence
+        """What is new in view; where there are two timelines, it says in which of them."""
+        return " ".join(self._captions())
+
+    def _captions(self) -> list[str]:
+        fresh = self._fresh(max(0, min(self.position, len(self) - 1)))
+        sentences = [told.sentence for _, told in fresh]
+        if not self.active or len(set(sentences)) < len(fresh):
+            return sentences[:1]  # one timeline, or the same step in both
+        return [
+            told.sentence if told.mark == "fork" else f"Timeline {take + 1}: {told.sentence}"
+            for take, told in fresh
+        ]
 
     @property
     def differs(self) -> Differs | None:

@@ -41,8 +41,9 @@ def say(line: Line) -> str:
             deed = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
             return f"{deed} {line['broker']}"
         case "acknowledged":
-            what = " ".join(line["values"] or ())
-            return f"acknowledges {what} at {line['offset']}".replace("  ", " ")
+            told, first = line["values"] or (), line["offset"]
+            where = f"{first}–{first + len(told) - 1}" if len(told) > 1 else f"{first}"
+            return " ".join(["acknowledges", *told, "at", where])
         case "refused":
             return f"refuses {' '.join(line['values'] or ())}: {line['says']}"
         case "topic-created" | "topic-deleted":

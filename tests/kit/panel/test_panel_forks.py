@@ -135,7 +135,8 @@ def test_a_fault_in_the_past_is_in_view_at_once(lossy: World) -> None:
     panel.jump("fault")
     panel.back()
     panel.press("kill", 102)
-    assert panel.caption.startswith("102 is **killed**")
+    assert panel.caption.startswith("Timeline 1: 101 is **killed**.")
+    assert "Timeline 2: 102 is **killed**." in panel.caption
     assert (panel.scene(0).rows[1].state, panel.scene(1).rows[1].state) == ("running", "killed")
 
 

@@ -156,6 +156,10 @@ def test_a_cut_log_tells_what_went_and_whether_it_had_been_committed() -> None:
         "101 cut its log from 5 to 2: X1, X2 and X3 were **never committed**."
     )
     before["topics"]["orders"]["partitions"][0]["logs"][101]["high_watermark"] = 4
+    assert told(before, after).endswith(
+        "X1 and X2 were committed once, and **lost**; X3 was **never committed**."
+    )
+    before["topics"]["orders"]["partitions"][0]["logs"][101]["high_watermark"] = 5
     assert told(before, after).endswith("X1, X2 and X3 were committed once, and **lost**.")
 
 

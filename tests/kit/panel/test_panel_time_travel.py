@@ -70,6 +70,24 @@ def test_jumps_go_to_the_named_kinds_of_step(lossy: World) -> None:
     assert panel.notice == "There is no truncation before this moment."
 
 
+def test_jumps_go_to_both_ends(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    assert panel.jump("end")
+    assert panel.position == len(panel) - 1
+    assert panel.jump("start")
+    assert panel.position == 0
+    assert panel.notice == ""
+
+
+def test_a_kind_of_step_that_does_not_exist_is_named_with_those_that_do(lossy: World) -> None:
+    panel = TimePanel(lossy, "orders")
+    assert not panel.jump("explosion")
+    assert panel.notice == (
+        "There is no kind of step named 'explosion'; there are fault, election, parted, "
+        "truncation, lost, ack, write, fork; start and end are the first and the last step."
+    )
+
+
 def test_stepping_stops_at_both_ends(lossy: World) -> None:
     panel = TimePanel(lossy, "orders")
     panel.back()

@@ -1,0 +1,90 @@
+"""What each broker has known to be committed: its high watermark, kept over its death.
+
+A broker knows a record to be committed when its own high watermark is above it.  It writes
+the high watermark to disk only now and then, so after a death it starts with an older one,
+or with none, and moves up again as its leader tells it more.  What a log is cut of must be
+judged by what its broker had known before, not by what it has just forgotten.
+
+A cut ends the knowledge where it ends the log: what comes there later is another record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kit.panel.scene import end_of, epoch_at, partition_of, records
+from kit.panel.source import Frame
+
+State = Mapping[str, Any]
+Log = Mapping[str, Any]
+Known = Mapping[int, int]
+"""By replica: below which offset it has known all to be committed."""
+
+
+def known(
+    frames: Sequence[Frame], topic: str, partition: int, before: Known | None = None
+) -> list[Known]:
+    """For each frame, what the replicas had known by then; `before`: by the first of them."""
+    by_frame: list[Known] = []
+    past: Known = before or {}
+    was: State | None = None
+    for frame in frames:
+        now = partition_of(frame.snapshot, topic, partition)
+        logs = (now or {}).get("logs", {})
+        old = (was or {}).get("logs", {})
+        past = {
+            replica: max(_stays(past.get(replica, 0), old.get(replica), log), mark_of(log))
+            for replica, log in logs.items()
+        }
+        by_frame.append(past)
+        was = now
+    return by_frame
+
+
+def _stays(mark: int, before: Log | None, log: Log) -> int:
+    """How much of what was known is still true of a log."""
+    if "log_end_offset" not in log:
+        return mark
+    same = before is not None and before.get("epochs") == log.get("epochs")
+    if before is None or (same and end_of(before) <= end_of(log)):
+        return min(mark, end_of(log))
+    return min(mark, kept(before, log))
+
+
+def kept(before: Log, log: Log) -> int:
+    """Up to which offset a log is what it was; its old end, if nothing was cut."""
+    held, has = records(before), records(log)
+    # cut and grown again between two looks: the epochs give it away
+    replaced = [at for at in held if at in has and held[at][0] != has[at][0]]
+    return min([end_of(before), end_of(log), *replaced])
+
+
+def mark_of(log: Log) -> int:
+    """A log's high watermark, 0 where its broker has not told it."""
+    return log.get("high_watermark") or 0
+
+
+def committed(state: State, by: Known, replica: int, offsets: Sequence[int]) -> list[int]:
+    """Those of a log's records that some replica, holding the same record, knew as committed."""
+    logs = state.get("logs", {})
+    log = logs.get(replica, {})
+    marks = {each: max(by.get(each, 0), mark_of(logs[each])) for each in logs}
+    return [
+        offset
+        for offset in offsets
+        if any(
+            marks[each] > offset and (each == replica or holds(logs[each], log, offset))
+            for each in logs
+        )
+    ]
+
+
+def holds(other: Log, log: Log, offset: int) -> bool:
+    """Whether another log has the same record: the same epoch at the same offset."""
+    return offset < end_of(other) and _epoch(other, offset) == _epoch(log, offset)
+
+
+def _epoch(log: Log, offset: int) -> int:
+    held = records(log)
+    return held[offset][0] if offset in held else epoch_at(log, offset)
