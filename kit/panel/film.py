@@ -123,6 +123,28 @@ class Film:
             return self.takes[0].frames[moment.first]
         return self.takes[1].frames[moment.second]
 
+    def fresh(self, place: int) -> list[tuple[int, Told]]:
+        """The steps that are new at a moment, each with its take."""
+        moment = self.moments[place]
+        before = self.moments[place - 1] if place else Moment(-1)
+        fresh = []
+        if moment.first != before.first:
+            fresh.append((0, self.takes[0].told[moment.first]))
+        if moment.second != before.second:
+            fresh.append((1, self.takes[1].told[moment.second]))
+        return fresh
+
+    def captions(self, place: int) -> list[str]:
+        """What is new at a moment, in sentences that say in which timeline where it matters."""
+        fresh = self.fresh(place)
+        sentences = [told.sentence for _, told in fresh]
+        if self.moments[place].second == moments.BEFORE or len(set(sentences)) < len(fresh):
+            return sentences[:1]  # one timeline, or the same step in both
+        return [
+            told.sentence if told.mark == "fork" else f"Timeline {take + 1}: {told.sentence}"
+            for take, told in fresh
+        ]
+
     def flights(self, take: int) -> list[Flight]:
         """A take's messages about the partition, those that were under way at the fork too."""
         found = list(self.takes[take].recording.flights)

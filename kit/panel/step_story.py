@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.panel.fault_story import tell_fault
 from kit.panel.known import Known, mark_of
 from kit.panel.promises import Promise, lost
 from kit.panel.scene import end_of, parted_offsets, partition_of
@@ -108,37 +109,10 @@ def begin(frame: Frame, topic: str, partition: int) -> Told:
 
 def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Known) -> Told:
     """One line of the trace in words; empty where it adds nothing."""
+    if (fault := tell_fault(line, frame.lines)) is not None:
+        return Told(*fault, "fault")
     node = line.node
     match line.kind:
-        case "killed":
-            said = f"{node} is **killed**. Its log stays on its disk as it is."
-            return Told(said, f"kill {node}", "fault")
-        case "power-lost":
-            said = f"{node} **loses power**: what was not flushed to its disk is gone."
-            return Told(said, f"{node} dark", "fault")
-        case "crashed" | "disk-failed":
-            return Told(f"{node} **dies** of an error: {line.why}.", f"{node} dies", "fault")
-        case "delay" | "drop" | "duplicate" | "reorder":
-            return Told(f"Trouble on the way from {node}: {line.why}.", line.kind, "fault")
-        case "clock" | "bit-flipped" | "disk-full":
-            return Told(f"Trouble at {node}: {line.why}.", line.kind, "fault")
-        case "stopping":
-            said = f"{node} is asked to stop: it hands its leaderships over first."
-            return Told(said, f"stop {node}", "fault")
-        case "stopped":
-            return Told(
-                f"{node} has stopped cleanly, with its files flushed and closed.", "", "fault"
-            )
-        case "started":
-            return Told(f"{node} starts, with the log it left behind.", f"start {node}", "fault")
-        case "paused":
-            said = f"{node} is paused: its process is there, but it hears and says nothing."
-            return Told(said, f"pause {node}", "fault")
-        case "resumed":
-            said = f"{node} goes on where it stood, and does not know what it missed."
-            return Told(said, f"resume {node}", "fault")
-        case "cut" | "slow" | "healed":
-            return _link(line, frame)
         case "fenced":
             said = f"The controller fences {line['broker']}: its heartbeats have stopped coming."
             return Told(said)
@@ -196,22 +170,6 @@ def _replica(line: Line, was: State, now: State, by: Known) -> Told:
         case "append-failed":
             return Told(f"{node} cannot append what its leader sent: {line.why}.")
     return Told("")
-
-
-def _link(line: Line, frame: Frame) -> Told:
-    node = line.node
-    if line.kind == "cut" and line["to"] is not None:
-        said = f"The way from {node} to {line['to']} is **cut**; the way back is not."
-        return Told(said, f"cut {node}→{line['to']}", "fault")
-    others = [each["peer"] for each in frame.lines if each.kind == line.kind and each.node == node]
-    link, label = f"{node} and {join(others)}", f"{node}–{' '.join(map(str, others))}"
-    if line.kind == "cut":
-        said = f"The link between {link} is **cut**: neither hears the other."
-        return Told(said, f"cut {label}", "fault")
-    if line.kind == "slow":
-        return Told(f"The link between {link} is slow now.", f"slow {label}", "fault")
-    said = f"The link between {link} is mended; what was held back goes on its way."
-    return Told(said, f"heal {label}", "fault")
 
 
 def _elected(line: Line, was: State | None) -> Told:

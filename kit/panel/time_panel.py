@@ -30,7 +30,6 @@ from kit.panel.moments import BEFORE, Differs, Moment
 from kit.panel.recording import FRAMES_MOST, Recording, branch, record
 from kit.panel.scene import Scene, build
 from kit.panel.source import Frame
-from kit.panel.step_story import Told
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 HERE = Path(__file__).parent
@@ -94,25 +93,11 @@ class TimePanel(anywidget.AnyWidget):
             return False
         places = range(self.position + 1, len(self))
         for place in places if forward else reversed(range(self.position)):
-            if mark in self._marks(place):
+            if mark in [told.mark for _, told in self._film.fresh(place)]:
                 self._go(place)
                 return True
         self.notice = f"There is no {mark} {'after' if forward else 'before'} this moment."
         return False
-
-    def _marks(self, place: int) -> list[str]:
-        return [told.mark for _, told in self._fresh(place)]
-
-    def _fresh(self, place: int) -> list[tuple[int, Told]]:
-        """The steps that are new at a moment, each with its take."""
-        moment, takes = self._film.moments[place], self._film.takes
-        before = self._film.moments[place - 1] if place else Moment(-1)
-        fresh = []
-        if moment.first != before.first:
-            fresh.append((0, takes[0].told[moment.first]))
-        if moment.second != before.second:
-            fresh.append((1, takes[1].told[moment.second]))
-        return fresh
 
     def _go(self, place: int) -> None:
         self.position = max(0, min(place, len(self) - 1))
@@ -238,14 +223,7 @@ class TimePanel(anywidget.AnyWidget):
         return " ".join(self._captions())
 
     def _captions(self) -> list[str]:
-        fresh = self._fresh(max(0, min(self.position, len(self) - 1)))
-        sentences = [told.sentence for _, told in fresh]
-        if not self.active or len(set(sentences)) < len(fresh):
-            return sentences[:1]  # one timeline, or the same step in both
-        return [
-            told.sentence if told.mark == "fork" else f"Timeline {take + 1}: {told.sentence}"
-            for take, told in fresh
-        ]
+        return self._film.captions(max(0, min(self.position, len(self) - 1)))
 
     @property
     def differs(self) -> Differs | None:

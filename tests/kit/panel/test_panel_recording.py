@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
+
 from engine.sim.world import World
 from kit.lessons.walkthrough import Walkthrough
 from kit.lessons.watermark_runs import settled
 from kit.panel.film import Film
 from kit.panel.recording import branch, record
 from kit.panel.time_panel import TimePanel
-from tests.kit.panel.panels import at_the_end
+from tests.kit.panel.panels import at_the_end, captions
 from tests.kit.panel.worlds import divergent
 
 
@@ -95,3 +97,22 @@ def test_a_film_of_one_partition_is_made_from_what_concerns_it(lossy: World) -> 
     recording = record(lossy, "orders")
     film = Film.of("orders", 0, recording)
     assert all("orders" in frame.snapshot["topics"] for frame in film.takes[0].frames)
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ([(101, 102)], "The link between 101 and 102 is mended"),
+        ([(101, 102), (101, 103)], "The links between 101 and each of 102 and 103 are mended"),
+        ([(101, 102), (102, 103)], "The links between 101, 102 and 103 are mended"),
+    ],
+)
+def test_links_that_are_mended_together_are_told_together(
+    ends: list[tuple[int, int]], said: str
+) -> None:
+    world = settled(101, 102, 103)
+    for one, other in ends:
+        world.cut(one, other)
+    world.heal()
+    told = [each for each in captions(TimePanel(world, "orders")) if "mended" in each]
+    assert told == [f"{said}; what was held back goes on its way."]

@@ -1,0 +1,74 @@
+"""A fault in words: what was done to a process, a disk, a clock or a link.
+
+Nothing here looks at a partition: a fault's line in the trace says it all.  What it does to
+records is told by the steps that follow it, in kit/panel/step_story.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kit.panel.source import Line
+from kit.panel.words import join
+
+
+def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
+    """A fault's sentence and its short name; `beside` are the lines of the same step.
+
+    None for a line that tells of no fault.
+    """
+    node = line.node
+    match line.kind:
+        case "killed":
+            return f"{node} is **killed**. Its log stays on its disk as it is.", f"kill {node}"
+        case "power-lost":
+            said = f"{node} **loses power**: what was not flushed to its disk is gone."
+            return said, f"{node} dark"
+        case "crashed" | "disk-failed":
+            return f"{node} **dies** of an error: {line.why}.", f"{node} dies"
+        case "delay" | "drop" | "duplicate" | "reorder":
+            return f"Trouble on the way from {node}: {line.why}.", line.kind
+        case "clock" | "bit-flipped" | "disk-full":
+            return f"Trouble at {node}: {line.why}.", line.kind
+        case "stopping":
+            said = f"{node} is asked to stop: it hands its leaderships over first."
+            return said, f"stop {node}"
+        case "stopped":
+            return f"{node} has stopped cleanly, with its files flushed and closed.", ""
+        case "started":
+            return f"{node} starts, with the log it left behind.", f"start {node}"
+        case "paused":
+            said = f"{node} is paused: its process is there, but it hears and says nothing."
+            return said, f"pause {node}"
+        case "resumed":
+            said = f"{node} goes on where it stood, and does not know what it missed."
+            return said, f"resume {node}"
+        case "cut" if line["to"] is not None:
+            said = f"The way from {node} to {line['to']} is **cut**; the way back is not."
+            return said, f"cut {node}→{line['to']}"
+        case "cut" | "slow" | "healed":
+            return _links(line, beside)
+    return None
+
+
+def _links(line: Line, beside: Sequence[Line]) -> tuple[str, str]:
+    """One link or several, where one deed has reached them together."""
+    pairs = [
+        (each.node, each["peer"]) for each in beside if each.kind == line.kind and each["peer"]
+    ]
+    ends = [peer for node, peer in pairs if node == line.node]
+    if len(pairs) == 1:
+        links, are = f"The link between {line.node} and {ends[0]}", "is"
+    elif len(pairs) == len(ends):
+        links, are = f"The links between {line.node} and each of {join(ends)}", "are"
+    else:
+        links = f"The links between {join(sorted({each for pair in pairs for each in pair}))}"
+        are = "are"
+    label = f"{line.node}–{' '.join(map(str, ends))}"
+    match line.kind:
+        case "cut":
+            said = f"{links} {are} **cut**: neither hears the other."
+            return said, f"cut {label}"
+        case "slow":
+            return f"{links} {are} slow now.", f"slow {label}"
+    return f"{links} {are} mended; what was held back goes on its way.", f"heal {label}"
