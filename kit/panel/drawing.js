@@ -102,7 +102,7 @@ const epochClass = (epoch) => (epoch < 0 ? "unknown" : `e${epoch % EPOCH_COLOURS
 
 const CELL = { top: 20, height: 42, gap: 6, narrowest: 36, widest: 64 };
 const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
-const WIDE = 860, MID = 560;
+const WIDE = 860, MID = 560, DIGIT = 7.8; // of a mark's words, the width of a letter at most
 
 /* `more`: `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
    lower, `wide` is the panel width from which the trace stands beside the picture. */
@@ -189,18 +189,24 @@ function bracket(row, g) {
     label && h("text", { x: left + 2, y: g.top - 10 }, label));
 }
 
-/* HW to the left of its mark, LEO to the right: they never cover each other. */
+/* HW to the left of its mark, LEO to the right: they never cover each other.  Where the words
+   would not fit between the mark and the lane's beginning, they stand to its right, and LEO's
+   behind them. */
 function marks(row, g) {
   const y = g.top + g.cell + 3;
-  const clamp = (offset) => Math.min(Math.max(offset, g.first), g.end);
-  const mark = (name, offset, side) => {
-    const away = offset < g.first ? "◂ " : "";
-    return h("g", { key: name, class: `mark ${name}`, style: `transform: translate(${g.x(clamp(offset)) - CELL.gap / 2}px, ${y}px)` },
+  const place = (offset) => g.x(Math.min(Math.max(offset, g.first), g.end)) - CELL.gap / 2;
+  const words = (name, offset) => `${offset < g.first ? "◂ " : ""}${name} ${offset < 0 ? "?" : offset}`;
+  const low = place(row.high_watermark), end = place(row.log_end_offset), says = words("HW", row.high_watermark);
+  const fits = says.length * DIGIT + 9 <= low;
+  const mark = (name, at, told, x, anchor) =>
+    h("g", { key: name, class: `mark ${name}`, style: `transform: translate(${at}px, ${y}px)` },
       h("title", {}, MEANINGS[name]),
       h("path", { d: "M0,0 5.5,9.5H-5.5z" }),
-      h("text", { x: side * 9, y: 10, "text-anchor": side < 0 ? "end" : "start" }, `${away}${name} ${offset < 0 ? "?" : offset}`));
-  };
-  return [mark("LEO", row.log_end_offset, 1), mark("HW", row.high_watermark, -1)];
+      h("text", { x, y: 10, "text-anchor": anchor }, told));
+  return [
+    mark("LEO", end, words("LEO", row.log_end_offset), fits || low !== end ? 9 : 14 + says.length * DIGIT, "start"),
+    fits ? mark("HW", low, says, -9, "end") : mark("HW", low, says, 9, "start"),
+  ];
 }
 
 function seam(scene, g, height) {

@@ -2,172 +2,264 @@
 
 It is shown as an image on a page we know nothing about, so it brings its own background
 and follows the reader's system for light or dark.
+
+Where a recorded world was forked, a replica has two lanes, one below the other, as in the
+live panel: a record that differs is outlined, and where one timeline has no record there is
+an empty place.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
+from kit.panel.moments import Differs
 from kit.panel.scene import Cell, Row, Scene
+from kit.panel.shapes import (
+    CELL_HEIGHT,
+    CELL_WIDTH,
+    GAP,
+    PALETTE,
+    STYLE,
+    badge,
+    box,
+    nothing,
+    stripes,
+    text,
+    unequal,
+)
 from kit.panel.text import plain
 
-PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2")
 RERUN = "A still picture. Run this cell for the live panel."
-WIDTH, LEFT, TOP, ROW = 820, 262, 88, 84
-CELL_WIDTH, CELL_HEIGHT, GAP = 52, 40, 6
-
-STYLE = """
-svg{--bg:#fff;--card:#f6f7f9;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--accent:#0072b2;
---bad:#c04a00;--good:#00735a}
-@media(prefers-color-scheme:dark){svg{--bg:#111418;--card:#1a1f26;--ink:#e8ebf0;--soft:#9aa5b4;
---line:#323a45;--accent:#56b4e9;--bad:#ff8a50;--good:#3ccfa4}}
-text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.b{font-weight:700}.big{font-size:15px;font-weight:700}.s{fill:var(--soft);font-size:11px}
-.m{text-anchor:middle}.e{text-anchor:end}.bad{fill:var(--bad)}.good{fill:var(--good)}
-.open{stroke-dasharray:4 3}.halo{paint-order:stroke;stroke:var(--bg);stroke-width:3.5px}
-"""
+WIDTH, LEFT, TOP, ROW = 820, 282, 88, 84
+CARD = 216
+"""Where a broker's card ends."""
+CELLS_MOST = 10
+LANE, RULES = 68, 26
+"""The height of one of two lanes, and of the line that names the timelines."""
 
 
-def draw(scene: Scene, caption: str) -> str:
-    """One picture of a scene, its sentence below."""
-    sentence = textwrap.wrap(plain(caption), 104)
-    bottom = TOP + ROW * len(scene.rows)
-    height = bottom + 34 + 19 * len(sentence) + 22
+@dataclass(frozen=True)
+class Second:
+    """The other timeline of a fork: its scene, both rules, and what differs now."""
+
+    scene: Scene
+    rules: tuple[str, str]
+    differs: Differs
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which offsets are drawn, the same for all lanes."""
+
+    first: int
+    end: int
+
+    def x(self, offset: int) -> float:
+        return LEFT + (offset - self.first) * CELL_WIDTH
+
+    def seen(self, offset: int) -> bool:
+        return self.first <= offset < self.end
+
+
+def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
+    """One picture of a scene, or of two, with its sentences below (one a line of `caption`)."""
+    scenes = [scene, second.scene] if second else [scene]
+    grid = _grid(scenes)
+    told = [(line, "") for part in plain(caption).split("\n") for line in textwrap.wrap(part, 104)]
+    if second:
+        said = textwrap.wrap(plain(second.differs.sentence), 100)
+        told += [
+            (f"{'≠' if not place else '   '} {line}", "two") for place, line in enumerate(said)
+        ]
+    top = TOP + (RULES if second else 0)
+    step = 2 * LANE + 12 if second else ROW
+    bottom = top + step * len(scene.rows)
+    height = bottom + 34 + 19 * len(told) + 22
+    aloud = escape(" ".join(line for line, _ in told))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(plain(caption))}">',
+        f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{aloud}">',
         f"<style>{STYLE}</style>",
         "<defs>",
-        *(_stripes(number, colour) for number, colour in enumerate(PALETTE)),
+        *(stripes(number, colour) for number, colour in enumerate(PALETTE)),
         "</defs>",
-        _box(0.5, 0.5, WIDTH - 1, height - 1, 10, "var(--bg)", "var(--line)"),
-        *_heading(scene),
-        *_offsets(scene, bottom),
+        box(0.5, 0.5, WIDTH - 1, height - 1, 10, "var(--bg)", "var(--line)"),
+        *_heading(scenes),
+        *(_rules(second.rules) if second else ()),
+        *_offsets(grid, top),
     ]
     for place, row in enumerate(scene.rows):
-        parts += _row(scene, row, TOP + place * ROW)
+        if second:
+            parts += _pair(scene, second, place, top + place * step, grid)
+        else:
+            parts += _row(scene, row, top + place * step, grid)
+    if not second:
+        parts += _seam(scene, grid, top - 8, bottom - 4, "histories part here")
     parts.append(f'<path d="M0 {bottom + 8}H{WIDTH}" stroke="var(--line)"/>')
-    for place, line in enumerate(sentence):
-        parts.append(_text(18, bottom + 32 + 19 * place, line, size=14))
-    parts.append(_text(18, height - 12, RERUN, "s"))
+    for place, (line, kind) in enumerate(told):
+        parts.append(text(18, bottom + 32 + 19 * place, line, kind, size=14))
+    parts.append(text(18, height - 12, RERUN, "s"))
     return "".join([*parts, "</svg>"])
 
 
-def _heading(scene: Scene) -> Iterator[str]:
+def _grid(scenes: Sequence[Scene]) -> Grid:
+    """The newest offsets of all scenes; free places go first where there is no room."""
+    first = min(scene.offsets[0] for scene in scenes)
+    end = max(scene.offsets[1] for scene in scenes)
+    last = max((row.log_end_offset for scene in scenes for row in scene.rows), default=0)
+    end = max(last + 1, min(end, first + CELLS_MOST))
+    return Grid(max(first, end - CELLS_MOST), end)
+
+
+def _heading(scenes: Sequence[Scene]) -> Iterator[str]:
+    scene = scenes[-1]
     title = f"{scene.topic} · partition {scene.partition}" if scene.facts else "cluster"
-    facts = [
-        f'<tspan dx="16" fill="var(--soft)">{escape(name)}</tspan>'
-        f'<tspan dx="5" class="b">{escape(value)}</tspan>'
-        for name, value in scene.facts
-    ]
+    others = dict(scenes[0].facts)
+    facts = []
+    for name, value in scene.facts:
+        both = value if others.get(name) == value else f"{others.get(name, '–')} | {value}"
+        facts.append(
+            f'<tspan dx="16" fill="var(--soft)">{escape(name)}</tspan>'
+            f'<tspan dx="5" class="b">{escape(both)}</tspan>'
+        )
     yield f'<text x="18" y="30"><tspan class="big">{escape(title)}</tspan>{"".join(facts)}</text>'
-    yield _text(WIDTH - 18, 30, f"controller {scene.controller[0]} {scene.controller[1]}", "s e")
+    yield text(WIDTH - 18, 30, f"controller {scene.controller[0]} {scene.controller[1]}", "s e")
     yield f'<path d="M0 46H{WIDTH}" stroke="var(--line)"/>'
 
 
-def _offsets(scene: Scene, bottom: int) -> Iterator[str]:
-    yield _text(LEFT - 14, TOP - 14, "offset", "s e")
-    first, end = scene.offsets
-    for offset in range(first, end):
-        yield _text(_x(scene, offset) + (CELL_WIDTH - GAP) / 2, TOP - 14, str(offset), "s m")
-    if scene.parts_at is not None and first <= scene.parts_at < end:
-        x = _x(scene, scene.parts_at) - GAP / 2
-        yield (
-            f'<path d="M{x} {TOP - 8}V{bottom - 4}" stroke="var(--bad)" stroke-width="1.4" '
-            'stroke-dasharray="2 4"/>'
-        )
-        yield _text(x + 4, bottom, "histories part here", "s bad")
+def _rules(rules: tuple[str, str]) -> Iterator[str]:
+    """Which timeline follows which rule."""
+    for place, rule in enumerate(rules):
+        x = 28 + place * 260
+        yield badge(x, 66, place)
+        yield text(x + 14, 70, f"timeline {place + 1}, rule {rule}", "s")
 
 
-def _row(scene: Scene, row: Row, top: int) -> Iterator[str]:
+def _offsets(grid: Grid, top: int) -> Iterator[str]:
+    yield text(LEFT - 14, top - 14, "offset", "s e")
+    for offset in range(grid.first, grid.end):
+        yield text(grid.x(offset) + (CELL_WIDTH - GAP) / 2, top - 14, str(offset), "s m")
+
+
+def _seam(scene: Scene, grid: Grid, top: int, bottom: int, words: str = "") -> Iterator[str]:
+    """Where histories part."""
+    if scene.parts_at is None or not grid.seen(scene.parts_at):
+        return
+    x = grid.x(scene.parts_at) - GAP / 2
+    yield (
+        f'<path d="M{x} {top}V{bottom}" stroke="var(--bad)" stroke-width="1.4" '
+        'stroke-dasharray="2 4"/>'
+    )
+    if words:
+        yield text(x + 4, bottom + 4, words, "s bad")
+
+
+# -- a broker's card and lanes
+
+
+def _row(scene: Scene, row: Row, top: int, grid: Grid) -> Iterator[str]:
     leads = row.id == scene.leader
     edge = "var(--accent)" if leads else "var(--line)"
-    down = row.role == "offline"
-    yield _box(16, top - 4, 200, 56, 8, "var(--card)", edge, 2 if leads else 1)
-    yield _text(28, top + 18, str(row.id), "big")
-    role = "♛ leader" if leads else "replica" if down else "follower"
-    yield _text(66, top + 17, role, "b" if leads else "s")
-    sync = "✓ ISR" if row.in_isr else "ELR" if row.eligible else "not in ISR"
-    yield _text(206, top + 17, sync, "e good" if row.in_isr else "e s")
+    yield box(16, top - 4, CARD - 16, 56, 8, "var(--card)", edge, 2 if leads else 1)
+    yield text(28, top + 18, str(row.id), "big")
+    role = "♛ leader" if leads else "replica" if row.role == "offline" else "follower"
+    yield text(66, top + 17, role, "b" if leads else "s")
+    yield text(CARD - 10, top + 17, _sync(row), "e good" if row.in_isr else "e s")
+    words = _state(row)
+    yield text(28, top + 39, " · ".join(words), "s" if words == ["running"] else "bad")
+    yield from _lane(row, top, grid)
+
+
+def _pair(scene: Scene, second: Second, place: int, top: int, grid: Grid) -> Iterator[str]:
+    """One replica in both timelines."""
+    differing = dict(second.differs.cells).get(scene.rows[place].id, ())
+    yield box(16, top + 14, CARD - 16, 84, 8, "var(--card)", "var(--line)")
+    yield text(28, top + 36, str(scene.rows[place].id), "big")
+    if place:
+        yield f'<path d="M{CARD + 12} {top - 9}H{WIDTH - 18}" stroke="var(--line)"/>'
+    for take, shown in enumerate((scene, second.scene)):
+        row, lane = shown.rows[place], top + take * LANE
+        leads = ["♛ leader"] if row.id == shown.leader else []
+        words = " · ".join([*leads, _sync(row), *_state(row)])
+        fits = ' textLength="148" lengthAdjust="spacingAndGlyphs"' if len(words) > 28 else ""
+        calm = row.state == "running" and not row.fenced and not row.cut_from
+        yield badge(35, top + 55 + take * 23, take)
+        yield (
+            f'<text x="50" y="{top + 59 + take * 23}" class="s {"" if calm else "bad"}"{fits}>'
+            f"{escape(words)}</text>"
+        )
+        yield badge(CARD + 22, lane + CELL_HEIGHT // 2, take)
+        yield from _lane(row, lane, grid, differing)
+        yield from _seam(shown, grid, lane - 5, lane + LANE - 13)
+
+
+def _sync(row: Row) -> str:
+    return "✓ ISR" if row.in_isr else "ELR" if row.eligible else "not in ISR"
+
+
+def _state(row: Row) -> list[str]:
     words = [row.state, *(["fenced"] if row.fenced else [])]
     if row.cut_from:
         words.append(f"cut from {' '.join(map(str, row.cut_from))}")
-    calm = words == ["running"]
-    yield _text(28, top + 39, " · ".join(words), "s" if calm else "bad")
-    if row.log_start_offset < scene.offsets[0] < row.log_end_offset:
-        yield _text(LEFT - 12, top + 26, "…", "m")
-    yield f'<g opacity="{0.55 if down else 1}">'
-    for cell in row.cells:
-        yield _cell(_x(scene, cell.offset), top, cell)
+    return words
+
+
+def _lane(row: Row, top: int, grid: Grid, differing: Sequence[int] = ()) -> Iterator[str]:
+    """A replica's records; `differing`: where the other timeline has another one, or none."""
+    if row.log_start_offset < grid.first < row.log_end_offset:
+        yield text(LEFT - 12, top + 26, "…", "m")
+    yield f'<g opacity="{0.55 if row.role == "offline" else 1}">'
+    cells = {cell.offset: cell for cell in row.cells if grid.seen(cell.offset)}
+    for cell in cells.values():
+        yield _cell(grid.x(cell.offset), top, cell, cell.offset in differing)
+    for offset in differing:
+        if grid.seen(offset):
+            x = grid.x(offset)
+            yield unequal(x, top) if offset in cells else nothing(x, top) + unequal(x, top)
     if row.log_end_offset >= 0:
-        yield from _marks(scene, row, top + CELL_HEIGHT + 3)
+        yield from _marks(row, top + CELL_HEIGHT + 3, grid)
     yield "</g>"
 
 
-def _cell(x: float, top: int, cell: Cell) -> str:
+def _cell(x: float, top: int, cell: Cell, differs: bool) -> str:
     width, colour = CELL_WIDTH - GAP, PALETTE[cell.epoch % len(PALETTE)]
     middle = x + width / 2
+    edge, strong = ("var(--two)", 2.6) if differs else (colour, 1.4)
     if cell.committed:
-        face = _box(x, top, width, CELL_HEIGHT, 6, colour, colour, 1.4, 'fill-opacity=".36"')
+        face = box(x, top, width, CELL_HEIGHT, 6, colour, edge, strong, 'fill-opacity=".36"')
         halo = ""
     else:
-        stripes = f"url(#kio-still-{cell.epoch % len(PALETTE)})"
-        face = _box(x, top, width, CELL_HEIGHT, 6, stripes, colour, 1.4, 'class="open"')
+        fill = f"url(#kio-still-{cell.epoch % len(PALETTE)})"
+        face = box(x, top, width, CELL_HEIGHT, 6, fill, edge, strong, 'class="open"')
         halo = " halo"
     value = cell.value or "·"
     value = value if len(value) <= 5 else value[:4] + "…"
     return (
         f"<g><title>{escape(f'offset {cell.offset}, epoch {cell.epoch}: {cell.value}')}</title>"
         + face
-        + _text(middle, top + 19, value, "b m" + halo)
-        + _text(middle, top + 33, f"epoch {cell.epoch}", "m" + halo, size=9.5)
+        + text(middle, top + 19, value, "b m" + halo)
+        + text(middle, top + 33, f"epoch {cell.epoch}", "m" + halo, size=9.5)
         + "</g>"
     )
 
 
-def _marks(scene: Scene, row: Row, y: int) -> Iterator[str]:
-    first, end = scene.offsets
+def _marks(row: Row, y: int, grid: Grid) -> Iterator[str]:
+    """HW to the left of its mark, LEO to the right; HW too where its words would not fit."""
     triangle = "l5.5 9.5h-11z"
-    leo = _x(scene, min(max(row.log_end_offset, first), end)) - GAP / 2
+    leo = grid.x(min(max(row.log_end_offset, grid.first), grid.end)) - GAP / 2
     yield f'<path d="M{leo} {y}{triangle}" fill="var(--bg)" stroke="var(--soft)"/>'
-    yield _text(leo + 9, y + 10, f"LEO {row.log_end_offset}", "s")
+    words = leo + 9
     if row.high_watermark >= 0:
-        mark = _x(scene, min(max(row.high_watermark, first), end)) - GAP / 2
+        mark = grid.x(min(max(row.high_watermark, grid.first), grid.end)) - GAP / 2
+        told = f"HW {row.high_watermark}"
+        long = 8 * len(told)
+        left = mark - 9 - long > CARD + 4
         yield f'<path d="M{mark} {y}{triangle}" fill="var(--ink)"/>'
-        yield _text(mark - 9, y + 10, f"HW {row.high_watermark}", "b e", size=11)
-
-
-def _x(scene: Scene, offset: int) -> float:
-    return LEFT + (offset - scene.offsets[0]) * CELL_WIDTH
-
-
-def _box(
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    radius: float,
-    fill: str,
-    stroke: str,
-    stroke_width: float = 1,
-    more: str = "",
-) -> str:
-    return (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="{radius}" fill="{fill}" '
-        f'stroke="{stroke}" stroke-width="{stroke_width}" {more}/>'
-    )
-
-
-def _text(x: float, y: float, words: str, kind: str = "", size: float | None = None) -> str:
-    style = f' style="font-size:{size}px"' if size else ""
-    return f'<text x="{x}" y="{y}" class="{kind}"{style}>{escape(words)}</text>'
-
-
-def _stripes(number: int, colour: str) -> str:
-    return (
-        f'<pattern id="kio-still-{number}" width="7" height="7" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><rect width="7" height="7" fill="var(--bg)"/>'
-        f'<rect width="2" height="7" fill="{colour}" fill-opacity=".6"/></pattern>'
-    )
+        x, side = (mark - 9, "b e") if left else (mark + 9, "b")
+        yield text(x, y + 10, told, side, size=11)
+        if not left and mark == leo:
+            words += long + 4
+    yield text(words, y + 10, f"LEO {row.log_end_offset}", "s")

@@ -284,6 +284,13 @@ class TimePanel(anywidget.AnyWidget):
             self.film = self._film.to_plain()
             self._go(at)
 
+    def _beside(self) -> still.Second | None:
+        """The second timeline, for the still picture."""
+        if (found := self.differs) is None:
+            return None
+        one, other = (take.recording.rule for take in self._film.takes)
+        return still.Second(self.scene(1), (one, other), found)
+
     def _ipython_display_(self, **kwargs: Any) -> None:
         """The still picture and the live panel, as in `ClusterPanel`."""
         bundle, _ = self._repr_mimebundle_()
@@ -294,7 +301,7 @@ class TimePanel(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         live = super()._repr_mimebundle_(**kwargs)
         bundle, metadata = live if isinstance(live, tuple) else (live or {}, {})
-        picture = still.draw(self.scene(), self.caption)
+        picture = still.draw(self.scene(0), "\n".join(self._captions()), self._beside())
         return {**bundle, "text/plain": self.text, "image/svg+xml": picture}, metadata
 
 

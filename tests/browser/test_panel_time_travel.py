@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from engine.sim.world import World
+from kit.lessons.virtual import send
 from kit.lessons.walkthrough import Walkthrough
-from kit.lessons.watermark_runs import settled
+from kit.lessons.watermark_runs import settled, two_deaths
 from kit.panel.time_panel import TimePanel
+from tests.kit.panel.panels import at_the_end
 from tests.kit.panel.worlds import old_rule
 
 pytestmark = pytest.mark.browser
@@ -247,6 +249,50 @@ def test_it_fits_and_reads_in_both_themes(
             assert panel.evaluate(OUTSIDE) == []
 
 
+def a_follower_far_behind() -> TimePanel:
+    """103 was cut off after 1,200 records, the others have 40 more: its marks are out of view."""
+    world = settled(101, 102, 103)
+    send(world, "orders", *map(str, range(1_200)))
+    world.run(for_s=1)
+    world.cut(101, 103)
+    world.load("orders", count=40, period_us=8_000)
+    world.run(for_s=3)
+    return at_the_end(world)
+
+
+def two_timelines_with_an_empty_log() -> TimePanel:
+    """101 is back, fenced still, and in one timeline has cut its whole log."""
+    panel = TimePanel(two_deaths(), "orders")
+    panel.jump("parted")
+    panel.fork("to-high-watermark")
+    while (
+        not panel.caption.endswith("cut at the own high watermark.") or panel.scene(1).rows[0].cells
+    ):
+        panel.step()
+    return panel
+
+
+def nothing_written() -> TimePanel:
+    return TimePanel(settled(101, 102, 103), "orders")
+
+
+@pytest.mark.parametrize(
+    "make", [two_timelines_with_an_empty_log, a_follower_far_behind, nothing_written]
+)
+def test_marks_touch_neither_the_broker_nor_each_other(
+    chromium: Any, tmp_path: Path, make: Callable[[], TimePanel]
+) -> None:
+    with page_of(chromium, make().export(tmp_path / "m.html"), reduced_motion="reduce") as (
+        page,
+        _,
+    ):
+        panel = page.locator(".time-panel")
+        for width, mode in ((1180, "wide"), (760, "mid"), (420, "narrow")):
+            page.set_viewport_size({"width": width, "height": 1000})
+            expect(panel).to_have_class(re.compile(mode))
+            assert panel.evaluate(TOUCHING) == [], width
+
+
 def test_it_has_names_for_those_who_cannot_see_it(lab: Any) -> None:
     with panel_in(lab) as (notebook, panel):
         expect(notebook.page.get_by_role("group", name="time travel")).to_be_visible()
@@ -348,6 +394,19 @@ STEP = """async () => {
     panel.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     for (let wait = 0; wait < 2; wait++) await new Promise(requestAnimationFrame);
     return [...panel.drawn];
+}"""
+TOUCHING = """panel => {
+    const box = part => part.getBoundingClientRect(), found = [];
+    const near = (a, b) => a.left < b.right + 4 && b.left < a.right + 4
+        && a.top < b.bottom && b.top < a.bottom;
+    const words = [...panel.querySelectorAll(".mark text")];
+    const others = [...panel.querySelectorAll(".card"), ...panel.querySelectorAll(".standing > *")];
+    for (const word of words)
+        for (const other of [...others, ...words.filter(each => each !== word)])
+            if (near(box(word), box(other))) found.push([word.textContent, other.textContent]);
+    for (const part of panel.querySelectorAll(".standing > *"))
+        if (box(part).right > box(part.closest(".card")).right) found.push(part.textContent);
+    return found;
 }"""
 OUTSIDE = """panel => {
     const edge = panel.getBoundingClientRect().right + 1;

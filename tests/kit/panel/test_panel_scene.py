@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
 
 from kit.panel import still, text
+from kit.panel.moments import Differs, compare
 from kit.panel.scene import Scene, build
 from kit.panel.source import Frame, Line
+from kit.panel.text import plain
 from tests.kit.panel.toy_cluster import divergence, make_log, make_partition, make_snapshot
 
 
@@ -126,3 +131,56 @@ def test_the_still_picture_is_well_formed_and_says_how_to_get_the_live_one() -> 
     assert "A < B & C" in words
     assert still.RERUN in words
     assert words.count("epoch 0") == 9
+
+
+def svg_texts(picture: str) -> list[tuple[str, str, float]]:
+    """Every text in a picture: its words, its classes, its x."""
+    found = ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
+    return [(each.text or "", each.get("class", ""), float(each.get("x", 0))) for each in found]
+
+
+@pytest.mark.parametrize("mark", [0, 1_000])
+def test_the_marks_of_an_empty_view_stand_free_of_the_card(mark: int) -> None:
+    log = {**make_log([], 0, "leader"), "log_start_offset": mark, "log_end_offset": mark}
+    log["high_watermark"] = mark
+    scene = scene_of(make_snapshot({0: make_partition({101: log}, 101, 0, [101])}))
+    placed = {words.split()[0]: each for each in svg_texts(still.draw(scene, ""))
+              if (words := each[0])[:3] in ("HW ", "LEO")}  # fmt: skip
+    words, classes, x = placed["HW"]
+    wide = 8 * len(words)  # of an 11-pixel bold letter, the width at most
+    start = x - wide if "e" in classes.split() else x
+    assert start > still.CARD + 4
+    assert placed["LEO"][2] > start + wide
+
+
+def test_the_still_picture_of_a_fork_shows_both_timelines_and_what_differs() -> None:
+    held: Any = [("A", 0), ("B", 0), ("C", 0)]
+    one, other = divergence(), divergence()
+    logs = other["topics"]["orders"]["partitions"][0]["logs"]
+    logs[101] = make_log(held[:2], 2)
+    logs[103] = make_log([*held[:2], ("Z", 1)], 3)
+    states = [each["topics"]["orders"]["partitions"][0] for each in (one, other)]
+    differs = compare(states[0], states[1], ((), ()))
+    assert dict(differs.cells) == {101: (2, 3, 4), 103: (2,)}
+    second = still.Second(scene_of(other), ("old-rule", "new-rule"), differs)
+    picture = still.draw(scene_of(one), "Timeline 1: this.\nTimeline 2: that.", second)
+    words = [words for words, _, _ in svg_texts(picture)]
+    assert [words.count(each) for each in ("A", "X1", "Y1", "Z")] == [6, 1, 3, 1]
+    assert words.count("≠") == 2 * (3 + 1)  # in both lanes, record or not
+    assert picture.count('stroke-dasharray="1 4"') == 3  # the places of X1 to X3 in timeline 2
+    assert {"timeline 1, rule old-rule", "timeline 2, rule new-rule"} <= {*words}
+    assert {"Timeline 1: this.", "Timeline 2: that."} <= {*words}
+    assert "≠ " + plain(differs.sentence) == " ".join(
+        each.strip() for each, classes, _ in svg_texts(picture) if classes == "two"
+    )
+
+
+def test_two_timelines_far_apart_are_seen_from_their_newest_record() -> None:
+    logs = [make_log([(str(at), 0) for at in range(end)], end, "leader") for end in (12, 20)]
+    scenes = [scene_of(make_snapshot({0: make_partition({101: log}, 101, 0, [101])}))
+              for log in logs]  # fmt: skip
+    second = still.Second(scenes[1], ("a", "b"), Differs((), ""))
+    placed = svg_texts(still.draw(scenes[0], "", second))
+    assert "19" in [words for words, _, _ in placed]
+    assert "LEO 20" in [words for words, _, _ in placed]
+    assert max(x for _, _, x in placed) <= still.WIDTH - 18

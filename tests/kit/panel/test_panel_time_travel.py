@@ -10,7 +10,7 @@ import pytest
 
 from engine.sim.world import World
 from kit import lab
-from kit.panel import time_panel
+from kit.panel import text, time_panel
 from kit.panel.panel import ClusterPanel
 from kit.panel.time_panel import TimePanel
 from tests.kit.panel.panels import at_the_divergence, captions
@@ -178,6 +178,20 @@ def test_a_notebook_stores_the_text_and_a_still_picture(
         ["image/svg+xml", "text/plain"],
         ["application/vnd.jupyter.widget-view+json", "text/plain"],
     ]
+
+
+def test_the_still_picture_of_a_fork_has_both_timelines(lossy: World) -> None:
+    panel = at_the_divergence(lossy)
+    alone = panel._repr_mimebundle_()[0]["image/svg+xml"]
+    panel.fork("kip-101")
+    panel.jump("end")
+    picture = panel._repr_mimebundle_()[0]["image/svg+xml"]
+    assert "timeline 2" not in alone
+    for part in ("timeline 1, rule to-high-watermark", "timeline 2, rule kip-101",
+                 "≠ B was acknowledged: lost in timeline 1, kept in timeline 2."):  # fmt: skip
+        assert part in picture, part
+    for sentence in panel._captions():
+        assert text.plain(sentence) in picture
 
 
 def test_an_exported_page_holds_everything(lossy: World, tmp_path: Path) -> None:
