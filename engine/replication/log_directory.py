@@ -9,9 +9,10 @@ A folder belongs to a topic *id*: one that was left by a deleted topic of the sa
 thrown away when the new topic's replica opens there, and one whose topic is gone altogether
 when the broker has caught up with the metadata log.
 
-The checkpoints are hints, written now and then.  A high watermark that is too low is
-harmless, the leader tells the rest; a recovery point that is too low costs time, since
-recovery reads the log from there.  Only after a clean stop are they exact.
+The checkpoints are hints, written now and then.  A high watermark that is too low does no harm
+as long as nobody cuts there (before KIP-101 a follower did, and lost records): the leader tells
+the rest.  A recovery point that is too low costs time, since recovery reads the log from there.
+Only after a clean stop are they exact.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@
 
 All in Kafka's own formats, and but for `partition.metadata` replaced as a whole and durably,
 so that a reader finds the old or the new contents and nothing between.  `partition.metadata`
-is written once, with its log, and becomes durable with it, as in Kafka: a topic of a thousand
-partitions need not wait for as many flushes.  The offset files look like this:
+is written once, with its log, and becomes durable before the log's first record, as in Kafka: a
+topic of a thousand empty partitions need not wait for as many flushes.  The offset files look
+like this:
 
     0                  version
     2                  number of lines that follow
@@ -127,6 +128,13 @@ def write_topic_id(disk: Disk, directory: str, topic_id: bytes) -> None:
     path = f"{directory}/{PARTITION_METADATA}"
     disk.delete(path)
     disk.append(path, _topic_id_text(topic_id).encode())
+
+
+def flush_topic_id(disk: Disk, directory: str) -> None:
+    """Makes `partition.metadata` durable, if there is one."""
+    path = f"{directory}/{PARTITION_METADATA}"
+    if disk.exists(path):
+        disk.flush(path)
 
 
 def _topic_id_text(topic_id: bytes) -> str:

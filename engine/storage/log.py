@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.records.batch import BatchHeader, assign, decode, iterate, read_header, validate
-from engine.storage import retention
+from engine.storage import checkpoints, retention
 from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
@@ -32,6 +32,7 @@ from engine.storage.log_loader import Checkpointed, LogLoader, replay
 from engine.storage.log_validator import Origin, validate_append
 from engine.storage.producer_snapshots import ProducerSnapshots
 from engine.storage.producer_states import ProducerStates
+from engine.storage.segment import Segment
 from engine.storage.segments import Segments
 from engine.wire.errors import Errors, KafkaError
 
@@ -160,6 +161,8 @@ class Log:
         if not batches:
             return
         try:
+            if self.log_end_offset == self.log_start_offset:
+                checkpoints.flush_topic_id(self.disk, self.directory)
             room = self.config.segment_bytes - self.segments.active.size
             if len(data) <= room and not self._should_roll(batches[-1]):
                 self._write(data, batches)
@@ -203,7 +206,9 @@ class Log:
     def roll(self, base_offset: int = 0) -> None:
         """Begins a new active segment at the log's end, or at `base_offset` if that is higher.
 
-        The producers' states are written down with it, to shorten the next recovery.
+        What is complete goes to the disk for good, as in Kafka: a power loss takes records of
+        the active segment only.  The producers' states are written down with it, and the next
+        recovery is shorter by all that.
         """
         base_offset = max(base_offset, self.log_end_offset)
         if base_offset == self.segments.active.base_offset:
@@ -211,6 +216,7 @@ class Log:
         self.segments.active.become_inactive()
         self.segments.create(base_offset, self._now_ms)
         self.snapshots.take(self.producers, base_offset)
+        self._flush(self.segments.from_offset(self.recovery_point)[:-1], base_offset)
 
     # -- read
 
@@ -344,10 +350,13 @@ class Log:
 
     def flush(self) -> None:
         """Makes all records durable."""
-        for segment in self.segments.from_offset(self.recovery_point):
+        self._flush(self.segments.from_offset(self.recovery_point), self.log_end_offset)
+
+    def _flush(self, segments: Sequence[Segment], up_to: int) -> None:
+        for segment in segments:
             for path in (segment.path, segment.offset_index.path, segment.time_index.path):
                 self.disk.flush(path)
-        self.mark_flushed(self.log_end_offset)
+        self.mark_flushed(up_to)
 
     def mark_flushed(self, offset: int) -> None:
         """A driver has flushed the directory when the log ended at `offset`."""

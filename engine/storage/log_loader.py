@@ -9,7 +9,8 @@ The leader epochs and the producers' states are then brought into line with what
 really holds.
 
 Simplified: segments are not compacted yet, so there are no swaps to finish; a directory
-must be writable.
+must be writable.  Where whole batches are missing at the end of a segment, the segments behind
+it are dropped, so that no offset is skipped; Kafka drops them only if it had to cut something.
 """
 
 from __future__ import annotations
@@ -119,10 +120,7 @@ class LogLoader:
         return segments
 
     def _has_hole(self, bases: list[int], number: int, end: int) -> bool:
-        """Whole batches may be missing at the end of a segment that was never flushed.
-
-        Only compaction makes holes that are meant.
-        """
+        """Whole batches are missing at the end of a segment; only compaction means such holes."""
         return number + 1 < len(bases) and end < bases[number + 1] and not self.config.is_compacted
 
     def _recover(self, segment: Segment) -> int:

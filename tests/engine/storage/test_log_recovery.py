@@ -11,6 +11,7 @@ import pytest
 
 from engine.records import control
 from engine.records.batch import Record, decode_all, encode
+from engine.storage import checkpoints
 from engine.storage.disk import Disk
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
@@ -54,6 +55,24 @@ def flip(disk: Disk, path: str, position: int, mask: int = 4) -> None:
     disk.write(path, position, bytes([disk.read(path, position, 1)[0] ^ mask]))
 
 
+def test_a_power_loss_takes_records_of_the_active_segment_only() -> None:
+    disk = MemoryDisk()
+    checkpoints.write_topic_id(disk, "orders-0", bytes(range(16)))
+    log = log_of(disk, 8)
+    assert (log.segments.base_offsets, log.recovery_point) == ([0, 3, 6], 6)
+    disk.lose_power(random.Random(1))
+    again = reopened(disk, False, log.recovery_point)
+    assert offsets(again) == [0, 1, 2, 3, 4, 5]
+    assert checkpoints.read_topic_id(disk, "orders-0") == bytes(range(16))
+
+
+def test_what_was_rolled_need_not_be_read_again(disk: Disk) -> None:
+    log = log_of(disk, 8)
+    again = reopened(disk, False, log.recovery_point)
+    assert offsets(again) == list(range(8))
+    assert again.recovered.batches_checked == 2
+
+
 def test_a_clean_stop_needs_no_recovery(disk: Disk) -> None:
     log_of(disk, 8).close()
     again = reopened(disk, True, 8)
@@ -75,7 +94,7 @@ def test_a_killed_process_loses_nothing(disk: Disk) -> None:
 
 def test_only_what_lies_above_the_recovery_point_is_checked(disk: Disk) -> None:
     log = log_of(disk, 7)
-    assert (log.recovery_point, [s.base_offset for s in log.segments]) == (0, [0, 3, 6])
+    assert (log.recovery_point, [s.base_offset for s in log.segments]) == (6, [0, 3, 6])
     log.flush()
     assert log.recovery_point == 7
     assert reopened(disk, False, 7).recovered.batches_checked == 1
