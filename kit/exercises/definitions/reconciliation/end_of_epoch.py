@@ -1,19 +1,29 @@
-"""07-4: the leader's side. Where does an epoch end?"""
+"""07-4: the leader's side. Where does an epoch end?
+
+Nobody asks here for an epoch that is older than all in the list: no record has been deleted
+from the beginning of these logs, so they know the follower's epoch or an older one.  Kafka
+has an answer to that, too, which stands in NOT_ASKED.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kit.exercises.exercise import Exercise, compare_results
+from kit.exercises.cluster_log import Context
+from kit.exercises.exercise import Exercise, Verdict, compare_results, right
 
 ASKED: tuple[tuple, ...] = (
     ([[0, 0]], 3, 0),
     ([[0, 0], [1, 3]], 7, 0),
     ([[0, 0], [1, 3]], 7, 1),
     ([[0, 0], [3, 5]], 9, 2),
-    ([[0, 0], [2, 4], [3, 4]], 6, 2),
+    ([[0, 0], [2, 4], [3, 5]], 6, 2),
     ([[0, 0], [1, 3]], 7, 2),
     ([[0, 0], [1, 3], [4, 8], [5, 11]], 20, 3),
+)
+NOT_ASKED = (
+    "What is not asked here: once retention has deleted the oldest records, the first entry may be "
+    "younger than asked. Kafka then answers [asked, the first entry's start]."
 )
 
 
@@ -49,6 +59,11 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     return ""
 
 
+def judge(answer: Any, context: Context) -> Verdict:
+    verdict = compare_results(ASKED, answer, end_of_epoch, explain)
+    return right(f"{verdict.message} {NOT_ASKED}") if verdict.passed else verdict
+
+
 EXERCISE = Exercise(
     "07-4",
     "Where does an epoch end?",
@@ -60,7 +75,7 @@ EXERCISE = Exercise(
         "ends = [start for _, start in epochs[1:]] + [log_end], then the last pair with "
         "epoch <= asked; [-1, -1] if asked is above all.",
     ),
-    lambda answer, context: compare_results(ASKED, answer, end_of_epoch, explain),
+    judge,
     {
         "the log's end": "def end_of_epoch(epochs, log_end, asked):\n"
         "    return [asked, log_end] if asked <= epochs[-1][0] else [-1, -1]",
