@@ -104,7 +104,7 @@ const CELL = { top: 20, height: 42, gap: 6, narrowest: 36, widest: 64 };
 const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
 const WIDE = 860, MID = 560, DIGIT = 7.8; // of a mark's words, the width of a letter at most
 
-/* `more`: `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
+/* `more`: `free` places follow the newest record, `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
    lower, `wide` is the panel width from which the trace stands beside the picture. */
 function geometry(offsets, panelWidth, more = {}) {
   const mode = panelWidth >= (more.wide ?? WIDE) ? "wide" : panelWidth >= MID ? "mid" : "narrow";
@@ -114,7 +114,7 @@ function geometry(offsets, panelWidth, more = {}) {
   let [first, end] = offsets;
   const room = width - LANE.left - right;
   const most = Math.max(3, Math.floor(room / CELL.narrowest));
-  if (end - first > most) end = Math.max(end - 2, first + most); // free places go first
+  if (end - first > most) end = Math.max(end - (more.free ?? 2), first + most); // free places go first
   if (end - first > most) first = end - most;
   const step = Math.min(CELL.widest, room / (end - first));
   const x = (offset) => LANE.left + (offset - first) * step;

@@ -11,8 +11,8 @@
 const DWELL_MS = 1100;
 const FLY_MS = 750;
 const TRACE_BEFORE = 26, TRACE_AFTER = 9;
-const SINGLE = { wide: 960, right: 190 };
-const PAIR = { wide: 960, right: 190, top: 15, cell: 34, height: 67 };
+const SINGLE = { wide: 960, right: 190, free: 1 };
+const PAIR = { ...SINGLE, top: 15, cell: 34, height: 67 };
 
 /* ---- cards: one timeline, or two --------------------------------------------------------------- */
 

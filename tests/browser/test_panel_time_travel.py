@@ -293,6 +293,16 @@ def test_marks_touch_neither_the_broker_nor_each_other(
             assert panel.evaluate(TOUCHING) == [], width
 
 
+def test_however_narrow_the_newest_record_is_in_view(chromium: Any, tmp_path: Path) -> None:
+    file = a_follower_far_behind().export(tmp_path / "narrow.html")
+    with page_of(chromium, file, reduced_motion="reduce") as (page, _):
+        for width, mode in ((760, "mid"), (420, "narrow")):
+            page.set_viewport_size({"width": width, "height": 1000})
+            expect(page.locator(".time-panel")).to_have_class(re.compile(mode))
+            newest = page.locator('[data-row="101"] .cell').last.locator("title")
+            expect(newest).to_have_text(re.compile("offset 1239,"))
+
+
 def test_it_has_names_for_those_who_cannot_see_it(lab: Any) -> None:
     with panel_in(lab) as (notebook, panel):
         expect(notebook.page.get_by_role("group", name="time travel")).to_be_visible()
