@@ -183,7 +183,7 @@ def _pair(scene: Scene, second: Second, place: int, top: int, grid: Grid) -> Ite
     for take, shown in enumerate((scene, second.scene)):
         row, lane = shown.rows[place], top + take * LANE
         leads = ["♛ leader"] if row.id == shown.leader else []
-        words = " · ".join([*leads, _sync(row), *_state(row)])
+        words = " · ".join([*leads, _sync(row), *_short(_state(row))])
         fits = ' textLength="148" lengthAdjust="spacingAndGlyphs"' if len(words) > 28 else ""
         calm = row.state == "running" and not row.fenced and not row.cut_from
         yield badge(35, top + 55 + take * 23, take)
@@ -205,6 +205,12 @@ def _state(row: Row) -> list[str]:
     if row.cut_from:
         words.append(f"cut from {' '.join(map(str, row.cut_from))}")
     return words
+
+
+def _short(state: list[str]) -> list[str]:
+    """The same for half the room: that it runs goes without saying where there is trouble."""
+    trouble = [each.replace("cut from", "✂") for each in state if each != "running"]
+    return trouble or state
 
 
 def _lane(row: Row, top: int, grid: Grid, differing: Sequence[int] = ()) -> Iterator[str]:

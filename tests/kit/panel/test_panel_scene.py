@@ -175,6 +175,15 @@ def test_the_still_picture_of_a_fork_shows_both_timelines_and_what_differs() -> 
     )
 
 
+def test_trouble_fits_into_the_card_of_two_timelines() -> None:
+    one, other = divergence(), divergence()
+    other["links"] = [{"between": [102, 103], "state": "cut", "delay_ms": 0}]
+    second = still.Second(scene_of(other), ("a", "b"), Differs((), ""))
+    words = [words for words, _, _ in svg_texts(still.draw(scene_of(one), "", second))]
+    assert "♛ leader · ✓ ISR · running" in words
+    assert "♛ leader · ✓ ISR · ✂ 103" in words
+
+
 def test_two_timelines_far_apart_are_seen_from_their_newest_record() -> None:
     logs = [make_log([(str(at), 0) for at in range(end)], end, "leader") for end in (12, 20)]
     scenes = [scene_of(make_snapshot({0: make_partition({101: log}, 101, 0, [101])}))
