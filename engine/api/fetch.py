@@ -1,7 +1,8 @@
 """Fetch (key 1): read batches; for followers also the way to tell how far they are.
 
 The answer waits (long polling) until `min_bytes` are there, something is wrong, or
-`max_wait_ms` is over.  Consumers see what is below the high watermark; followers all of
+`max_wait_ms` is over; yet nobody waits who reads an older segment than the last, or stands above
+what they may see.  Consumers see what is below the high watermark; followers all of
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 histories differ (KIP-595).  Fetch sessions: engine/replication/fetch_sessions.py.
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.events import Request
-from engine.replication.delayed import DelayedFetch, fetch_answer, read_all
+from engine.replication.delayed import DelayedFetch, fetch_answer, read_all, segment_with
 from engine.replication.reading import FetchTerms
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -39,7 +40,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
         request.version,
         replica_id,
         replica_epoch,
-        body.max_bytes if replica_id >= 0 else min(body.max_bytes, limit),
+        min(body.max_bytes, limit),
         min(body.min_bytes, body.max_bytes, limit),
         body.isolation_level,
     )
@@ -53,5 +54,10 @@ def handle(broker: Broker, now: int, request: Request) -> None:
         broker.outbox.reply(request, fetch_answer(replicas, context, terms, answers))
         return
     keys = tuple((asked.topic, asked.index) for asked in context.partitions)
-    waiting = DelayedFetch(request, context, terms, keys)
-    replicas.purgatory.wait(waiting, keys, now + body.max_wait_ms * 1000)
+    segments = tuple(
+        segment_with(replicas.partitions[key], asked.fetch_offset)
+        for key, asked in zip(keys, context.partitions, strict=True)
+    )
+    waiting = DelayedFetch(request, context, terms, segments)
+    if not waiting.try_complete(replicas, now):
+        replicas.purgatory.wait(waiting, keys, now + body.max_wait_ms * 1000)

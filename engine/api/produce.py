@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from engine import past
 from engine.api.topic_names import INTERNAL
 from engine.events import Request
-from engine.replication.delayed import DelayedProduce, Pending
+from engine.replication.delayed import DelayedProduce, Pending, produce_answer
 from engine.replication.purgatory import Key
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -42,10 +42,6 @@ def handle(broker: Broker, now: int, request: Request) -> None:
             key = (name, part.index)
             answers[key] = _append(broker, now, request, key, part.records, pending)
             topic_answer.partition_responses.append(answers[key])
-    if request.version >= 10:
-        answer.node_endpoints = broker.replicas.endpoints(
-            m.ProduceResponse.NodeEndpoint, (each.current_leader for each in answers.values())
-        )
     for key in answers:
         partition = broker.replicas.partitions.get(key)
         if partition is not None:
@@ -55,7 +51,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
             broker.outbox.hang_up(request)
         broker.outbox.reply(request, None)
     elif body.acks == 1 or not pending:
-        broker.outbox.reply(request, answer)
+        broker.outbox.reply(request, produce_answer(broker.replicas, request, answer))
     else:
         waiting = DelayedProduce(request, answer, pending, answers)
         if not waiting.try_complete(broker.replicas, now):
@@ -84,20 +80,9 @@ def _append(
     except KafkaError as error:
         answer.error_code = error.code
         answer.error_message = error.message or None
-        _name_leader(broker, request.version, key, answer)
         return answer
     answer.base_offset = info.base_offset
     answer.log_append_time_ms = info.log_append_time_ms
     answer.log_start_offset = partition.log.log_start_offset
     pending[key] = Pending(partition.leader_epoch, info.last_offset + 1, info.base_offset)
     return answer
-
-
-def _name_leader(broker: Broker, version: int, key: Key, answer: Any) -> None:
-    if version < 10 or answer.error_code != Errors.NOT_LEADER_OR_FOLLOWER:
-        return
-    leader = broker.replicas.leader_of(*key)
-    if leader is not None:
-        answer.current_leader = m.ProduceResponse.LeaderIdAndEpoch(
-            leader_id=leader[0], leader_epoch=leader[1]
-        )

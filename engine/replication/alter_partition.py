@@ -69,20 +69,24 @@ class AlterPartitionQueue:
 
     def _change(self, partition: Partition) -> object:
         request = m.AlterPartitionRequest
-        states = []
-        for broker_id in partition.isr.proposed or ():
-            follower = partition.followers.get(broker_id)
-            broker = partition.metadata.brokers.get(broker_id)
-            epoch = follower.broker_epoch if follower and follower.broker_epoch >= 0 else -1
-            if epoch < 0 and broker is not None:
-                epoch = broker.epoch
-            states.append(request.BrokerState(broker_id=broker_id, broker_epoch=epoch))
+        states = [
+            request.BrokerState(broker_id=each, broker_epoch=self._epoch_of(partition, each))
+            for each in partition.isr.proposed or ()
+        ]
         return request.PartitionData(
             partition_index=partition.index,
             leader_epoch=partition.leader_epoch,
             new_isr_with_epochs=states,
             partition_epoch=partition.partition_epoch,
         )
+
+    def _epoch_of(self, partition: Partition, broker_id: int) -> int:
+        """The epoch of a member's last fetch; -1, no claim, of one who has not fetched yet."""
+        if broker_id == self.node_id:
+            return self.broker_epoch
+        follower = partition.followers.get(broker_id)
+        known = follower.broker_epoch if follower is not None else None
+        return -1 if known is None else known
 
     def answered(self, now: int, body: object) -> list[Partition]:
         """Works an answer (None: lost) into the partitions; gives those whose HW moved."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.events import Request, Token
@@ -15,6 +15,8 @@ from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
     from engine.replication.replica_manager import ReplicaManager
+
+FIRST_VERSION_OF_PRODUCE_THAT_NAMES_THE_LEADER = 10
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Pending:
 
 @dataclass(slots=True)
 class DelayedProduce:
-    """A Produce request with acks=all; `answers` holds the PartitionProduceResponse to send."""
+    """A Produce request with acks=all; `answers` holds the partitions' parts of its `body`."""
 
     request: Request
     body: Any
@@ -68,7 +70,29 @@ class DelayedProduce:
             answer.error_code = each.error
             if each.error != Errors.NONE:
                 answer.base_offset = -1
-        replicas.outbox.reply(self.request, self.body)
+        replicas.outbox.reply(self.request, produce_answer(replicas, self.request, self.body))
+
+
+def produce_answer(replicas: ReplicaManager, request: Request, body: Any) -> Any:
+    """The ProduceResponse; it names the leader of what is not led here (KIP-951)."""
+    if request.version < FIRST_VERSION_OF_PRODUCE_THAT_NAMES_THE_LEADER:
+        return body
+    for topic in body.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code == Errors.NOT_LEADER_OR_FOLLOWER:
+                answer.current_leader = _leader(replicas, topic.name, answer.index)
+    body.node_endpoints = replicas.endpoints(
+        m.ProduceResponse.NodeEndpoint,
+        (each.current_leader for topic in body.responses for each in topic.partition_responses),
+    )
+    return body
+
+
+def _leader(replicas: ReplicaManager, topic: str, index: int) -> Any:
+    leader = replicas.leader_of(topic, index)
+    if leader is None:
+        return None
+    return m.ProduceResponse.LeaderIdAndEpoch(leader_id=leader[0], leader_epoch=leader[1])
 
 
 class Coordinator(Protocol):
@@ -101,18 +125,23 @@ class DelayedAppend:
 
 @dataclass(slots=True)
 class DelayedFetch:
-    """A Fetch that waits for `min_bytes`."""
+    """A Fetch that waits for `min_bytes`.
+
+    `segments` holds the base offset of the segment in which each partition's reader stood when
+    it began to wait.  Only what lies in that segment is worth a wait: a reader who is left
+    behind in an older one is answered with what it holds.
+    """
 
     request: Request
     context: FetchContext
     terms: FetchTerms
-    keys: tuple[Key, ...] = field(default=())
+    segments: tuple[int, ...]
 
     def try_complete(self, replicas: ReplicaManager, now: int) -> bool:
         available = 0
-        for asked in self.context.partitions:
+        for asked, segment in zip(self.context.partitions, self.segments, strict=True):
             try:
-                available += self._available(replicas, asked)
+                available += self._available(replicas, asked, segment)
             except KafkaError:
                 available = self.terms.min_bytes
             if available >= self.terms.min_bytes:
@@ -120,24 +149,27 @@ class DelayedFetch:
                 return True
         return False
 
-    def _available(self, replicas: ReplicaManager, asked: FetchedPartition) -> int:
+    def _available(self, replicas: ReplicaManager, asked: FetchedPartition, segment: int) -> int:
         """Bytes to be had; enough for an answer if there is something else to say."""
         partition = readable(replicas, self.terms, asked)
         limit = self.terms.limit(partition)
-        if asked.fetch_offset > limit and self.terms.from_follower:
+        if asked.fetch_offset > limit or diverges(partition, asked) is not None:
             return self.terms.min_bytes
-        if diverges(partition, asked) is not None:
-            return self.terms.min_bytes
-        if asked.fetch_offset >= limit:
+        if asked.fetch_offset == limit:
             return 0
-        if self.terms.min_bytes <= 1:
-            return 1
+        if self.terms.min_bytes <= 1 or segment_with(partition, limit - 1) > segment:
+            return self.terms.min_bytes
         available = partition.log.bytes_between(asked.fetch_offset, limit)
         return min(available, asked.max_bytes)
 
     def expire(self, replicas: ReplicaManager, now: int) -> None:
         data, _ = read_all(replicas, now, self.terms, self.context, note_progress=False)
         replicas.outbox.reply(self.request, fetch_answer(replicas, self.context, self.terms, data))
+
+
+def segment_with(partition: Partition, offset: int) -> int:
+    """The base offset of the segment in which an offset lies."""
+    return partition.log.segments.from_offset(offset)[0].base_offset
 
 
 Answers = list[tuple[FetchedPartition, Any]]

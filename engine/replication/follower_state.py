@@ -22,12 +22,15 @@ UNKNOWN_OFFSET = -1
 
 @dataclass(slots=True)
 class FollowerState:
-    """Offsets are log offsets; times are microseconds."""
+    """Offsets are log offsets; times are microseconds.
+
+    `broker_epoch` is that of the last fetch: None before the first, -1 if it named none.
+    """
 
     broker_id: int
     log_end_offset: int = UNKNOWN_OFFSET
     log_start_offset: int = UNKNOWN_OFFSET
-    broker_epoch: int = -1
+    broker_epoch: int | None = None
     last_caught_up_us: int = 0
     last_fetch_us: int = 0
     leader_end_at_last_fetch: int = 0
@@ -36,7 +39,7 @@ class FollowerState:
         """A new leader epoch begins: nothing is known but membership of the ISR."""
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
-        self.broker_epoch = -1
+        self.broker_epoch = None
         self.last_caught_up_us = now if in_sync else 0
         self.last_fetch_us = now if in_sync else 0
         self.leader_end_at_last_fetch = leader_end_offset if in_sync else 0
@@ -58,7 +61,7 @@ class FollowerState:
         self.log_start_offset = log_start_offset
         self.leader_end_at_last_fetch = leader_end_offset
         self.last_fetch_us = now
-        self.broker_epoch = max(self.broker_epoch, broker_epoch)
+        self.broker_epoch = broker_epoch
 
     def is_caught_up(self, now: int, leader_end_offset: int, max_lag_us: int) -> bool:
         level = self.log_end_offset == leader_end_offset

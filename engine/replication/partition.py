@@ -187,7 +187,8 @@ class Partition:
         follower = self.followers.get(broker_id)
         if follower is None:
             return False
-        if 0 <= broker_epoch < follower.broker_epoch:
+        broker = self.metadata.brokers.get(broker_id)
+        if broker is not None and not broker.fenced and 0 <= broker_epoch < broker.epoch:
             raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER, "a fetch of the follower's former life")
         before = follower.log_end_offset
         follower.fetched(now, offset, log_start_offset, self.log.log_end_offset, broker_epoch)
@@ -211,10 +212,9 @@ class Partition:
         self._trace("advance_high_watermark", "high_watermark", to=committed)
         return True
 
-    def _is_rejoining(self, now: int, follower: FollowerState, leader_end_offset: int) -> bool:
+    def _is_rejoining(self, now: int, follower: FollowerState, end: int) -> bool:
         """Caught up and allowed in, only not confirmed yet: wait, or it would never get in."""
-        level = follower.is_caught_up(now, leader_end_offset, self.max_lag_us)
-        return level and self._may_join(follower)
+        return follower.is_caught_up(now, end, self.max_lag_us) and self._may_join(follower)
 
     def _may_join(self, follower: FollowerState) -> bool:
         return follower.may_join(self.metadata.brokers.get(follower.broker_id))

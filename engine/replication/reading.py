@@ -109,7 +109,10 @@ def has_no_news(
     ):
         return False
     if terms.from_follower and note:
-        replicas.follower_fetched(now, partition, terms, asked)
+        try:
+            replicas.follower_fetched(now, partition, terms, asked)
+        except KafkaError:
+            return False  # there is a refusal to tell
     return True
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.events import Trace
+from engine.control.image import BrokerImage
+from engine.events import Send, Trace
+from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.follower_state import FollowerState
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
@@ -56,7 +58,7 @@ def test_a_new_epoch_knows_nothing_but_who_is_in_sync() -> None:
     state = FollowerState(OTHER)
     state.fetched(5, 9, 0, 9, 3)
     state.reset(1_000, 10, in_sync=False)
-    assert (state.log_end_offset, state.broker_epoch, state.last_caught_up_us) == (-1, -1, 0)
+    assert (state.log_end_offset, state.broker_epoch, state.last_caught_up_us) == (-1, None, 0)
     state.reset(1_000, 10, in_sync=True)
     assert state.last_caught_up_us == 1_000
 
@@ -162,10 +164,44 @@ def test_who_is_fenced_or_leaving_is_not_let_in(state: dict[str, bool]) -> None:
     assert replica.proposals.asked == []
 
 
-def test_a_fetch_of_another_incarnation_lets_nobody_in() -> None:
+def test_a_fetch_of_an_incarnation_unknown_here_lets_nobody_in() -> None:
     replica = leading(isr=(LEADER,))
-    replica.follower_fetched(NOW, OTHER, 0, 0, 6)
+    replica.follower_fetched(NOW, OTHER, 0, 0, 8)
     assert replica.proposals.asked == []
+
+
+def test_a_fetch_of_a_former_incarnation_is_refused_while_the_broker_is_alive() -> None:
+    """KIP-903: what counts is the metadata log, not whether the new one has fetched here."""
+    replica = leading()
+    with pytest.raises(KafkaError) as refusal:
+        replica.follower_fetched(NOW, OTHER, 0, 0, 6)
+    assert refusal.value.code == Errors.NOT_LEADER_OR_FOLLOWER
+    assert replica.followers[OTHER].log_end_offset == -1
+    replica.metadata.brokers[OTHER] = BrokerImage(OTHER, 7, bytes(16), fenced=True)
+    replica.follower_fetched(NOW, OTHER, 0, 0, 6)
+    assert replica.followers[OTHER].log_end_offset == 0
+
+
+def test_who_left_the_isr_before_its_first_fetch_holds_nothing_back() -> None:
+    """Nothing says which life of it would join, so nobody waits for it."""
+    replica = leading()
+    replica.append_as_leader(NOW, records("a"), 1)
+    replica.follower_fetched(NOW, OTHER, 1, 0, 7)
+    replica.update(NOW, image(isr=(LEADER, OTHER), partition_epoch=1))
+    assert replica.high_watermark == 1
+
+
+def test_a_proposal_names_the_epoch_of_each_members_last_fetch() -> None:
+    """A member that has not fetched from this leader is vouched for by nothing: -1."""
+    replica = leading(isr=(LEADER, THIRD))
+    queue = AlterPartitionQueue(LEADER, 100, replica.outbox)
+    queue.broker_epoch = 9
+    replica.follower_fetched(NOW, OTHER, 0, 0, 7)
+    queue.propose(NOW, replica)
+    sent = next(each for each in replica.outbox.effects if isinstance(each, Send))
+    states = sent.body.topics[0].partitions[0].new_isr_with_epochs
+    members = [(each.broker_id, each.broker_epoch) for each in states]
+    assert members == [(LEADER, 9), (OTHER, 7), (THIRD, -1)]
 
 
 def test_a_laggard_is_to_go_after_replica_lag_time_max() -> None:
