@@ -201,11 +201,11 @@ def describe(cluster: Cluster, topic: str) -> Any:
     return cluster.describe(topic)
 
 
-def show(thing: Any) -> Any:
-    """The source code of a function, method, class or module of the engine or the kit."""
-    from kit.source_view import SourceView
+def show(*things: Any) -> Any:
+    """The source code of functions, methods, classes or modules of the engine or the kit."""
+    from kit.source_view import SourceViews
 
-    return SourceView(thing)
+    return SourceViews(things)
 
 
 def doctor() -> Any:

@@ -1,8 +1,9 @@
-"""Shows the real source of a rule, so that a lesson quotes the code that ran."""
+"""Shows the real source of rules, so that a lesson quotes the code that ran."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -40,3 +41,16 @@ class SourceView:
             return f"{place}<pre>{escape(self.code)}</pre>"
         formatter = HtmlFormatter(cssclass="highlight jp-RenderedHTMLCommon-source")
         return place + str(highlight(self.code, PythonLexer(), formatter))
+
+
+class SourceViews:
+    """Several sources, one below the other."""
+
+    def __init__(self, things: Sequence[Any]) -> None:
+        self.views = [SourceView(thing) for thing in things]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.views))
+
+    def _repr_html_(self) -> str:
+        return "".join(view._repr_html_() for view in self.views)

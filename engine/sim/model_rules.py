@@ -40,10 +40,15 @@ def end_of_last_epoch(leader: Replica, follower: Replica) -> int:
     if not follower.log:
         return 0
     last_epoch = follower.log[-1].epoch
-    if leader.log and leader.log[-1].epoch == last_epoch:
-        return len(leader.log)
+    if not knows_an_end(leader, last_epoch):
+        return follower.high_watermark
     later = (offset for offset, record in enumerate(leader.log) if record.epoch > last_epoch)
-    return next(later, follower.high_watermark)
+    return next(later, len(leader.log))
+
+
+def knows_an_end(leader: Replica, epoch: int) -> bool:
+    """It has records of that epoch, or of a later one."""
+    return bool(leader.log) and leader.log[-1].epoch >= epoch
 
 
 def where_the_logs_part(leader: Replica, follower: Replica) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.sim.model import BIT, Replica, Rung, State, announced_leader, leads
+from engine.sim.model_rules import end_of_last_epoch, knows_an_end
 
 FIRST_BROKER = 101
 NOBODY = -1
@@ -93,7 +94,8 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
         case "replica_becomes_follower" if leader == NOBODY:
             return f"{who} hears that epoch {now.epoch} has no leader"
         case "replica_becomes_follower":
-            cut = f" and truncates to {rung.cuts_at}, {len(now.log)}" if now.log != was.log else ""
+            place = _place(rung, before.replicas[leader - FIRST_BROKER], was)
+            cut = f" and truncates to {place}, {len(now.log)}" if now.log != was.log else ""
             return f"{who} follows {leader} in epoch {now.epoch}{cut}"
         case "leader_writes":
             return f"{who} appends {_last(now)} in epoch {now.epoch}"
@@ -114,6 +116,16 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
             return f"{_broker(announced_leader(after))} takes {who} into the ISR; {_isr(after)}"
         case _:
             return f"{who}: {name}"
+
+
+def _place(rung: Rung, leader: Replica, follower: Replica) -> str:
+    """Where a new follower cuts; kip-101's leader may have no answer."""
+    if rung.truncation_offset is not end_of_last_epoch or not follower.log:
+        return rung.cuts_at
+    epoch = follower.log[-1].epoch
+    if knows_an_end(leader, epoch):
+        return rung.cuts_at
+    return f"its own high watermark (nobody tells it where epoch {epoch} ends)"
 
 
 def _last(replica: Replica) -> str:

@@ -9,8 +9,8 @@ everybody stays in the ISR, its replicas hear of a later epoch without the ones 
 a broker answers in a role that it has not heard of.  A KRaft controller moves leadership
 when asked for the preferred leader, or away from a broker that leaves or is missed; a
 broker applies the metadata log record by record; and who does not lead refuses.  So each
-scene (engine/sim/replay_scenes.py) goes a way that is open to real brokers, and its docstring
-says what it changes; the cause is the model's.  No election is unclean, nobody loses
+scene (engine/sim/replay_scenes.py) goes a way that is open to real brokers, and says what it
+does otherwise; the cause is the model's.  No election is unclean, nobody loses
 power, no setting is unsafe but for min.insync.replicas=1.
 
     scene of               replays                    breaks also      mended by
@@ -46,7 +46,7 @@ def replay(rule: str, seed: int = 7, checked: bool = True) -> Replay:
     world.create_topic(TOPIC, assignment={0: list(scene.replicas)})
     world.run(for_s=PAUSE_S)
     story = explore(rule, len(scene.replicas)).counter_example
-    stage = Replay(rule, world, world.events, story)
+    stage = Replay(rule, world, world.events, story, otherwise=scene.otherwise)
     return stage.watched(lambda: scene.play(stage))
 
 

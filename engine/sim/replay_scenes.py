@@ -1,8 +1,7 @@
 """Four scenes, each of which breaks one rule of the truncation ladder with real brokers.
 
 Each is played with moves that any cluster may live through, and stands for a
-counter-example of the model; the numbers are those of its steps.  Where 101 has to take
-over from a preferred leader first, epochs are one higher than in the model.
+counter-example of the model; the numbers are those of its steps.
 """
 
 from __future__ import annotations
@@ -23,12 +22,7 @@ LATE_MS = 1_700
 
 
 def cut_at_the_high_watermark(stage: Replay) -> None:
-    """to-high-watermark: 103 has A, does not know that it is committed, and cuts it.
-
-    In the model 103 is taken for dead, which bumps 101's own epoch, and 102 cuts.  Since
-    KAFKA-15021 a KRaft controller leaves the epoch alone then; so here 101 dies, 102 leads
-    the next epoch, and 103 cuts.
-    """
+    """to-high-watermark: 103 has A, does not know that it is committed, and cuts it."""
     stage.note("101 leads epoch 0; 102 and 103 follow", 1, 2, 4)
     stage.write("A", 101, 5)
     stage.until(lambda w: log_end(w, 102) == log_end(w, 103) == 1, "102 and 103 fetch it", 6)
@@ -42,11 +36,7 @@ def cut_at_the_high_watermark(stage: Replay) -> None:
 def an_epoch_the_leader_never_had(stage: Replay) -> None:
     """kip-101: 101 is asked where epoch 2 ends, of which it has nothing; it points too far.
 
-    In the model 101 has not even heard that it leads again, so it knows nothing of later
-    epochs, and 102 falls back to its high watermark.  A real broker that leads has noted
-    where its epoch begins and answers that; B, which it wrote before, lies in between.  So
-    102 cuts too little instead of too much, and keeps C where 101 has B (KIP-279 calls it
-    a fast leader change).
+    KIP-279 calls it a fast leader change.
     """
     stage.let_101_lead(1, 2, 3)
     stage.write("A", 101, 4)
@@ -69,12 +59,7 @@ def an_epoch_the_leader_never_had(stage: Replay) -> None:
 
 
 def a_fetch_from_another_epoch(stage: Replay) -> None:
-    """kip-279: 101, in epoch 3, counts a fetch of 102, who is still in epoch 1.
-
-    So far it is the model's story.  There 102 then cuts what it has at the word of 103, who
-    has not heard that it ever led; a broker would refuse to say.  Here 102 holds another
-    record all along, A of epoch 1 where 101 has B of epoch 3, and its fetch does not tell.
-    """
+    """kip-279: 101, in epoch 3, counts a fetch of 102, who is still in epoch 1."""
     stage.let_101_lead(1)
     stage.apply("cut_one_way", 101, 103, text="nothing from 101 reaches 103")
     stage.write("A", 101, acks=1)
@@ -99,8 +84,8 @@ def a_fetch_from_another_epoch(stage: Replay) -> None:
 def a_zombie_is_believed(stage: Replay) -> None:
     """kip-320-first-try: 102 cuts what it acknowledged in epoch 3, at the word of epoch 2's leader.
 
-    The model's story, step by step: 102 is late by one message, fetches from 101 in an
-    epoch that is over, is counted, and then follows 103, who is cut off and still leads.
+    102 is late by one message, fetches from 101 in an epoch that is over, is counted, and
+    then follows 103, who is cut off and still leads.
     """
     stage.let_101_lead(1, 2)
     stage.apply(
@@ -124,18 +109,48 @@ def a_zombie_is_believed(stage: Replay) -> None:
 class Scene:
     """How a rule is broken; `replicas` names the preferred leader first.
 
-    `unplayed` are the steps of the model's story that the scene replaces by something else.
+    `otherwise` tells what differs from the model's story, and why; `unplayed` are the steps
+    of that story that the scene replaces by something else.
     """
 
     play: Callable[[Replay], None]
     replicas: tuple[int, ...]
     mended_by: str
+    otherwise: str
     unplayed: tuple[int, ...] = ()
 
 
+ONE_HIGHER = (
+    "Epochs are one higher than the model's, since 101 first takes over from the preferred leader."
+)
 SCENES = {
-    "to-high-watermark": Scene(cut_at_the_high_watermark, (101, 102, 103), "kip-101"),
-    "kip-101": Scene(an_epoch_the_leader_never_had, (102, 101), "kip-279"),
-    "kip-279": Scene(a_fetch_from_another_epoch, (103, 101, 102), "kip-320-first-try", (10,)),
-    "kip-320-first-try": Scene(a_zombie_is_believed, (103, 101, 102), "kip-320"),
+    "to-high-watermark": Scene(
+        cut_at_the_high_watermark,
+        (101, 102, 103),
+        "kip-101",
+        "103 plays the part that 102 has in the model, and step 3 comes late: a KRaft controller "
+        "begins no new epoch when a follower is missing (KAFKA-15021). So 101 dies, 102 leads the "
+        "next epoch, and 103 cuts.",
+    ),
+    "kip-101": Scene(
+        an_epoch_the_leader_never_had,
+        (102, 101),
+        "kip-279",
+        f"{ONE_HIGHER} In the model 101 has not heard that it leads again, and has no answer. A "
+        "broker that leads knows where its own epoch begins, and answers that; B, which it wrote "
+        "before, lies below it. So 102 cuts too little instead of too much, and keeps C where 101 "
+        "has B.",
+    ),
+    "kip-279": Scene(
+        a_fetch_from_another_epoch,
+        (103, 101, 102),
+        "kip-320-first-try",
+        f"{ONE_HIGHER} Step 10 is not played: a broker that has not heard that it leads refuses to "
+        "say where an epoch ends. Instead 102 holds A of epoch 1 all along, where 101 writes B of "
+        "epoch 3; its next fetch, from offset 1, tells 101 only how long its log is.",
+        (10,),
+    ),
+    "kip-320-first-try": Scene(
+        a_zombie_is_believed, (103, 101, 102), "kip-320", f"{ONE_HIGHER} Every step is the model's."
+    ),
 }

@@ -74,7 +74,7 @@ class Replay:
     """A scene played in `world`; `violation` is the invariant it broke, empty if none.
 
     Until the event `begins`, the stage is set; nothing depends on the rule so far.  `story`
-    is the model's counter-example that the scene replays.
+    is the model's counter-example that the scene replays; `otherwise` what it does otherwise.
     """
 
     rule: str
@@ -83,13 +83,15 @@ class Replay:
     story: tuple[Action, ...] = ()
     moves: list[Move] = field(default_factory=list)
     violation: str = ""
+    otherwise: str = ""
 
     def __str__(self) -> str:
         lines = [f"{self.rule}, in the brokers' code"]
         for move in self.moves:
             lines.append(f"  event {move.event:5}  {move.text}")
             lines += [f"{'':16}= {n}. {self.story[n - 1].text}" for n in move.steps]
-        return "\n".join([*lines, f"  {self.violation or 'every invariant holds'}"])
+        lines += [f"  {self.violation or 'every invariant holds'}", f"  {self.otherwise}".rstrip()]
+        return "\n".join(lines).rstrip()
 
     def watched(self, play: Callable[[], None]) -> Replay:
         """Plays on until it ends or an invariant is broken."""

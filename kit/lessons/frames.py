@@ -85,7 +85,8 @@ class Strip:
             for number, frame in enumerate(self.frames, self.first)
         )
         return (
-            "<div style='display:grid;gap:12px;color:var(--jp-content-font-color1,inherit);"
+            "<div style='display:grid;gap:12px;line-height:1.2;"
+            "color:var(--jp-content-font-color1,inherit);"
             f"grid-template-columns:repeat(auto-fill,minmax(min(100%,{width}px),1fr))'>{cards}</div>"
         )
 
@@ -123,24 +124,26 @@ def _cell(replica: Replica, at: int) -> str:
 
 _CARD = (
     "border:1px solid var(--jp-border-color2,#ccc);border-radius:8px;padding:8px 12px;"
-    "overflow-x:auto;line-height:1.2"
+    "overflow-x:auto"
 )
 _SAID = (
-    "border-left:3px solid var(--jp-brand-color1,#0072b2);padding-left:8px;margin:2px 0;"
-    "font-family:var(--jp-code-font-family,monospace)"
+    "border-left:3px solid var(--jp-brand-color1,#0072b2);padding-left:8px;margin:4px 0;"
+    "line-height:1.4;font-family:var(--jp-code-font-family,monospace)"
 )
-_GRID = "display:grid;gap:4px;margin-top:4px;text-align:center;grid-template-columns:max-content"
-_LABEL = "text-align:left;white-space:nowrap;padding-right:8px"
+_GRID = "display:grid;gap:4px;text-align:center;white-space:nowrap"
+_COLUMNS = ";grid-template-columns:max-content"
+_LABEL = "text-align:left;padding-right:8px"
 
 
 def _card(number: int, frame: Frame, places: int) -> str:
-    said = "".join(f"<div style='{_SAID}'>{escape(line)}</div>" for line in frame.said)
+    said = "<br>".join(map(escape, frame.said))
+    said = f"<div style='{_SAID}'>{said}</div>" if said else ""
     note = f"<div style='margin-top:6px'>{escape(frame.note)}</div>" if frame.note else ""
     heads = "".join(f"<small>{at}</small>" for at in range(places))
     rows = "".join(_row(replica, places) for replica in frame.replicas)
     return (
         f"<div style='{_CARD}'><b>{number} · {escape(frame.title)}</b>{said}"
-        f"<div style='{_GRID}{' 2.2em' * (places - FREE)} 1em'>"
+        f"<div style='{_GRID}{_COLUMNS} repeat({places - FREE},2.2em) 1em'>"
         f"<small style='{_LABEL}'>offset</small>{heads}{rows}</div>{note}</div>"
     )
 
@@ -164,11 +167,11 @@ def _box(replica: Replica, at: int, faded: str) -> str:
     record, epoch = replica.log[at]
     colour = PALETTE[epoch % len(PALETTE)]
     if at < replica.high_watermark:
-        face = f"background:{colour}6b;border:1px solid {colour}"
+        face = f"background:{colour}85"
     else:
         stripes = f"repeating-linear-gradient(45deg,{colour}4d 0 2px,#0000 2px 7px)"
         face = f"background:{stripes};border:1px dashed {colour}"
     return (
-        f"<div style='{bar}{face};border-radius:4px{faded}'><b>{escape(record)}</b><br>"
+        f"<div style='{bar}{face}{faded}'><b>{escape(record)}</b><br>"
         f"<small>ep {epoch}</small></div>"
     )

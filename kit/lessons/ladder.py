@@ -3,7 +3,6 @@
     ladder.begin()                        starts all ten searches
     ladder.counter_example("kip-101")     the shortest way to break a rule, as a strip
     ladder.table()                        every rule, with two replicas and with three
-    ladder.in_brokers(replay)             a counter-example replayed by brokers, as text
 
 The searches (engine/sim/explore.py) take some seconds, nearly all of it the last rung with
 three replicas.  So a process of its own does them while the first cells are read; it ends by
@@ -16,11 +15,11 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.sim.explore import Exploration, explore
 from engine.sim.model_rules import RUNGS
-from engine.sim.replay_stage import Replay
 from kit.course import PROJECT
 from kit.lessons.frames import Frame, Replica, Strip
 from kit.tables import Table
@@ -69,28 +68,29 @@ def search(rule: str, replicas: int = 3) -> Exploration:
 
 
 def counter_example(rule: str, replicas: int = 3) -> Strip | str:
-    """The shortest way to break a rule, a frame a step; a sentence if there is none."""
+    """The shortest way to break a rule, a frame a step; a sentence if there is none.
+
+    What happens before there is a record is told in the first frame.
+    """
     found = search(rule, replicas)
     if found.holds:
         return (
             f"{rule} with {replicas} replicas holds: all {found.states:,} states were seen, the "
             f"farthest {found.steps} steps from the beginning, and none breaks the property."
         )
+    actions = found.counter_example
+    first = next(n for n, action in enumerate(actions) if _records(action.state)) - 1
+    before = tuple(f"{n}. {action.text}" for n, action in enumerate(actions[:first], 1))
     frames = [
-        Frame(action.text, replicas_of(action.state)) for action in found.counter_example[:-1]
+        Frame(action.text, replicas_of(action.state), before if n == first else ())
+        for n, action in enumerate(actions[first:], first)
     ]
-    last = found.counter_example[-1]
-    frames.append(Frame(last.text, replicas_of(last.state), note=f"Broken: {found.why}."))
-    return Strip(tuple(frames))
+    frames[-1] = replace(frames[-1], note=f"Broken: {found.why}.")
+    return Strip(tuple(frames), first + 1)
 
 
-def in_brokers(played: Replay) -> str:
-    """A replay as text; a broken invariant by its name, and then what is wrong."""
-    if not played.violation:
-        return str(played)
-    invariant, _, what = played.violation.partition(": ")
-    moves = str(played).removesuffix(played.violation)
-    return f"{moves}BROKEN: the invariant *{invariant}*: {what}"
+def _records(state: Mapping[str, Any]) -> int:
+    return sum(len(row["log"]) for row in state["replicas"].values())
 
 
 def replicas_of(state: Mapping[str, Any]) -> tuple[Replica, ...]:

@@ -111,8 +111,8 @@ def _reconcile(cluster: Cluster, split: Seen) -> Seen | None:
     return {
         "before 101 dies": split,
         "102 leads, 103 has not fetched yet": window,
-        "103 has fetched": over,
-        "on disk, 101 dead": _on_disk(before, logs[:3]),
+        "on disk, 101 dead, Y1 not written yet": _on_disk(before, logs[:3]),
+        "103 has fetched, Y1 is written": over,
         "on disk, 101 back": _on_disk(after, logs[3:]),
         "102's fetch answer told 101": replica_files.told_to_cut(cluster, 101, TOPIC),
         "101 cut its log at": _parting(logs[0], logs[3]),

@@ -8,16 +8,20 @@
 `shot` runs the world until something is so, and takes a frame.  Between two frames it hears
 the partition's messages as they arrive.  What repeats what was said before (an idle fetch,
 an answer without news) is left out, and so is an answer that comes too late: its follower has
-another leader by now, and discards it.  Every word of a frame comes from the brokers' own
-messages, logs and beliefs.
+another leader by now, and discards it.  Links that were cut or mended are named.  Every word of
+a frame comes from the brokers' own messages, logs and beliefs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.network import Way
+from engine.processes import KILLED
 from engine.records import batch
+from engine.sim.faults import Fault
+from engine.sim.tape import Done
 from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -42,11 +46,12 @@ class Walkthrough:
         self._said: list[str] = []
         self._told: dict[tuple[str, ...], str] = {}
         self._last: dict[int, Replica] = {}
+        self._cut: tuple[Way, ...] = ()
 
     def onwards(self) -> Walkthrough:
         """The next strip: goes on with the world, the numbers, and what was said so far."""
         strip = Walkthrough(self.world, self.topic, self.first + len(self.frames))
-        strip._told, strip._last = dict(self._told), dict(self._last)
+        strip._told, strip._last, strip._cut = dict(self._told), dict(self._last), self._cut
         return strip
 
     # -- what is done
@@ -87,12 +92,19 @@ class Walkthrough:
             return Errors(told.error_code).name
         return " ".join(values(told.records, offset)) or "nothing"
 
+    def follow(self, tape: Sequence[Done]) -> None:
+        """Does what is on another world's tape, each deed at its virtual time."""
+        for done in tape:
+            self._run(None, (done.at_us - self.world.now_us) / 1e6)
+            self.world.follow([done])
+
     # -- what is shown
 
     def shot(self, title: str, until: Condition | None = None, note: str = "") -> Walkthrough:
         """Runs until the condition holds, and takes a frame."""
         if until is not None and not self._run(until, PATIENCE_S):
             raise AssertionError(f"{title}: it did not come to that in {PATIENCE_S:g} s.")
+        self._look_at_links()
         self.frames.append(Frame(title, tuple(self._replicas()), tuple(self._said), note))
         self._said = []
         return self
@@ -100,6 +112,7 @@ class Walkthrough:
     def quietly(self, until: Condition | None = None, for_s: float = PATIENCE_S) -> None:
         """Runs and forgets what was said meanwhile."""
         self._run(until, for_s)
+        self._look_at_links()
         self._said = []
 
     @property
@@ -127,28 +140,42 @@ class Walkthrough:
         for broker in sorted(controller.replicas):
             in_isr = broker in controller.isr
             if broker not in self.world.cluster.nodes:
-                last = self._last[broker]
+                if broker not in self._last:
+                    self._last[broker] = self._as_it_was(broker)
+                last, state = self._last[broker], self.world.cluster.states[broker]
+                does = "dead" if state == KILLED else state
                 shown.append(
-                    Replica(broker, last.log, last.high_watermark, "dead", False, in_isr, False)
+                    Replica(broker, last.log, last.high_watermark, does, False, in_isr, False)
                 )
                 continue
-            replica = self.world.replica(broker, self.topic, 0)
-            epoch = replica.leader_epoch
-            does = f"leads epoch {epoch}" if replica.is_leader else f"follows {replica.leader_id}"
-            self._last[broker] = Replica(
-                broker,
-                tuple(log_of(replica)),
-                replica.high_watermark,
-                does,
-                replica.is_leader,
-                in_isr,
-            )
-            shown.append(self._last[broker])
+            shown.append(self._replica(broker, in_isr))
+            self._last[broker] = shown[-1]
         return shown
+
+    def _replica(self, broker: int, in_isr: bool) -> Replica:
+        replica = self.world.replica(broker, self.topic, 0)
+        does = f"follows {replica.leader_id}, epoch {replica.leader_epoch}"
+        if replica.is_leader:
+            does = f"leads epoch {replica.leader_epoch}"
+        return Replica(broker, tuple(log_of(replica)), replica.high_watermark, does,
+                       replica.is_leader, in_isr)  # fmt: skip
+
+    def _as_it_was(self, broker: int) -> Replica:
+        """A broker that was gone before anybody looked: its last moment, in a copy of the world."""
+        past = self.world.fork()
+        ended = [done.event for done in past.tape
+                 if isinstance(done.deed, Fault) and done.deed.nodes == (broker,)]  # fmt: skip
+        past.goto(event=ended[-1] - 1)
+        looking = Walkthrough(past, self.topic)
+        last = looking._replica(broker, True)
+        while past.step() and broker in past.cluster.nodes:
+            last = looking._replica(broker, True)
+        return last
 
     # -- listening
 
     def _run(self, until: Condition | None, for_s: float) -> bool:
+        self._look_at_links()
         end_us = self.world.cluster.now + round(for_s * 1e6)
         while until is None or not until(self.world):
             at = self.world.next_at
@@ -161,6 +188,19 @@ class Walkthrough:
             for number in sorted(coming.keys() - left):
                 self._listen(*coming[number])
         return True
+
+    def _look_at_links(self) -> None:
+        """Says which links were cut, or mended, since this was looked at last."""
+        now = tuple(self.world.cluster.network.cut)
+        for word, ways in (
+            ("cut", [way for way in now if way not in self._cut]),
+            ("mended", [way for way in self._cut if way not in now]),
+        ):
+            links = [f"{a} – {b}" if (b, a) in ways else f"{a} → {b}"
+                     for a, b in ways if (b, a) not in ways or str(a) < str(b)]  # fmt: skip
+            if links:
+                self._said.append(f"{word}: {', '.join(links)}")
+        self._cut = now
 
     def _messages(self) -> dict[int, tuple[str, Any, Any]]:
         """What is on its way between nodes: request or answer, the call, and the body."""
@@ -201,7 +241,9 @@ class Walkthrough:
                         part = named.partitions[0]
                         epoch = part.last_fetched_epoch
                         after = f", last epoch {epoch}" if epoch >= 0 else ""
-                        return f"Fetch: offset {part.fetch_offset}{after}"
+                        believes = part.current_leader_epoch
+                        when = f" in epoch {believes}" if believes >= 0 else ""
+                        return f"Fetch{when}: offset {part.fetch_offset}{after}"
             case "ListOffsetsRequest":
                 return "ListOffsets: latest"
             case "ProduceRequest":

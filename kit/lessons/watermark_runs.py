@@ -1,21 +1,23 @@
 """Experiments in virtual time for notebook 07: who may read what, and whom nobody believes.
 
-Each starts its own world, breaks it in one way and reports what clients were told.  Nothing
-is written down beforehand.
+Each starts its own world, breaks it in one way and reports what clients were told, or what lies
+on a disk.  Nothing is written down beforehand.
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from textwrap import indent
 from typing import Any
 
 from engine.records import batch
+from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.mutants import MUTANTS
 from engine.sim.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.virtual import produce_request, send, topic_id
-from kit.lessons.walkthrough import high_watermarks, in_sync, led_by, log_ends, log_of
+from kit.lessons.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends, log_of
 from kit.tables import Table
 
 TOPIC = "orders"
@@ -86,12 +88,13 @@ def read(world: World, broker: int, epoch: int = -1, timeout_ms: int = 0) -> lis
 # -- two leaders die
 
 
-def two_deaths() -> World:
+def two_deaths(rule: str = DEFAULT_RULE) -> World:
     """D is acknowledged by all; 101 dies, then 103, before 102 could fetch a thing; 102 leads.
 
-    E is on 101 alone, with acks=1; W is written by 102.  In the end all are back.
+    E is on 101 alone, with acks=1; W is written by 102.  In the end all are back.  From the
+    first death on, followers truncate by `rule`; with an old one, nobody checks invariants.
     """
-    world = settled(101, 103, 102)
+    world = settled(101, 103, 102, checked=rule == DEFAULT_RULE)
     send(world, TOPIC, *"ABC")
     world.run(until=high_watermarks(3, 101, 102, 103), for_s=PATIENCE_S)
     send(world, TOPIC, "D")
@@ -99,6 +102,7 @@ def two_deaths() -> World:
         world.cut(a, b)
     send(world, TOPIC, "E", acks="1")
     world.kill(101)
+    world.use_rule(rule)
     world.run(until=led_by(103, 102, 103), for_s=PATIENCE_S)
     world.kill(103)
     world.run(until=led_by(102), for_s=PATIENCE_S)
@@ -109,6 +113,28 @@ def two_deaths() -> World:
     world.run(until=in_sync(101, 102, 103), for_s=PATIENCE_S)
     world.run(for_s=SETTLED_S)
     return world
+
+
+def two_endings() -> Walkthrough:
+    """What `two_deaths` comes to under the rule of today, and under the oldest one."""
+    today = Walkthrough(two_deaths()).shot(f"Everybody is back, with {DEFAULT_RULE}")
+    oldest = Walkthrough(two_deaths("to-high-watermark"))
+    oldest.shot("Everybody is back, with to-high-watermark")
+    today.frames += oldest.frames
+    return today
+
+
+# -- what a broker has on its disk
+
+
+def checkpoints(world: World, broker: int) -> str:
+    """The files in which a broker keeps its leader epochs and its high watermarks, as they are."""
+    disk = world.cluster.disks[broker]
+    found = []
+    for path in (f"{TOPIC}-0/leader-epoch-checkpoint", "replication-offset-checkpoint"):
+        content = disk.read(path, 0, disk.size(path)).decode() if disk.exists(path) else "not there"
+        found.append(f"{broker}, {path}:\n{indent(content, '    ')}")
+    return "\n".join(found)
 
 
 # -- a leader of the past
@@ -124,6 +150,7 @@ def a_zombie() -> Table:
     send(world, TOPIC, "D")
     rows = [
         ("reads from 101, names no epoch (before 2.1)", told(read(world, 101))),
+        ("reads from 101, believes in epoch 0, too", told(read(world, 101, epoch=0))),
         ("reads from 101, knows of epoch 1", told(read(world, 101, epoch=1))),
         ("reads from 103, believes in epoch 0", told(read(world, 103, epoch=0))),
         ("reads from 103, knows of epoch 1", told(read(world, 103, epoch=1))),

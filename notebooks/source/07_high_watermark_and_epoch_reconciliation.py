@@ -5,7 +5,7 @@
 # and the first comes back with records that nobody else has ever seen. Which copy is right? It
 # took Kafka's developers years, and five attempts, to answer that without losing a record. Here
 # you watch the question arise, message by message, break each attempt, see the last one proven,
-# and make a real Kafka go through all of it.
+# and make a real Kafka diverge and find its way back.
 #
 # **What you will be able to do**
 #
@@ -20,7 +20,7 @@
 
 # %% doorway tags=["setup"]
 from kit import lab
-from kit.lessons import ladder, nb07
+from kit.lessons import ladder, nb07, replayed
 from kit.lessons import watermark_runs as runs
 from kit.lessons.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
 
@@ -37,10 +37,11 @@ ladder.begin()
 #   others are **followers**: they fetch from the leader, all the time, as a consumer would.
 # * The **log end offset (LEO)** of a replica is the offset that its next record will get.
 # * The **in-sync replicas (ISR)** are the leader and those followers that keep up. A follower may
-#   be behind for a while (30 seconds by default) before it is taken out. The controller, a node of
-#   its own, keeps the list, and takes the next leader from it; a leader from outside the list is
-#   an **unclean election**, which happens only where somebody allows it. While the list is shorter
-#   than `min.insync.replicas`, writes with `acks=all` are refused.
+#   be behind for a while (`replica.lag.time.max.ms`, 30 seconds by default) before it is taken
+#   out. The controller, a node of its own, keeps the list, and takes the next leader from it; a
+#   leader from outside the list is an **unclean election**, which happens only where somebody
+#   allows it. While the list is shorter than `min.insync.replicas`, writes with `acks=all` are
+#   refused.
 # * A record is **committed** when every in-sync replica has it. With `acks=all` the producer
 #   hears "acknowledged" only then; with `acks=1` as soon as the leader has written it.
 # * The **high watermark (HW)** is the first offset that is not committed. HW 5: consumers may read
@@ -49,6 +50,8 @@ ladder.begin()
 #   2, … Every batch of records carries the epoch of the leader that took it.
 # * **Truncating** is cutting off the end of one's log. **Fencing** is refusing somebody who speaks
 #   of an epoch that is over.
+# * A **KIP**, a Kafka Improvement Proposal, is the public paper in which a change to Kafka is
+#   argued for. The rules below go by the numbers of theirs.
 #
 # ## Predict
 #
@@ -104,14 +107,17 @@ runs.a_reader_and_a_dying_leader()
 # %% [markdown]
 # ### The walk-through: how a record is committed
 #
-# Brokers 101, 102, 103; 101 leads. (If you have seen these frames on slides elsewhere: the numbers
-# are the same but for one. A new topic begins with epoch 0, so epochs 1 and 2 are 0 and 1 here.)
-# `settled` gives a cluster at rest, with a topic `orders` of one partition and the replica list
-# 101, 103, 102; `shot` lets it run until something is so, and takes a frame.
+# Brokers 101, 102, 103; 101 leads. `settled` gives a cluster at rest, with a topic `orders` of one
+# partition and the replica list 101, 103, 102; `shot` lets it run until something is so, and takes
+# a frame.
 #
-# Followers ask from their own log end. So *Fetch: offset 3* says two things: send me 3, and I
+# Followers ask from their own log end. So *offset 3* in a fetch says two things: send me 3, and I
 # have 0 to 2. Watch in frame 3 how the leader's bar moves at that moment, and that the followers'
 # bars do not. They hear of it one answer later.
+#
+# A fetch names two epochs as well: *in epoch 0* is the one in which the follower believes to be,
+# *last epoch 0* that of the last record in its log. Here they are the same. Keep an eye on both:
+# it took Kafka until 2.1 to name the first, and the rest of this notebook is about why.
 
 # %% committing tags=["sim"]
 world = runs.settled(101, 103, 102)
@@ -181,7 +187,7 @@ walk
 
 # %% two-histories tags=["sim"]
 world = runs.settled(101, 103, 102)
-walk = Walkthrough(world)
+walk = Walkthrough(world, first=11)
 walk.send("A", "B", "C")
 walk.quietly(high_watermarks(3, 101, 102, 103))
 world.cut(101, 103)
@@ -200,9 +206,9 @@ walk.shot("Partition replica reconciliation is due", log_ends(7, 103))
 # ### Reconciliation
 #
 # The link between 102 and 103 is mended, and 102 does what followers do: it fetches from its log
-# end, 5. With the offset it names the epoch of its last record, 0. For 103 that pair does not fit:
-# in 103's log, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at 3, and
-# asks again.
+# end, 5. It believes in epoch 1, as 103 does; its last record is of epoch 0. For 103 that does not
+# fit: in 103's log, epoch 0 ends at 3. It says so in its answer, instead of records. 102 cuts at
+# 3, and asks again.
 #
 # Then 103 answers with HW 3, and offsets 3 to 6 of the new epoch. With the fetch from 7, 102
 # confirms them, and the high watermark goes to 7.
@@ -223,8 +229,9 @@ walk
 # gone. Nobody had been promised them: they were sent with `acks=all`, and the producer never got
 # its answer. With `acks=1` somebody would have been, and they would be gone all the same.
 #
-# (Its HW is 0 in frame 8: a broker writes high watermarks to disk every five seconds, and 101 had
-# not come to that. The film below shows what depends on it.)
+# (Its HW is 0 in frame 18: a broker writes high watermarks to disk every five seconds
+# (`replica.high.watermark.checkpoint.interval.ms`), and 101 had not come to that. The film below
+# shows what depends on it.)
 
 # %% old-leader-returns tags=["sim"]
 walk = walk.onwards()
@@ -233,6 +240,18 @@ world.start(101)
 walk.shot("101 is back and cuts its tail", log_ends(3, 101))
 walk.shot("101 catches up", log_ends(7, 101))
 walk.shot("101 rejoins the ISR", in_sync(101, 102, 103))
+
+# %% [markdown]
+# What a broker knows of epochs and of high watermarks must survive its death, so it lies in two
+# text files. Here are 103's, some seconds later, as they are on its disk. First line: the version
+# of the format; second: how many entries follow. In `leader-epoch-checkpoint`, one file a
+# partition, an entry is an epoch and the offset at which it begins. `1 3` is the line from which
+# 103 told 102, and 101, that epoch 0 ends at 3. In `replication-offset-checkpoint`, one file a
+# broker, it is topic, partition, high watermark.
+
+# %% checkpoint-files tags=["sim"]
+world.run(for_s=6)
+print(runs.checkpoints(world, 103))
 
 # %% [markdown]
 # ### Go back, and do it otherwise
@@ -255,12 +274,20 @@ walk.shot("101 rejoins the ISR", in_sync(101, 102, 103))
 #    accident goes on under that rule, as a second timeline beside the first.
 # 3. Walk on. Who cuts, and what? Go to the end: which of the two still has D?
 # 4. Near the end of the second timeline, 101 and 103 come back and cut at 0, though 101 had known
-#    a high watermark of 4. That is the HW of frame 8 above: they cut at the one on their disk.
+#    a high watermark of 4. That is the HW of frame 18 above: they cut at the one on their disk.
 
 # %% film tags=["read"]
 film = lab.panel(runs.two_deaths(), "orders")
 film.jump("parted")
 film
+
+# %% [markdown]
+# The two endings, once more as frames; the old rule holds from the first death on. Offset 3 is
+# the one to look at. All three agree in both, and no broker will ever notice that in the second
+# one D is missing.
+
+# %% two-endings tags=["sim"]
+runs.two_endings()
 
 # %% [markdown]
 # ## The ladder
@@ -286,10 +313,11 @@ ladder.table()
 # ### First rung: cut at the own high watermark
 #
 # It sounds safe. Below the high watermark all is committed, so what is above may go. Read the
-# steps in order. A card shows what each replica itself holds and believes; news of the controller
-# reaches each in its own time, or never. A leader that misses a follower takes it out of the ISR,
-# and no epoch ends; if the controller itself takes a broker for dead, as in step 3, a new epoch
-# begins in the model, even if the leader stays.
+# steps in order; those before the first record are told in the first card. A card shows what each
+# replica itself holds and believes; news of the controller reaches each in its own time, or never.
+# A leader that misses a follower takes it out of the ISR, and no epoch ends; if the controller
+# itself takes a broker for dead, as in step 3, a new epoch begins in the model, even if the leader
+# stays.
 #
 # The last sentence says what broke: 102 may be elected, and has no A. Let 101 die now, and A is
 # gone for good. The cause is in step 8. 102's high watermark is *late*, so above it there may be
@@ -299,40 +327,38 @@ ladder.table()
 ladder.counter_example("to-high-watermark")
 
 # %% [markdown]
-# A model proves nothing about brokers. So here is the same accident in the brokers' own code, with
-# that rule switched on; lines with a = are the model's steps. Roles are swapped, and step 3 comes
-# late: a real controller begins no epoch for a dead follower, so 101 itself dies, 102 leads the
-# next epoch, and 103 is the one who cuts. It is the same accident: a follower has A, does not know
-# that it is committed, and enters a new epoch.
+# A model proves nothing about brokers. So here the brokers of the engine, the same ones as in the
+# frames, live through that accident, with that rule switched on. In the table stand the moves, and
+# the steps of the cards above that each plays; below it, how it ends, and what the very same deeds
+# come to under the next rule. (`follow` does each at its moment again.)
 #
 # The simulator checks several promises, called **invariants**, after every single event, and stops
 # at the event that breaks one. *No loss*: what was acknowledged or read stays. *Strong ISR*: what
 # lies below the high watermark, every member of the ISR has. *Log matching*: two logs with the same
 # epoch at the same offset are equal up to there. (*ELR* in a sentence below: brokers that have left
-# the ISR and may still be elected, because they have all that is committed; notebook 06.) `follow`
-# then does the same things, each at its moment, under the next rule, and nothing breaks.
+# the ISR and may still be elected, because they have all that is committed; notebook 06.)
 
 # %% first-rung-in-brokers tags=["sim"]
 from engine.sim import replay_model
 
 first = replay_model.replay("to-high-watermark")
-print(ladder.in_brokers(first))
-print(ladder.in_brokers(replay_model.follow(first)))
+replayed.side_by_side(first, replay_model.follow(first))
 
 # %% [markdown]
 # The same by hand. `back` undoes events, `fork` copies a world, past included, perhaps
-# with another rule, and `diff` says what differs. Go back by 10 events, let both worlds run until
-# 103 has heard of the new leader, and compare. How late can you change the rule? Put 1 for 10 and
+# with another rule, and `diff` says what differs. Go back by 9 events, let both worlds run until
+# 103 has heard of the new leader, and compare. How late can you change the rule? Put 1 for 9 and
 # run the cell again: one event before the end is still early enough, because 103 cuts in the very
 # last one.
 #
-# The answer begins where the two traces are no longer the same line for line: *there* notes the
-# new rule, at event 100; *here* has no such line, and goes on with what came next, at event 105.
-# The election itself is the same in both. What matters stands at the end: A.
+# The answer begins where the two traces are no longer the same line for line (a line is: seconds,
+# node, what happened). *There* notes the new rule, at event 101; *here* has no such line, and goes
+# on with what came next, at event 105. The election itself is the same in both. What matters
+# stands at the end: A.
 
 # %% by-hand tags=["sim"]
 world = first.world.fork()  # a copy: the cell can be run again
-world.back(10)
+world.back(9)
 here, other = world.fork(), world.fork(rule="kip-101")
 for each in (here, other):
     each.invariants = None  # this world breaks them, and should go on
@@ -355,76 +381,87 @@ print(here.diff(other))
 ladder.counter_example("kip-101", 2)
 
 # %% [markdown]
-# Some words of the next three runs. The *preferred leader* is the first in the replica list; an
+# Some words of the next three tables. The *preferred leader* is the first in the replica list; an
 # operator can ask for it to lead again. A broker that *leaves cleanly* hands its leadership over
 # before it stops. *Late news* is a metadata record that a broker gets after the other brokers
-# have. Epochs are one higher than in the model, because 101 first takes over from the preferred
-# leader.
+# have.
+#
+# The brokers go a way of their own to the same cause, an epoch that the two do not share. What
+# they do otherwise stands below the moves. In the left frame, look at offset 1: two records, and D
+# above them, of one epoch and the same in both. 102 and 101 hold different bytes at the same
+# offset, and neither will ever notice.
 
 # %% second-rung-in-brokers tags=["sim"]
 second = replay_model.replay("kip-101")
-print(ladder.in_brokers(second))
-print(ladder.in_brokers(replay_model.follow(second)))
+replayed.side_by_side(second, replay_model.follow(second))
 
 # %% [markdown]
-# The brokers' version differs a little from the model's: a broker that leads knows at least its
-# own epoch, so it does answer, with the end of something that the asker does not have. 102 cuts
-# too little instead of too much. The cause is the same, an epoch that the two do not share. 102
-# and 101 hold different bytes at the same offset, and neither will ever notice.
-#
 # ### Third rung: KIP-279, name the epoch you speak of (Kafka 2.0)
 #
 # The leader answers with the largest epoch that it does have, and the follower asks again, or cuts
 # where the logs part. Now every question and answer is about the same thing. With two replicas it
-# holds. With three, one of them may be two epochs behind, and nothing in a request says which
-# epoch it belongs to.
+# holds. With three, one of them may be two epochs behind. A fetch names the epoch of the last
+# record, but not yet the other one, in which the asker believes.
 #
 # Below, 102 still believes in epoch 0 when it fetches A (step 7), and 101 counts that fetch in
 # epoch 2. Then the old news of epoch 1 reaches 102, and it cuts at the word of 103, who holds
-# nothing. With three replicas the second rung breaks by these same ten steps.
+# nothing. (103 has not even heard that it ever led. In the model it answers all the same: no rule
+# so far tells it to refuse.) With three replicas the second rung breaks by these same ten steps.
 
 # %% third-rung tags=["sim"]
 ladder.counter_example("kip-279")
 
+# %% [markdown]
+# A broker that does not know that it leads does refuse, and always has. So the last step is played
+# otherwise here, and the promise breaks one step earlier: in the left frame 102 has A at offset 0
+# and 101 has B there, and 101 has just counted 102 as one that has B.
+
 # %% third-rung-in-brokers tags=["sim"]
 third = replay_model.replay("kip-279")
-print(ladder.in_brokers(third))
-print(ladder.in_brokers(replay_model.follow(third)))
+replayed.side_by_side(third, replay_model.follow(third))
 
 # %% [markdown]
 # ### Fourth rung: a first draft of KIP-320
 #
 # Compare on every fetch: is the last record of the follower, with its epoch, also the leader's?
-# To break that takes the longest way on the ladder, and this time two brokers do believe that they
-# lead, from step 6 on. 103, the leader of the past, is still believed; on its word 102 cuts what
-# it has already confirmed to the true one.
+# To break that takes the longest way on the ladder. As on the second rung, two brokers believe at
+# once that they lead, 101 and 103, from step 6 on. 103, the leader of the past, is still believed;
+# on its word 102 cuts what it has already confirmed to the true one.
 
 # %% fourth-rung tags=["sim"]
 ladder.counter_example("kip-320-first-try")
 
 # %% fourth-rung-in-brokers tags=["sim"]
 fourth = replay_model.replay("kip-320-first-try")
-print(ladder.in_brokers(fourth))
-print(ladder.in_brokers(replay_model.follow(fourth)))
+replayed.side_by_side(fourth, replay_model.follow(fourth))
 
 # %% [markdown]
 # ### Last rung: KIP-320, everybody names the epoch (Kafka 2.1)
 #
 # A request carries the leader epoch that the asker believes in, and a broker in another epoch
 # refuses. That is all it took. The proof: no state that can be reached breaks the promise. It is
-# a proof about the model, within its bounds; that the brokers do what the model does is what the
-# replays show.
+# a proof about the model, within its bounds. That the engine's brokers break where the model does,
+# and hold where it holds, is what the replays show; they are examples, not a proof.
+#
+# Below that sentence, the accident of the fourth rung again, under this rule, with what is said.
+# 102 is just as late, and it asks 101 *in epoch 1*. 101 leads epoch 3 and refuses:
+# `FENCED_LEADER_EPOCH`. (Under the draft it was given A here, and counted.) Then 102 hears of epoch
+# 2 and follows the zombie 103. Both believe in epoch 2, so it is served, and it does no harm: 102
+# has nothing that could be cut. A is committed only after 101 has taken the silent 102 out of the
+# ISR.
 
 # %% last-rung tags=["sim"]
 print(ladder.counter_example("kip-320"))
+replayed.refused(fourth, "kip-320")
 
 # %% [markdown]
-# In brokers, this is fencing. Below, 101 was cut off from everybody; it still believes that it
-# leads epoch 0, and clients still reach it. Read the table line by line: who knows too little is
-# told `FENCED` by the one who knows more, and who asks somebody behind is told `UNKNOWN`.
-# The only ones who are fooled are those who name no epoch, and those who are content with
-# `acks=1`: F was acknowledged, and is not there. Below the table stand the two logs before 101
-# came back.
+# Clients are fenced in the same way. Below, 101 was cut off from everybody; it still believes that
+# it leads epoch 0, and clients still reach it. Read the table line by line: who knows too little is
+# told `FENCED` by the one who knows more, and who asks somebody behind is told `UNKNOWN`. Fooled
+# are those who name no epoch, those who believe in the same old one as 101, and those who are
+# content with `acks=1`. The first two read late, but nothing wrong: a zombie commits nothing, so
+# its high watermark stands still. The third pay: F was acknowledged, and is not there. Below the
+# table stand the two logs before 101 came back.
 
 # %% zombie tags=["sim"]
 runs.a_zombie()
@@ -437,31 +474,17 @@ runs.a_zombie()
 #
 # ## Read the code that did it
 #
-# The leader's side: it is asked about an epoch, and says where that epoch ends.
+# Three rules, as the engine's brokers have them. The leader's side: it is asked about an epoch, and
+# says where that epoch ends. The follower's side: what to do with that answer; find the case in
+# which the follower does not have the epoch that it is told. And the rule of the window, called
+# when a client asks for the latest offset, or for a timestamp that no committed record has.
 
-# %% code-leader tags=["read"]
+# %% code-of-the-rules tags=["read"]
+from engine.api.list_offsets import check_end_is_known
 from engine.replication import truncation
 from engine.storage.leader_epochs import LeaderEpochs
 
-lab.show(LeaderEpochs.end_offset_for)
-
-# %% [markdown]
-# The follower's side: what to do with that answer. Find the case in which the follower does not
-# have the epoch that it is told.
-
-# %% code-follower tags=["read"]
-lab.show(truncation.where_to_cut)
-
-# %% [markdown]
-# And the rule of the window. Four lines of this matter here, those with `start`, with `lagging =`,
-# and the two after `if timestamp == LATEST`: `start` is where the leader's epoch begins, `lagging`
-# the comparison behind `OFFSET_NOT_AVAILABLE`. The rest is for other questions than the latest
-# offset.
-
-# %% code-window tags=["read"]
-from engine.api import list_offsets
-
-lab.show(list_offsets.find)
+lab.show(LeaderEpochs.end_offset_for, truncation.where_to_cut, check_end_is_known)
 
 # %% [markdown]
 # ## The same on a real Kafka
@@ -476,11 +499,10 @@ real or lab.real_absence()
 
 # %% [markdown]
 # One failover, everything in it: A is known to all; B is acknowledged, and only 101 knows that it
-# is committed; X1, X2, X3 are on 101 alone, with `acks=1`. 101 is killed, 102 leads. Y1 is
-# written at the offset where 101 has X1. Then 101 is started again.
-#
-# The files are read while 101 is dead and again when it is back. Where Java is, Kafka's own
-# `DumpLogSegments` reads the logs, the engine's as well as the real one's.
+# is committed; X1, X2, X3 are on 101 alone, with `acks=1`. 101 is killed, 102 leads; now the files
+# are read. Then Y1 is written at the offset where 101 has X1, 101 is started again, and the files
+# are read once more. Where Java is, Kafka's own `DumpLogSegments` reads the logs, the engine's as
+# well as the real one's.
 
 # %% diverge tags=["both"]
 outcome = lab.both(nb07.diverge_and_reconcile)
@@ -492,18 +514,21 @@ outcome
 #
 # * **102 leads, 103 has not fetched yet**: the window, on a real broker. `OFFSET_NOT_AVAILABLE`
 #   from ListOffsets, an empty Fetch, and B, which was acknowledged, cannot be read for a moment.
-# * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one line, `0 0`. 102's has two:
-#   `1 2` says that epoch 1 begins at offset 2, so epoch 0 ends there. 101's epoch 0 goes on to the
-#   end of its log, 5. The smaller of the two, 2, is where the logs part; no record was compared.
+# * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. 102's has two:
+#   `1 2` says that epoch 1 begins at offset 2, so epoch 0 ends there. A leader notes that when it
+#   takes over, before it has written a record; 103 will note it with the first record it copies.
+#   101's epoch 0 goes on to the end of its log, 5. The smaller of the two, 2, is where the logs
+#   part; no record was compared.
 # * 101's `replication-offset-checkpoint` says 1, though its high watermark was 2: the file is
 #   written now and then, not at every step. One more reason not to cut there.
-# * **102's fetch answer told 101**: *epoch 0 ends at 2*, in the broker's own log. X1, X2 and X3 are
-#   gone. They had been acknowledged: that is the price of `acks=1`.
+# * **102's fetch answer told 101**: *epoch 0 ends at 2*, as 101 wrote it into its `server.log` (on
+#   the engine, its trace). X1, X2 and X3 are gone. They had been acknowledged: that is the price
+#   of `acks=1`.
 #
 # ## Break it
 #
-# A world to break: A, B, C and D are written, and all is well. Go to any step and press **kill**,
-# **pause** or **cut** on a broker there, or **fork here** with any rule of the ladder. Two
+# A world to break: A, B, C and D are written, and all is well; the timeline stands at that end. Go
+# to any step and press **kill**, **pause** or **cut** on a broker there, or **fork here** with any rule of the ladder. Two
 # timelines appear, and what differs between them is marked. Try to make an acknowledged record
 # disappear: first with `to-high-watermark`, then with `fetch-divergence`. You have done it when the
 # sentence that compares the timelines says, of a record that was acknowledged, **lost in timeline
@@ -515,7 +540,9 @@ Walkthrough(world).send("A", "B", "C")
 world.run(for_s=1)
 Walkthrough(world).send("D")
 world.run(for_s=1)
-lab.panel(world, "orders")
+panel = lab.panel(world, "orders")
+panel.jump("end")
+panel
 
 # %% [markdown]
 # ## Your turn
@@ -528,7 +555,9 @@ lab.panel(world, "orders")
 # **The leader's answer.** `epochs` is a leader-epoch checkpoint, a list of `[epoch, start]` in
 # ascending order; `log_end` the leader's log end; `asked` the epoch of the follower's last record.
 # Return `[epoch, end]`: the largest epoch up to `asked` that the leader has, and where it ends.
-# For an epoch younger than all of them, `[-1, -1]`.
+# For an epoch younger than all of them, `[-1, -1]`. (`asked` is never older than the first entry:
+# that happens only where retention has deleted the oldest records, and Kafka then answers
+# `[asked, the first entry's start]`.)
 
 
 # %% 07-4 tags=["stub"]
@@ -602,9 +631,11 @@ lab.check("07-6", answer)
 # there, a command a line:
 #
 # `produce orders D` · `kill 101` · `start 101` · `cut 102 103` · `heal` ·
-# `until leader orders 103` · `quiet` (until nothing more is to come) · `read orders`
+# `until leader orders 103` · `quiet` (until nothing more is to come, which may take seconds) ·
+# `read orders`
 #
-# The judge plays it twice. With the rule `to-high-watermark` a record that was acknowledged with
+# A dead broker is noticed after up to 2 s here, and a follower without a fetch for 2 s may leave
+# the ISR. The judge plays your script twice. With the rule `to-high-watermark` a record that was acknowledged with
 # `acks=all` must be lost, without any unclean election; with Kafka's rule of today it must still
 # be there. Six lines are enough.
 
@@ -628,18 +659,18 @@ lab.check("07-7", script)
 # %% [markdown]
 # ## Source check
 #
-# What you may have read elsewhere, and what the runs above say about Kafka 4.3. Each line points
-# at the section that settles it.
+# What you may have read elsewhere, and what is so in Kafka 4.3. Each line points at the section
+# whose run settles it; what no run here can show names its source.
 #
-# | you may read | what a run shows | where |
+# | you may read | what is so | where |
 # |---|---|---|
 # | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` says that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. The same on a real 4.3.1 | [Temporarily decreased high watermark](#Temporarily-decreased-high-watermark), [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 # | the first leader's epoch is 1, the next one's 2 | a new topic begins with epoch 0; after one failover it is 1 | [The walk-through](#The-walk-through:-how-a-record-is-committed) |
-# | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper left in 4.0) | [The leader fails](#The-leader-fails-before-the-news-is-out) |
-# | followers ask OffsetsForLeaderEpoch before they fetch | so it was from 0.11 to 2.6; since 2.7 the fetch answer itself tells | [Reconciliation](#Reconciliation) |
+# | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper left in 4.0) | KIP-500; notebook 05 |
+# | followers ask OffsetsForLeaderEpoch before they fetch | the fetch answer itself tells, since 2.7; so it was from 0.11 to 2.6 | [Reconciliation](#Reconciliation), KIP-595 |
 # | the high watermark is the offset of the last committed record | it is the next one: HW 5, last readable 4 | [What a consumer may see](#What-a-consumer-may-see) |
 # | the high watermark is what a minimum of in-sync replicas share | what *all* current members of the ISR share; `min.insync.replicas` only decides whether it may move | [What a consumer may see](#What-a-consumer-may-see), notebook 06 |
-# | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for the records of topics; that field serves the controllers' own log | [How a record is committed](#The-walk-through:-how-a-record-is-committed) |
+# | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for the records of topics. That field serves the controllers' own log | [How a record is committed](#The-walk-through:-how-a-record-is-committed), KIP-1166 |
 # | a follower cuts what is above its high watermark | the rule before 0.11, and it loses acknowledged records | [First rung](#First-rung:-cut-at-the-own-high-watermark) |
 # | an acknowledged record cannot be truncated | with `acks=1` it can: X1, X2, X3 were, on a real Kafka | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 #
@@ -649,8 +680,8 @@ lab.check("07-7", script)
 #
 # <details><summary><b>What is the high watermark, and why do consumers stop there?</b></summary>
 # The first offset that not every in-sync replica has. A record above it may vanish with the
-# leader; whoever had read it would have seen something that never happened (cell
-# <i>beyond-the-high-watermark</i>).
+# leader; whoever had read it would have seen something that never happened
+# (<a href="#What-a-consumer-may-see">What a consumer may see</a>).
 # </details>
 # <details><summary><b>Can the high watermark go back?</b></summary>
 # Not while a leader stays. A new leader may start with a lower one, because it hears of it one
@@ -677,12 +708,13 @@ lab.check("07-7", script)
 # <details><summary><b>What is a zombie leader, and what can it still do?</b></summary>
 # One that was replaced and does not know. It can answer those who name no epoch, and acknowledge
 # acks=1 writes that will be cut. It cannot commit anything: the ISR of the new epoch does not
-# fetch from it (cell <i>zombie</i>).
+# fetch from it (<a href="#Last-rung:-KIP-320,-everybody-names-the-epoch-(Kafka-2.1)">Last rung</a>).
 # </details>
 # <details><summary><b>How would you convince yourself that a replication protocol is right?</b></summary>
 # Write down the promise, model the steps, and search all states; then tie the model to the code by
-# replaying what it finds. A bounded proof, and honest about its bounds (cells <i>the-ladder</i>,
-# <i>first-rung-in-brokers</i>).
+# replaying what it finds. A bounded proof, and honest about its bounds
+# (<a href="#The-ladder">The ladder</a>,
+# <a href="#First-rung:-cut-at-the-own-high-watermark">First rung</a>).
 # </details>
 #
 # ## The final set

@@ -76,7 +76,8 @@ def test_a_replay_reads_as_moves_beside_the_models_steps(broken) -> None:
     assert lines[at + 1].strip() == (
         "= 8. 102 follows 101 in epoch 1 and truncates to its high watermark, 0"
     )
-    assert lines[-1].strip().startswith("no loss:")
+    assert lines[-2].strip().startswith("no loss:")
+    assert lines[-1].strip() == SCENES["to-high-watermark"].otherwise
 
 
 def test_unchecked_a_scene_shows_what_comes_of_it() -> None:

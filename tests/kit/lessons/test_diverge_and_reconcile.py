@@ -33,9 +33,9 @@ def check(seen: nb07.Seen) -> None:
     assert window["leader epoch"] == 1
     assert window["ListOffsets latest"] == "OFFSET_NOT_AVAILABLE"
     assert window["Fetch from 1"] == "no records, HW 1"
-    assert seen["103 has fetched"]["Fetch from 1"] == "B, HW 2"
-    assert seen["103 has fetched"]["Y1, acks=all"] == "acknowledged"
-    dead, back = seen["on disk, 101 dead"], seen["on disk, 101 back"]
+    assert seen["103 has fetched, Y1 is written"]["Fetch from 1"] == "B, HW 2"
+    assert seen["103 has fetched, Y1 is written"]["Y1, acks=all"] == "acknowledged"
+    dead, back = seen["on disk, 101 dead, Y1 not written yet"], seen["on disk, 101 back"]
     assert dead["101"]["log"] == [*A_AND_B, "2 X1 (epoch 0)", "3 X2 (epoch 0)", "4 X3 (epoch 0)"]
     assert dead["101"]["leader-epoch-checkpoint"] == ["0 0"]
     assert dead["102"]["log"] == dead["103"]["log"] == A_AND_B

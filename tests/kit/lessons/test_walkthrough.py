@@ -36,8 +36,8 @@ def test_the_leader_learns_one_fetch_late_and_followers_one_answer_later() -> No
     assert watermarks(walk) == {101: 0, 102: 0, 103: 0}
     walk.shot("committed", high_watermarks(3, 101))
     assert walk.frames[-1].said == (
-        "103 → 101  Fetch: offset 3, last epoch 0",
-        "102 → 101  Fetch: offset 3, last epoch 0",
+        "103 → 101  Fetch in epoch 0: offset 3, last epoch 0",
+        "102 → 101  Fetch in epoch 0: offset 3, last epoch 0",
     )
     assert watermarks(walk) == {101: 3, 102: 0, 103: 0}
     walk.shot("known", high_watermarks(3, 102, 103))
@@ -53,11 +53,12 @@ def test_a_new_leader_whose_watermark_is_behind() -> None:
         world.cut(*link)
     walk.kill(101)
     walk.shot("103 leads", led_by(103, 102, 103))
+    assert walk.frames[-1].said[-1] == "cut: 101 – 102, 101 – 103, 102 – 103"
     assert watermarks(walk) == {101: 4, 102: 3, 103: 3}
     assert records(walk, 101) == records(walk, 103) == "A0 B0 C0 D0"
     assert [row.does for row in walk.frames[-1].replicas] == [
         "dead",
-        "follows 103",
+        "follows 103, epoch 1",
         "leads epoch 1",
     ]
     assert (walk.list_latest(103), walk.read(103, 3)) == ("OFFSET_NOT_AVAILABLE", "nothing")
@@ -65,7 +66,10 @@ def test_a_new_leader_whose_watermark_is_behind() -> None:
     world.heal()
     walk = walk.onwards()
     walk.shot("caught up", high_watermarks(4, 103))
-    assert walk.said == ["102 → 103  Fetch: offset 4, last epoch 0"]
+    assert walk.said == [
+        "mended: 101 – 102, 101 – 103, 102 – 103",
+        "102 → 103  Fetch in epoch 1: offset 4, last epoch 0",
+    ]
     assert (walk.list_latest(103), walk.read(103, 3)) == ("4", "D")
 
 
@@ -91,11 +95,12 @@ def test_reconciliation_with_the_numbers_of_the_slides() -> None:
     walk.shot("copied", log_ends(7, 102))
     walk.shot("confirmed", high_watermarks(7, 103))
     assert walk.said == [
-        "102 → 103  Fetch: offset 5, last epoch 0",
+        "mended: 102 – 103",
+        "102 → 103  Fetch in epoch 1: offset 5, last epoch 0",
         "103 → 102  diverging: epoch 0 ends at 3",
-        "102 → 103  Fetch: offset 3, last epoch 0",
+        "102 → 103  Fetch in epoch 1: offset 3, last epoch 0",
         "103 → 102  HW 3, records 3 (epoch 1), 4 (epoch 1), 5 (epoch 1), 6 (epoch 1)",
-        "102 → 103  Fetch: offset 7, last epoch 1",
+        "102 → 103  Fetch in epoch 1: offset 7, last epoch 1",
     ]
     world.heal()
     world.start(101)
@@ -104,6 +109,22 @@ def test_reconciliation_with_the_numbers_of_the_slides() -> None:
     walk.shot("101 is in sync", in_sync(101, 102, 103))
     assert records(walk, 101) == records(walk, 102) == records(walk, 103)
     assert walk.frames[0].title == "told, and cut"
+
+
+def test_a_broker_that_was_gone_before_anybody_looked_is_shown_as_it_was() -> None:
+    world, walk = three_committed()
+    world.cut(101, 102)
+    walk.send("D")
+    walk.quietly(log_ends(4, 103))
+    world.kill(101)
+    world.stop(103)
+    world.run(until=lambda w: 103 not in w.cluster.nodes, for_s=10)
+    late = Walkthrough(world).shot("late").frames[0].replicas
+    assert [(row.does, len(row.log), row.alive) for row in (late[0], late[2])] == [
+        ("dead", 4, False),
+        ("stopped", 4, False),
+    ]
+    assert world.events == walk.world.events
 
 
 def test_a_frame_that_never_comes_is_an_error() -> None:
@@ -131,10 +152,30 @@ def test_without_the_rule_a_reader_has_seen_what_is_gone() -> None:
     assert without[1:] == ("A B C D E F G H", "A B C D E", "F G H")
 
 
-def test_nobody_who_names_an_epoch_believes_a_zombie() -> None:
+def test_the_oldest_rule_loses_what_everybody_had_acknowledged() -> None:
+    ends = runs.two_endings().frames
+    kept, lost = ([row.log for row in frame.replicas] for frame in ends)
+    assert kept == [(("A", 0), ("B", 0), ("C", 0), ("D", 0), ("W", 2))] * 3
+    assert lost == [(("A", 0), ("B", 0), ("C", 0), ("W", 2))] * 3
+
+
+def test_the_checkpoint_files_are_shown_as_they_lie_on_the_disk() -> None:
+    world, _ = three_committed()
+    assert "replication-offset-checkpoint:\n    not there" in runs.checkpoints(world, 103)
+    world.kill(101)
+    world.run(until=led_by(103, 102, 103), for_s=30)
+    world.run(for_s=10)
+    assert runs.checkpoints(world, 103) == (
+        "103, orders-0/leader-epoch-checkpoint:\n    0\n    2\n    0 0\n    1 3\n\n"
+        "103, replication-offset-checkpoint:\n    0\n    1\n    orders 0 3\n"
+    )
+
+
+def test_only_who_names_the_new_epoch_is_not_fooled_by_a_zombie() -> None:
     table = runs.a_zombie()
     told = dict(table.rows)
     assert "101 has A·0 B·0 C·0 E·0 F·0; 103 has A·0 B·0 C·0 D·1" in str(table)
+    assert told["reads from 101, believes in epoch 0, too"] == "A B C"
     assert told["reads from 101, knows of epoch 1"] == "UNKNOWN_LEADER_EPOCH"
     assert told["reads from 103, believes in epoch 0"] == "FENCED_LEADER_EPOCH"
     assert told["writes E to 101, acks=all"] == "REQUEST_TIMED_OUT"
