@@ -1,8 +1,8 @@
 """The history checker: what clients saw, judged against what they were promised.
 
 operations.py   what clients did, as plain data        evidence.py   sorted by partition
-findings.py     anomalies, each with its proof         check.py      the judgement itself
-simulated.py    the history of a simulated run
+findings.py     anomalies, each with its proof         check.py      records against promises
+simulated.py    the history of a simulated run         reading.py    one reader's way
 """
 
 from engine.sim.history.check import check

@@ -6,137 +6,143 @@ unless somebody read past the place where it should be.
 
     lost           v was acknowledged at 3 …         … and a reader went from 2 to 4,
                                                        or read w at 3, or found the end at 3
-    unseen         v was acknowledged at 9 …         … and nobody has read as far
-    duplicate      v was sent once …                 … and is read at 3 and at 7
+    unseen         v was acknowledged at 9 …         … and nobody has read there
+    duplicate      v was sent once …                 … and is read at 3 and at 7, or is
+                                                       read at 3 and acknowledged at 7
     reordered      v was sent before w …             … and w is at 3, v at 4
-    skipped        a reader has v at 3 …             … another one goes from 2 to 4
+    skipped        a reader has v at 3 …             … another one goes from 2 to 4, or takes
+                                                       3 for the end, where it is not
     non-monotonic  a reader is at 7 …                … and reads 5 next, without a seek
-    phantom        nobody sent v, or it was refused  … and it is read
+    phantom        nobody sent v there, or it was    … and it is read
+                   refused
     aborted-read   v's transaction was aborted …     … and a read_committed reader has it
 
-One mistake gives one kind.  Where two readers see different records at one offset, the one
-that was seen last counts as what is there, and the other is lost.  A record that was read
-counts as promised, as an acknowledged one does.  What is lost has no place in the log, so its
-promised offset says nothing of the order.
+One mistake gives one kind.  Where readers see different records at one offset, the one that
+was seen last counts as what is there, and the others are lost.  Where they find different
+ends, the highest counts: a lower one is a reader that stopped early, if a record was there
+to be read (transaction markers also take offsets, and nobody reads them).  A record that was
+read counts as promised, as an acknowledged one does.  What is lost has no place in the log, so
+its promised offset says nothing of the order, nor of duplicates.
 
-What is left out: compacted topics, where records go missing rightly; and torn
-transactions, which need all partitions at once.  Each step is a sort or a single pass.
+An acknowledgement without an offset is what acks=0 gives: nobody acknowledged anything, the
+producer only takes the record for sent.  It is held to that all the same, and called lost
+once somebody has read the whole log without seeing it.
+
+What is left out: records that go missing rightly, in compacted topics and below a log start
+that DeleteRecords or retention has moved (a reader in their midst that is reset shows as one
+that went past them, unless its new start is noted as a seek; what nobody read is unseen); and
+torn transactions, which need all partitions at once.  Each step is a sort or a single pass.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
-from engine.sim.history.evidence import Evidence, PartitionEvidence, Run, Sight
-from engine.sim.history.findings import KINDS, Finding, Findings
-from engine.sim.history.operations import ABORTED, REFUSED, History, Operation, Place, Send
+from engine.sim.history.evidence import Evidence, PartitionEvidence, Sight
+from engine.sim.history.findings import KINDS, Finding, Findings, finding, name_of, offset_of
+from engine.sim.history.operations import REFUSED, History, Operation, Place, Send
+from engine.sim.history.reading import judge_run
+
+Key = tuple[str, str]
+"""Topic and value."""
+Lost = set[tuple[Place, int, str]]
 
 
 def check(history: History) -> Findings:
     """Every anomaly of a history, in the order of KINDS, then of place and offset."""
     evidence = Evidence(history)
     found: list[Finding] = []
-    first_seen: dict[tuple[str, str], list[Sight]] = {}
+    sights: dict[Key, list[Sight]] = {}
     for place in sorted(evidence.partitions):
         partition = evidence.partitions[place]
         found += _replaced(evidence, partition)
         found += _phantoms(evidence, partition)
         known = _known(evidence, partition)
         for run in partition.runs:
-            found += _non_monotonic(run)
-            found += _skipped(evidence, partition, run, known)
-            found += _aborted(evidence, run)
-        for sight in partition.settled.values():
-            first_seen.setdefault((sight.read.topic, sight.read.value), []).append(sight)
+            found += judge_run(evidence, partition, run, known)
+        for offset in known:
+            sight = partition.settled[offset].first
+            sights.setdefault((sight.read.topic, sight.read.value), []).append(sight)
     for send in evidence.sends:
-        found += _missing(evidence, send, first_seen)
-    found += _duplicates(evidence, first_seen)
+        found += _lost(evidence, send, sights.get((send.topic, send.value), []))
     lost = {(each.place, each.offset, each.value) for each in found if each.kind == "lost"}
-    found += _reordered(evidence, first_seen, lost)
+    for key in evidence.by_value:
+        found += _duplicate_or_unseen(evidence, key, sights.get(key, []), lost)
+    found += _reordered(evidence, sights, lost)
     order = {kind: number for number, kind in enumerate(KINDS)}
     found.sort(key=lambda each: (order[each.kind], each.place, each.offset))
     return Findings(tuple(found), history.text)
 
 
-def _finding(kind: str, place: Place, offset: int, value: str, sentence: str,
-             *operations: Operation) -> Finding:  # fmt: skip
-    proof = tuple(sorted(dict.fromkeys(operations), key=lambda each: each.at_us))
-    return Finding(kind, *place, offset, value, f"{sentence}.", proof)
+def _known(evidence: Evidence, partition: PartitionEvidence) -> list[int]:
+    """The offsets at which there is a record for certain, because somebody has read it."""
+    return [offset for offset, seen in partition.settled.items() if evidence.sources(seen.read)]
 
 
-def _name(place: Place) -> str:
-    return f"{place[0]}-{place[1]}"
+def _was(send: Send) -> str:
+    place = send.topic, send.partition
+    if send.offset < 0:
+        return f"{send.value!r} was taken for sent to {name_of(place)}, without an offset"
+    return f"{send.value!r} was acknowledged at {offset_of(place, send.offset)}"
 
 
-# -- lost and unseen
+# -- lost
 
 
-def _missing(
-    evidence: Evidence, send: Send, first_seen: dict[tuple[str, str], list[Sight]]
-) -> Iterator[Finding]:
-    """An acknowledged record that nobody saw at its offset."""
-    if not evidence.is_promised(send):
+def _lost(evidence: Evidence, send: Send, sights: list[Sight]) -> Iterator[Finding]:
+    """An acknowledged record that is not at its offset; without one, that is nowhere."""
+    partition = evidence.partitions.get((send.topic, send.partition))
+    if partition is None or not evidence.is_promised(send):
         return
-    place, offset, value = (send.topic, send.partition), send.offset, send.value
-    partition = evidence.partitions.get(place)
-    elsewhere = first_seen.get((send.topic, value))
-    was = f"{value!r} was acknowledged at offset {offset} of {_name(place)}"
+    place, offset, value = partition.place, send.offset, send.value
+    proof: tuple[Operation, ...] = evidence.proof(send)
     if offset < 0:
-        was = f"{value!r} was acknowledged by {_name(place)}"
-        partition = None if elsewhere else partition
-    if partition is None:
-        if not elsewhere:
-            there = f"{was}, and nobody has read that far"
-            yield _finding("unseen", place, offset, value, there, *evidence.proof(send))
+        run = partition.whole
+        if run is not None and not sights and send.was_over(run.reached_us):
+            there = f"{_was(send)}, and {run.client} read all there is without seeing it"
+            yield finding("lost", place, offset, value, there, *proof, *run.ends)
         return
     at_offset = partition.seen.get(offset, {})
     if value in at_offset:
         return
-    stands = f", and stands at offset {elsewhere[0].read.offset}" if elsewhere else ""
-    proof: tuple[Operation, ...] = evidence.proof(send)
-    if elsewhere:
-        proof = (*proof, elsewhere[0].as_poll())
-    run = partition.passed(offset) if offset >= 0 else None
-    end = partition.reached
+    stands = ""
+    if sights:
+        stands = f", and stands at offset {sights[0].read.offset}"
+        stands += f" of {name_of(sights[0].read[:2])}" if sights[0].read[:2] != place else ""
+        proof = (*proof, sights[0].as_poll())
+    run, end = partition.passed(offset), partition.reached
     if at_offset:
-        other = partition.settled[offset]
-        there = f"{was}, where {other.client} reads {other.read.value!r}{stands}"
-        yield _finding("lost", place, offset, value, there, *proof, other.as_poll())
+        other = partition.settled[offset].last
+        there = f"{_was(send)}, where {other.client} reads {other.read.value!r}{stands}"
+        yield finding("lost", place, offset, value, there, *proof, other.as_poll())
     elif run is not None:
-        there = f"{was}, and {run.client} went past it without seeing it{stands}"
-        yield _finding("lost", place, offset, value, there, *proof, *run.around(offset))
-    elif (
-        end is not None
-        and max(send.ended_us, send.at_us) <= end.at_us
-        and (offset < 0 or offset >= end.offset)
-    ):
-        there = f"{was}, which ends at offset {end.offset}{stands}"
-        yield _finding("lost", place, offset, value, there, *proof, end)
-    elif not elsewhere:
-        there = f"{was}, and nobody has read that far"
-        yield _finding("unseen", place, offset, value, there, *proof)
+        there = f"{_was(send)}, and {run.client} went past it without seeing it{stands}"
+        yield finding("lost", place, offset, value, there, *proof, *run.around(offset))
+    elif end is not None and offset >= end.offset and send.was_over(end.at_us):
+        there = f"{_was(send)}, which ends at offset {end.offset}{stands}"
+        yield finding("lost", place, offset, value, there, *proof, end)
 
 
 def _replaced(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Finding]:
     """A record that somebody read, and that later is another one, or beyond the end."""
     end = partition.reached
     for offset, now_there in partition.settled.items():
-        for value, sight in partition.seen[offset].items():
+        for value, seen in partition.seen[offset].items():
+            sight = seen.first
             promise = [s for s in evidence.candidates(sight.read)
                        if s.offset == offset and evidence.is_promised(s)]  # fmt: skip
             done = "acknowledged and read" if promise else "read"
-            was = f"{value!r} was {done} at offset {offset} of {_name(partition.place)}"
+            was = f"{value!r} was {done} at offset {offset} of {name_of(partition.place)}"
             proof = (*evidence.proof(*promise[:1]), sight.as_poll())
-            if sight is not now_there:
-                what = f"{was} by {sight.client}, where {now_there.client} reads "
+            if seen is not now_there:
+                what = f"{was} by {sight.client}, where {now_there.last.client} reads "
                 what += f"{now_there.read.value!r}"
-                yield _finding("lost", partition.place, offset, value, what, *proof,
-                               now_there.as_poll())  # fmt: skip
-            elif end is not None and offset >= end.offset and sight.at_us < end.at_us:
+                yield finding("lost", partition.place, offset, value, what, *proof,
+                              now_there.last.as_poll())  # fmt: skip
+            elif end is not None and offset >= end.offset and seen.last.at_us < end.at_us:
                 what = f"{was} by {sight.client}, and the partition ends at offset {end.offset}"
-                yield _finding("lost", partition.place, offset, value, what, *proof, end)
+                yield finding("lost", partition.place, offset, value, what, *proof, end)
 
 
 # -- the log against the sends
@@ -144,36 +150,63 @@ def _replaced(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Find
 
 def _phantoms(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Finding]:
     for offset, values in partition.seen.items():
-        for value, sight in values.items():
-            sends = evidence.candidates(sight.read)
-            if any(send.verdict != REFUSED for send in sends):
+        for value, seen in values.items():
+            read = seen.read
+            if evidence.sources(read):
                 continue
-            why = "was refused" if sends else "was never sent"
-            what = f"{value!r} is read at offset {offset} of {_name(partition.place)}, and {why}"
-            yield _finding("phantom", partition.place, offset, value, what,
-                           *sends[:1], sight.as_poll())  # fmt: skip
+            here = evidence.candidates(read)
+            sends = here or evidence.by_value.get((read.topic, value), [])
+            why = "was never sent"
+            if sends:
+                elsewhere = f"was sent to {name_of((read.topic, sends[0].partition))}"
+                why = "was refused" if here else elsewhere
+            what = f"{value!r} is read at offset {offset} of {name_of(partition.place)}, and {why}"
+            yield finding("phantom", partition.place, offset, value, what,
+                          *sends[:1], seen.first.as_poll())  # fmt: skip
 
 
-def _duplicates(
-    evidence: Evidence, first_seen: dict[tuple[str, str], list[Sight]]
+def _duplicate_or_unseen(
+    evidence: Evidence, key: Key, sights: list[Sight], lost: Lost
 ) -> Iterator[Finding]:
-    for key, sights in first_seen.items():
-        sends = [send for send in evidence.by_value.get(key, ()) if send.verdict != REFUSED]
-        for again in sights[len(sends) :] if sends else ():
-            first, read = sights[0], again.read
-            times = "once" if len(sends) == 1 else f"{len(sends)} times"
-            what = (f"{read.value!r} was sent {times}, and is at offset {first.read.offset} of "
-                    f"{_name(first.read[:2])} and at offset {read.offset} of "
-                    f"{_name(read[:2])}")  # fmt: skip
-            yield _finding("duplicate", read[:2], read.offset, read.value, what,
-                           *sends, *(each.as_poll() for each in sights[: len(sends)]),
-                           again.as_poll())  # fmt: skip
+    """Every place that a value has, by a reader's word or a promise; each takes a send.
+
+    A promise where nobody has looked is unseen, if the sends suffice for all places.
+    """
+    sends = [send for send in evidence.by_value[key] if send.verdict != REFUSED]
+    places: dict[tuple[Place, int], Sight | Send] = {}
+    for sight in sights:
+        at = (sight.read.topic, sight.read.partition), sight.read.offset
+        if (*at, key[1]) not in lost:
+            places[at] = sight
+    promised = [send for send in sends if evidence.is_promised(send)]
+    for send in promised:
+        at = (send.topic, send.partition), send.offset
+        if send.offset >= 0 and (*at, key[1]) not in lost:
+            places.setdefault(at, send)
+    stands = list(places.items())
+    for at, again in stands[len(sends) :]:
+        used = [where for _, where in stands[: len(sends)]] + [again]
+        seen = [each.as_poll() for each in used if isinstance(each, Sight)]
+        commits = evidence.proof(*(each for each in used if isinstance(each, Send)))
+        times = "once" if len(sends) == 1 else f"{len(sends)} times"
+        word = "at" if isinstance(again, Sight) else "was acknowledged at"
+        what = f"{key[1]!r} was sent {times}, and is at {offset_of(*stands[0][0])}"
+        what += f" and {word} {offset_of(*at)}"
+        yield finding("duplicate", *at, key[1], what, *sends, *commits, *seen)
+    if len(stands) > len(sends):
+        return
+    for send in promised:
+        place = send.topic, send.partition
+        is_open = places.get((place, send.offset)) is send if send.offset >= 0 else not sights
+        if is_open and (place, send.offset, send.value) not in lost:
+            there = f"{_was(send)}, and nobody has read it there"
+            yield finding("unseen", place, send.offset, send.value, there, *evidence.proof(send))
 
 
 def _reordered(
     evidence: Evidence,
-    first_seen: dict[tuple[str, str], list[Sight]],
-    lost: set[tuple[Place, int, str]],
+    first_seen: dict[Key, list[Sight]],
+    lost: Lost,
 ) -> Iterator[Finding]:
     """Neighbours in the log, of one producer, that were sent the other way round."""
     logs: dict[tuple[str, Place], list[tuple[int, int, Send, Sight | None]]] = {}
@@ -198,71 +231,10 @@ def _reordered(
             if later[1] < earlier[1] and later[0] > earlier[0]:
                 what = (
                     f"{client} sent {later[2].value!r} before {earlier[2].value!r}, and in "
-                    f"{_name(place)} they are at offsets {later[0]} and {earlier[0]}"
+                    f"{name_of(place)} they are at offsets {later[0]} and {earlier[0]}"
                 )
                 seen = [sight.as_poll() for _, _, send, sight in (earlier, later)
                         if sight is not None and (sight.read.offset != send.offset
                                                   or not evidence.is_promised(send))]  # fmt: skip
-                yield _finding("reordered", place, later[0], later[2].value, what,
-                               *evidence.proof(later[2], earlier[2]), *seen)  # fmt: skip
-
-
-# -- one consumer's way through the log
-
-
-def _non_monotonic(run: Run) -> Iterator[Finding]:
-    for before, after in pairwise(run.sights):
-        if after.read.offset <= before.read.offset:
-            place = after.read[:2]
-            what = (f"{run.client} had read offset {before.read.offset} of {_name(place)}, and "
-                    f"then reads offset {after.read.offset}, without a seek")  # fmt: skip
-            yield _finding("non-monotonic", place, after.read.offset, after.read.value, what,
-                           before.as_poll(), after.as_poll())  # fmt: skip
-
-
-def _known(evidence: Evidence, partition: PartitionEvidence) -> list[int]:
-    """The offsets at which there is a record for certain, because somebody has read it."""
-    return [
-        offset
-        for offset, sight in partition.settled.items()
-        if any(send.verdict != REFUSED for send in evidence.candidates(sight.read))
-    ]
-
-
-def _skipped(
-    evidence: Evidence, partition: PartitionEvidence, run: Run, known: list[int]
-) -> Iterator[Finding]:
-    first, last = bisect_left(known, run.start), bisect_left(known, run.end)
-    mine = {sight.read.offset: None for sight in run.sights}
-    hides = run.client in evidence.read_committed
-    gap: list[int] = []
-    for offset in (*known[first:last], -1):
-        missing = offset >= 0 and offset not in mine
-        if missing and not (hides and evidence.may_be_hidden(partition.settled[offset].read)):
-            gap.append(offset)
-        elif gap and not missing:
-            sight, count = partition.settled[gap[0]], len(gap)
-            sends = evidence.candidates(sight.read)[:1]
-            more = f" and {count - 1} more" if count > 1 else ""
-            what = (
-                f"{run.client} went past offset {gap[0]} of {_name(partition.place)}, where "
-                f"{sight.client} read {sight.read.value!r}, without seeing it{more}"
-            )
-            yield _finding("skipped", partition.place, gap[0], sight.read.value, what,
-                           *(evidence.proof(*sends) if hides else sends), sight.as_poll(),
-                           *run.around(gap[0]))  # fmt: skip
-            gap = []
-
-
-def _aborted(evidence: Evidence, run: Run) -> Iterator[Finding]:
-    if run.client not in evidence.read_committed:
-        return
-    for sight in run.by_offset:
-        sends = evidence.candidates(sight.read)
-        if sends and all(evidence.fate(send) == ABORTED for send in sends):
-            send, read = sends[0], sight.read
-            what = (f"{run.client} reads {read.value!r} at offset {read.offset} of "
-                    f"{_name(read[:2])}, and {send.transaction} was aborted")  # fmt: skip
-            yield _finding("aborted-read", read[:2], read.offset, read.value, what,
-                           send, evidence.ends[send.client, send.transaction],
-                           sight.as_poll())  # fmt: skip
+                yield finding("reordered", place, later[0], later[2].value, what,
+                              *evidence.proof(later[2], earlier[2]), *seen)  # fmt: skip

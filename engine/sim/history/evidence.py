@@ -47,6 +47,17 @@ class Sight(NamedTuple):
         return Poll(self.at_us, self.client, (self.read,))
 
 
+class Seen(NamedTuple):
+    """One value at one offset: the first that was seen of it, and the last, by time."""
+
+    first: Sight
+    last: Sight
+
+    @property
+    def read(self) -> Read:
+        return self.first.read
+
+
 @dataclass(eq=False)
 class Run:
     """What one consumer read of one partition from one seek to the next."""
@@ -76,6 +87,19 @@ class Run:
         last = self.by_offset[-1].read.offset + 1 if self.sights else self.start
         return max(last, self.reached.offset) if self.reached is not None else last
 
+    @property
+    def reached_us(self) -> int:
+        return self.reached.at_us if self.reached is not None else -1
+
+    @property
+    def ends(self) -> tuple[Poll | Seek | Reached, ...]:
+        """What proves where this run begins and ends."""
+        if self.reached is None or self.reached.offset == self.start:
+            return (self.reached,) if self.reached is not None else ()
+        if self.begun is not None and self.begun.offset >= 0:
+            return self.begun, self.reached
+        return self.by_offset[0].as_poll(), self.reached
+
     def around(self, offset: int) -> tuple[Poll | Seek | Reached, ...]:
         """What proves that this run went past `offset`: the steps before and after."""
         place = bisect_right(self.by_offset, offset, key=lambda sight: sight.read.offset)
@@ -91,18 +115,18 @@ class Run:
 
 @dataclass
 class PartitionEvidence:
-    """Everything that consumers saw of one partition; `seen` has the first sight of each value."""
+    """Everything that consumers saw of one partition; `reached` is the highest end of all."""
 
     place: Place
-    seen: dict[int, dict[str, Sight]] = field(default_factory=dict)
+    seen: dict[int, dict[str, Seen]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     reached: Reached | None = None
 
     @cached_property
-    def settled(self) -> dict[int, Sight]:
+    def settled(self) -> dict[int, Seen]:
         """One record per offset, ascending: of several, the one that was seen last."""
         return {
-            offset: max(self.seen[offset].values(), key=lambda sight: sight.at_us)
+            offset: max(self.seen[offset].values(), key=lambda seen: seen.last)
             for offset in sorted(self.seen)
         }
 
@@ -122,6 +146,18 @@ class PartitionEvidence:
         if place and farthest[place - 1].end > offset:
             return farthest[place - 1]
         return None
+
+    @cached_property
+    def whole(self) -> Run | None:
+        """The latest run from offset 0 to the end, if there is one: it saw all that is there."""
+        end = self.reached.offset if self.reached is not None else -1
+        runs = [run for run in self.runs if run.reached is not None and run.start == 0]
+        runs = [run for run in runs if run.end == end]
+        return max(runs, key=lambda run: run.reached_us, default=None)
+
+
+def _highest(known: Reached | None, new: Reached) -> Reached:
+    return max(known or new, new, key=lambda each: (each.offset, each.at_us, each.client))
 
 
 class Evidence:
@@ -147,8 +183,10 @@ class Evidence:
                 case Reached():
                     place = (each.topic, each.partition)
                     run = current.get((each.client, place))
-                    (run or self._run(current, each.client, place)).reached = each
-                    self.partition(place).reached = each
+                    run = run or self._run(current, each.client, place)
+                    run.reached = _highest(run.reached, each)
+                    partition = self.partition(place)
+                    partition.reached = _highest(partition.reached, each)
                 case EndTransaction():
                     self.ends[each.client, each.transaction] = each
 
@@ -170,14 +208,20 @@ class Evidence:
         place = (read.topic, read.partition)
         run = current.get((sight.client, place)) or self._run(current, sight.client, place)
         run.sights.append(sight)
-        self.partitions[place].seen.setdefault(read.offset, {}).setdefault(read.value, sight)
+        values = self.partitions[place].seen.setdefault(read.offset, {})
+        known = values.get(read.value, Seen(sight, sight))
+        values[read.value] = Seen(min(known.first, sight), max(known.last, sight))
 
     # -- what was sent
 
     def candidates(self, read: Read) -> list[Send]:
-        """The sends that this record may come from."""
+        """The sends of this value to this partition, also those that were refused."""
         sends = self.by_value.get((read.topic, read.value), ())
         return [send for send in sends if send.partition in (-1, read.partition)]
+
+    def sources(self, read: Read) -> list[Send]:
+        """The sends that this record may come from."""
+        return [send for send in self.candidates(read) if send.verdict != REFUSED]
 
     def fate(self, send: Send) -> str:
         """A send's verdict, with what became of its transaction."""

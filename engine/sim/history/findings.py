@@ -9,7 +9,7 @@ from engine.sim.history.operations import Operation, Place, tell
 
 KINDS: dict[str, str] = {
     "lost": "acknowledged, or read by somebody, and not there any more",
-    "unseen": "acknowledged, and nobody has read that far",
+    "unseen": "acknowledged, and nobody has looked where it should be",
     "duplicate": "more often in the log than it was sent",
     "reordered": "in the log before a record that its producer had sent earlier",
     "skipped": "passed over by a consumer, though it is there",
@@ -49,6 +49,21 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.sentence}"
+
+
+def finding(kind: str, place: Place, offset: int, value: str, sentence: str,
+            *operations: Operation) -> Finding:  # fmt: skip
+    """An anomaly, with its counter-example in order of time and each operation once."""
+    proof = tuple(sorted(dict.fromkeys(operations), key=lambda each: each.at_us))
+    return Finding(kind, *place, offset, value, f"{sentence}.", proof)
+
+
+def name_of(place: Place) -> str:
+    return f"{place[0]}-{place[1]}" if place[1] >= 0 else place[0]
+
+
+def offset_of(place: Place, offset: int) -> str:
+    return f"offset {offset} of {name_of(place)}"
 
 
 @dataclass(frozen=True)

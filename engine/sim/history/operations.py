@@ -11,7 +11,8 @@ around confluent-kafka writes one, a test writes one by hand, and all are judged
 
 A send has one of three verdicts.  *Acknowledged* and *refused* are certain.  *Unknown* is
 neither: a time-out, or NOT_ENOUGH_REPLICAS_AFTER_APPEND; such a record may be in the log
-or not, and both are right.
+or not, and both are right.  Acknowledged without an offset is what a client says of acks=0,
+where no broker has said anything: it takes the record for sent, and is held to that.
 
 A record is known by its topic and value, so values should be unique.  A value may be sent
 again, say after a refusal; it may then appear as often as it was sent and not refused.
@@ -54,6 +55,15 @@ class Send:
                 f"The verdict of {self.value!r} is {self.verdict!r}; "
                 f"say one of {', '.join(VERDICTS)}."
             )
+        if self.offset >= 0 and self.partition < 0:
+            raise ValueError(
+                f"{self.value!r} has offset {self.offset} and no partition; "
+                "name the partition too, or leave the offset out."
+            )
+
+    def was_over(self, at_us: int) -> bool:
+        """Whether its verdict had come by then."""
+        return max(self.ended_us, self.at_us) <= at_us
 
 
 class Read(NamedTuple):
@@ -87,7 +97,7 @@ class Seek:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """At `offset` the partition ended, when nothing was under way any more.
+    """For this client the partition ended at `offset`, when nothing was under way any more.
 
     Only say so when it is calm: a new leader's high watermark may lag behind for a moment,
     and a consumer then sees too early an end.
@@ -151,10 +161,11 @@ def tell(operation: Operation) -> str:
             partition = f"-{operation.partition}" if operation.partition >= 0 else ""
             offset = f" at offset {operation.offset}" if operation.offset >= 0 else ""
             inside = f" in {operation.transaction}" if operation.transaction else ""
-            return (
-                f"sends {operation.value!r} to {operation.topic}{partition}{inside}: "
-                f"{operation.verdict}{offset}"
-            )
+            verdict = operation.verdict
+            if verdict == ACKNOWLEDGED and operation.offset < 0:
+                verdict = "taken for sent, without an offset"
+            to = f"{operation.topic}{partition}{inside}"
+            return f"sends {operation.value!r} to {to}: {verdict}{offset}"
         case Poll():
             read = ", ".join(f"{r.value!r} at offset {r.offset}" for r in operation.reads)
             places = dict.fromkeys(f"{r.topic}-{r.partition}" for r in operation.reads)

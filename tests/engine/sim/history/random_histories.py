@@ -208,6 +208,19 @@ def stop_reading_early(plan: Plan) -> History | None:
     return plan.history()
 
 
+def read_what_is_acknowledged_elsewhere(plan: Plan) -> History | None:
+    """A record is read, and its acknowledgement names an offset that nobody comes to."""
+    chosen = _choose(plan, _is_plain(plan))
+    if chosen is None:
+        return None
+    index, slot = chosen
+    plan.at_end = False
+    plan.readers = {"reader-1": [(i, 0, end) for i, end in plan.log_ends.items()]}
+    far = replace(plan.sends[slot.send], offset=plan.log_ends[index] + 5)
+    plan.sends[slot.send] = far
+    return plan.history()
+
+
 # -- what can go wrong between the log and one client
 
 
@@ -233,6 +246,20 @@ def skip(plan: Plan) -> History | None:
 
     plan.readers["reader-4"] = [(index, 0, end) for index, end in plan.log_ends.items()]
     return _edit_poll(plan, lambda _, p: len(p.reads) > 1 and p.client == "reader-4", edit)
+
+
+def take_an_early_offset_for_the_end(plan: Plan) -> History | None:
+    """One reader stops at a record that all others read, and says that this is the end."""
+    chosen = _choose(plan, _is_plain(plan))
+    if chosen is None:
+        return None
+    index, slot = chosen
+    plan.readers["reader-4"] = [(index, 0, slot.offset)]
+    return plan.history([
+        replace(op, offset=slot.offset)
+        if isinstance(op, Reached) and op.client == "reader-4" else op
+        for op in plan.operations()
+    ])  # fmt: skip
 
 
 def read_again(plan: Plan) -> History | None:
@@ -288,8 +315,13 @@ MUTATIONS: dict[str, tuple[Callable[[Plan], History | None], str]] = {
     "one reader has another record at an offset": (read_something_else, "lost"),
     "nobody reads the tail": (stop_reading_early, "unseen"),
     "a record is appended twice": (append_again, "duplicate"),
+    "a record is read elsewhere than acknowledged": (
+        read_what_is_acknowledged_elsewhere,
+        "duplicate",
+    ),
     "two records change places": (exchange, "reordered"),
     "a reader misses a record": (skip, "skipped"),
+    "a reader takes an early offset for the end": (take_an_early_offset_for_the_end, "skipped"),
     "a reader gets a record again": (read_again, "non-monotonic"),
     "a reader gets a poll backwards": (read_the_wrong_way_round, "non-monotonic"),
     "a record that nobody sent": (invent, "phantom"),
