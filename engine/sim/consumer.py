@@ -20,13 +20,15 @@ from engine.wire.errors import Errors
 
 _HERE = "sim.consumer"
 LOOK_US = 400_000
+LATEST, EARLIEST = -1, -2
 
 
 @dataclass(slots=True)
 class Position:
     """How far a consumer has read one partition.
 
-    `told` is the last (leader epoch, high watermark, log start) that it heard.
+    `offset` is -1 while it does not know where to go on, and asks.  `told` is the last (leader
+    epoch, high watermark, log start) that it heard.
     """
 
     offset: int = 0
@@ -36,11 +38,18 @@ class Position:
     told: tuple[int, int, int] = (-1, -1, -1)
     looking_since_us: int = -1
 
+    @property
+    def is_at_end(self) -> bool:
+        """Nothing more to read, as far as it was told."""
+        return 0 <= self.offset == self.told[1]
+
 
 class Consumer:
     """Reads every partition of a topic from its leader, from the beginning, for ever.
 
-    Now and then it also asks where each partition ends.  `operations` is what it saw.
+    Where its offset is not in the log (any more, or not yet), it begins anew at the log start,
+    as auto.offset.reset=earliest has it.  Now and then it also asks where each partition ends.
+    `operations` is what it saw.
     """
 
     def __init__(self, name: str, topic: str, partitions: int, brokers: tuple[int, ...]) -> None:
@@ -73,6 +82,8 @@ class Consumer:
                 self._answered(now, index, body)
             case Response(_, ("look", index), body):
                 self._looked(index, body)
+            case Response(_, ("reset", index), body):
+                self._was_reset(now, index, body)
         for index, position in self.positions.items():
             if not position.fetching:
                 self._fetch(now, index, position)
@@ -86,6 +97,9 @@ class Consumer:
         position.fetching = True
         position.asked_us = now
         position.asked_epoch = self.routes.epochs[self.topic, index]
+        if position.offset < 0:
+            self._ask_offset(leader, index, EARLIEST, "reset")
+            return
         request = m.FetchRequest
         part = request.FetchPartition(
             partition=index,
@@ -103,10 +117,9 @@ class Consumer:
         data = body.responses[0].partitions[0] if body is not None and body.responses else None
         if data is None or data.error_code != Errors.NONE:
             if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
-                position.offset = 0  # auto.offset.reset=earliest: records were lost or deleted
-                self.operations.append(Seek(now, self.name, self.topic, index, 0))
-            self.routes.leaders[self.topic, index] = -1
-            self.routes.ask_later(now)
+                # Records were lost or deleted, so what it was told is of the past.
+                position.offset, position.told = -1, (-1, -1, -1)
+            self._find_leader(now, index)
             return
         name = f"{self.topic}-{index}"
         told = (position.asked_epoch, data.high_watermark, data.log_start_offset)
@@ -118,8 +131,7 @@ class Consumer:
         for header, at in batch.iterate(data.records or b""):
             if not is_intact(data.records, at):
                 # check.crcs: what is damaged is not read, and neither is what follows it.
-                self.routes.leaders[self.topic, index] = -1
-                self.routes.ask_later(now)
+                self._find_leader(now, index)
                 break
             for record in batch.decode(data.records, at):
                 if record.offset < position.offset:
@@ -140,15 +152,18 @@ class Consumer:
         if leader < 0 or position.looking_since_us >= 0:
             return
         position.looking_since_us = now
+        self._ask_offset(leader, index, LATEST, "look")
+
+    def _ask_offset(self, leader: int, index: int, timestamp: int, token: str) -> None:
         request = m.ListOffsetsRequest
         part = request.ListOffsetsPartition(
             partition_index=index,
             current_leader_epoch=self.routes.epochs[self.topic, index],
-            timestamp=-1,
+            timestamp=timestamp,
         )
         topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
         body = request(replica_id=-1, topics=[topic])
-        self.outbox.send(leader, ("look", index), body, REQUEST_TIMEOUT_US)
+        self.outbox.send(leader, (token, index), body, REQUEST_TIMEOUT_US)
 
     def _looked(self, index: int, body: Any) -> None:
         position = self.positions[index]
@@ -157,3 +172,17 @@ class Consumer:
         if answer is not None and answer.error_code == Errors.NONE:
             self.outbox.trace(f"{_HERE}.Consumer", "latest", f"{self.topic}-{index}",
                               offset=answer.offset, asked_us=asked_us)  # fmt: skip
+
+    def _was_reset(self, now: int, index: int, body: Any) -> None:
+        position = self.positions[index]
+        position.fetching = False
+        answer = body.topics[0].partitions[0] if body is not None else None
+        if answer is None or answer.error_code != Errors.NONE:
+            self._find_leader(now, index)
+            return
+        position.offset = answer.offset
+        self.operations.append(Seek(now, self.name, self.topic, index, answer.offset))
+
+    def _find_leader(self, now: int, index: int) -> None:
+        self.routes.leaders[self.topic, index] = -1
+        self.routes.ask_later(now)

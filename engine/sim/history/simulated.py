@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
 
 def history_in(world: Any, at_end: bool = False) -> History:
-    """What all clients of a world did, in its own time; see `history_of` for `at_end`."""
+    """What all clients of a world did, in its own time; see `history_of` for `at_end`.
+
+    Here the world is asked as well: what a consumer that is cut off takes for the end is not.
+    """
     nodes = [node for name, node in world.cluster.nodes.items() if isinstance(name, str)]
     producers = [node for node in nodes if hasattr(node, "sends") or hasattr(node, "history")]
     consumers = [node for node in nodes if hasattr(node, "operations")]
     told = history_of(producers, consumers, at_end)
     began_us = world.cluster.now - world.now_us
-    return History(tuple(_since(began_us, each) for each in told.operations))
+    kept = (each for each in told.operations
+            if not isinstance(each, Reached) or _is_the_end(world, each))  # fmt: skip
+    return History(tuple(_since(began_us, each) for each in kept))
 
 
 def history_of(
@@ -35,22 +40,34 @@ def history_of(
 ) -> History:
     """What these clients did.  A producer is a load or a teachable one.
 
-    With `at_end`, the run is over and calm, and every consumer stands at the end of its
-    partitions: what none of them has seen is not there.
+    With `at_end`, the run is over and calm.  A consumer that has read up to the high watermark
+    which it was told last then stands at the end: what it has not seen is not there.  One that
+    still reads, or asks where to go on, says nothing of the end.
     """
     operations: list[Operation] = []
     for producer in producers:
         operations += sends_of(producer) if hasattr(producer, "sends") else _load(producer)
-    last_us = max((each.ended_us for each in operations if isinstance(each, Send)), default=0)
-    for consumer in consumers:
+    readers = list(consumers)
+    for consumer in readers:
         operations += consumer.operations
-        last_us = max(last_us, *(each.at_us for each in consumer.operations), 0)
-        if at_end:
-            operations += [
-                Reached(last_us + 1, consumer.name, consumer.topic, index, position.offset)
-                for index, position in consumer.positions.items()
-            ]
+    if at_end:
+        last_us = max((max(each.at_us, getattr(each, "ended_us", 0)) for each in operations),
+                      default=0)  # fmt: skip
+        operations += [
+            Reached(last_us + 1, consumer.name, consumer.topic, index, position.offset)
+            for consumer in readers
+            for index, position in consumer.positions.items()
+            if position.is_at_end
+        ]
     return History(tuple(operations))
+
+
+def _is_the_end(world: Any, reached: Reached) -> bool:
+    """Whether this is what the leader would give a consumer for the end."""
+    place = reached.topic, reached.partition
+    leader = world.cluster.nodes.get(world.leader(*place))
+    replica = leader.replicas.partitions.get(place) if leader is not None else None
+    return replica is not None and reached.offset == replica.high_watermark
 
 
 def sends_of(producer: Any) -> list[Send]:
