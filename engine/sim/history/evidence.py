@@ -151,8 +151,8 @@ class PartitionEvidence:
     def whole(self) -> Run | None:
         """The latest run from offset 0 to the end, if there is one: it saw all that is there."""
         end = self.reached.offset if self.reached is not None else -1
-        runs = [run for run in self.runs if run.reached is not None and run.start == 0]
-        runs = [run for run in runs if run.end == end]
+        runs = [run for run in self.runs if run.start == 0 and run.reached is not None
+                and run.reached.offset == end]  # fmt: skip
         return max(runs, key=lambda run: run.reached_us, default=None)
 
 

@@ -65,6 +65,8 @@ def history_of(
 def _is_the_end(world: Any, reached: Reached) -> bool:
     """Whether this is what the leader would give a consumer for the end."""
     place = reached.topic, reached.partition
+    if reached.topic not in world.image().topic_ids:
+        return False
     leader = world.cluster.nodes.get(world.leader(*place))
     replica = leader.replicas.partitions.get(place) if leader is not None else None
     return replica is not None and reached.offset == replica.high_watermark

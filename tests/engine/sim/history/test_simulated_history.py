@@ -130,6 +130,18 @@ def test_only_a_reader_that_stands_at_the_end_says_where_it_is() -> None:
     assert ends(world) == [20]
 
 
+def test_a_topic_that_is_no_more_has_no_end() -> None:
+    world = trimmed()
+    world.reader("orders")
+    world.run(for_s=2)
+    assert ends(world) == [20]
+    request = m.DeleteTopicsRequest
+    state = request.DeleteTopicState(name="orders")
+    world.ask(request(topics=[state], timeout_ms=5_000), 101)
+    world.run(for_s=2)
+    assert ends(world) == []
+
+
 def test_a_reader_that_asks_where_to_go_on_is_not_at_the_end() -> None:
     world = trimmed()
     consumer = world.reader("orders")
