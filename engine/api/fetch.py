@@ -9,7 +9,8 @@ histories differ (KIP-595).  Fetch sessions: engine/replication/fetch_sessions.p
 Left out: replication quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
 a consumer may fetch from a follower, KIP-392).
 Simplified: an answer ends with a whole batch; Kafka fills it to the byte limit, so that the last
-batch may be cut, and clients drop such a piece.
+batch may be cut, and clients drop such a piece.  A high watermark where two segments meet counts
+to the older; in Kafka to either, by whether the newer was there when the last follower asked.
 Versions: 7+ sessions; 11+ reads from followers; 12+ flexible, last fetched epoch; 13+
 topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high watermark.
 """
