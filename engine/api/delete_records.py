@@ -48,6 +48,8 @@ def _delete(broker: Broker, topic: str, asked: Any) -> Any:
             offset = partition.high_watermark
         if not 0 <= offset <= partition.high_watermark:
             raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+        broker.outbox.trace("api.delete_records", "deleted", partition.name, "a client asks",
+                            to=offset)  # fmt: skip
         partition.advance_log_start(offset)
         answer.low_watermark = partition.log.log_start_offset
     except KafkaError as problem:

@@ -43,6 +43,7 @@ class Verdicts:
         self.outbox.trace(
             f"{_HERE}.acknowledged", kind, _name(batch), batch=batch.number,
             records=len(batch.records), offset=last, asked_us=batch.sent_us,
+            value=batch.records[-1].text,
         )  # fmt: skip
 
     def failed(self, now: int, batch: ProducerBatch, error: str) -> None:

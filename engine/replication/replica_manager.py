@@ -288,7 +288,10 @@ class ReplicaManager:
             self.directory.try_checkpoint(self.partitions)
         else:
             for partition in self.partitions.values():
-                partition.log.delete_old_segments(now, partition.high_watermark)
+                if partition.log.delete_old_segments(now, partition.high_watermark):
+                    rule = "storage.retention.deletable"
+                    self.outbox.trace(rule, "deleted", partition.name, "retention",
+                                      to=partition.log.log_start_offset)  # fmt: skip
                 partition.log.remove_expired_producers(now)
         self._set_timer(what, now)
 
