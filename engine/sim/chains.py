@@ -16,26 +16,37 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.records import batch
 from engine.records.batch import BatchHeader
 from engine.storage.log import Log
 
 READ_BYTES = 1 << 20
+NO_SEQUENCE = -1
 Link = tuple[int, int, bytes]
 """(last offset, leader epoch, hash) of one batch."""
 
 
+class Numbered(NamedTuple):
+    """A batch of an idempotent producer; its last offset, sequence and timestamp."""
+
+    offset: int
+    epoch: int
+    sequence: int
+    timestamp: int
+
+
 @dataclass(slots=True)
 class Chain:
-    """One replica's log.  `producers` has (last offset, last sequence) by (id, epoch).
+    """One replica's log.  `producers` has what each producer id wrote, in the log's order.
 
-    `start` is the first offset of the first link.
+    Nothing is held below `start`, whatever the links say of the past.
     """
 
     links: list[Link] = field(default_factory=list)
     start: int = 0
-    producers: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+    producers: dict[int, list[Numbered]] = field(default_factory=dict)
 
     def at(self, offset: int) -> Link | None:
         """The batch that holds `offset`."""
@@ -49,24 +60,35 @@ class Chain:
         return self.links[-1][0] + 1 if self.links else log.log_start_offset
 
     def cut(self, end_offset: int) -> None:
-        """Forgets what lies at or above `end_offset`; all, if the log starts anew above it."""
-        if self.links and end_offset > self.links[-1][0] + 1:
-            self.links.clear()
-            self.producers.clear()
+        """Forgets what lies at or above `end_offset`."""
         while self.links and self.links[-1][0] >= end_offset:
             self.links.pop()
         for sent in self.producers.values():
-            while sent and sent[-1][0] >= end_offset:
+            while sent and sent[-1].offset >= end_offset:
                 sent.pop()
+        self.start = min(self.start, end_offset)
+
+    def start_anew(self, offset: int) -> None:
+        """The log holds nothing any more; its next record gets `offset`.
+
+        If that follows what was there, the links still say what was before it.
+        """
+        self.cut(offset)
+        if self.links and self.links[-1][0] + 1 != offset:
+            self.links.clear()
+        self.producers.clear()
+        self.start = offset
 
     def grow(
         self, log: Log, known: dict[tuple[int, int], bytes], damaged: bool = False
     ) -> Iterator[tuple[BatchHeader, Link]]:
         """Reads what is new in the log; gives each batch with its link before it is added.
 
-        A log that starts above 0 has lost the history of its first link: it is taken over
-        from `known`, where the other replicas' links are, by (last offset, epoch).  So is that
-        of a batch that fails its checksum in a log that is known to be `damaged`.
+        A log that starts above 0 has lost the history of its first link, or never had it: below
+        its start, what it held may be of another history.  That link is taken over from `known`,
+        where the other replicas' links are, by (last offset, epoch); if none has it, their link
+        before it is.  So is the link of a batch that fails its checksum in a log that is known
+        to be `damaged`.
         """
         while (start := self.end(log)) < log.log_end_offset:
             data = log.read(start, READ_BYTES)
@@ -74,11 +96,12 @@ class Chain:
                 if header.last_offset < start:
                     continue
                 key = (header.last_offset, header.partition_leader_epoch)
-                starts_late = not self.links and header.base_offset > 0
+                first = not self.links or header.base_offset <= log.log_start_offset
+                starts_late = first and header.base_offset > 0
                 if key in known and (starts_late or (damaged and not is_intact(data, position))):
                     link = known[key]
                 else:
-                    before = self.links[-1][2] if self.links else b""
+                    before = self.links[-1][2] if self.links else _past(header, known)
                     content = data[position : position + header.size_in_bytes]
                     link = hashlib.blake2b(before + content, digest_size=16).digest()
                 yield header, (*key, link)
@@ -86,9 +109,29 @@ class Chain:
                     self.start = header.base_offset
                 self.links.append((*key, link))
                 if header.producer_id >= 0:
-                    producer = (header.producer_id, header.producer_epoch)
-                    sent = self.producers.setdefault(producer, [])
-                    sent.append((header.last_offset, header.last_sequence))
+                    self._number(header)
+
+    def _number(self, header: BatchHeader) -> None:
+        """Notes a producer's batch; one without a number (a marker) leaves the last one be."""
+        sent = self.producers.setdefault(header.producer_id, [])
+        sequence = header.last_sequence
+        if sequence < 0:
+            if not sent:
+                return
+            same_epoch = sent[-1].epoch == header.producer_epoch
+            sequence = sent[-1].sequence if same_epoch else NO_SEQUENCE
+        sent.append(
+            Numbered(header.last_offset, header.producer_epoch, sequence, header.max_timestamp)
+        )
+
+
+def _past(first: BatchHeader, known: dict[tuple[int, int], bytes]) -> bytes:
+    """The link before a log's first batch: of the youngest epoch that wrote that offset."""
+    before = first.base_offset - 1
+    for epoch in range(first.partition_leader_epoch, -1, -1):
+        if (before, epoch) in known:
+            return known[before, epoch]
+    return b""
 
 
 def is_intact(data: bytes, position: int) -> bool:

@@ -5,14 +5,15 @@ or fifty.  Logs are compared by their chains (engine/sim/chains.py).
 
     log matching     two replicas with the same (offset, epoch) hold the same there and below
     no loss          what was acknowledged under acks=all, or read, is on every later ISR
-                     and ELR member
+                     and ELR member, unless somebody deleted it and said so
     one leader       per partition and epoch, and only it appends in that epoch
     epochs           they only grow, in a replica and in a log; no record is of an epoch
                      that its log's owner has not heard of (where a fetch names the epoch)
     strong ISR       every ISR member holds what the leader holds below its high watermark
     monotonic        within an epoch the high watermark and the log start only rise, in the
                      leader and as a consumer is told; "latest" never goes back at all
-    idempotence      no (producer id, epoch, sequence) twice in a log, none out of order
+    idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
+                     producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
 
 An unclean election may lose records, and says so: `losses` names the partition and what was
@@ -21,6 +22,9 @@ machines may lose power, before they are back in sync, than min.insync.replicas 
 schedule sees to that.  A replica that lost power, or a bit of whose log has changed, is not
 judged until it has registered again; a changed batch that no recovery has found yet is taken
 for what it was, since it is the disk that lies about it and not the replica.
+
+What a log takes in is judged in engine/sim/appended.py, what was promised, and where logs may
+start, in engine/sim/promises.py.
 """
 
 from __future__ import annotations
@@ -33,20 +37,17 @@ from engine.control.image import PartitionImage
 from engine.events import Trace
 from engine.replication.partition import Partition
 from engine.replication.truncation import RULES
-from engine.sim.books import Books
+from engine.sim import appended, promises
+from engine.sim.books import Books, Heard, Violation
 from engine.sim.chains import Chain, Link
 
-SEQUENCES = 1 << 31
 NOTED = frozenset(
-    ("append", "truncate", "recovered", "leader", "leader_epoch", "acknowledged", "read", "told",
-     "latest", "elected")
+    ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
+     "read", "told", "latest", "elected")
 )  # fmt: skip
 HEARD = frozenset(("acknowledged", "read", "told", "latest"))
 UNCLEAN = ("unclean", "last known")
-
-
-class Violation(AssertionError):
-    """An invariant is broken; the message starts with its name."""
+__all__ = ["Invariants", "Violation"]
 
 
 class Invariants:
@@ -99,7 +100,7 @@ class Invariants:
                 # The files are read anew, when the logs are opened.
                 for books in self.books.values():
                     books.kept = None
-                    for known in (books.chains, books.high_watermarks, books.epochs):
+                    for known in (books.chains, books.bounds, books.epochs):
                         known.pop(node, None)
 
     def _note(self, books: Books, node: Any, line: Trace) -> None:
@@ -111,13 +112,16 @@ class Invariants:
                 self._cut(books, node, fields["to"])
             case "recovered":
                 self._cut(books, node, fields["end"])
+            case "deleted":
+                promises.delete(books, node, self._replica(books, node), fields["to"])
             case "leader":
                 self._epoch_heard(books, node, fields["epoch"])
             case "leader_epoch":
                 self._epoch_began(books, node, fields["epoch"])
             case "acknowledged" | "read":
                 if fields["asked_us"] > books.unclean_at:
-                    books.unsettled.append((fields["offset"], fields.get("epoch", -1)))
+                    epoch, value = fields.get("epoch", -1), fields.get("value", "")
+                    books.unsettled.append(Heard(fields["offset"], epoch, value))
             case "told":
                 self._told(books, node, fields)
             case "latest":
@@ -178,41 +182,22 @@ class Invariants:
         if replica is None:
             return
         chain = books.chains.setdefault(node, Chain())
-        for header, link in chain.grow(replica.log, books.known, node in self.damaged):
-            offset, epoch, content = link
-            if books.known.setdefault((offset, epoch), content) != content:
-                raise Violation(
-                    f"log matching: {books.name} on {node} holds other bytes than another "
-                    f"replica at or below offset {offset} of epoch {epoch}"
-                )
-            if chain.links and epoch < chain.links[-1][1]:
-                raise Violation(f"epochs: {books.name} on {node}: it falls at offset {offset}")
-            if epoch > replica.leader_epoch and RULES[self.cluster.spec.rule].fences_epoch:
-                raise Violation(
-                    f"epochs: {books.name} on {node}, in epoch {replica.leader_epoch}, holds a "
-                    f"record of epoch {epoch} at offset {offset}"
-                )
-            if header.producer_id >= 0:
-                self._check_sequence(books, node, chain, header)
+        fenced = RULES[self.cluster.spec.rule].fences_epoch
+        appended.judge(books, replica, chain, node in self.damaged, fenced, self.cluster.now)
         if replica.is_leader and books.leaders.get(replica.leader_epoch, node) != node:
             raise Violation(
                 f"one leader: {books.name}: {node} appends in epoch {replica.leader_epoch} of "
                 f"{books.leaders[replica.leader_epoch]}"
             )
 
-    def _check_sequence(self, books: Books, node: int, chain: Chain, header: Any) -> None:
-        """Within one producer, epoch and log, sequence numbers follow each other."""
-        sent = chain.producers.get((header.producer_id, header.producer_epoch))
-        if sent and header.base_sequence != (sent[-1][1] + 1) % SEQUENCES:
-            raise Violation(
-                f"idempotence: {books.name} on {node} holds sequence {header.base_sequence} of "
-                f"producer {header.producer_id} at offset {header.base_offset}, after {sent[-1][1]}"
-            )
-
     def _cut(self, books: Books, node: int, end_offset: int) -> None:
         books.kept = None
-        chain = books.chains.get(node)
-        if chain is not None:
+        chain, replica = books.chains.get(node), self._replica(books, node)
+        if chain is None:
+            return
+        if replica is not None and replica.log.log_start_offset >= end_offset:
+            chain.start_anew(replica.log.log_start_offset)
+        else:
             chain.cut(end_offset)
 
     def _epoch_heard(self, books: Books, node: int, epoch: int) -> None:
@@ -234,6 +219,9 @@ class Invariants:
         books.unsettled.clear()
         books.latest.clear()
         replica = self._replica(books, leader)
+        if replica is not None:
+            # What comes beyond its end is new: nobody has deleted that.
+            books.deleted_to = min(books.deleted_to, replica.log.log_end_offset)
         promised = books.promised
         if promised is None:
             return
@@ -279,23 +267,26 @@ class Invariants:
         leader = self._leader(books, image)
         if leader is not None:
             if moved:
-                self._check_high_watermark(books, image, leader)
+                self._check_leader(books, image, leader)
             if books.unsettled:
-                self._settle(books, leader)
+                damaged = leader.node_id in self.damaged
+                promises.settle(books, leader, self._chain(books, leader), damaged)
         if books.promised is not None:
             self._check_promise(books, image, books.promised)
 
-    def _check_high_watermark(self, books: Books, image: PartitionImage, leader: Partition) -> None:
-        high_watermark = leader.high_watermark
-        epoch, before = books.high_watermarks.get(leader.node_id, (-1, 0))
-        if epoch == leader.leader_epoch and high_watermark < before:
+    def _check_leader(self, books: Books, image: PartitionImage, leader: Partition) -> None:
+        high_watermark, log_start = leader.high_watermark, leader.log.log_start_offset
+        epoch, *before = books.bounds.get(leader.node_id, (-1, 0, 0))
+        falls = high_watermark < before[0] or log_start < before[1]
+        if epoch == leader.leader_epoch and falls:
             raise Violation(
-                f"monotonic: {books.name}: the high watermark falls from {before} to "
-                f"{high_watermark} within epoch {epoch}"
+                f"monotonic: {books.name}: high watermark and log start go from {before[0]} and "
+                f"{before[1]} to {high_watermark} and {log_start} within epoch {epoch}"
             )
-        books.high_watermarks[leader.node_id] = (leader.leader_epoch, high_watermark)
+        books.bounds[leader.node_id] = (leader.leader_epoch, high_watermark, log_start)
         if leader.node_id in self.dark:
             return
+        promises.check_log_start(books, leader)
         for broker_id in image.isr:
             member = self._replica(books, broker_id)
             if member is None or member is leader or broker_id in self.dark:
@@ -306,33 +297,15 @@ class Invariants:
                     f"{leader.node_id} is above the log end {member.log.log_end_offset} of "
                     f"{broker_id}, who is in the ISR"
                 )
+            promises.check_log_start(books, member)
             last = high_watermark - 1
-            if last < max(member.log.log_start_offset, leader.log.log_start_offset):
+            if last < max(member.log.log_start_offset, log_start):
                 continue
             if self._chain(books, member).at(last) != self._chain(books, leader).at(last):
                 raise Violation(
                     f"strong ISR: {books.name}: below the high watermark {high_watermark} of "
                     f"leader {leader.node_id}, {broker_id}, who is in the ISR, holds other records"
                 )
-
-    def _settle(self, books: Books, leader: Partition) -> None:
-        """Finds what was acknowledged or read in the leader's log; from now on it must stay."""
-        chain = self._chain(books, leader)
-        for offset, epoch in books.unsettled:
-            link = chain.at(offset)
-            if link is None and offset >= leader.log.log_start_offset:
-                raise Violation(
-                    f"no loss: {books.name}: offset {offset} was acknowledged or read, and "
-                    f"{leader.node_id}, who leads, does not hold it"
-                )
-            if link is not None and epoch not in (-1, link[1]):
-                raise Violation(
-                    f"no loss: {books.name}: offset {offset} was read as of epoch {epoch}, and "
-                    f"is of epoch {link[1]} on {leader.node_id}, who leads"
-                )
-            if link is not None and (books.promised is None or offset > books.promised[0]):
-                books.promised = link
-        books.unsettled.clear()
 
     def _check_promise(self, books: Books, image: PartitionImage, promised: Link) -> None:
         offset = promised[0]
@@ -344,12 +317,6 @@ class Invariants:
             if member is None or broker_id in self.dark:
                 continue
             seen += 1
-            if offset < member.log.log_start_offset:
-                continue
-            if self._chain(books, member).at(offset) != promised:
-                raise Violation(
-                    f"no loss: {books.name}: offset {offset} of epoch {promised[1]} was "
-                    f"acknowledged or read, and {broker_id}, in the ISR or ELR, does not hold it"
-                )
+            promises.check_keeper(books, member, self._chain(books, member), promised)
         if seen == len(image.isr) + len(image.elr):
             books.kept = (offset, image.partition_epoch)
