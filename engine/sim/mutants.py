@@ -206,6 +206,13 @@ def _keep_tail(
     following.not_before_us = 0
 
 
+def _forget_all(original: Any, self: fetcher.Fetcher, partition: Partition) -> None:
+    end = partition.log.log_end_offset
+    if partition.high_watermark == end > partition.log.log_start_offset:
+        partition.restart_at(end, "forgets what it held")
+    original(self, partition)
+
+
 def _no_fence(original: Any, self: Partition, requested: int) -> Errors:
     return Errors.NONE
 
@@ -215,6 +222,12 @@ def _no_fence(original: Any, self: Partition, requested: int) -> Errors:
 
 def _forget_producer(original: Any, self: ProducerStates, header: Any) -> None:
     self.states.pop(header.producer_id, None)
+
+
+def _any_epoch(original: Any, self: ProducerStates, header: Any, check_sequence: bool) -> None:
+    state = self.states.get(header.producer_id)
+    if state is None or state.epoch == header.producer_epoch:
+        original(self, header, check_sequence)
 
 
 # -- what a producer is sure of
@@ -268,10 +281,14 @@ _ALL = (
            (Patch(fetcher.Fetcher, "_cut", _keep_tail),), ("log matching", "liveness")),
     Mutant("cut-at-the-high-watermark", "a follower cuts at its own high watermark (KIP-101)",
            (Patch(fetcher, "where_to_cut", _at_high_watermark),), "no loss"),
+    Mutant("start-anew", "a follower of a new leader throws its log away and goes on at its end",
+           (Patch(fetcher.Fetcher, "follow", _forget_all),), "no loss"),
     Mutant("no-fencing", "a request of another leader epoch is taken",
            (Patch(Partition, "check_leader_epoch", _no_fence),), "epochs"),
     Mutant("forget-the-dedup-window", "no batch is recognised as a repetition",
            (Patch(ProducerStates, "find_duplicate", _forget_producer),), "idempotence"),
+    Mutant("any-epoch-will-do", "a batch of another producer epoch than the last is not questioned",
+           (Patch(ProducerStates, "check", _any_epoch),), "idempotence"),
     Mutant("a-new-epoch-for-each-retry", "a producer numbers anew what a broker may have",
            (Patch(Idempotence, "may_retry", _always_a_new_epoch),), "history: duplicate"),
     Mutant("a-time-out-is-a-no", "a producer says of what it gave up that it is not there",
