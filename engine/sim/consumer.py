@@ -117,8 +117,7 @@ class Consumer:
         data = body.responses[0].partitions[0] if body is not None and body.responses else None
         if data is None or data.error_code != Errors.NONE:
             if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
-                # Records were lost or deleted, so what it was told is of the past.
-                position.offset, position.told = -1, (-1, -1, -1)
+                position.offset = -1  # records were lost or deleted: the log starts elsewhere
             self._find_leader(now, index)
             return
         name = f"{self.topic}-{index}"

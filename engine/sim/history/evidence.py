@@ -209,8 +209,8 @@ class Evidence:
         run = current.get((sight.client, place)) or self._run(current, sight.client, place)
         run.sights.append(sight)
         values = self.partitions[place].seen.setdefault(read.offset, {})
-        known = values.get(read.value, Seen(sight, sight))
-        values[read.value] = Seen(min(known.first, sight), max(known.last, sight))
+        first, last = values.get(read.value, (sight, sight))
+        values[read.value] = Seen(min(first, sight), max(last, sight))
 
     # -- what was sent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 from random import Random
@@ -182,6 +183,12 @@ def test_as_many_places_as_sends_are_no_contradiction() -> None:
     assert judged(sent("v", start=9), sent("v", "refused"), begin, here) == {"duplicate": 1}
 
 
+def test_what_is_lost_is_not_also_there_twice() -> None:
+    """c and d were read, the log was cut at 2, and the producer's next try put d at 2."""
+    again = read("abd", "other", at_us=60_000)
+    assert judged(sent("ab"), sent("cd", "unknown"), read("abcd"), again, END) == {"lost": 2}
+
+
 def test_a_commit_belongs_to_the_proof_of_a_promised_duplicate() -> None:
     commit = EndTransaction(5, "producer", "t1", "committed")
     begin = [Seek(40_000, "reader", "orders", 0, 3)]
@@ -247,7 +254,19 @@ def test_an_end_that_others_read_past_later_may_have_been_the_end() -> None:
     ends = [Reached(90_000, "reader", "orders", 0, 2)]
     assert judged(sent("a"), early, late, read("ab"), ends) == {}
     assert judged(sent("ab"), early, read("ab"), ends) == {"skipped": 1}
-    assert judged(sent("a"), sent("b", "unknown"), early, read("ab"), ends) == {}
+    unknown = sent("b", "unknown")
+    assert judged(sent("a"), unknown, early, read("ab"), ends) == {}
+    in_time = read("ab", "third", at_us=30_000)
+    assert judged(sent("a"), unknown, early, read("ab"), in_time, ends) == {"skipped": 1}
+
+
+def test_a_commit_belongs_to_the_proof_that_a_record_was_there_in_time() -> None:
+    early = [Reached(40_000, "other", "orders", 0, 0)]
+    commit = EndTransaction(5, "producer", "t1", "committed")
+    ends = [Reached(90_000, "reader", "orders", 0, 1)]
+    operations = (*sent("a", inside="t1"), commit, *early, *read("a"), *ends)
+    (finding,) = check(History(operations))
+    assert (finding.kind, finding.operations) == ("skipped", operations)
 
 
 def test_ends_may_differ_by_what_nobody_can_read() -> None:
@@ -327,7 +346,10 @@ def test_without_an_offset_a_reader_of_the_tail_proves_nothing() -> None:
     assert judged(sent("c", start=2), blind, begin, tail, END) == {"unseen": 1}
     start = [Seek(40_000, "reader", "orders", 0, 0)]
     empty = [Reached(90_000, "reader", "orders", 0, 0)]
-    assert judged(blind, start, empty) == {"lost": 1}
+    (finding,) = check(History((*blind, *start, *empty)))
+    assert (finding.kind, finding.operations) == ("lost", (*blind, *empty))
+    late = [Send(95_000, "producer", "orders", 0, "x", "acknowledged", -1, 96_000)]
+    assert judged(late, start, empty) == {"unseen": 1}
 
 
 def test_bad_words_get_a_remedy() -> None:
@@ -426,8 +448,13 @@ def test_the_cost_grows_with_the_length() -> None:
                 if n % 11 and (n % 7 or reader == "other")
             ]
             operations.append(Reached(3 * records, reader, "orders", 0, records))
-        began = time.process_time()
-        findings = check(History(tuple(operations)))
-        costs.append(time.process_time() - began)
-        assert list(findings.kinds) == ["lost", "skipped"]
+        tries = []
+        gc.disable()  # the collector's share grows with all that lives, not with the history
+        for _ in range(3):
+            began = time.process_time()
+            findings = check(History(tuple(operations)))
+            tries.append(time.process_time() - began)
+            assert list(findings.kinds) == ["lost", "skipped"]
+        gc.enable()
+        costs.append(min(tries))
     assert costs[1] < 30 * costs[0], costs
