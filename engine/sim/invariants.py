@@ -276,17 +276,19 @@ class Invariants:
 
     def _check_leader(self, books: Books, image: PartitionImage, leader: Partition) -> None:
         high_watermark, log_start = leader.high_watermark, leader.log.log_start_offset
-        epoch, *before = books.bounds.get(leader.node_id, (-1, 0, 0))
-        falls = high_watermark < before[0] or log_start < before[1]
-        if epoch == leader.leader_epoch and falls:
+        epoch, committed, started = books.bounds.get(leader.node_id, (-1, 0, 0))
+        falls = high_watermark < committed or log_start < started
+        if falls and epoch == leader.leader_epoch:
             raise Violation(
-                f"monotonic: {books.name}: high watermark and log start go from {before[0]} and "
-                f"{before[1]} to {high_watermark} and {log_start} within epoch {epoch}"
+                f"monotonic: {books.name}: high watermark and log start go from {committed} and "
+                f"{started} to {high_watermark} and {log_start} within epoch {epoch}"
             )
         books.bounds[leader.node_id] = (leader.leader_epoch, high_watermark, log_start)
         if leader.node_id in self.dark:
             return
         promises.check_log_start(books, leader)
+        last = high_watermark - 1
+        held = self._chain(books, leader).at(last)
         for broker_id in image.isr:
             member = self._replica(books, broker_id)
             if member is None or member is leader or broker_id in self.dark:
@@ -298,10 +300,9 @@ class Invariants:
                     f"{broker_id}, who is in the ISR"
                 )
             promises.check_log_start(books, member)
-            last = high_watermark - 1
             if last < max(member.log.log_start_offset, log_start):
                 continue
-            if self._chain(books, member).at(last) != self._chain(books, leader).at(last):
+            if self._chain(books, member).at(last) != held:
                 raise Violation(
                     f"strong ISR: {books.name}: below the high watermark {high_watermark} of "
                     f"leader {leader.node_id}, {broker_id}, who is in the ISR, holds other records"
