@@ -79,9 +79,13 @@ class CaseStage:
 
     def note_end(self, topic: str) -> None:
         """The present reader stands at the end of the partition, and all is calm."""
-        ends = [op.reads[-1].offset + 1 for op in self.operations
-                if isinstance(op, Poll) and op.client == self.reader]  # fmt: skip
-        end = ends[-1] if ends else 0
+        end = 0
+        for op in self.operations:
+            match op:
+                case Seek(client=self.reader, topic=there, offset=offset) if there == topic:
+                    end = offset
+                case Poll(client=self.reader, reads=reads):
+                    end = max([end, *(read.offset + 1 for read in reads if read.topic == topic)])
         self.operations.append(Reached(self.world.now_us, self.reader, topic, 0, end))
 
     def read_by(self, name: str) -> list[str]:
