@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.replication.partition import Partition
 from engine.sim.chains import Chain, Link
 
 
@@ -28,7 +27,8 @@ class Books:
 
     `kept` is the promise (offset, partition epoch) that all its keepers were seen to hold; a
     restart or a truncation puts it in doubt again.  Below `deleted_to` somebody may have
-    deleted records, and said so: a log may start there, and no further on.
+    deleted records, and said so: a log may start there, and no further on, and what was
+    promised is promised no more.
     """
 
     name: str
@@ -46,7 +46,3 @@ class Books:
     latest: dict[Any, int] = field(default_factory=dict)
     unclean_at: int = -1
     deleted_to: int = 0
-
-    def is_deleted(self, replica: Partition, offset: int) -> bool:
-        """Whether a replica rightly has `offset` no more."""
-        return offset < min(replica.log.log_start_offset, self.deleted_to)

@@ -5,8 +5,8 @@
                             with it there and below (engine/sim/chains.py)
     log start               no further on than somebody has deleted, and has said so
 
-A promise is excused by a deletion, and a log that begins late could pass for one.  So a log
-start is not believed.  Only the `deleted` line of a DeleteRecords or of retention justifies it,
+A deletion ends a promise, and a log that begins late could pass for one.  So a log start is
+not believed.  Only the `deleted` line of a DeleteRecords or of retention justifies it,
 whoever it was that deleted: a follower that starts anew at its leader's log start is within
 that, too.  An acknowledgement names no epoch, and another leader's record may stand at its
 offset by the time it arrives; what it answers is known by the record's value.
@@ -44,7 +44,7 @@ def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None
     """Finds what was acknowledged or read in the leader's log; from now on it must stay."""
     for heard in books.unsettled:
         offset = heard.offset
-        if books.is_deleted(leader, offset):
+        if offset < books.deleted_to:
             continue
         link = chain.at(offset)
         if link is None or offset < leader.log.log_start_offset:
@@ -79,7 +79,7 @@ def check_keeper(books: Books, keeper: Partition, chain: Chain, promised: Link) 
     """For every member of the ISR and the ELR."""
     check_log_start(books, keeper)
     offset = promised[0]
-    if not books.is_deleted(keeper, offset) and chain.at(offset) != promised:
+    if offset >= books.deleted_to and chain.at(offset) != promised:
         raise Violation(
             f"no loss: {books.name}: offset {offset} of epoch {promised[1]} was acknowledged or "
             f"read, and {keeper.node_id}, in the ISR or ELR, does not hold it"
