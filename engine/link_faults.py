@@ -2,7 +2,8 @@
 
     cut, cut_one_way, isolate, slow         last until `heal`
     delay, drop, duplicate, reorder         befall the next `count` messages one way, of one
-                                            API only if `api` names it (Fetch, Produce, …)
+                                            API only if `api` names it (Fetch, Produce, …);
+                                            `duplicate` befalls requests only
 
 An answer counts as of its request's API: `drop(cluster, 101, 102, api="Fetch")` loses the next
 fetch that 101 sends to 102 or the next answer that it gives to one of 102's, whichever is first.
@@ -58,7 +59,7 @@ def drop(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
 def duplicate(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
     """The next requests from `a` reach `b` twice."""
     _befall(cluster, (a, b), Trouble(DUPLICATE, count), api)
-    why = _next(b, count, api, "delivered twice")
+    why = _next(b, count, api, "delivered twice", "request")
     cluster.note("link_faults.duplicate", a, "duplicate", why, to=b)
 
 
@@ -75,8 +76,8 @@ def _befall(cluster: Cluster, way: Way, trouble: Trouble, api: str) -> None:
     cluster.network.troubles.setdefault(way, []).append(trouble)
 
 
-def _next(to: NodeId, count: int, api: str, what: str) -> str:
-    messages_of = " ".join(filter(None, (str(count), api, "message" if count == 1 else "messages")))
+def _next(to: NodeId, count: int, api: str, what: str, each: str = "message") -> str:
+    messages_of = " ".join(filter(None, (str(count), api, each if count == 1 else f"{each}s")))
     return f"the next {messages_of} to {to}: {what}"
 
 

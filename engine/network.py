@@ -94,7 +94,7 @@ class Network:
         latency_us = latency.network_us(source, destination)
         trouble = None
         if self.troubles and item[-1]:
-            trouble = self._trouble(source, destination, item[-1])
+            trouble = self._trouble(source, destination, item)
         if trouble is None:
             return [(self._arrival(now, source, destination, latency_us), item)]
         at = now + latency_us + trouble.delay_us
@@ -105,7 +105,7 @@ class Network:
             return [(at, item)]
         late_us = latency_us + trouble.delay_us
         arrived = [(self._arrival(now, source, destination, late_us), item)]
-        if trouble.kind == DUPLICATE and item[0] == "request":
+        if trouble.kind == DUPLICATE:
             again = ("again", destination, *item[2:], source)
             arrived.append((at + latency.network_us(source, destination), again))
         return arrived
@@ -120,11 +120,13 @@ class Network:
             self.last_arrival[source, destination] = at
         return at
 
-    def _trouble(self, source: NodeId, destination: NodeId, body: Any) -> Trouble | None:
+    def _trouble(self, source: NodeId, destination: NodeId, item: Any) -> Trouble | None:
         """What befalls a message that is sent now, if anything does."""
         ahead = self.troubles.get((source, destination), [])
         for trouble in ahead:
-            if trouble.api_key in (None, _api_key(body)):
+            if trouble.kind == DUPLICATE and item[0] != "request":
+                continue
+            if trouble.api_key in (None, _api_key(item[-1])):
                 trouble.left -= 1
                 if not trouble.left:
                     ahead.remove(trouble)

@@ -67,6 +67,8 @@ class Crew:
                 options = {"count": amount}
         if kind in LINK_KINDS:
             return fault(kind, *ways[0], **options)
+        if kind == "duplicate":
+            return fault(kind, *sorted(ways[0], key=self._rank), **options)
         if kind in MESSAGE_KINDS:
             return fault(kind, *ways[number // 4 % 2], **options)
         return fault(kind, broker, **options)
@@ -80,6 +82,14 @@ class Crew:
             return int(partition.leader)
         others = [b for b in partition.replicas if b != partition.leader]
         return int(others[number % len(others)])
+
+    def _rank(self, node: NodeId) -> int:
+        """Requests go up: from clients and followers to a leader, from all to the controller."""
+        if node == self.world.cluster.spec.controller:
+            return 3
+        if any(node == partition.leader for partition in self._partitions().values()):
+            return 2
+        return int(isinstance(node, int))
 
     def _partitions(self) -> Any:
         """By index; as the controller knew them when it was last there."""
