@@ -41,7 +41,9 @@ class Clock:
         return now + max(0, -(-wait * MILLION // (MILLION + self.ppm)))
 
     def change(self, now: int, by_us: int = 0, ppm: int | None = None) -> None:
-        """Jumps; with `ppm`, runs at another speed from now on."""
+        """Jumps; with `ppm`, runs at another speed from now on, but never stands still."""
+        if ppm is not None and ppm <= -MILLION:
+            raise ValueError(f"A clock that gains {ppm} µs a second never comes to a timer's time.")
         self.ahead_us = self.shows(now) - now + by_us
         self.since_us = now
         self.ppm = self.ppm if ppm is None else ppm

@@ -7,12 +7,14 @@ way a trace script does (engine/sim/scripts.py):
 
 Because it is data and not a call, it can be kept on a tape, replayed at the same moment,
 taken out to see whether the rest still breaks something, and pasted from one place into
-another.  What a fault does is told where it is done: to processes in engine/processes.py, to
+another.  So it holds nothing that its text could not say, and no amount that would stop
+virtual time.  What a fault does is told where it is done: to processes in engine/processes.py, to
 links in engine/link_faults.py, to power, clocks and disks in engine/machine_faults.py.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,19 +25,40 @@ from engine.network import NodeId
 from engine.wire import messages
 
 Value = int | str
+MOST = 1_000_000_000_000
+"""Milliseconds: 32 years, so that a clock may jump back and still show a time after 1970."""
+STANDSTILL_PPM = 1_000_000
+NUMBER, NAME = re.compile("-?[0-9]+"), re.compile("[A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Option:
+    """Its usual value, whose type is the option's, and for a number its bounds."""
+
+    usual: Value
+    least: int = 0
+    most: int = MOST
+
+    def objection(self, value: Value) -> str:
+        """What is wrong with a value; empty if nothing is."""
+        if isinstance(self.usual, str):
+            is_name = isinstance(value, str) and NAME.fullmatch(value)
+            return "" if is_name else "a name of letters, digits, dots, _ and -"
+        fits = type(value) is int and self.least <= value <= self.most
+        return "" if fits else f"a whole number from {self.least} to {self.most}"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a fault does, how many nodes it names, its options with their usual values."""
+    """What a fault does, how many nodes it names, and its options."""
 
     does: Callable[..., None]
     nodes: tuple[int, int]
     says: str
-    options: Mapping[str, Value] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
-NEXT: Mapping[str, Value] = {"count": 1, "api": ""}
+NEXT: Mapping[str, Option] = {"count": Option(1, least=1), "api": Option("")}
 """How many messages, and of which API (such as Fetch) only; answers count as their request's."""
 
 KINDS: Mapping[str, Kind] = {
@@ -48,7 +71,7 @@ KINDS: Mapping[str, Kind] = {
         machine_faults.lose_power,
         (1, 1),
         "the process dies, and what was not flushed with it",
-        {"torn": 0},
+        {"torn": Option(0, most=1)},
     ),
     "write_back": Kind(
         machine_faults.write_back,
@@ -63,13 +86,16 @@ KINDS: Mapping[str, Kind] = {
         link_faults.cut_one_way, (2, 2), "what the first sends does not reach the second"
     ),
     "slow": Kind(
-        link_faults.slow, (2, 2), "everything between the two takes so much longer", {"ms": 200}
+        link_faults.slow,
+        (2, 2),
+        "everything between the two takes so much longer",
+        {"ms": Option(200)},
     ),
     "delay": Kind(
         link_faults.delay,
         (2, 2),
         "the next messages take so much longer, and what follows waits behind them",
-        {"ms": 200, **NEXT},
+        {"ms": Option(200), **NEXT},
     ),
     "drop": Kind(
         link_faults.drop, (2, 2), "the next messages are lost, each with its connection", NEXT
@@ -79,24 +105,27 @@ KINDS: Mapping[str, Kind] = {
         link_faults.reorder,
         (2, 2),
         "the next messages are overtaken by later ones",
-        {"ms": 50, **NEXT},
+        {"ms": Option(50), **NEXT},
     ),
     "heal": Kind(link_faults.heal, (0, 2), "mends one link, all links of a node, or all"),
     "jump_clock": Kind(
-        machine_faults.jump_clock, (1, 1), "the clock jumps ahead, or back", {"ms": 0}
+        machine_faults.jump_clock,
+        (1, 1),
+        "the clock jumps ahead, or back",
+        {"ms": Option(0, least=-MOST)},
     ),
     "skew_clock": Kind(
         machine_faults.skew_clock,
         (1, 1),
         "the clock gains so many µs a second, or loses them",
-        {"ppm": 0},
+        {"ppm": Option(0, 1 - STANDSTILL_PPM, STANDSTILL_PPM)},
     ),
     "set_clock": Kind(machine_faults.set_clock, (1, 1), "the clock shows the true time again"),
     "flip_bit": Kind(
         machine_faults.flip_bit,
         (1, 1),
         "a bit of one batch on the disk is another; offset -1 is the last batch",
-        {"topic": "", "partition": 0, "offset": -1},
+        {"topic": Option(""), "partition": Option(0), "offset": Option(-1, least=-1)},
     ),
     "fill_disk": Kind(machine_faults.fill_disk, (1, 1), "no room is left on the disk"),
     "free_disk": Kind(machine_faults.free_disk, (1, 1), "there is room on the disk again"),
@@ -119,12 +148,18 @@ class Fault:
             raise ValueError(f"no fault {self.kind!r}; there are {', '.join(KINDS)}.")
         least, most = kind.nodes
         if not least <= len(self.nodes) <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
-            raise ValueError(f"{self.kind} names {wanted} nodes, not {len(self.nodes)}: {self}")
-        for name, _ in self.options:
+            number = str(least) if least == most else f"{least} to {most}"
+            raise ValueError(f"{self.kind} names {number} nodes, not {len(self.nodes)}: {self}")
+        for node in self.nodes:
+            if isinstance(node, str) and (NUMBER.fullmatch(node) or re.search(r"[\s=#]|^$", node)):
+                raise ValueError(f"{node!r} cannot be written as a node's name; take one word.")
+        for name, value in self.options:
             if name not in kind.options:
                 known = ", ".join(kind.options) or "no options"
                 raise ValueError(f"{self.kind} has no option {name!r}; it takes {known}.")
+            wanted = kind.options[name].objection(value)
+            if wanted:
+                raise ValueError(f"{self.kind}: {name} is {wanted}, not {value!r}.")
         api = self.amounts.get("api", "")
         if api and not hasattr(messages, f"{api}Request"):
             raise ValueError(f"there is no API {api!r}; write it as Kafka does, such as Fetch.")
@@ -136,7 +171,8 @@ class Fault:
     @property
     def amounts(self) -> dict[str, Any]:
         """Every option with its value."""
-        return {**KINDS[self.kind].options, **dict(self.options)}
+        usual = {name: option.usual for name, option in KINDS[self.kind].options.items()}
+        return {**usual, **dict(self.options)}
 
     def happen(self, cluster: Cluster) -> None:
         KINDS[self.kind].does(cluster, *self.nodes, **self.amounts)
@@ -144,18 +180,25 @@ class Fault:
 
 def fault(kind: str, *nodes: NodeId, **options: Value) -> Fault:
     """`fault("slow", 101, 102, ms=200)`; options that have their default value are left out."""
-    usual = KINDS[kind].options if kind in KINDS else {}
-    given = tuple((name, value) for name, value in options.items() if usual.get(name) != value)
-    return Fault(kind, nodes, given)
+    known = KINDS[kind].options if kind in KINDS else {}
+    given = {name: int(v) if isinstance(v, bool) else v for name, v in options.items()}
+    kept = ((n, v) for n, v in given.items() if n not in known or known[n].usual != v)
+    return Fault(kind, nodes, tuple(kept))
 
 
 def parse(text: str) -> Fault:
     """Reads what `str(fault)` wrote; ValueError if it cannot."""
-    words = text.split()
-    nodes = tuple(_value(word) for word in words[1:] if "=" not in word)
-    options = (word.split("=", 1) for word in words[1:] if "=" in word)
-    return Fault(words[0] if words else "", nodes, tuple((n, _value(v)) for n, v in options))
+    kind, *words = text.split() or [""]
+    nodes = tuple(_number_or_text(word) for word in words if "=" not in word)
+    options = (word.split("=", 1) for word in words if "=" in word)
+    return Fault(kind, nodes, tuple((name, _value(kind, name, v)) for name, v in options))
 
 
-def _value(word: str) -> Value:
-    return int(word) if word.lstrip("-").isdigit() else word
+def _value(kind: str, name: str, word: str) -> Value:
+    option = KINDS[kind].options.get(name) if kind in KINDS else None
+    is_text = option is not None and isinstance(option.usual, str)
+    return word if is_text else _number_or_text(word)
+
+
+def _number_or_text(word: str) -> Value:
+    return int(word) if NUMBER.fullmatch(word) else word
