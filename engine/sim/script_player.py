@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from engine.cluster import Cluster
 from engine.records import batch
+from engine.sim.faults import Fault, parse
 from engine.sim.quiet import is_away, is_quiet, is_still, replica_on
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -31,6 +32,11 @@ class Command:
     words: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """As it stood in the script, without its comment."""
+        return " ".join((self.verb, *self.words, *(f"{n}={v}" for n, v in self.options.items())))
+
     def number(self, index: int = 0) -> int:
         return int(self.words[index])
 
@@ -47,7 +53,7 @@ class Stage(Protocol):
     async def wait(self, condition: Any) -> bool:
         """Lets time pass until the condition holds; False if it does not."""
 
-    async def fault(self, kind: str, *brokers: int) -> None: ...
+    async def fault(self, fault: Fault) -> None: ...
 
 
 class Player:
@@ -85,7 +91,7 @@ class Player:
             case "quiet":
                 await self.settle()
             case verb if verb in FAULTS:
-                await self.stage.fault(verb, *(int(word) for word in command.words))
+                await self.stage.fault(parse(command.text))
             case verb:
                 raise ValueError("there is no such command; see the prologue of engine.sim.scripts")
 

@@ -22,7 +22,8 @@ Commands, one per line; an option is name=value, and unknown names are configs:
     produce TOPIC VALUE … [acks=all|1|0] [to=BROKER] [timeout_ms=N] [producer=ID] [sequence=N]
     read TOPIC | latest TOPIC [on=BROKER]                 what a consumer gets
     delete-records TOPIC OFFSET | delete-topic TOPIC | elect preferred|unclean TOPIC
-    kill | start | stop | pause | resume | lose_power | isolate BROKER;  cut A B;  heal [A [B]]
+    kill | start | stop | pause | resume | isolate BROKER;  cut A B;  heal [A [B]]
+    lose_power BROKER [torn=1] | write_back BROKER
     until leader TOPIC BROKER | until isr TOPIC BROKER,… | until fenced BROKER
     until still BROKER                                    paused, and no fetch of it is under way
     quiet                                                 until nothing more is to come
@@ -42,6 +43,7 @@ from typing import Any
 from engine.cluster import Cluster
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim import timed_scripts
+from engine.sim.faults import Fault
 from engine.sim.script_player import PATIENCE_S, Command, Player, ScriptError, Stage
 from engine.sim.story import as_text, stories
 from engine.sim.world import World
@@ -113,8 +115,8 @@ class SimulatedStage:
     async def wait(self, condition: Any) -> bool:
         return self.world.run(until=lambda _: condition(), for_s=PATIENCE_S)
 
-    async def fault(self, kind: str, *brokers: int) -> None:
-        getattr(self.world, kind)(*brokers)
+    async def fault(self, fault: Fault) -> None:
+        self.world.apply(fault)
 
 
 def play_simulated(script: Script, seed: int = 0) -> str:

@@ -10,7 +10,7 @@
     until end TOPIC BROKER OFFSET          the log on that broker ends there
     wait SECONDS                           of virtual time
 
-and every fault of engine/sim/faults.py, such as write_back 101.
+and every fault of engine/sim/faults.py with its options, such as slow 101 102 ms=500.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CasePlayer(Player):
                 await super().carry_out(command)
                 self.theatre.reader = ""
             case verb if verb in faults.KINDS and verb not in FAULTS:
-                world.apply(faults.parse(" ".join((verb, *command.words))))
+                world.apply(faults.parse(command.text))
             case _:
                 await super().carry_out(command)
 

@@ -14,7 +14,7 @@ from engine.client.completion import AFTER_APPEND
 from engine.cluster import Cluster
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim import faults
+from engine.sim.faults import Fault
 from engine.sim.history import Operation, Poll, Reached, Read, Seek, Send
 from engine.sim.script_player import PATIENCE_S
 from engine.sim.scripts import Script
@@ -64,8 +64,8 @@ class CaseStage:
     async def wait(self, condition: Any) -> bool:
         return self.world.run(until=lambda _: condition(), for_s=PATIENCE_S)
 
-    async def fault(self, kind: str, *brokers: int) -> None:
-        self.world.apply(faults.fault(kind, *brokers))
+    async def fault(self, fault: Fault) -> None:
+        self.world.apply(fault)
 
     # -- the history
 

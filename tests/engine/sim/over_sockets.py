@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from engine import machine_faults
 from engine.cluster import Cluster, ClusterSpec
 from engine.server import HOST, Server
+from engine.sim.faults import Fault
 from engine.sim.script_player import PATIENCE_S
 from engine.sim.scripts import Script, play
 from engine.storage.disk import Disk
@@ -45,13 +45,14 @@ class SocketStage:
     async def wait(self, condition: Any) -> bool:
         return await self.server.wait(condition, PATIENCE_S)
 
-    async def fault(self, kind: str, *brokers: int) -> None:
-        if kind == "start":
-            await self.server.start_node(*brokers)
-        elif kind == "write_back":
-            machine_faults.write_back(self.cluster, *brokers)
+    async def fault(self, fault: Fault) -> None:
+        if fault.kind == "start":
+            await self.server.start_node(*fault.nodes)
+        elif fault.kind in ("lose_power", "write_back"):
+            fault.happen(self.cluster)
+            self.server.pump()
         else:
-            getattr(self.server, kind)(*brokers)
+            getattr(self.server, fault.kind)(*fault.nodes)
 
 
 def spec_of(script: Script) -> ClusterSpec:

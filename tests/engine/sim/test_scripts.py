@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.sim.script_player import ScriptError
-from engine.sim.scripts import Script, parse, play_simulated
+from engine.sim.scripts import Script, SimulatedStage, parse, play, play_simulated
 from tests.engine.sim.over_sockets import play_free_running
 
 FOLDER = Path(__file__).parents[2] / "scripts"
@@ -77,3 +77,15 @@ def test_there_are_scripts_enough() -> None:
 def test_a_wrong_command_is_named_with_its_line() -> None:
     with pytest.raises(ScriptError, match=r"line 2, explode: there is no such command"):
         play_simulated(parse("# nonsense\nexplode 101\n----\n"))
+
+
+def test_a_fault_keeps_its_options() -> None:
+    script = parse("create orders replicas=101,102,103\nlose_power 103 torn=1\n")
+    stage = SimulatedStage(script)
+    asyncio.run(play(script, stage))
+    assert "lose_power 103 torn=1" in [str(done.deed) for done in stage.world.tape]
+
+
+def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:
+    with pytest.raises(ScriptError, match=r"line 1, kill: kill has no option 'torn'"):
+        play_simulated(parse("kill 103 torn=1\n"))

@@ -21,7 +21,8 @@ from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.cases import CASES, Ending, Played, play_case, play_side
 from engine.sim.cases.judges import diverged
 from engine.sim.history import Poll
-from engine.sim.scripts import DIVIDER
+from engine.sim.script_player import ScriptError
+from engine.sim.scripts import DIVIDER, parse
 from engine.sim.world import World
 from engine.wire.errors import Errors
 
@@ -239,3 +240,19 @@ def test_today_s_cluster_is_none_of_the_past() -> None:
 def test_an_unknown_case_is_named() -> None:
     with pytest.raises(ValueError, match="There is no case 'kip-1'; there are offset-not"):
         play_case("kip-1")
+
+
+WITH_OPTIONS = ("slow 101 102 ms=5000", "jump_clock 103 ms=9000", "flip_bit 102 topic=orders")
+
+
+def test_a_fault_in_a_case_keeps_its_options() -> None:
+    lines = ["create orders replicas=101,102,103", "produce orders A", "quiet", *WITH_OPTIONS]
+    script = parse("\n".join([*lines, "heal", "set_clock 103"]))
+    told = " ".join(play_side(CASES["kip-101-1"], "new", script).world.trace_lines())
+    for why in ("5000 ms between 101 and 102", "jumps by 9000 ms", "ends at 0; its checksum"):
+        assert why in told
+
+
+def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:
+    with pytest.raises(ScriptError, match=r"line 2, slow: slow has no option 'count'"):
+        play_side(CASES["kip-101-1"], "new", parse("quiet\nslow 101 102 count=2\n"))
