@@ -22,10 +22,11 @@ PRUNE_AT = 1_000
 
 @dataclass(slots=True)
 class Call:
-    """A Send that awaits its answer."""
+    """A Send that awaits its answer, from the destination's process of this incarnation."""
 
     sender: NodeId
     destination: int
+    incarnation: int
     token: Token
     client_id: str
     envelope: Envelope | None = None

@@ -136,8 +136,11 @@ class Cluster(Processes):
                 call = self.agenda.calls.get(number)
                 if call is None:
                     return None
-                if call.destination not in self.nodes:
-                    self.transmit(call.destination, call.sender, ("answer", number, None))
+                present = self.incarnations.get(call.destination, 0)
+                if call.destination not in self.nodes or call.incarnation != present:
+                    # Refused if nobody has listened since; a process that has gone ended it.
+                    if call.incarnation > present:
+                        self.transmit(call.destination, call.sender, ("answer", number, None))
                     return None
                 if self.muted.hold(call.destination, call.sender, item):
                     return None
@@ -187,9 +190,12 @@ class Cluster(Processes):
                 if self.incarnations[node_id] != incarnation or node_id not in self.nodes:
                     return None
                 self.disks[node_id].flush(path)
-                return self.give(node_id, ("flushed", node_id, token), Flushed(token))
+                return self.give(node_id, ("flushed", *item[1:]), Flushed(token))
             case "flushed":
-                return self.give(item[1], item, Flushed(item[2]))
+                _, node_id, incarnation, _, token = item
+                if self.incarnations[node_id] != incarnation:
+                    return None
+                return self.give(node_id, item, Flushed(token))
             case _:
                 return self.give(item[1], item, item[2])
 
@@ -236,15 +242,18 @@ class Cluster(Processes):
                 self.transmit(node_id, call.sender, ("answer", number, None))
 
     def _call(self, sender: NodeId, effect: Send) -> None:
-        client_id = _client_id(sender)
+        client_id, destination = _client_id(sender), effect.destination
+        incarnation = self.incarnations.get(destination, 0)
+        if destination not in self.nodes:
+            incarnation += 1  # whoever will listen when it arrives
         number = self.agenda.call(
-            Call(sender, effect.destination, effect.token, client_id, effect.envelope)
+            Call(sender, destination, incarnation, effect.token, client_id, effect.envelope)
         )
         body, version = effect.body, type(effect.body).LATEST
         if self.carriage is not None:
             body = self.carriage.pack_request(client_id, version, body)
         item = ("request", number, version, body)
-        self.transmit(sender, effect.destination, item)
+        self.transmit(sender, destination, item)
         self.agenda.push(self.now + effect.timeout_us, ("answer", number, None))
 
     def _reply(self, node_id: NodeId, effect: Reply) -> None:

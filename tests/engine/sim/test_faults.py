@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from engine.clock import Clock
+from engine.processes import Processes
 from engine.records import batch
+from engine.sim.clients import create_topics
 from engine.sim.crew import Crew
 from engine.sim.faults import KINDS, Fault, fault, parse
+from engine.sim.mutants import Patch
 from engine.sim.world import World
 from engine.wire import messages as m
 
@@ -217,6 +221,22 @@ def test_what_follows_a_late_message_waits_behind_it() -> None:
     assert end(world, 102) > before + 10
 
 
+def test_the_end_of_a_connection_comes_after_what_was_sent_before_it() -> None:
+    world = loaded()
+    world.delay(101, "admin", ms=500)
+    first = world.post(m.DescribeClusterRequest(), 101)
+    world.run(for_s=0.1)
+    second = world.post(m.DescribeClusterRequest(), 101)
+    world.kill(101)
+    world.start(101)
+    world.run(for_s=0.3)
+    assert not {first, second} & set(world.client("admin").answers)
+    world.run(for_s=0.3)
+    assert world.answer(first) is not None
+    assert second in world.client("admin").answers
+    assert world.answer(second) is None
+
+
 def test_what_is_overtaken_arrives_later_than_what_was_sent_after_it() -> None:
     """Two questions, one after the other: the second one's answer is there first."""
     world = loaded()
@@ -248,6 +268,67 @@ def test_troubles_are_the_same_for_messages_as_bytes(encoded: bool) -> None:
     world.run(for_s=2)
     world.drop("producer-1", world.leader("orders", 0), api="Fetch")
     assert len(world.trace_lines(("acknowledged",))) > 50
+
+
+# -- processes
+
+
+def given(world: World, for_s: float) -> list[tuple[str, int, str]]:
+    """What comes to be given to nodes: the item's kind, the node, the event's body if any."""
+    told: list[tuple[str, int, str]] = []
+
+    def noted(give: Callable[..., object], *arguments: Any) -> object:
+        _, node, item, event = arguments
+        told.append((item[0], node, type(getattr(event, "body", None)).__name__))
+        return give(*arguments)
+
+    with Patch(Processes, "give", noted).in_force():
+        world.run(for_s=for_s)
+    return told
+
+
+def test_a_request_to_the_old_process_is_nothing_to_the_new_one() -> None:
+    world = loaded()
+    lost = world.post(m.ListGroupsRequest(), 101)
+    world.kill(101)
+    asked = world.post(m.DescribeClusterRequest(), 101)  # whoever listens when this arrives
+    world.start(101)
+    bodies = [body for _, node, body in given(world, 0.1) if node == 101]
+    assert "ListGroupsRequest" not in bodies
+    assert "DescribeClusterRequest" in bodies
+    assert lost in world.client("admin").answers
+    assert world.answer(lost) is None
+    assert world.answer(asked) is not None
+
+
+def test_whoever_asks_where_nobody_listens_is_refused() -> None:
+    world = loaded()
+    world.kill(101)
+    asked = world.post(m.DescribeClusterRequest(), 101)
+    world.run(for_s=0.1)
+    assert asked in world.client("admin").answers
+    assert world.answer(asked) is None
+
+
+def test_a_flush_that_ended_while_its_process_stood_still_is_no_news_to_the_next_one() -> None:
+    world = loaded()
+    world.post(create_topics("returns", 1, 3, None, None), 101)
+    assert world.run(until=lambda w: _flushes(w) != [], for_s=2)
+    node = _flushes(world)[0]
+    world.pause(node)
+    world.run(for_s=0.1)
+    assert "flushed" in [item[0] for item in world.cluster.paused[node]]
+    world.resume(node)
+    world.kill(node)
+    world.start(node)
+    told = [(kind, to) for kind, to, _ in given(world, 0.0005)]
+    assert told
+    assert ("flushed", node) not in told
+
+
+def _flushes(world: World) -> list[int]:
+    """Whose disk is at work."""
+    return [item[1] for _, _, item in world.cluster.agenda.heap if item[0] == "flush"]
 
 
 # -- clocks
