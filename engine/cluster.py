@@ -240,6 +240,7 @@ class Cluster(Processes):
             elif call.destination == node_id:
                 # The end of a connection comes after what was sent before it.
                 self.transmit(node_id, call.sender, ("answer", number, None))
+        self.network.forget(node_id)
 
     def _call(self, sender: NodeId, effect: Send) -> None:
         client_id, destination = _client_id(sender), effect.destination

@@ -145,6 +145,10 @@ class Network:
         self.troubles.pop(way, None)
         return self.held.pop(way, [])
 
+    def forget(self, node: NodeId) -> None:
+        """A process is gone; the connections of its successor wait for nothing sent on its own."""
+        self.last_arrival = {way: at for way, at in self.last_arrival.items() if node not in way}
+
     def describe(self) -> list[dict[str, Any]]:
         """The broken links, as a snapshot shows them."""
         return [

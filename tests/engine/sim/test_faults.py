@@ -221,6 +221,17 @@ def test_what_follows_a_late_message_waits_behind_it() -> None:
     assert end(world, 102) > before + 10
 
 
+def test_a_new_process_does_not_wait_behind_what_was_sent_to_the_old_one() -> None:
+    world = loaded()
+    world.delay(100, 103, ms=60_000)
+    world.run(for_s=1)
+    world.kill(103)
+    world.heal()
+    assert world.run(until=lambda w: w.is_fenced(103), for_s=5)
+    world.start(103)
+    assert world.run(until=lambda w: not w.is_fenced(103), for_s=5)
+
+
 def test_the_end_of_a_connection_comes_after_what_was_sent_before_it() -> None:
     world = loaded()
     world.delay(101, "admin", ms=500)
