@@ -7,11 +7,14 @@ which record lies at which offset.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from engine.records import batch
+from engine.sim.chains import is_intact
+from engine.snapshot import DAMAGED
 from engine.storage.log import Log
 
 if TYPE_CHECKING:
@@ -165,13 +168,22 @@ def _records(a: Log | None, b: Log | None) -> dict[int, Pair]:
         for base_offset, content in own.items():
             if others.get(base_offset) == content:
                 continue
-            for header, position in batch.iterate(content):
-                for record in batch.decode(content, position):
-                    value = "∅" if record.value is None else record.value.decode(errors="replace")
-                    found[number][record.offset] = (header.partition_leader_epoch, value)
+            epoch = batch.read_header(content).partition_leader_epoch
+            found[number].update((at, (epoch, value)) for at, value in _values(content))
     offsets = sorted({**found[0], **found[1]})
     pairs = {offset: (found[0].get(offset), found[1].get(offset)) for offset in offsets}
     return {offset: pair for offset, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _values(content: bytes) -> Iterator[tuple[int, str]]:
+    """Offset and value of each record of a batch."""
+    if is_intact(content, 0):
+        for record in batch.decode(content):
+            value = record.value
+            yield record.offset, "∅" if value is None else value.decode(errors="replace")
+    else:
+        header = batch.read_header(content)
+        yield from ((at, DAMAGED) for at in range(header.base_offset, header.next_offset))
 
 
 def _batches(log: Log | None) -> dict[int, bytes]:

@@ -24,6 +24,8 @@ from engine.cluster import Cluster
 from engine.control.metadata_records import METADATA_TOPIC_ID, decode_batches
 from engine.network import NodeId
 from engine.records import batch
+from engine.sim.chains import is_intact
+from engine.snapshot import DAMAGED
 from engine.wire.errors import Errors
 
 STILL_HELD = 1 << 52
@@ -192,8 +194,15 @@ def values_of(records: Any) -> tuple[str, ...]:
     """The records' values as text."""
     if not records:
         return ()
-    found = batch.decode_all(bytes(records))
-    return tuple((record.value or b"").decode(errors="replace") for record in found)
+    data = bytes(records)
+    found: list[str] = []
+    for _, position in batch.iterate(data):
+        if is_intact(data, position):
+            decoded = batch.decode(data, position)
+            found += [(record.value or b"").decode(errors="replace") for record in decoded]
+        else:
+            found.append(DAMAGED)
+    return tuple(found)
 
 
 def brief(values: tuple[str, ...]) -> str:

@@ -194,6 +194,8 @@ class Recording:
             ours = line.partition.rpartition("-")[0] == self.topic and line.kind in REPLICA_KINDS
             common = not line.partition and line.kind in CLUSTER_KINDS
             common = common and fields.get("topic", self.topic) == self.topic
+            if common:
+                self.read.clear()  # what befalls a machine may change a log that stays as long
             if isinstance(node, int) and (ours or common):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
 

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from engine.sim.world import World
+from engine.snapshot import DAMAGED
 from kit.lessons.walkthrough import Walkthrough
 from kit.lessons.watermark_runs import settled
 from kit.panel.film import Film
@@ -116,3 +117,30 @@ def test_links_that_are_mended_together_are_told_together(
     world.heal()
     told = [each for each in captions(TimePanel(world, "orders")) if "mended" in each]
     assert told == [f"{said}; what was held back goes on its way."]
+
+
+def test_a_world_with_a_changed_bit_can_be_recorded_and_gone_on_with() -> None:
+    world = World(seed=1)
+    world.create_topic("orders", config={"min.insync.replicas": 2})
+    world.load("orders", period_us=100_000)
+    world.run(for_s=0.5)
+    leader = world.leader("orders", 0)
+    follower = next(b for b in (101, 102, 103) if b != leader)
+    world.kill(follower)  # so that it has to fetch later what is damaged by then
+    world.run(for_s=3)
+    world.tell("producer-1", "finish")
+    world.flip_bit(leader, "orders")
+    flipped = world.events
+    world.start(follower)
+    world.run(for_s=2)
+    recording = record(world, "orders")
+    logs = recording.frames[-1].snapshot["topics"]["orders"]["partitions"][0]["logs"]
+    assert DAMAGED in str(logs[leader]["batches"])
+    assert DAMAGED not in str(logs[follower]["batches"])
+    at_once = next(frame for frame in recording.frames if frame.event == flipped)
+    assert DAMAGED in str(at_once.snapshot["topics"]["orders"]["partitions"][0]["logs"][leader])
+    assert any(DAMAGED in flight.word.values for flight in recording.flights)
+    panel = TimePanel(world, "orders")
+    panel.press("kill", leader)
+    panel.jump("end")
+    assert panel.frame().snapshot["brokers"][leader]["state"] == "killed"
