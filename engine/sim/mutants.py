@@ -57,6 +57,10 @@ class Patch:
             setattr(self.owner, self.attribute, original)
 
 
+IN_FORCE: list[str] = []
+"""The names of those that the engine is at this moment."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A rule, how it is broken, and how a campaign finds out."""
@@ -70,6 +74,8 @@ class Mutant:
     def in_force(self) -> Iterator[None]:
         """The engine with this rule broken."""
         with ExitStack() as stack:
+            IN_FORCE.append(self.name)
+            stack.callback(IN_FORCE.remove, self.name)
             for patch in self.patches:
                 stack.enter_context(patch.in_force())
             yield

@@ -61,6 +61,9 @@ SETTINGS = {
 """Small enough for real time; the world's own settings else."""
 
 
+PLAIN = Command(1, "cluster")
+
+
 @dataclass(frozen=True)
 class Script:
     """`head` is the text above the divider as it was, `expected` what is below it."""
@@ -73,6 +76,8 @@ class Script:
     expected: str
     seed: int = 0
     mutant: str = ""
+    cluster: Command = PLAIN
+    """The line that all but the commands is from."""
 
     def with_outcome(self, outcome: str) -> str:
         """The script's text with this outcome below the divider."""
@@ -89,13 +94,18 @@ def parse(text: str) -> Script:
             plain = tuple(word for word in words[1:] if "=" not in word)
             options = dict(word.split("=", 1) for word in words[1:] if "=" in word)
             commands.append(Command(number, words[0], plain, options))
-    options = {}
+    cluster = PLAIN
     if commands and commands[0].verb == "cluster":
-        options = commands.pop(0).options
-    brokers, rule = int(options.pop("brokers", 3)), options.pop("rule", DEFAULT_RULE)
-    seed, mutant = int(options.pop("seed", 0)), options.pop("mutant", "")
+        cluster = commands.pop(0)
+    options = dict(cluster.options)
+    rule, mutant = options.pop("rule", DEFAULT_RULE), options.pop("mutant", "")
+    try:
+        brokers, seed = int(options.pop("brokers", 3)), int(options.pop("seed", 0))
+    except ValueError as error:
+        raise ScriptError(f"line {cluster.line}, cluster: {error}") from error
     settings = {**SETTINGS, **options}
-    return Script(head, brokers, rule, settings, tuple(commands), expected.strip(), seed, mutant)
+    return Script(head, brokers, rule, settings, tuple(commands), expected.strip(), seed, mutant,
+                  cluster)  # fmt: skip
 
 
 class SimulatedStage:

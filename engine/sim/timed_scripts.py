@@ -14,18 +14,29 @@
 `at` is in seconds of virtual time since the world began.  `load` and `reader` start the clients
 of engine/sim/clients.py and consumer.py, always these two producers and one consumer; with
 `whole_producer=1` the first producer is the one of engine/client.  `calm` mends everything,
-waits until the cluster is whole, and judges what the clients saw.  `mutant` plays it on an
-engine with that rule broken (engine/sim/mutants.py).  Unlike other scripts these are about
+waits until the cluster is whole, and judges what the clients saw.  What is left out has its
+default; what these runs have no place for (a rule, a setting, another topic) is refused with
+its line, since a run without it would be another run.  Unlike other scripts these are about
 time, so they are played in virtual time only.
+
+`mutant` plays it on an engine with that rule broken (engine/sim/mutants.py).  To go back and
+forth in such a world, the rule has to stay broken for as long:
+
+    with MUTANTS["no-fencing"].in_force():
+        world = world_of(scripts.parse(text))
+        world.back(3)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.sim.faults import Fault, parse
+from engine.sim.mutants import IN_FORCE, MUTANTS
 from engine.sim.schedules import TOPIC, Schedule, Setup, run
+from engine.sim.script_player import Command, ScriptError
 from engine.sim.shrink import Tape, replay
 from engine.sim.tape import Done
 from engine.sim.world import World
@@ -53,18 +64,19 @@ def is_timed(script: Script) -> bool:
 def write(timed: Timed, about: str, violation: str) -> str:
     """The script's text with its outcome."""
     setup = timed.setup
+    calm_us = max([setup.calm_us, *(done.at_us for done in timed.tape)])
     mutant = f" mutant={timed.mutant}" if timed.mutant else ""
     whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
         f"cluster brokers={setup.brokers} seed={setup.seed}{mutant}",
-        f"create {TOPIC} partitions={setup.partitions} replication={min(3, setup.brokers)} "
+        f"create {TOPIC} partitions={setup.partitions} replication={_replicas(setup)} "
         f"min.insync.replicas={setup.min_in_sync}",
         f"load {TOPIC} period_us={setup.period_us} idempotent={int(setup.idempotent)}{whole}",
         f"load {TOPIC} period_us={setup.period_us} acks=1",
         f"reader {TOPIC}",
         *(f"at {done.at_us / 1e6:.6f} {done.deed}" for done in timed.tape),
-        f"at {setup.calm_us / 1e6:.6f} calm",
+        f"at {calm_us / 1e6:.6f} calm",
         "----",
         _outcome(violation),
     ]
@@ -75,38 +87,111 @@ def _outcome(violation: str) -> str:
     return f"violation: {violation}" if violation else HELD
 
 
-def read(script: Script) -> Timed:
-    """What `write` wrote; ValueError names the line that is wrong."""
-    partitions = min_in_sync = 1
-    period_us, idempotent, whole_producer, calm_us = 20_000, False, False, 0
-    tape: list[Done] = []
-    for command in script.commands:
+def _replicas(setup: Setup) -> int:
+    return min(3, setup.brokers)
+
+
+@dataclass
+class _Reading:
+    """What was read so far; `said` is what may be said once only."""
+
+    setup: Setup
+    tape: list[Done] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def take(self, command: Command) -> None:
         options = command.options
+        match command.verb:
+            case "cluster":
+                self._expect(command, "cluster", (), "brokers", "seed", "mutant")
+                if self.setup.brokers < 1:
+                    raise ValueError("a cluster has at least one broker")
+                if "mutant" in options and options["mutant"] not in MUTANTS:
+                    known = ", ".join(MUTANTS)
+                    raise ValueError(f"there is no mutant {options['mutant']}; there are {known}")
+            case "create":
+                names = ("partitions", "replication", "min.insync.replicas")
+                self._expect(command, "create", (TOPIC,), *names)
+                if _number(options, "replication", _replicas(self.setup)) != _replicas(self.setup):
+                    raise ValueError(f"here replication is {_replicas(self.setup)}")
+                partitions = _number(options, "partitions", 1)
+                least = _number(options, "min.insync.replicas", 1)
+                self.setup = replace(self.setup, partitions=partitions, min_in_sync=least)
+            case "load" if "acks" in options:
+                self._expect(command, "load with acks", (TOPIC,), "period_us", "acks")
+                if options["acks"] != "1":
+                    raise ValueError("acks is 1, or left out for all")
+                period_us = self.setup.period_us
+                if "load" not in self.said or _number(options, "period_us", period_us) != period_us:
+                    raise ValueError("it comes second, and its period_us is that of the first")
+            case "load":
+                self._expect(command, "load", (TOPIC,), "period_us", "idempotent", "whole_producer")
+                self.setup = replace(
+                    self.setup,
+                    period_us=_number(options, "period_us", self.setup.period_us),
+                    idempotent=_flag(options, "idempotent"),
+                    whole_producer=_flag(options, "whole_producer"),
+                )
+            case "reader":
+                self._expect(command, "reader", (TOPIC,))
+            case "at":
+                self._at(command)
+            case _:
+                raise ValueError("it has no place in a script with times")
+
+    def _expect(self, command: Command, what: str, words: tuple[str, ...], *names: str) -> None:
+        """Nothing but these words and options, and once."""
+        if what in self.said:
+            raise ValueError(f"{what} is there already")
+        self.said.append(what)
+        if command.words != words:
+            raise ValueError(f"it is about {' '.join(words) or 'nothing'} here, and nothing else")
+        for name in command.options:
+            if name not in names:
+                known = ", ".join(names) or "no options"
+                raise ValueError(f"{name} has no place in a script with times; it takes {known}")
+
+    def _at(self, command: Command) -> None:
+        if len(command.words) < 2:
+            raise ValueError("say when and what, such as at 3.1 kill 101")
+        seconds, *words = command.words
+        at_us = round(float(seconds) * 1e6)
+        if at_us < max([0, *(done.at_us for done in self.tape)]):
+            raise ValueError("times go on from 0, and never back")
+        if "calm" in self.said:
+            raise ValueError("calm is the end")
+        if words == ["calm"]:
+            self._expect(command, "calm", command.words)
+            self.setup = replace(self.setup, calm_us=at_us)
+            return
+        verb, *rest = words
+        told = Command(command.line, verb, tuple(rest), command.options)
+        self.tape.append(Done(0, at_us, parse(told.text)))
+
+
+def _number(options: Mapping[str, str], name: str, usual: int) -> int:
+    number = int(options.get(name, usual))
+    if number < 1:
+        raise ValueError(f"{name} is at least 1")
+    return number
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    flag = options.get(name, "0")
+    if flag not in ("0", "1"):
+        raise ValueError(f"{name} is 0 or 1, not {flag}")
+    return flag == "1"
+
+
+def read(script: Script) -> Timed:
+    """What `write` wrote; ScriptError names the line that is wrong, or says anything else."""
+    reading = _Reading(Setup(script.seed, script.brokers, min_in_sync=1))
+    for command in (script.cluster, *script.commands):
         try:
-            match command.verb:
-                case "create":
-                    partitions = int(options.get("partitions", 1))
-                    min_in_sync = int(options.get("min.insync.replicas", 1))
-                case "load" if options.get("acks") == "1":
-                    pass
-                case "load":
-                    period_us = int(options.get("period_us", period_us))
-                    idempotent = options.get("idempotent", "0") == "1"
-                    whole_producer = options.get("whole_producer", "0") == "1"
-                case "at" if command.words[1:] == ("calm",):
-                    calm_us = round(float(command.words[0]) * 1e6)
-                case "at":
-                    at_us = round(float(command.words[0]) * 1e6)
-                    words = (*command.words[1:], *(f"{n}={v}" for n, v in options.items()))
-                    tape.append(Done(0, at_us, parse(" ".join(words))))
-                case "reader":
-                    pass
-                case verb:
-                    raise ValueError(f"{verb} has no place in a script with times")
-        except (IndexError, ValueError) as error:
-            raise ValueError(f"line {command.line}, {command.verb}: {error}") from error
-    load = (partitions, min_in_sync, period_us, idempotent, whole_producer, calm_us)
-    return Timed(Setup(script.seed, script.brokers, *load), tuple(tape), script.mutant)
+            reading.take(command)
+        except (OverflowError, ValueError) as error:
+            raise ScriptError(f"line {command.line}, {command.verb}: {error}") from error
+    return Timed(reading.setup, tuple(reading.tape), script.mutant)
 
 
 def play(script: Script) -> str:
@@ -116,7 +201,15 @@ def play(script: Script) -> str:
 
 
 def world_of(script: Script) -> World:
-    """The world at the end of a timed script, or where an invariant broke; it can go back."""
+    """The world at the end of a timed script, or where an invariant broke; it can go back.
+
+    ValueError if its mutant is not in force, for then it would be another world.
+    """
     timed = read(script)
+    if timed.mutant and timed.mutant not in IN_FORCE:
+        raise ValueError(
+            "This world has a rule broken, also when it goes back and forth; make it and keep it "
+            f'below a line  with MUTANTS["{timed.mutant}"].in_force():  (engine/sim/mutants.py).'
+        )
     assert all(isinstance(done.deed, Fault) for done in timed.tape)
     return run(Schedule(timed.setup, torn=False, plans=()), timed.tape, rewindable=True)[0]
