@@ -123,21 +123,28 @@ class World(Breakable):
         return self.events if self.timeline is None else self.timeline.last_event
 
     def step(self, until: int | None = None) -> bool:
-        """One event; False if nothing will happen, ever or by `until` on the cluster's clock."""
-        if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
-            done = self.tape[self.on_tape]
-            self.on_tape += 1
-            self.cluster.catch_up(done.after)
-            self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
-            self._carry_out(done.deed)
-        elif self.cluster.step(until) is None:
-            return False
-        self.events += 1
-        if self.timeline is not None:
-            self._note()
-        if self.invariants is not None:
-            self.invariants.after_event()
-        return True
+        """One event; False if nothing will happen, ever or by `until` on the cluster's clock.
+
+        Something that raises is an event all the same, so that a replay comes past it.
+        """
+        happens = True
+        try:
+            if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
+                done = self.tape[self.on_tape]
+                self.on_tape += 1
+                self.cluster.catch_up(done.after)
+                self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
+                self._carry_out(done.deed)
+            else:
+                happens = self.cluster.step(until) is not None
+            if happens and self.invariants is not None:
+                self.invariants.after_event()
+        finally:
+            if happens:
+                self.events += 1
+                if self.timeline is not None:
+                    self._note()
+        return happens
 
     @property
     def next_at(self) -> int | None:

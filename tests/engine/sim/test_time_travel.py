@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from engine.events import Effect, SetTimer
 from engine.sim import world as world_module
 from engine.sim.difference import Parting
 from engine.sim.invariants import Violation
@@ -379,3 +380,83 @@ def test_a_client_after_going_back_gets_a_name_of_its_own() -> None:
     world.run(for_s=0.1)
     world.back(1)
     assert world.load("orders").name != first.name
+
+
+def test_a_checkpoint_is_taken_after_the_invariants_have_looked() -> None:
+    """Else an unclean election at a checkpoint is forgiven at the time of a later event."""
+
+    def forgiven(checkpoint_at: int) -> World:
+        def there(wants: Callable[..., bool], timeline: Timeline, event: int) -> bool:
+            return event == checkpoint_at
+
+        with Patch(Timeline, "wants_checkpoint", there).in_force():
+            config = {"min.insync.replicas": 1, "unclean.leader.election.enable": "true"}
+            world = World(seed=1)
+            world.create_topic("orders", config=config)
+            world.load("orders")
+            world.reader("orders")
+            world.run(for_s=1)
+            leader = world.leader("orders", 0)
+            others = [b for b in (101, 102, 103) if b != leader]
+            for broker in others:
+                world.kill(broker)
+            world.run(for_s=4)
+            world.kill(leader)
+            world.start(others[0])
+            world.run(for_s=4)
+            assert world.invariants is not None
+            return world
+
+    straight = forgiven(-1)
+    lines = [entry[2].kind for entry in straight.cluster.trace]
+    assert straight.timeline is not None
+    elected = straight.timeline.event_of_line(len(lines) - 1 - lines[::-1].index("elected"))
+    world = forgiven(elected)
+    last = world.events
+    world.goto(event=0)
+    world.goto(event=elected)
+    assert world.invariants is not None
+    assert world.invariants.seen == world.cluster.trace_count
+    assert world.invariants.losses
+    world.goto(event=last)
+    assert straight.invariants is not None
+    assert world.invariants is not None
+    books = (straight.invariants.books["orders-0"], world.invariants.books["orders-0"])
+    assert books[0].unclean_at == books[1].unclean_at
+
+
+class Stumbles:
+    """A client with a defect: a call out of the cluster's queue raises."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def start(self, now: int) -> list[Effect]:
+        return [SetTimer(("stumble",), now + 300_000)]
+
+    def step(self, now: int, event: object) -> list[Effect]:
+        self.steps += 1
+        raise ZeroDivisionError("a client's own mistake")
+
+
+def test_what_a_client_raised_does_not_stop_a_replay() -> None:
+    world = World(seed=1)
+    world.create_topic("orders")
+    world.load("orders")
+    born = world.events
+    client = world.add("stumbles", Stumbles())
+    with pytest.raises(ZeroDivisionError):
+        world.run(for_s=1)
+    raised = world.events
+    world.kill(103)
+    world.run(for_s=1)
+    before, last = told(world), world.events
+    world.goto(event=born)
+    assert "stumbles" not in world.cluster.nodes
+    world.goto(event=last)
+    assert told(world) == before
+    assert client.steps == 1
+    world.goto(event=raised - 1)
+    with pytest.raises(ZeroDivisionError):
+        world.step()
+    assert world.events == raised
