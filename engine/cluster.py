@@ -132,24 +132,10 @@ class Cluster(Processes):
     def _happen(self, item: Any) -> NodeId | None:
         match item[0]:
             case "request":
-                _, number, version, body = item
-                call = self.agenda.calls.get(number)
-                if call is None:
-                    return None
-                present = self.incarnations.get(call.destination, 0)
-                if call.destination not in self.nodes or call.incarnation != present:
-                    # Refused if nobody has listened since; a process that has gone ended it.
-                    if call.incarnation > present:
-                        self.transmit(call.destination, call.sender, ("answer", number, None))
-                    return None
-                if self.muted.hold(call.destination, call.sender, item):
-                    return None
-                if self.carriage is not None:
-                    body = self.carriage.unpack_request(body)
-                request = Request(
-                    call.sender, (number,), version, body, call.client_id, envelope=call.envelope
-                )
-                return self.give(call.destination, item, request)
+                call = self.agenda.calls.get(item[1])
+                return None if call is None else self._arrive(item, call)
+            case "received":
+                return self._arrive(item, item[-1])
             case "again":
                 _, node_id, version, body, sender = item
                 if self.carriage is not None:
@@ -198,6 +184,26 @@ class Cluster(Processes):
                 return self.give(node_id, item, Flushed(token))
             case _:
                 return self.give(item[1], item, item[2])
+
+    def _arrive(self, item: Any, call: Call) -> NodeId | None:
+        """A request is there.  Once it is, it makes no difference whether its sender gives up:
+        a process that stands still finds it in its socket's buffer when it goes on."""
+        number, version, body = item[1:4]
+        present = self.incarnations.get(call.destination, 0)
+        if call.destination not in self.nodes or call.incarnation != present:
+            # Refused if nobody has listened since; a process that has gone ended it.
+            if call.incarnation > present:
+                self.transmit(call.destination, call.sender, ("answer", number, None))
+            return None
+        if self.muted.hold(call.destination, call.sender, item):
+            return None
+        received = ("received", number, version, body, call)
+        if self.carriage is not None:
+            body = self.carriage.unpack_request(body)
+        request = Request(
+            call.sender, (number,), version, body, call.client_id, envelope=call.envelope
+        )
+        return self.give(call.destination, received, request)
 
     # -- effects
 

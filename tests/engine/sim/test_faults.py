@@ -321,6 +321,51 @@ def test_whoever_asks_where_nobody_listens_is_refused() -> None:
     assert world.answer(asked) is None
 
 
+@pytest.mark.parametrize("encoded", [False, True])
+def test_what_had_come_to_a_paused_process_is_done_though_its_sender_gave_up(encoded: bool) -> None:
+    world = World(11, encoded=encoded)
+    world.run(for_s=1)
+    world.cut("admin", 102)
+    world.pause(101)
+    waiting = [world.post(m.ListGroupsRequest(), broker) for broker in (101, 102)]
+    world.run(for_s=31)
+    assert [world.client("admin").answers[number] for number in waiting] == [None, None]
+    world.resume(101)
+    world.heal()
+    told = given(world, 0.1)
+    assert ("received", 101, "ListGroupsRequest") in told
+    assert [node for _, node, body in told if body == "ListGroupsRequest"] == [101]
+    assert world.answer(waiting[0]) is None
+    assert world.ask(m.ListGroupsRequest(), 101) is not None
+
+
+def test_what_had_come_to_a_process_is_gone_with_it() -> None:
+    world = loaded()
+    world.pause(101)
+    world.post(m.ListGroupsRequest(), 101)
+    world.run(for_s=0.1)
+    world.resume(101)
+    world.kill(101)
+    world.start(101)
+    assert "ListGroupsRequest" not in [body for _, _, body in given(world, 0.1)]
+
+
+def test_a_record_can_be_written_after_its_producer_has_given_up() -> None:
+    world = loaded(acks=1, period_us=200_000, delivery_timeout_us=1)
+    world.pause(101)
+    world.run(until=lambda w: "unknown" in _verdicts(w), for_s=20)
+    value = next(sent.value for sent in world.client("producer-1").history[0]
+                 if sent.verdict == "unknown")  # fmt: skip
+    world.resume(101)
+    world.run(for_s=0.0001)
+    log = world.replica(101, "orders", 0).log
+    assert value.encode() in log.read(0, 1 << 20)
+
+
+def _verdicts(world: World) -> list[str]:
+    return [sent.verdict for sent in world.client("producer-1").history[0]]
+
+
 def test_a_flush_that_ended_while_its_process_stood_still_is_no_news_to_the_next_one() -> None:
     world = loaded()
     world.post(create_topics("returns", 1, 3, None, None), 101)
