@@ -1,7 +1,8 @@
 """What is to come: requests and answers on their way, timers, flushes, in order of time.
 
     heap     (when, number, item) …            the number keeps those of one moment in order
-    timers   (node, token) -> number           setting a timer anew makes the old entry void
+    timers   (node, token) -> number           setting a timer anew makes the old entry void;
+                                               LATE if it ran out while its node stood still
     calls    number -> Call                    an answered call makes its time-out void
 
 Void entries are passed over when their time comes.  They count as nothing that happened, so
@@ -18,6 +19,7 @@ from engine.events import Envelope, Token
 from engine.network import NodeId
 
 PRUNE_AT = 1_000
+LATE = -1
 
 
 @dataclass(slots=True)

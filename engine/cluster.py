@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.agenda import Call
+from engine.agenda import LATE, Call
 from engine.broker import Broker
 from engine.cluster_spec import ClusterSpec
 from engine.events import (
@@ -158,18 +158,15 @@ class Cluster(Processes):
                     if self.carriage is not None and body:
                         body = self.carriage.unpack_answer(body)
                 return self.give(call.sender, item, Response(call.destination, call.token, body))
-            case "timer":
-                _, node_id, token = item
-                del self.agenda.timers[node_id, token]
+            case "timer" | "late-timer":
+                kind, node_id, token = item
+                if kind == "late-timer" and self.agenda.timers.get((node_id, token)) != LATE:
+                    return None  # cancelled, or set anew, since its process goes on
                 if self.states[node_id] == PAUSED:
-                    self.agenda.timers[node_id, token] = -1
+                    self.agenda.timers[node_id, token] = LATE
                     self.paused[node_id].append(("late-timer", node_id, token))
                     return None
-                return self.give(node_id, item, Expired(token))
-            case "late-timer":
-                _, node_id, token = item
-                if self.agenda.timers.pop((node_id, token), None) is None:
-                    return None
+                del self.agenda.timers[node_id, token]
                 return self.give(node_id, item, Expired(token))
             case "flush":
                 _, node_id, incarnation, path, token = item

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.agenda import PRUNE_AT
 from engine.cluster import Cluster, ClusterSpec
-from engine.events import Effect, Event, Expired, Response, Send, SetTimer
+from engine.events import Effect, Event, Expired, Flushed, Response, Send, SetTimer
 from engine.wire import messages as m
 
 MANY = 3 * PRUNE_AT + 7
@@ -78,3 +78,54 @@ def test_a_time_out_of_an_answered_call_does_not_count_whether_pruned_or_not() -
     assert nodes.agenda.heap
     assert nodes.step() is None
     assert nodes.happened == answered
+
+
+class Watch:
+    """A timer of 1 s, put off to 5 s by whatever is heard; `rang` is when it ran out."""
+
+    def __init__(self) -> None:
+        self.rang: list[int] = []
+
+    def start(self, now: int) -> list[Effect]:
+        return [SetTimer(("watch",), at=1_000)]
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        if isinstance(event, Expired):
+            self.rang.append(now)
+            return []
+        return [SetTimer(("watch",), at=now + 5_000)]
+
+
+def paused(at: int, *heard: Event) -> tuple[Cluster, Watch]:
+    nodes, watch = cluster(), Watch()
+    nodes.add("watch", watch)
+    nodes.pause("watch")  # type: ignore[arg-type]
+    for event in heard:
+        nodes.agenda.push(500, ("event", "watch", event))
+    nodes.run(now=at, events=MANY)
+    assert watch.rang == []
+    return nodes, watch
+
+
+def test_a_timer_that_ran_out_during_a_pause_rings_after_it() -> None:
+    nodes, watch = paused(2_000)
+    nodes.resume("watch")  # type: ignore[arg-type]
+    nodes.run(now=9_000, events=MANY)
+    assert watch.rang == [2_000]
+
+
+def test_a_timer_set_anew_after_a_pause_keeps_to_its_new_time() -> None:
+    nodes, watch = paused(2_000, Flushed(("heard",)))
+    nodes.resume("watch")  # type: ignore[arg-type]
+    nodes.run(now=9_000, events=MANY)
+    assert watch.rang == [7_000]
+
+
+def test_a_late_timer_stays_due_through_the_next_pause() -> None:
+    nodes, watch = paused(2_000)
+    nodes.resume("watch")  # type: ignore[arg-type]
+    nodes.pause("watch")  # type: ignore[arg-type]
+    nodes.run(now=3_000, events=MANY)
+    nodes.resume("watch")  # type: ignore[arg-type]
+    nodes.run(now=9_000, events=MANY)
+    assert watch.rang == [3_000]
