@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from engine.sim.world import World
 
 
-def go(world: World, timeline: Timeline, event: int) -> None:
-    """Restores the nearest checkpoint unless the world is nearer, and replays the rest."""
+def go(world: World, timeline: Timeline, event: int, by_us: int = 0) -> None:
+    """Restores the nearest checkpoint unless the world is nearer, and replays the rest.
+
+    At the event itself, a world may stay whose clock has not gone past `by_us`.
+    """
     known, state = timeline.before(event)
-    if event < world.events or known > world.events:
+    there = event == world.events and world.now_us <= by_us
+    if not there and not known <= world.events < event:
         if len(world.cluster.trace) > len(timeline.lines):
             timeline.lines = list(world.cluster.trace)
         restore(world, state)

@@ -197,7 +197,7 @@ class World(Breakable):
             rewind.go(self, timeline, event)
             return
         at_us = round(t_s * 1_000_000)
-        rewind.go(self, timeline, timeline.event_at(at_us))
+        rewind.go(self, timeline, timeline.event_at(at_us), at_us)
         self.run(for_s=max(0, at_us - self.now_us) / 1e6)
 
     def fork(self, rule: str | None = None) -> World:

@@ -460,3 +460,38 @@ def test_what_a_client_raised_does_not_stop_a_replay() -> None:
     with pytest.raises(ZeroDivisionError):
         world.step()
     assert world.events == raised
+
+
+def test_an_earlier_time_between_the_same_two_events() -> None:
+    """A deed there is done at that time, however the world came there."""
+    world = World(seed=1)
+    world.run(for_s=5)
+    world.goto(3.0)
+    assert world.timeline is not None
+    begun = world.timeline.at_us[world.events]
+    event, next_at = world.events, world.next_at
+    assert next_at is not None
+    next_us = next_at - world_module.EPOCH_US
+    assert next_us - begun > 3
+    straight = world.fork()
+    world.goto((next_us - 1) / 1e6)
+    world.goto((begun + 1) / 1e6)
+    assert (world.events, world.now_us) == (event, begun + 1)
+    straight.goto(0.0)
+    straight.goto((begun + 1) / 1e6)
+    for each in (world, straight):
+        each.kill(101)
+        each.run(for_s=3)
+    assert told(world) == told(straight)
+    assert world.tape == straight.tape
+
+
+def test_an_event_number_names_the_moment_of_the_event() -> None:
+    world = World(seed=1)
+    world.run(for_s=5)
+    assert world.next_at is not None
+    world.run(for_s=(world.next_at - world.cluster.now - 1) / 1e6)
+    event, now_us = world.events, world.now_us
+    world.goto(event=event)
+    assert world.timeline is not None
+    assert world.now_us == world.timeline.at_us[event] < now_us
