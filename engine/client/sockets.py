@@ -8,10 +8,13 @@ The same state machine that runs in virtual time; only its effects are carried o
 socket per broker and a clock.  One thread, one `run` at a time: nothing happens between two
 of them, as if the process stood still.
 
-A broker's ApiVersions answer decides which version each request is written in.
+A broker's ApiVersions answer decides which version each request is written in.  An answer that
+cannot be read, or that nothing was asked for, ends the connection: from there on nobody knows
+where in the stream of bytes the next one begins.
 
 `lose_requests` and `lose_answers` are faults, for lessons: so many Produce requests, or the
-answers to them, vanish, and the connection with the last of them.
+answers to them, vanish, and the connection with the last of them.  What vanishes before the
+last is waited for, until request.timeout.ms is over.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from engine.events import (
     Trace,
 )
 from engine.wire import framing
+from engine.wire.codec import MalformedMessage
 
 Address = tuple[str, int]
 API_VERSIONS_AT = 3
@@ -157,14 +161,20 @@ class SocketDriver:
             frame = bytes(link.received[4:end])
             del link.received[:end]
             correlation = int.from_bytes(frame[:4], "big")
-            token, key, version, _ = link.waiting.pop(correlation)
+            if correlation not in link.waiting:
+                raise ConnectionResetError("an answer to nothing that was asked")
+            token, key, version, _ = link.waiting[correlation]
             if key == PRODUCE_KEY and self.lose_answers:
                 self.lose_answers -= 1
                 if not self.lose_answers:
                     self._lost(link, token)
                     return
                 continue
-            _, body = framing.read_response(key, version, frame)
+            try:
+                _, body = framing.read_response(key, version, frame)
+            except MalformedMessage as error:
+                raise ConnectionResetError("an answer that cannot be read") from error
+            del link.waiting[correlation]
             if key == framing.API_VERSIONS_KEY:
                 self.versions[link.node] = {
                     each.api_key: each.max_version for each in body.api_keys
@@ -196,7 +206,11 @@ class SocketDriver:
         key = type(effect.body).API_KEY
         version = API_VERSIONS_AT
         if key != framing.API_VERSIONS_KEY:
-            version = min(type(effect.body).LATEST, self.versions[node][key])
+            offered = self.versions[node].get(key)
+            if offered is None:
+                name = framing.API_NAMES[key]
+                raise RuntimeError(f"Broker {node} offers no {name}, so a producer cannot use it.")
+            version = min(type(effect.body).LATEST, offered)
         self.sent += 1
         link.last = effect.token
         if getattr(effect.body, "acks", -1) != 0:
@@ -232,4 +246,5 @@ class SocketDriver:
         self.selector.unregister(link.sock)
         link.sock.close()
         del self.links[link.node]
+        self.timers.pop(("lost", link.node), None)
         self._give(Response(link.node, token, None))
