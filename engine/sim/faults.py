@@ -151,7 +151,10 @@ class Fault:
             number = str(least) if least == most else f"{least} to {most}"
             raise ValueError(f"{self.kind} names {number} nodes, not {len(self.nodes)}: {self}")
         for node in self.nodes:
-            if isinstance(node, str) and (NUMBER.fullmatch(node) or re.search(r"[\s=#]|^$", node)):
+            if isinstance(node, str) and NUMBER.fullmatch(node):
+                remedy = f"name a broker as a number: {node}"
+                raise ValueError(f"{node!r} cannot be written as a node's name; {remedy}.")
+            if isinstance(node, str) and re.search(r"[\s=#]|^$", node):
                 raise ValueError(f"{node!r} cannot be written as a node's name; take one word.")
         for name, value in self.options:
             if name not in kind.options:

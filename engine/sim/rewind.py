@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from engine.cluster import Cluster
 from engine.sim import saving
+from engine.sim.tape import Done
 from engine.sim.timeline import Timeline
 
 if TYPE_CHECKING:
     from engine.sim.world import World
 
 
-def go(world: World, timeline: Timeline, event: int, by_us: int = 0) -> None:
+def go(world: World, timeline: Timeline, event: int, by_us: int = -1) -> None:
     """Restores the nearest checkpoint unless the world is nearer, and replays the rest.
 
     At the event itself, a world may stay whose clock has not gone past `by_us`.
@@ -35,6 +36,16 @@ def go(world: World, timeline: Timeline, event: int, by_us: int = 0) -> None:
             world.step()
     while world.events < event and world.step():
         pass
+
+
+def undo(world: World, timeline: Timeline, done: Done, traced: int) -> None:
+    """After a deed that raised: to the moment before it, when the trace had `traced` lines."""
+    cluster = world.cluster
+    for _ in range(cluster.trace_count - traced):
+        cluster.trace.pop()
+    go(world, timeline, done.event - 1)
+    cluster.catch_up(done.after)
+    cluster.now += done.at_us - world.now_us
 
 
 def fork(world: World) -> World:

@@ -46,7 +46,17 @@ class Add:
 
     @classmethod
     def of(cls, name: str, node: Any) -> Add:
-        return cls(name, pickle.dumps(node))
+        """ValueError if it could not be copied, as going back and forking do."""
+        if not hasattr(node, "__dict__"):
+            kind = type(node).__name__
+            raise ValueError(f"{name}: a world copies what {kind} holds; leave out __slots__.")
+        try:
+            return cls(name, pickle.dumps(node))
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{name}: a world copies its clients by pickle, and here it says: {error}; define "
+                "the class at the top of a module or cell, and hold no lambda, file or generator."
+            ) from None
 
     def __str__(self) -> str:
         return f"add {self.name}"

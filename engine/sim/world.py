@@ -22,7 +22,8 @@ else there cuts the old future off.  The world, its cluster and its clients stay
 objects while they go back and forth; a client from before whose birth is undone is nowhere
 until it is born again, under the same name (`world.client(name)`).  A `run(until=…)` is only
 a way to step; it leaves nothing behind.  Change a world through its methods only: what is not
-on the tape is not replayed.
+on the tape is not replayed.  A deed that nobody can do is refused (engine/sim/deeds.py), and one
+that raises has not been; an event that raises, in a client's own code, is an event all the same.
 
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages
 travel as bytes (engine/sim/carriage.py).  A world that shall only run, and fast, keeps no
@@ -42,18 +43,18 @@ from engine.cluster_spec import ClusterSpec
 from engine.events import Trace
 from engine.network import NodeId
 from engine.replication.truncation import DEFAULT_RULE, RULES
-from engine.sim import rewind
+from engine.sim import deeds, rewind
 from engine.sim.breakable import Breakable
 from engine.sim.carriage import EncodedCarriage
 from engine.sim.clients import Admin, Producer, create_topics
 from engine.sim.consumer import Consumer
 from engine.sim.difference import Difference, difference
-from engine.sim.faults import BETWEEN_NODES, Fault
+from engine.sim.faults import Fault
 from engine.sim.invariants import Invariants
 from engine.sim.latency import SimulatedLatency
 from engine.sim.tape import Add, Ask, Deed, Done, Tell, UseRule
 from engine.sim.timeline import Timeline
-from engine.snapshot import snapshot
+from engine.sim.visible import Visible
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire.errors import Errors, KafkaError
 
@@ -70,7 +71,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-class World(Breakable):
+class World(Breakable, Visible):
     """Brokers 101… and controller 100 on disks in memory."""
 
     def __init__(
@@ -106,8 +107,9 @@ class World(Breakable):
         self.held: dict[str, Any] = {"": self.cluster}
         self.cluster.boot()
         self._adopt("admin", Admin())
-        self.timeline: Timeline | None = Timeline() if rewindable else None
-        self._note()
+        self.timeline = Timeline() if rewindable else None
+        if self.timeline is not None:
+            self._note(self.timeline)
         self.run(until=lambda w: all(not w.is_fenced(b) for b in ids), for_s=30)
 
     # -- time
@@ -141,9 +143,7 @@ class World(Breakable):
                 self.invariants.after_event()
         finally:
             if happens:
-                self.events += 1
-                if self.timeline is not None:
-                    self._note()
+                self._count()
         return happens
 
     @property
@@ -218,11 +218,13 @@ class World(Breakable):
         """The event at which two worlds part, and what differs between them now."""
         return difference(self, other)
 
-    def _note(self) -> None:
-        """Writes down where the world is, the first time that it is there."""
-        timeline = self.timeline
-        if timeline is None or self.events <= timeline.last_event:
-            return
+    def _count(self) -> None:
+        """One more event; the first time, where the world is then is written down."""
+        self.events += 1
+        if self.timeline is not None and self.events > self.timeline.last_event:
+            self._note(self.timeline)
+
+    def _note(self, timeline: Timeline) -> None:
         timeline.note(self.now_us, self.cluster.trace_count)
         if not self.events or timeline.wants_checkpoint(self.events):
             timeline.keep(self.events, rewind.save(self))
@@ -231,24 +233,15 @@ class World(Breakable):
 
     def apply(self, fault: Fault) -> None:
         """Lets a fault happen now."""
-        for node in fault.nodes:
-            there = self.cluster.states if fault.kind in BETWEEN_NODES else self.cluster.disks
-            if node not in there:
-                known = ", ".join(map(str, there))
-                raise ValueError(f"{fault}: there is no node {node}; there are {known}.")
         self._do(fault)
 
     def add(self, name: str, node: Any) -> Any:
         """Adds a node, such as a client; from now on it is part of this world."""
-        if name in self.cluster.nodes:
-            raise ValueError(f"There is a node {name!r} already.")
+        deed = Add.of(name, node)
+        deeds.check(self.cluster, deed)
         self.held[name] = node
-        self._do(Add.of(name, node))
+        self._do(deed)
         return node
-
-    def client(self, name: str) -> Any:
-        """A node that was added."""
-        return self.cluster.nodes[name]
 
     def tell(self, name: str, method: str, *arguments: Any) -> None:
         """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
@@ -270,12 +263,37 @@ class World(Breakable):
         self._do(UseRule(rule))
 
     def _do(self, deed: Deed) -> None:
-        """Writes a deed down and does it; what was known to come after this moment is cut off."""
+        """Does a deed and writes it down; what was known to come after this moment is cut off.
+
+        If it raises, it has not been, and the old future stays known.  Only a world that cannot
+        go back keeps it, so that its tape tells what broke it.
+        """
+        cluster, timeline = self.cluster, self.timeline
+        deeds.check(cluster, deed)
+        done = Done(self.events + 1, self.now_us, deed, cluster.happened)
+        traced = cluster.trace_count
+        try:
+            self._carry_out(deed)
+        except Exception:
+            if timeline is None:
+                self._write_down(done)
+                self._count()
+            else:
+                rewind.undo(self, timeline, done, traced)
+            raise
+        self._write_down(done)
+        try:
+            if self.invariants is not None:
+                self.invariants.after_event()
+        finally:
+            self._count()
+
+    def _write_down(self, done: Done) -> None:
         del self.tape[self.on_tape :]
         if self.timeline is not None:
             self.timeline.cut(self.events)
-        self.tape.append(Done(self.events + 1, self.now_us, deed, self.cluster.happened))
-        self.step()
+        self.tape.append(done)
+        self.on_tape += 1
 
     def _carry_out(self, deed: Deed) -> None:
         cluster = self.cluster
@@ -308,29 +326,6 @@ class World(Breakable):
 
     # -- looking
 
-    def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
-        return snapshot(self.cluster, values, tail)
-
-    def image(self) -> Any:
-        """The controller's metadata image."""
-        return self.cluster.nodes[self.cluster.spec.controller].image
-
-    def partition(self, topic: str, index: int) -> Any:
-        image = self.image()
-        return image.topics[image.topic_ids[topic]].partitions[index]
-
-    def leader(self, topic: str, index: int) -> int:
-        """The leader's broker id, -1 if there is none."""
-        return int(self.partition(topic, index).leader)
-
-    def replica(self, broker: int, topic: str, index: int) -> Any:
-        """The replica object on a running broker."""
-        return self.cluster.nodes[broker].replicas.partitions[topic, index]
-
-    def is_fenced(self, broker: int) -> bool:
-        known = self.image().brokers.get(broker)
-        return known is None or known.fenced
-
     def trace_lines(self, kinds: tuple[str, ...] = ()) -> list[str]:
         """The trace as text: seconds, node, what happened, why."""
         lines = self.cluster.trace
@@ -344,9 +339,8 @@ class World(Breakable):
     # -- work
 
     def ask(self, body: Any, broker: int | None = None) -> Any:
-        """Sends one request to a broker (by default the first one alive) and runs to the answer."""
-        alive = [b for b in self.cluster.spec.brokers if b in self.cluster.nodes]
-        number = self.post(body, broker or alive[0])
+        """Sends one request to a broker (else the first that runs) and runs to the answer."""
+        number = self.post(body, broker or deeds.who_answers(self.cluster))
         admin = self.cluster.nodes["admin"]
         self.run(until=lambda _: number in admin.answers, for_s=60)
         return self.answer(number)
@@ -361,14 +355,16 @@ class World(Breakable):
     ) -> None:
         """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
         body = create_topics(name, partitions, replicas, config, assignment)
-        answer = self.ask(body).topics[0]
+        asked = self.ask(body)
+        if asked is None:
+            raise KafkaError(Errors.REQUEST_TIMED_OUT, f"nobody answered whether {name} is made.")
+        answer = asked.topics[0]
         if answer.error_code != Errors.NONE:
             raise KafkaError(Errors(answer.error_code), answer.error_message or name)
         self.run(until=lambda w: w._is_served(name), for_s=30)
 
     def _is_served(self, topic: str) -> bool:
-        image = self.image()
-        for index, partition in image.topics[image.topic_ids[topic]].partitions.items():
+        for index, partition in self.partitions(topic).items():
             for broker in partition.replicas:
                 node = self.cluster.nodes.get(broker)
                 if node is None or (topic, index) not in node.replicas.partitions:
@@ -377,23 +373,19 @@ class World(Breakable):
 
     def load(self, topic: str, **options: Any) -> Producer:
         """Starts a producer on all partitions of a topic; see `Producer` for the options."""
-        producer = Producer(self._client("producer"), topic, self._partitions(topic),
+        producer = Producer(self._client("producer"), topic, len(self.partitions(topic)),
                             self.cluster.spec.brokers, **options)  # fmt: skip
         self.add(producer.name, producer)
         return producer
 
     def reader(self, topic: str) -> Consumer:
         """Starts a consumer that reads all partitions of a topic from the beginning."""
-        consumer = Consumer(self._client("consumer"), topic, self._partitions(topic),
+        consumer = Consumer(self._client("consumer"), topic, len(self.partitions(topic)),
                             self.cluster.spec.brokers)  # fmt: skip
         self.add(consumer.name, consumer)
         return consumer
 
     def _client(self, kind: str) -> str:
-        deeds = [done.deed for done in self.tape[: self.on_tape]]
-        known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in deeds)
+        past = [done.deed for done in self.tape[: self.on_tape]]
+        known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in past)
         return f"{kind}-{known + 1}"
-
-    def _partitions(self, topic: str) -> int:
-        image = self.image()
-        return len(image.topics[image.topic_ids[topic]].partitions)
