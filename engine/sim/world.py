@@ -210,9 +210,11 @@ class World(Breakable, Visible):
     def follow(self, tape: Sequence[Done]) -> None:
         """Does what is on another world's tape from now on, each deed at its virtual time."""
         for done in tape:
-            if done.at_us >= self.now_us:
+            if done.at_us < self.now_us:
+                continue
+            if done.at_us > self.now_us:
                 self.run(for_s=(done.at_us - self.now_us) / 1e6)
-                self._do(done.deed)
+            self._do(done.deed)  # the second of one instant follows the first at once
 
     def diff(self, other: World) -> Difference:
         """The event at which two worlds part, and what differs between them now."""

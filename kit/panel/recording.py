@@ -129,7 +129,8 @@ class Recording:
     def follow(self, tape: Sequence[Done]) -> None:
         """Does each deed at its own time, or now if that is past."""
         for done in tape:
-            self.run(EPOCH_US + done.at_us)
+            if done.at_us > self.world.now_us:
+                self.run(EPOCH_US + done.at_us)
             self.world.follow([replace(done, at_us=max(done.at_us, self.world.now_us))])
             self._look()
 

@@ -211,3 +211,36 @@ def test_a_world_that_cannot_go_back_keeps_what_broke_it() -> None:
         world.tell("careless", "fail")
     assert str(world.tape[-1].deed) == "tell careless fail"
     assert world.tape[-1].event == world.events
+
+
+# -- the same deeds in another world
+
+
+def test_deeds_of_one_instant_are_followed_one_by_one() -> None:
+    """Resume and kill at once: what waited for the paused broker must not come in between."""
+    for seed in range(6):
+        world = World(seed)
+        world.create_topic("orders", config={"min.insync.replicas": 2})
+        world.load("orders")
+        world.run(for_s=1)
+        leader = world.leader("orders", 0)
+        other, begun = world.fork(), world.events
+        world.pause(leader)
+        world.run(for_s=0.4)
+        world.resume(leader)
+        world.kill(leader)
+        world.run(for_s=1)
+        other.follow([done for done in world.tape if done.event > begun])
+        other.run(for_s=(world.now_us - other.now_us) / 1e6)
+        assert told(other) == told(world), seed
+
+
+def test_a_client_is_not_replaced_by_one_of_the_same_name(world: World) -> None:
+    other = world.fork()
+    begun = world.events
+    world.load("orders")
+    mine = other.load("orders", acks=1)
+    says = refusal(lambda: other.follow([done for done in world.tape if done.event > begun]))
+    assert f"{mine.name!r} already" in says
+    assert other.client(mine.name) is mine
+    assert mine.acks == 1
