@@ -2,7 +2,8 @@
 
 What a learner misspells shall not begin: half a deed would be on the tape, and each replay
 would stumble over it again.  So the names in a deed are looked up first, and who got one wrong
-is told what there is, and what to do.
+is told what there is, and what to do.  Only a question may be put to nobody, such as to the
+leader -1 of a partition that has none: no answer comes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from engine.cluster import Cluster
 from engine.network import NodeId
 from engine.processes import PAUSED, RUNNING
 from engine.sim.faults import BETWEEN_NODES, Fault
-from engine.sim.tape import Add, Ask, Deed, Tell
+from engine.sim.tape import Add, Deed, Tell
 
 DRIVEN = ("start", "step")
 """Methods of every node, which the cluster calls and nobody else."""
@@ -29,8 +30,6 @@ def check(cluster: Cluster, deed: Deed) -> None:
                 there = cluster.states
             for node in deed.nodes:
                 _check_name(str(deed), node, tuple(there))
-        case Ask():
-            _check_name(str(deed), deed.broker, tuple(cluster.disks))
         case Add():
             if deed.name in cluster.nodes:
                 raise ValueError(f"There is a node {deed.name!r} already; add it by another name.")

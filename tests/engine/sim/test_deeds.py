@@ -107,7 +107,6 @@ def test_a_misspelt_method_leaves_the_world_as_it_was(world: World) -> None:
         (lambda w: w.kill("101"), ("as a number: 101",)),
         (lambda w: w.kill(999), ("no node 999", "100, 101, 102, 103")),
         (lambda w: w.cut("shop", 101), ("no node shop", "producer-1")),
-        (lambda w: w.ask(m.DescribeClusterRequest(), 999), ("no node 999",)),
         (lambda w: w.add("producer-1", Careless()), ("'producer-1' already", "another name")),
         (lambda w: w.add("s", Slotted()), ("__slots__",)),
         (lambda w: w.add("l", HoldsALambda()), ("pickle", "lambda")),
@@ -155,6 +154,10 @@ def test_nobody_answers_whether_a_topic_is_made() -> None:
         world.cut("admin", broker)
     with pytest.raises(KafkaError, match="nobody answered"):
         world.create_topic("orders")
+
+
+def test_a_question_may_be_put_to_nobody(world: World) -> None:
+    assert world.ask(m.DescribeClusterRequest(), -1) is None
 
 
 # -- deeds that fail half-way
