@@ -203,9 +203,9 @@ def describe(cluster: Cluster, topic: str) -> Any:
 
 def show(*things: Any) -> Any:
     """The source code of functions, methods, classes or modules of the engine or the kit."""
-    from kit.source_view import SourceViews
+    from kit.source_view import SourceView
 
-    return SourceViews(things)
+    return SourceView(*things)
 
 
 def doctor() -> Any:

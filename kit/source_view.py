@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from kit.course import PROJECT
 
 
-class SourceView:
+class Source:
     """The source of a function, method, class or module, with its file and line."""
 
     def __init__(self, thing: Any) -> None:
@@ -43,14 +42,14 @@ class SourceView:
         return place + str(highlight(self.code, PythonLexer(), formatter))
 
 
-class SourceViews:
-    """Several sources, one below the other."""
+class SourceView:
+    """Sources, one below the other."""
 
-    def __init__(self, things: Sequence[Any]) -> None:
-        self.views = [SourceView(thing) for thing in things]
+    def __init__(self, *things: Any) -> None:
+        self.sources = [Source(thing) for thing in things]
 
     def __repr__(self) -> str:
-        return "\n\n".join(map(repr, self.views))
+        return "\n\n".join(map(repr, self.sources))
 
     def _repr_html_(self) -> str:
-        return "".join(view._repr_html_() for view in self.views)
+        return "".join(source._repr_html_() for source in self.sources)

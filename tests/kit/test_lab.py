@@ -118,7 +118,10 @@ def test_a_world_is_the_simulator() -> None:
 
 def test_show_quotes_the_source_that_ran() -> None:
     shown = lab.show(Partition.advance_high_watermark)
-    assert shown.place.startswith("engine/replication/partition.py:")
+    assert repr(shown).startswith("# engine/replication/partition.py:")
     assert repr(shown).splitlines()[1] == "def advance_high_watermark(self, now: int) -> bool:"
     assert "advance_high_watermark" in shown._repr_html_()
     assert '"""' in repr(lab.show(sys.modules[Partition.__module__]))
+    both = repr(lab.show(Partition.advance_high_watermark, Partition))
+    assert both.startswith(repr(shown))
+    assert "class Partition:" in both
