@@ -95,7 +95,7 @@ async def serve(options: argparse.Namespace) -> None:
     spec, disks, _folder = make_cluster(options)
     ports = {b: options.port + i for i, b in enumerate(spec.brokers)} if options.port else {}
     server = Server(disks, spec, ports)
-    await server.start()
+    server.start()
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -157,6 +157,15 @@ class Broker:
 
     # -- metadata
 
+    def is_known_to(self, other: Broker) -> bool:
+        """Does another broker, or this one, see this life of it registered and unfenced?
+
+        Only the broker epoch tells it from the last life, which is in the metadata log too:
+        with its old address, and unfenced if it died without a word.
+        """
+        seen = other.metadata.brokers.get(self.node_id)
+        return seen is not None and seen.epoch == self.lifecycle.epoch and not seen.fenced
+
     def _begin_serving(self, now: int) -> None:
         """Opens what is hosted here, once the image is no longer of the past.
 

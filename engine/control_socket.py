@@ -73,7 +73,7 @@ class ControlSocket:
             case "heal":
                 server.heal(*args)
             case "start":
-                await server.start_node(*args)
+                server.start_node(*args)
             case "snapshot":
                 return server.snapshot(*args)
             case "links":

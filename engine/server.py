@@ -43,7 +43,11 @@ EVENTS_IN_ONE_GO = 2_000
 
 
 class Listener:
-    """One broker's door: its socket and the connections that came in through it."""
+    """One broker's door: its socket and the connections that came in through it.
+
+    As in Kafka a starting broker refuses connections until it is unfenced: what it would
+    say before is of the past, its own address included.
+    """
 
     def __init__(self, server: Server, node_id: int, port: int) -> None:
         self.server = server
@@ -51,6 +55,7 @@ class Listener:
         self.loop = server.loop
         self.socket = bind(port)  # listens while the broker runs, else keeps the port for it
         self.port: int = self.socket.getsockname()[1]
+        self.serving: asyncio.Task[None] | None = None
         self.acceptor: asyncio.Server | None = None
         self.connections: dict[str, Connection] = {}
         self.max_request_bytes: int = server.settings["socket.request.max.bytes"]
@@ -59,13 +64,20 @@ class Listener:
     def is_paused(self) -> bool:
         return self.server.cluster.states.get(self.node_id) == PAUSED
 
-    async def open(self) -> None:
+    def open(self) -> None:
+        self.serving = self.loop.create_task(self._serve())
+
+    async def _serve(self) -> None:
         self.acceptor = await self.loop.create_server(
-            self._accept, sock=self.socket, backlog=BACKLOG
+            self._accept, sock=self.socket, backlog=BACKLOG, start_serving=False
         )
+        await self.acceptor.serve_forever()
 
     def close(self) -> None:
         """Shuts the door and drops everyone inside, as when a process dies."""
+        if self.serving is not None:
+            self.serving.cancel()
+            self.serving = None
         if self.acceptor is not None:
             self.acceptor.close()
             self.acceptor = None
@@ -174,7 +186,7 @@ class Server:
         self.cluster.crashes = []
         self.metrics = self.cluster.meter = RequestMetrics()
         self.alarm: asyncio.TimerHandle | None = None
-        self.pumping = False
+        self.pumping = self.closed = False
         self.changed = asyncio.Event()
         self.opening: dict[int, int] = {}  # broker -> trace lines there were before its start
         raise_file_limit()
@@ -187,18 +199,17 @@ class Server:
         """Microseconds since the epoch, never going back."""
         return (self.started_ns + time.monotonic_ns()) // 1000
 
-    async def start(self) -> None:
-        """Starts controller and brokers and opens their doors."""
+    def start(self) -> None:
+        """Starts controller and brokers; `wait(server.is_ready, …)` until their doors are open."""
         self.cluster.now = self.now()
         self.opening = dict.fromkeys(self.cluster.spec.brokers, 0)
         self.cluster.boot()
-        for listener in self.listeners.values():
-            await listener.open()
         self.loop.call_later(60, self._close_idle)
         self.pump()
 
     def close(self) -> None:
         """Stops at once; files hold everything that was acknowledged."""
+        self.closed = True
         if self.alarm is not None:
             self.alarm.cancel()
         for listener in self.listeners.values():
@@ -230,19 +241,21 @@ class Server:
         return True
 
     def is_ready(self) -> bool:
-        """Every broker is registered, unfenced, and known to every other."""
+        """Every broker that runs is unfenced, as all of them know, and its door is open."""
+        brokers = [
+            self.cluster.nodes[b] for b in self.cluster.spec.brokers if b in self.cluster.nodes
+        ]
         return all(
-            node_id in node.metadata.brokers and not node.metadata.brokers[node_id].fenced
-            for node in map(self.cluster.nodes.get, self.cluster.spec.brokers)
-            if node is not None
-            for node_id in self.cluster.spec.brokers
+            self.listeners[each.node_id].acceptor is not None and each.is_known_to(other)
+            for each in brokers
+            for other in brokers
         )
 
     # -- the loop
 
     def pump(self) -> None:
         """Lets everything happen that is due, and sends what comes of it."""
-        if self.pumping:
+        if self.pumping or self.closed:
             return
         self.pumping = True
         try:
@@ -259,7 +272,7 @@ class Server:
         finally:
             self.pumping = False
             self.changed.set()
-            self._close_stopped()
+            self._mind_doors()
             self._report_recoveries()
             self._set_alarm()
 
@@ -297,10 +310,13 @@ class Server:
         if next_at is not None:
             self.alarm = self.loop.call_later(max(0, next_at - self.now()) / 1e6, self.pump)
 
-    def _close_stopped(self) -> None:
+    def _mind_doors(self) -> None:
         for node_id, listener in self.listeners.items():
-            if listener.acceptor is not None and node_id not in self.cluster.nodes:
+            broker = self.cluster.nodes.get(node_id)
+            if broker is None and listener.serving is not None:
                 listener.close()
+            elif broker is not None and listener.serving is None and broker.is_known_to(broker):
+                listener.open()
 
     def _close_idle(self) -> None:
         for listener in self.listeners.values():
@@ -318,14 +334,12 @@ class Server:
         self.cluster.stop(node_id)
         self.pump()
 
-    async def start_node(self, node_id: int) -> None:
-        listener = self.listeners.get(node_id)
+    def start_node(self, node_id: int) -> None:
+        """Starts a node that is not running; a broker's door opens when it is unfenced."""
         if self.cluster.states.get(node_id) not in (RUNNING, PAUSED):
-            if listener is not None:
+            if node_id in self.listeners:
                 self.opening[node_id] = self.cluster.trace_count
             self.cluster.start(node_id)
-            if listener is not None:
-                await listener.open()
         self.pump()
 
     def pause(self, node_id: int) -> None:

@@ -66,7 +66,7 @@ async def _served() -> tuple[float, float, float]:
     """When the first answer came, what it said, and when the second came; in seconds."""
     spec = ClusterSpec(brokers=(101,), settings={"offsets.topic.num.partitions": 1})
     server = Server({node: MemoryDisk() for node in (100, 101)}, spec)
-    await server.start()
+    server.start()
     try:
         assert await server.wait(server.is_ready, 20)
         streams = await asyncio.open_connection(HOST, server.listeners[101].port)

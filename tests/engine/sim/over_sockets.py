@@ -31,7 +31,9 @@ class SocketStage:
     async def ask(self, broker: int, body: Any) -> Any:
         self.asked += 1
         version = type(body).LATEST
-        reader, writer = await asyncio.open_connection(HOST, self.server.listeners[broker].port)
+        listener = self.server.listeners[broker]
+        assert await self.wait(lambda: listener.acceptor is not None), f"{broker} lets nobody in"
+        reader, writer = await asyncio.open_connection(HOST, listener.port)
         try:
             writer.write(framing.write_request(version, self.asked, "script", body))
             size = int.from_bytes(await reader.readexactly(4), "big")
@@ -47,7 +49,7 @@ class SocketStage:
 
     async def fault(self, fault: Fault) -> None:
         if fault.kind == "start":
-            await self.server.start_node(*fault.nodes)
+            self.server.start_node(*fault.nodes)
         elif fault.kind in ("lose_power", "write_back"):
             fault.happen(self.cluster)
             self.server.pump()
@@ -69,7 +71,7 @@ async def play_free_running(script: Script, root: Path) -> str:
         for node in (spec.controller, *spec.brokers)
     }
     server = Server(disks, spec)
-    await server.start()
+    server.start()
     try:
         return await play(script, SocketStage(server))
     finally:
