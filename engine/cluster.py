@@ -184,7 +184,11 @@ class Cluster(Processes):
 
     def _arrive(self, item: Any, call: Call) -> NodeId | None:
         """A request is there.  Once it is, it makes no difference whether its sender gives up:
-        a process that stands still finds it in its socket's buffer when it goes on."""
+        a process that stands still finds it in its socket's buffer when it goes on.
+
+        Simplified: a node hears as soon as its process runs.  A broker of Kafka lets nobody
+        in until it is unfenced, and so does engine/server.py with clients from outside.
+        """
         number, version, body = item[1:4]
         present = self.incarnations.get(call.destination, 0)
         if call.destination not in self.nodes or call.incarnation != present:
