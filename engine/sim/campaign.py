@@ -46,7 +46,9 @@ def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
         f"{count} schedules, {len(broken)} with a violation",
         f"a leader elected in {elected:.0%} (at least {ELECTIONS_MIN:.0%}), "
         f"a log truncated in {truncated:.0%} (at least {TRUNCATIONS_MIN:.0%})",
-        f"{sum(outcome.acknowledged for outcome in results)} records acknowledged",
+        f"{sum(outcome.acknowledged for outcome in results)} records acknowledged, the older ones "
+        f"deleted {sum(outcome.deletions for outcome in results)} times in "
+        f"{sum(outcome.setup.trimmed for outcome in results)} schedules",
         f"{len(lossy)} with records lost to an unclean election, as expected {lossy or ''}",
         f"{events} events, {events / seconds:,.0f} per second of processor time",
         f"faults: {_faults(results)}",

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.api import list_offsets
+from engine.api import delete_records, list_offsets
 from engine.client.idempotence import Idempotence
 from engine.client.verdicts import Verdicts
 from engine.control import partition_changes
@@ -223,6 +223,24 @@ def _no_fence(original: Any, self: Partition, requested: int) -> Errors:
     return Errors.NONE
 
 
+# -- what may be forgotten
+
+
+def _delete_to_the_end(original: Any, broker: Any, topic: str, asked: Any) -> Any:
+    partition = broker.replicas.partition(topic, asked.partition_index)
+    if partition is None:
+        return original(broker, topic, asked)
+    committed, partition.high_watermark = partition.high_watermark, partition.log.log_end_offset
+    try:
+        return original(broker, topic, asked)
+    finally:
+        partition.high_watermark = committed
+
+
+def _retain_nothing(original: Any, self: Log, now: int, high_watermark: int) -> int:
+    return int(original(self, now))
+
+
 # -- who sent what
 
 
@@ -289,6 +307,10 @@ _ALL = (
            (Patch(fetcher, "where_to_cut", _at_high_watermark),), "no loss"),
     Mutant("start-anew", "a follower of a new leader throws its log away and goes on at its end",
            (Patch(fetcher.Fetcher, "follow", _forget_all),), "no loss"),
+    Mutant("delete-to-the-log-end", "DeleteRecords may take what is not committed",
+           (Patch(delete_records, "_delete", _delete_to_the_end),), "no loss"),
+    Mutant("retention-does-not-wait", "retention takes old segments that are not committed",
+           (Patch(Log, "delete_old_segments", _retain_nothing),), "no loss"),
     Mutant("no-fencing", "a request of another leader epoch is taken",
            (Patch(Partition, "check_leader_epoch", _no_fence),), "epochs"),
     Mutant("forget-the-dedup-window", "no batch is recognised as a repetition",

@@ -12,7 +12,8 @@ with something taken out is a run of its own, which is what the shrinker lives o
 Two producers write to the same partitions, one with acks=all and one with acks=1, so that what
 a cut-off leader takes in is not what its successor takes in.  In some schedules the first is
 the whole producer of engine/client: batches, five requests under way,
-numbers and new epochs.  In the others it is one that sends record by record.
+numbers and new epochs.  In the others it is one that sends record by record.  In a quarter of
+the schedules a third client deletes records all the time, and retention does as well.
 
 Within reason means: what acks=all and min.insync.replicas promise to survive.  Any number of
 processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
@@ -40,6 +41,7 @@ from engine.sim.ending import Clients
 from engine.sim.faults import Fault
 from engine.sim.invariants import Violation
 from engine.sim.tape import Done
+from engine.sim.trimmer import Trimmer
 from engine.sim.world import World
 
 TOPIC = "orders"
@@ -54,6 +56,8 @@ DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
 PRODUCER_SETTINGS = {"delivery.timeout.ms": 6_000, "request.timeout.ms": 2_000}
 """Short, so that the longer faults make it give up batches that it has sent."""
+TRIMMED = {"segment.ms": 1_500, "retention.ms": 6_000}
+CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class Setup:
     period_us: int = 20_000
     idempotent: bool = False
     whole_producer: bool = False
+    trimmed: bool = False
     calm_us: int = 0
 
 
@@ -105,6 +110,7 @@ class Outcome:
     events: int = 0
     elections: int = 0
     truncations: int = 0
+    deletions: int = 0
     acknowledged: int = 0
     violation: str = ""
     seconds: float = 0.0
@@ -137,6 +143,7 @@ def draw(seed: int, light: bool = False) -> Schedule:
         period_us=chance.choice((20_000, 50_000)),
         idempotent=chance.random() < 0.5,
         whole_producer=chance.random() < 0.3,
+        trimmed=chance.random() < 0.25,
     )
     if light:
         setup = replace(setup, period_us=60_000)
@@ -186,7 +193,8 @@ def run(
     """Like `play`, and gives the world as well, to go back in if it is `rewindable`."""
     began = process_time()
     setup = schedule.setup
-    world = World(setup.seed, setup.brokers, rule=rule, rewindable=rewindable)
+    settings = CHECKED_OFTEN if setup.trimmed else None
+    world = World(setup.seed, setup.brokers, settings, rule=rule, rewindable=rewindable)
     outcome = Outcome(setup)
     crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING)
     try:
@@ -219,6 +227,7 @@ def run(
     kinds = [line.kind for _, _, line in world.cluster.trace]
     outcome.elections = kinds.count("elected")
     outcome.truncations = kinds.count("truncate")
+    outcome.deletions = kinds.count("deleted")
     outcome.acknowledged = kinds.count("acknowledged")
     return world, outcome
 
@@ -228,14 +237,18 @@ def _set_up(world: World, setup: Setup) -> Clients:
         TOPIC,
         partitions=setup.partitions,
         replicas=min(3, setup.brokers),
-        config={"min.insync.replicas": setup.min_in_sync},
+        config={"min.insync.replicas": setup.min_in_sync, **(TRIMMED if setup.trimmed else {})},
     )
     if setup.whole_producer:
         careful = _whole_producer(world, setup)
     else:
         careful = world.load(TOPIC, period_us=setup.period_us, idempotent=setup.idempotent)
     hasty = world.load(TOPIC, period_us=setup.period_us, acks=1)
-    return Clients(careful, hasty, world.reader(TOPIC), setup.idempotent)
+    reader, trimmer = world.reader(TOPIC), None
+    if setup.trimmed:
+        brokers = world.cluster.spec.brokers
+        trimmer = world.add("trimmer", Trimmer("trimmer", TOPIC, setup.partitions, brokers))
+    return Clients(careful, hasty, reader, setup.idempotent, trimmer)
 
 
 def _whole_producer(world: World, setup: Setup) -> Any:

@@ -13,11 +13,12 @@
 
 `at` is in seconds of virtual time since the world began.  `load` and `reader` start the clients
 of engine/sim/clients.py and consumer.py, always these two producers and one consumer; with
-`whole_producer=1` the first producer is the one of engine/client.  `calm` mends everything,
-waits until the cluster is whole, and judges what the clients saw.  What is left out has its
-default; what these runs have no place for (a rule, a setting, another topic) is refused with
-its line, since a run without it would be another run.  Unlike other scripts these are about
-time, so they are played in virtual time only.
+`whole_producer=1` the first producer is the one of engine/client.  After `reader`, a line `trim
+orders` has records deleted all the time.  `calm` mends everything, waits until the cluster is
+whole, and judges what the clients saw.  What is left out has its default; what these runs have
+no place for (a rule, a setting, another topic) is refused with its line, since a run without it
+would be another run.  Unlike other scripts these are about time, so they are played in virtual
+time only.
 
 `mutant` plays it on an engine with that rule broken (engine/sim/mutants.py).  To go back and
 forth in such a world, the rule has to stay broken for as long:
@@ -44,7 +45,7 @@ from engine.sim.world import World
 if TYPE_CHECKING:
     from engine.sim.scripts import Script
 
-VERBS = ("load", "reader", "at")
+VERBS = ("load", "reader", "trim", "at")
 HELD = "every invariant held"
 
 
@@ -75,6 +76,7 @@ def write(timed: Timed, about: str, violation: str) -> str:
         f"load {TOPIC} period_us={setup.period_us} idempotent={int(setup.idempotent)}{whole}",
         f"load {TOPIC} period_us={setup.period_us} acks=1",
         f"reader {TOPIC}",
+        *([f"trim {TOPIC}"] if setup.trimmed else []),
         *(f"at {done.at_us / 1e6:.6f} {done.deed}" for done in timed.tape),
         f"at {calm_us / 1e6:.6f} calm",
         "----",
@@ -134,6 +136,9 @@ class _Reading:
                 )
             case "reader":
                 self._expect(command, "reader", (TOPIC,))
+            case "trim":
+                self._expect(command, "trim", (TOPIC,))
+                self.setup = replace(self.setup, trimmed=True)
             case "at":
                 self._at(command)
             case _:

@@ -6,9 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from engine.sim import campaign
+from engine.sim import campaign, ending
 from engine.sim.faults import KINDS
-from engine.sim.schedules import CONTROLLER, Outcome, Plan, Schedule, Setup, draw, play, run
+from engine.sim.history.findings import Finding
+from engine.sim.schedules import (
+    CONTROLLER,
+    TOPIC,
+    Outcome,
+    Plan,
+    Schedule,
+    Setup,
+    draw,
+    play,
+    run,
+)
 from engine.sim.tape import Done
 
 SEEDS = range(100_000, 100_100)
@@ -29,6 +40,9 @@ def test_the_campaign_does_something(results: list[Outcome]) -> None:
     assert sum(each.elections > 0 for each in results) >= campaign.ELECTIONS_MIN * len(results)
     assert sum(each.truncations > 0 for each in results) >= campaign.TRUNCATIONS_MIN * len(results)
     assert all(each.acknowledged > 0 for each in results)
+    trimmed = [each for each in results if each.setup.trimmed]
+    assert len(trimmed) >= 10
+    assert all(each.deletions > 0 for each in trimmed)
 
 
 def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
@@ -69,11 +83,15 @@ def test_every_kind_of_schedule_is_drawn() -> None:
     assert {(each.setup.whole_producer, each.setup.idempotent) for each in drawn} == {
         (False, False), (False, True), (True, False), (True, True),
     }  # fmt: skip
+    assert {each.setup.trimmed for each in drawn} == {False, True}
     struck = {plan.kind for each in drawn for plan in each.plans if plan.target == "controller"}
     assert struck == set(CONTROLLER)
 
 
-@pytest.mark.parametrize("seed", [5, 8])
+TRIMMED = next(seed for seed in range(40) if draw(seed).setup.trimmed)
+
+
+@pytest.mark.parametrize("seed", [5, 8, TRIMMED])
 def test_a_tape_replays_the_run_without_the_schedule(seed: int) -> None:
     drawn = draw(seed, light=True)
     told: list[list[str]] = [[], []]
@@ -94,6 +112,18 @@ def test_a_replica_too_many_is_killed_and_not_robbed_of_what_it_wrote() -> None:
     outcome = play(replace(drawn, setup=setup), (first, second))
     assert [str(done.deed) for done in outcome.tape] == ["lose_power 102", "kill 103"]
     assert outcome.violation == ""
+
+
+def test_only_what_was_deleted_may_be_unseen() -> None:
+    setup = replace(draw(0, light=True).setup, trimmed=True, calm_us=8_000_000)
+    world, outcome = run(Schedule(setup, torn=False, plans=()), ())
+    assert outcome.violation == ""
+    log_start = world.replica(world.leader(TOPIC, 0), TOPIC, 0).log.log_start_offset
+    assert log_start > 10
+    below, at = (Finding("unseen", TOPIC, 0, offset, "v", "", ()) for offset in
+                 (log_start - 1, log_start))  # fmt: skip
+    assert ending.is_deleted(world, below)
+    assert not ending.is_deleted(world, at)
 
 
 def _dark(broker: int) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ TEXT = write(Timed(SETUP, TAPE), "An example.", "")
 
 def test_what_was_written_is_read() -> None:
     assert read(parse(TEXT)) == Timed(SETUP, TAPE)
+    trimmed = Timed(replace(SETUP, trimmed=True), TAPE)
+    assert read(parse(write(trimmed, "An example.", ""))) == trimmed
 
 
 def test_a_tape_without_a_calm_is_calm_at_its_end() -> None:
@@ -50,6 +53,7 @@ def test_a_tape_without_a_calm_is_calm_at_its_end() -> None:
         ("60000 acks=1", "60000 idempotent=1", 5, "load is there already"),
         ("reader orders", "reader payments", 6, "reader: it is about orders here"),
         ("reader orders", "reader orders group=g", 6, "group has no place"),
+        ("reader orders", "trim payments", 6, "trim: it is about orders here"),
         ("reader orders", "quiet", 6, "quiet: it has no place"),
         ("kill 103", "kill 103 ms=4", 8, "kill has no option 'ms'"),
         ("1.500000 kill 103", "1.4 kill 103", 8, "never back"),
