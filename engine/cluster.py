@@ -99,7 +99,9 @@ class Cluster(Processes):
         while events > 0 and (at := self.next_at) is not None and at <= now:
             self.step(now)
             events -= 1
-        self.now = max(self.now, now)
+        # What is overdue still happens at its own time, or everybody would seem silent for long.
+        if (at := self.next_at) is None or at > now:
+            self.now = max(self.now, now)
 
     def step(self, until: int | None = None) -> NodeId | None:
         """Lets the next thing happen; gives the node that took a step, if one did.
@@ -291,9 +293,9 @@ class Cluster(Processes):
 
     # -- clients of the driver
 
-    def submit(self, node_id: int, request: Request) -> None:
-        """A request from a client's connection arrives at a node now."""
-        self.agenda.push(self.now, ("event", node_id, request))
+    def submit(self, node_id: int, request: Request, at: int = 0) -> None:
+        """A request from a client's connection arrives at a node: now, or later at `at`."""
+        self.agenda.push(max(self.now, at), ("event", node_id, request))
 
     def disconnected(self, node_id: int, source: str) -> None:
         self.agenda.push(self.now, ("event", node_id, Disconnected(source)))

@@ -67,6 +67,7 @@ class ControlSocket:
     async def obey(self, what: str, args: list[Any]) -> Any:
         """Carries out one order; see the names below."""
         server = self.server
+        server.pump()  # an order is for now: first happens what is due
         match what:
             case "kill" | "stop" | "pause" | "resume" | "lose_power" | "cut" | "isolate" | "slow":
                 getattr(server, what)(*args)

@@ -130,8 +130,7 @@ class Listener:
     def submit(self, connection: Connection, request: Request) -> None:
         self.server.metrics.read(connection.name, request)
         # The queue's clock stands since the last event; a time-out counts from now.
-        self.server.cluster.now = max(self.server.cluster.now, self.server.now())
-        self.server.cluster.submit(self.node_id, request)
+        self.server.cluster.submit(self.node_id, request, self.server.now())
         self.server.pump()
 
     def close_idle(self, max_idle_s: float) -> None:
@@ -378,7 +377,7 @@ class Server:
         self.pump()
 
     def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
-        self.cluster.now = max(self.cluster.now, self.now())
+        self.pump()  # first what is due, then the moment
         return snapshot(self.cluster, values, tail)
 
 

@@ -6,39 +6,28 @@ It sends what a client would send, and writes down what a client is answered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
 
 from engine.cluster import Cluster
 from engine.records import batch
 from engine.sim.faults import Fault, parse
 from engine.sim.quiet import is_away, is_quiet, is_still, replica_on
+from engine.sim.script_forms import FORMS, Command, Form
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 PATIENCE_S = 30.0
 FAULTS = ("kill", "start", "stop", "pause", "resume", "lose_power", "write_back", "isolate", "cut",
           "heal")  # fmt: skip
+CONDITIONS = {"leader": ("TOPIC", "BROKER"), "isr": ("TOPIC", "BROKER,…"),
+              "fenced": ("BROKER",), "still": ("BROKER",)}  # fmt: skip
+ELECTIONS = ("preferred", "unclean")
+"""Their place is their number in the protocol."""
 
 
 class ScriptError(ValueError):
     """A script that cannot be read or carried out; names the line."""
-
-
-@dataclass(frozen=True)
-class Command:
-    line: int
-    verb: str
-    words: tuple[str, ...] = ()
-    options: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """As it stood in the script, without its comment."""
-        return " ".join((self.verb, *self.words, *(f"{n}={v}" for n, v in self.options.items())))
-
-    def number(self, index: int = 0) -> int:
-        return int(self.words[index])
 
 
 class Stage(Protocol):
@@ -59,6 +48,9 @@ class Stage(Protocol):
 class Player:
     """Carries out commands on a stage, and writes down what the clients were answered."""
 
+    forms: ClassVar[Mapping[str, Form]] = FORMS
+    conditions: ClassVar[Mapping[str, tuple[str, ...]]] = CONDITIONS
+
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.cluster = stage.cluster
@@ -69,6 +61,14 @@ class Player:
             raise ScriptError(f"after {PATIENCE_S:.0f} s there is still no quiet")
 
     async def carry_out(self, command: Command) -> None:
+        """Does what a command says; ValueError if it says what cannot be done."""
+        form = self.forms.get(command.verb)
+        objection = form.objection(command) if form is not None else ""
+        if objection:
+            raise ValueError(objection)
+        await self.obey(command)
+
+    async def obey(self, command: Command) -> None:
         match command.verb:
             case "create":
                 await self._create(command)
@@ -104,8 +104,15 @@ class Player:
     def _image(self) -> Any:
         return self.cluster.nodes[self.cluster.spec.controller].image
 
+    def _topic(self, name: str) -> Any:
+        image = self._image()
+        if name not in image.topic_ids:
+            known = ", ".join(sorted(image.topic_ids)) or "none"
+            raise ValueError(f"there is no topic {name}; there are {known}")
+        return image.topic(name)
+
     def _partition(self, topic: str) -> Any:
-        return self._image().topic(topic).partitions[0]
+        return self._topic(topic).partitions[0]
 
     def _leader(self, command: Command, option: str) -> int:
         return int(command.options.get(option, self._partition(command.words[0]).leader))
@@ -115,6 +122,12 @@ class Player:
             if not is_away(self.cluster, broker):
                 return broker
         raise ValueError("no broker is there to ask")
+
+    async def _ask(self, broker: int, body: Any) -> Any:
+        answer = await self.stage.ask(broker, body)
+        if answer is None:
+            raise ValueError(f"broker {broker} does not answer; is it running, and in reach?")
+        return answer
 
     # -- commands
 
@@ -135,7 +148,7 @@ class Player:
             configs=[request.CreatableTopicConfig(name=n, value=v) for n, v in configs.items()],
         )
         body = request(topics=[topic], timeout_ms=10_000)
-        answer = await self.stage.ask(self._anyone(), body)
+        answer = await self._ask(self._anyone(), body)
         if answer.topics[0].error_code:
             self._say(command, Errors(answer.topics[0].error_code).name)
         await self.settle()
@@ -149,11 +162,11 @@ class Player:
         resource = request.AlterConfigsResource(
             resource_type=2, resource_name=command.words[0], configs=configs
         )
-        await self.stage.ask(self._anyone(), request(resources=[resource]))
+        await self._ask(self._anyone(), request(resources=[resource]))
 
     async def _produce(self, command: Command) -> None:
         acks = {"all": -1, "1": 1, "0": 0}[command.options.get("acks", "all")]
-        topic = self._image().topic(command.words[0])
+        topic = self._topic(command.words[0])
         producer = int(command.options.get("producer", -1))
         sequence = int(command.options.get("sequence", 0))
         request = m.ProduceRequest
@@ -171,13 +184,13 @@ class Player:
                 timeout_ms=int(command.options.get("timeout_ms", 10_000)),
                 topic_data=[request.TopicProduceData(topic_id=topic.id, partition_data=[part])],
             )
-            answer = await self.stage.ask(self._leader(command, "to"), body)
+            answer = await self._ask(self._leader(command, "to"), body)
             one = answer.responses[0].partition_responses[0]
             error = Errors(one.error_code)
             self._say(command, error.name if error else f"offset {one.base_offset}", value)
 
     async def _read(self, command: Command) -> None:
-        topic = self._image().topic(command.words[0])
+        topic = self._topic(command.words[0])
         on = self._leader(command, "on")
         request = m.FetchRequest
         values = []
@@ -192,7 +205,7 @@ class Player:
                 session_epoch=-1,
                 topics=[request.FetchTopic(topic_id=topic.id, partitions=[part])],
             )
-            data = (await self.stage.ask(on, body)).responses[0].partitions[0]
+            data = (await self._ask(on, body)).responses[0].partitions[0]
             error = Errors(data.error_code)
             if error or not data.records:
                 break
@@ -211,14 +224,14 @@ class Player:
         part = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         topic = request.ListOffsetsTopic(name=command.words[0], partitions=[part])
         body = request(replica_id=-1, topics=[topic])
-        answer = await self.stage.ask(self._leader(command, "on"), body)
+        answer = await self._ask(self._leader(command, "on"), body)
         return answer.topics[0].partitions[0]
 
     async def _delete_records(self, command: Command) -> None:
         request = m.DeleteRecordsRequest
         part = request.DeleteRecordsPartition(partition_index=0, offset=command.number(1))
         topic = request.DeleteRecordsTopic(name=command.words[0], partitions=[part])
-        answer = await self.stage.ask(
+        answer = await self._ask(
             self._leader(command, "on"), request(topics=[topic], timeout_ms=10_000)
         )
         one = answer.topics[0].partitions[0]
@@ -228,19 +241,25 @@ class Player:
     async def _delete_topic(self, command: Command) -> None:
         request = m.DeleteTopicsRequest
         state = request.DeleteTopicState(name=command.words[0])
-        await self.stage.ask(self._anyone(), request(topics=[state], timeout_ms=10_000))
+        await self._ask(self._anyone(), request(topics=[state], timeout_ms=10_000))
         await self.settle()
 
     async def _elect(self, command: Command) -> None:
         request = m.ElectLeadersRequest
         part = request.TopicPartitions(topic=command.words[1], partitions=[0])
-        kind = {"preferred": 0, "unclean": 1}[command.words[0]]
+        if command.words[0] not in ELECTIONS:
+            raise ValueError(f"an election is {' or '.join(ELECTIONS)}, not {command.words[0]}")
+        kind = ELECTIONS.index(command.words[0])
         body = request(election_type=kind, topic_partitions=[part], timeout_ms=10_000)
-        answer = await self.stage.ask(self._anyone(), body)
+        answer = await self._ask(self._anyone(), body)
         one = answer.replica_election_results[0].partition_result[0]
         self._say(command, Errors(one.error_code).name, command.words[1])
 
     async def _until(self, command: Command) -> None:
+        what, *words = command.words
+        if len(words) != len(self.conditions.get(what, "")):
+            known = ", ".join(" ".join((name, *about)) for name, about in self.conditions.items())
+            raise ValueError(f"the conditions are {known}")
         if not await self.stage.wait(lambda: self._holds(*command.words)):
             raise ValueError(f"{' '.join(command.words)}: it did not come to hold")
 
@@ -256,7 +275,7 @@ class Player:
             case "still":
                 return is_still(self.cluster, int(words[0]))
             case _:
-                raise ValueError(f"no condition {what}; there are leader, isr, fenced and still")
+                raise ValueError(f"no condition {what}")
 
     def _is_led_by(self, topic: str, broker: int) -> bool:
         """The broker leads, and every replica in reach knows it."""

@@ -44,7 +44,8 @@ from engine.cluster import Cluster
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim import timed_scripts
 from engine.sim.faults import Fault
-from engine.sim.script_player import PATIENCE_S, Command, Player, ScriptError, Stage
+from engine.sim.script_forms import Command
+from engine.sim.script_player import PATIENCE_S, Player, ScriptError, Stage
 from engine.sim.story import as_text, stories
 from engine.sim.world import World
 

@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING
 from engine.sim.faults import Fault, parse
 from engine.sim.mutants import IN_FORCE, MUTANTS
 from engine.sim.schedules import TOPIC, Schedule, Setup, run
-from engine.sim.script_player import Command, ScriptError
+from engine.sim.script_forms import Command
+from engine.sim.script_player import ScriptError
 from engine.sim.shrink import Tape, replay
 from engine.sim.tape import Done
 from engine.sim.world import World

@@ -15,6 +15,8 @@ and every fault of engine/sim/faults.py with its options, such as slow 101 102 m
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.client.producer import Producer
 from engine.client.settings import ProducerSettings
 from engine.sim import faults
@@ -22,12 +24,16 @@ from engine.sim.cases.readers import Reader
 from engine.sim.cases.stage import CaseStage
 from engine.sim.history import History, history_in
 from engine.sim.quiet import replica_on
-from engine.sim.script_player import FAULTS, Command, Player
+from engine.sim.script_forms import CASE_FORMS, Command
+from engine.sim.script_player import CONDITIONS, FAULTS, Player
 from engine.wire.errors import KafkaError
 
 
 class CasePlayer(Player):
     """Carries out a case's commands; `readers` and `producers` are those that it made."""
+
+    forms = CASE_FORMS
+    conditions: ClassVar = {**CONDITIONS, "end": ("TOPIC", "BROKER", "OFFSET")}
 
     def __init__(self, stage: CaseStage) -> None:
         super().__init__(stage)
@@ -36,7 +42,7 @@ class CasePlayer(Player):
         self.producers: list[str] = []
         self.told: dict[str, int] = {}
 
-    async def carry_out(self, command: Command) -> None:
+    async def obey(self, command: Command) -> None:
         world = self.theatre.world
         match command.verb:
             case "consumer":
@@ -46,7 +52,9 @@ class CasePlayer(Player):
                 self.theatre.begin_reading(topic, name)
                 self.theatre.reader = ""
             case "poll":
-                reader = self.readers[command.words[0]]
+                reader = self.readers.get(command.words[0])
+                if reader is None:
+                    raise ValueError(f"there is no consumer {command.words[0]}")
                 on = int(command.options.get("on", -1))
                 self._say(command, await reader.poll(self.theatre, on))
             case "producer":
@@ -61,12 +69,12 @@ class CasePlayer(Player):
                 world.run(for_s=float(command.words[0]))
             case "read":
                 self.theatre.begin_reading(command.words[0])
-                await super().carry_out(command)
+                await super().obey(command)
                 self.theatre.reader = ""
             case verb if verb in faults.KINDS and verb not in FAULTS:
                 world.apply(faults.parse(command.text))
             case _:
-                await super().carry_out(command)
+                await super().obey(command)
 
     def _producer(self, command: Command) -> None:
         """Settings that the client refuses are the answer, and there is no such producer."""

@@ -89,3 +89,25 @@ def test_a_fault_keeps_its_options() -> None:
 def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:
     with pytest.raises(ScriptError, match=r"line 1, kill: kill has no option 'torn'"):
         play_simulated(parse("kill 103 torn=1\n"))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("create other", r"create: it needs replicas=, as in create TOPIC"),
+        ("produce orders A ack=1", r"produce: there is no option ack; it is produce TOPIC"),
+        ("produce orders A acks=2", r"produce: acks is all or 1 or 0, not 2"),
+        ("produce orders", r"produce: it is produce TOPIC VALUE"),
+        ("produce payments A", r"produce: there is no topic payments; there are orders"),
+        ("produce orders A to=104", r"produce: broker 104 does not answer"),
+        ("read orders from=101", r"read: there is no option from"),
+        ("delete-records orders", r"delete-records: it is delete-records TOPIC OFFSET"),
+        ("elect soon orders", r"elect: an election is preferred or unclean, not soon"),
+        ("until leader orders", r"until: the conditions are leader TOPIC BROKER, isr"),
+        ("until happy orders", r"until: the conditions are leader TOPIC BROKER, isr"),
+        ("quiet 101", r"quiet: it is quiet"),
+    ],
+)
+def test_what_a_command_cannot_use_is_refused_with_its_line(line: str, says: str) -> None:
+    with pytest.raises(ScriptError, match=f"line 2, {says}"):
+        play_simulated(parse(f"create orders replicas=101,102,103\n{line}\n"))

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 
 from engine.sim import scripts
-from engine.sim.script_player import Command, ScriptError
+from engine.sim.script_forms import Command
+from engine.sim.script_player import ScriptError
 
 LINES_MOST = 20
 BROKER = "10[0-3]"
