@@ -1,4 +1,5 @@
-"""What there is to see in a simulated world: its picture, its metadata, one replica.
+"""What there is to see in a simulated world: its picture, its metadata, one replica,
+its trace.
 
 Nothing here changes a world, or costs it an event.
 """
@@ -8,7 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from engine.cluster import Cluster
+from engine.events import Trace
+from engine.network import NodeId
 from engine.snapshot import snapshot
+
+EPOCH_US = 1_767_225_600_000_000  # 2026-01-01, where every simulation begins
 
 
 class Visible:
@@ -62,6 +67,16 @@ class Visible:
     def is_fenced(self, broker: int) -> bool:
         known = self.image().brokers.get(broker)
         return known is None or known.fenced
+
+    def trace_lines(self, kinds: tuple[str, ...] = ()) -> list[str]:
+        """The trace as text: seconds, node, what happened, why."""
+        lines = self.cluster.trace
+        return [self.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
+
+    def trace_line(self, entry: tuple[int, NodeId, Trace]) -> str:
+        at, node, line = entry
+        why = f"  ({line.why})" if line.why else ""
+        return f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}{why}"
 
     def _running(self, node: int) -> Any:
         if node in self.cluster.nodes:

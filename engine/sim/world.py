@@ -34,33 +34,29 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from random import Random
 from typing import Any
 
 from engine import past
 from engine.cluster import Cluster
 from engine.cluster_spec import ClusterSpec
-from engine.events import Trace
-from engine.network import NodeId
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.sim import deeds, rewind
+from engine.sim.askable import Askable
 from engine.sim.breakable import Breakable
 from engine.sim.carriage import EncodedCarriage
-from engine.sim.clients import Admin, Producer, create_topics
-from engine.sim.consumer import Consumer
+from engine.sim.clients import Admin
 from engine.sim.difference import Difference, difference
 from engine.sim.faults import Fault
 from engine.sim.invariants import Invariants
 from engine.sim.latency import SimulatedLatency
 from engine.sim.tape import Add, Ask, Deed, Done, Tell, UseRule
 from engine.sim.timeline import Timeline
-from engine.sim.visible import Visible
+from engine.sim.visible import EPOCH_US, Visible
 from engine.storage.memory_disk import MemoryDisk
-from engine.wire.errors import Errors, KafkaError
 
-EPOCH_US = 1_767_225_600_000_000  # 2026-01-01, where every simulation begins
 FIRST_BROKER = 101
-CLIENTS = ("producer-", "consumer-")
 SETTINGS: Mapping[str, Any] = {
     "replica.lag.time.max.ms": 2_000,
     "broker.session.timeout.ms": 1_500,
@@ -71,7 +67,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-class World(Breakable, Visible):
+class World(Breakable, Visible, Askable):
     """Brokers 101… and controller 100 on disks in memory."""
 
     def __init__(
@@ -86,6 +82,8 @@ class World(Breakable, Visible):
         rewindable: bool = True,
         before: Sequence[str] = (),
     ) -> None:
+        if brokers < 1:
+            raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
         self.seed = seed
         self.chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
@@ -163,7 +161,7 @@ class World(Breakable, Visible):
 
         True if the condition holds at the end (or none was given).
         """
-        end_us = None if for_s is None else self.cluster.now + round(for_s * 1_000_000)
+        end_us = None if for_s is None else self.cluster.now + _microseconds(for_s)
         last = None if events is None else self.events + events
         if until is None and end_us is None and last is None:
             raise ValueError("run needs until=, for_s= or events=, or it would never end.")
@@ -196,7 +194,7 @@ class World(Breakable, Visible):
             assert event is not None
             rewind.go(self, timeline, event)
             return
-        at_us = round(t_s * 1_000_000)
+        at_us = _microseconds(t_s)
         rewind.go(self, timeline, timeline.event_at(at_us), at_us)
         self.run(for_s=max(0, at_us - self.now_us) / 1e6)
 
@@ -248,15 +246,6 @@ class World(Breakable, Visible):
     def tell(self, name: str, method: str, *arguments: Any) -> None:
         """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
         self._do(Tell.of(name, method, *arguments))
-
-    def post(self, body: Any, broker: int) -> int:
-        """Sends one request to a broker; the number under which `answer` will know it."""
-        self._do(Ask.of(broker, body))
-        return int(self.cluster.nodes["admin"].asked)
-
-    def answer(self, number: int) -> Any:
-        """What was answered to a request; None while nothing was, or if it was lost."""
-        return self.cluster.nodes["admin"].answers.get(number)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on; see engine/replication/truncation.py."""
@@ -326,68 +315,8 @@ class World(Breakable, Visible):
             self.held[name] = node
         self.cluster.add(name, node)
 
-    # -- looking
 
-    def trace_lines(self, kinds: tuple[str, ...] = ()) -> list[str]:
-        """The trace as text: seconds, node, what happened, why."""
-        lines = self.cluster.trace
-        return [self.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
-
-    def trace_line(self, entry: tuple[int, NodeId, Trace]) -> str:
-        at, node, line = entry
-        why = f"  ({line.why})" if line.why else ""
-        return f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}{why}"
-
-    # -- work
-
-    def ask(self, body: Any, broker: int | None = None) -> Any:
-        """Sends one request to a broker (else the first that runs) and runs to the answer."""
-        number = self.post(body, broker or deeds.who_answers(self.cluster))
-        admin = self.cluster.nodes["admin"]
-        self.run(until=lambda _: number in admin.answers, for_s=60)
-        return self.answer(number)
-
-    def create_topic(
-        self,
-        name: str,
-        partitions: int = 1,
-        replicas: int = 3,
-        config: Mapping[str, Any] | None = None,
-        assignment: Mapping[int, list[int]] | None = None,
-    ) -> None:
-        """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
-        body = create_topics(name, partitions, replicas, config, assignment)
-        asked = self.ask(body)
-        if asked is None:
-            raise KafkaError(Errors.REQUEST_TIMED_OUT, f"nobody answered whether {name} is made.")
-        answer = asked.topics[0]
-        if answer.error_code != Errors.NONE:
-            raise KafkaError(Errors(answer.error_code), answer.error_message or name)
-        self.run(until=lambda w: w._is_served(name), for_s=30)
-
-    def _is_served(self, topic: str) -> bool:
-        for index, partition in self.partitions(topic).items():
-            for broker in partition.replicas:
-                node = self.cluster.nodes.get(broker)
-                if node is None or (topic, index) not in node.replicas.partitions:
-                    return False
-        return True
-
-    def load(self, topic: str, **options: Any) -> Producer:
-        """Starts a producer on all partitions of a topic; see `Producer` for the options."""
-        producer = Producer(self._client("producer"), topic, len(self.partitions(topic)),
-                            self.cluster.spec.brokers, **options)  # fmt: skip
-        self.add(producer.name, producer)
-        return producer
-
-    def reader(self, topic: str) -> Consumer:
-        """Starts a consumer that reads all partitions of a topic from the beginning."""
-        consumer = Consumer(self._client("consumer"), topic, len(self.partitions(topic)),
-                            self.cluster.spec.brokers)  # fmt: skip
-        self.add(consumer.name, consumer)
-        return consumer
-
-    def _client(self, kind: str) -> str:
-        past = [done.deed for done in self.tape[: self.on_tape]]
-        known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in past)
-        return f"{kind}-{known + 1}"
+def _microseconds(seconds: float) -> int:
+    if not isfinite(seconds):
+        raise ValueError(f"{seconds} is no time to run or to go to; give seconds, such as 3.2.")
+    return round(seconds * 1_000_000)

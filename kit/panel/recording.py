@@ -24,7 +24,8 @@ from engine.network import NodeId
 from engine.sim.faults import Fault
 from engine.sim.quiet import is_quiet
 from engine.sim.tape import Done
-from engine.sim.world import EPOCH_US, World
+from engine.sim.visible import EPOCH_US
+from engine.sim.world import World
 from engine.snapshot import last_batches, snapshot
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight, Word

@@ -327,6 +327,13 @@ def test_checkpoints_are_bounded() -> None:
     assert max(gaps) <= timeline.spacing
 
 
+def test_a_world_needs_a_broker_and_a_time_that_ends() -> None:
+    with pytest.raises(ValueError, match=r"at least one broker, not 0; 3 is usual\."):
+        World(1, brokers=0)
+    with pytest.raises(ValueError, match="inf is no time to run"):
+        World(1).run(for_s=float("inf"))
+
+
 def test_a_world_without_checkpoints_says_so() -> None:
     world = World(1, rewindable=False)
     with pytest.raises(ValueError, match="rewindable=True"):
@@ -334,7 +341,13 @@ def test_a_world_without_checkpoints_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "says"), [({}, "either seconds or event="), ({"t_s": -1.0}, "begins at 0")]
+    ("where", "says"),
+    [
+        ({}, "either seconds or event="),
+        ({"t_s": -1.0}, "begins at 0"),
+        ({"t_s": float("inf")}, "inf is no time to run or to go to"),
+        ({"t_s": float("nan")}, "nan is no time"),
+    ],
 )
 def test_nowhere_to_go(world: World, where: dict[str, float], says: str) -> None:
     with pytest.raises(ValueError, match=says):
