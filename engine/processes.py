@@ -149,9 +149,9 @@ class Processes(ABC):
             self.note(f"{_HERE}.give", node_id, "crashed", f"{type(error).__name__}: {error}")
             self._gone(node_id, KILLED)
             return node_id
+        self.carry_out(node_id, effects)
         if self.meter is not None:
             self.meter.ends(node_id, event)
-        self.carry_out(node_id, effects)
         if self._disk_has_failed(node_id) and node_id in self.nodes:
             self._fail_disk(node_id)
         return node_id

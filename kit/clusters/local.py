@@ -41,6 +41,7 @@ from kit.clusters.topics import OwnTopics
 _JVM_FLAGS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 60.0
+_SIGNAL_TIMEOUT_S = 30.0
 _LOGGING = """
 status = error
 appender.out.type = Console
@@ -268,7 +269,7 @@ class LocalProvider:
         return Child(self._reaper, str(node), self.pid(node))
 
     def _await_state(self, node: int, state: str) -> None:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + _SIGNAL_TIMEOUT_S
         while (seen := self._child(node).state()) != state:
             if time.monotonic() > deadline:
                 raise ClusterError(f"Node {node} is {seen}, not {state}: is it ending?")

@@ -78,12 +78,16 @@ def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:
     rows += [(label, reply[name]) for name, label in labels.items() if reply.get(name)]
     return Card(
         "✓" if passed else "✗",
-        f"{exercise_id}  {reply['title']}: {'right' if passed else 'not yet'}",
+        f"{exercise_id}  {_judged(reply['title'], 'right' if passed else 'not yet')}",
         tuple(rows),
         closing,
         GREEN if passed else ORANGE,
         passed,
     )
+
+
+def _judged(title: str, word: str) -> str:
+    return f"{title} {word.capitalize()}" if title.endswith("?") else f"{title}: {word}"
 
 
 def hint(exercise_id: str, rung: int, rungs: int, text: str) -> Card:

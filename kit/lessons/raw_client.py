@@ -101,7 +101,7 @@ class RawClient:
         except OSError:
             return False
 
-    def is_closed(self, patience_s: float = 1.0) -> bool:
+    def is_closed(self, patience_s: float = PATIENCE_S) -> bool:
         """Whether the broker ends the connection within some time."""
         try:
             self.receive(patience_s)

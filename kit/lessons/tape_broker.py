@@ -38,8 +38,11 @@ class TapeBroker:
     """`seen` has a line per request, with what it brought to each partition; `log` has the values
     that were taken, in order."""
 
-    def __init__(self, tape: list[list[str]], partitions: int = 1) -> None:
+    def __init__(
+        self, tape: list[list[str]], partitions: int = 1, hold_s: float = HOLD_S
+    ) -> None:
         self.partitions = partitions
+        self.hold_s = hold_s
         self.tape = [list(step) for step in tape]
         self.seen: list[str] = []
         self.log: list[str] = []
@@ -76,7 +79,7 @@ class TapeBroker:
         try:
             while True:
                 wanted = len(self.tape[0]) if self.tape else 1
-                connection.settimeout(HOLD_S if held and len(held) < wanted else None)
+                connection.settimeout(self.hold_s if held and len(held) < wanted else None)
                 if len(held) < wanted:
                     try:
                         data = connection.recv(1 << 16)

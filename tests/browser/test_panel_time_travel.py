@@ -29,6 +29,7 @@ panel
 """
 SCRIPT_MS_MOST = 8.0  # a frame's script, 95th percentile: the panel's budget
 FRAMES = 120
+FOUR_OR_MORE = re.compile(r"^([4-9]|\d\d+)$")
 
 
 def expect(locator: Any) -> Any:
@@ -164,8 +165,10 @@ def test_the_keyboard_steps_plays_and_opens_the_source(lab: Any) -> None:
         expect(panel.get_by_label("speed")).to_have_value("4")
         press("Home")
         press("Space")
-        expect(slider).to_have_value("4")
+        expect(slider).to_have_value(FOUR_OR_MORE)  # it does not stand still while we look
         press("Space")
+        expect(panel.get_by_role("button", name="stop playing")).to_have_count(0)
+        press("Home")
         press("t")
         expect(panel.locator("pre.reading")).to_contain_text("101, leader, running")
         # none of these letters has reached the notebook's own shortcuts

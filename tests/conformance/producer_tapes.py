@@ -14,7 +14,9 @@ from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
 from kit.lessons.tape_broker import BROKER, TOPIC, TapeBroker
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
+HOLD_S = 3.0
+"""How long a broker waits for the rest of a step: a busy client is not a finished one."""
 SETTINGS: dict[str, Any] = {
     "acks": "all",
     "enable.idempotence": True,
@@ -81,11 +83,11 @@ TAPES: dict[str, Tape] = {
     "not allowed": Tape("A", (("TOPIC_AUTHORIZATION_FAILED",),)),
     "an older epoch": Tape("A B", (("INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),)),
     "no retries": Tape("A", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "retries": 0}),
-    "no answer in time": Tape("A", (("silence",), ("again",)), {"request.timeout.ms": 600}),
+    "no answer in time": Tape("A", (("silence",), ("again",)), {"request.timeout.ms": 2000}),
     "given up while under way, and another": Tape(
         "A | B",
         (("silence",), ("silence",)),
-        {"request.timeout.ms": 600, "delivery.timeout.ms": 900},
+        {"request.timeout.ms": 3000, "delivery.timeout.ms": 4500},
     ),
     "corrupt on the way": Tape("A", (("CORRUPT_MESSAGE",),)),
     "one that lingers goes along": Tape("1:A B C", (), {"linger.ms": 1500, "batch.size": 200}),
@@ -120,8 +122,12 @@ def outcome(broker: TapeBroker, verdicts: list[str]) -> Outcome:
     return Outcome(tuple(broker.seen), tuple(broker.log), tuple(verdicts))
 
 
+def broker_for(tape: Tape) -> TapeBroker:
+    return TapeBroker([list(step) for step in tape.steps], partitions=2, hold_s=HOLD_S)
+
+
 def run_ours(tape: Tape) -> Outcome:
-    broker = TapeBroker([list(step) for step in tape.steps], partitions=2)
+    broker = broker_for(tape)
     producer = Producer("tape", (BROKER,), {**SETTINGS, **tape.settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     try:
@@ -149,7 +155,7 @@ NOT_LIBRDKAFKAS = ("batch.size", "delivery.timeout.ms", "request.timeout.ms")
 
 
 def run_librdkafka(tape: Tape) -> Outcome:
-    broker = TapeBroker([list(step) for step in tape.steps], partitions=2)
+    broker = broker_for(tape)
     given = {**SETTINGS, **tape.settings}
     settings = {name: value for name, value in given.items() if name not in NOT_LIBRDKAFKAS}
     settings |= {

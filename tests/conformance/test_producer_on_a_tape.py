@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from kit import jars
-from kit.lessons.tape_broker import TapeBroker
 from tests.conformance.producer_tapes import (
     TAPES,
     Outcome,
+    broker_for,
     java_line,
     outcome,
     run_librdkafka,
@@ -122,7 +122,7 @@ def java() -> Iterator[Callable[[str], Outcome]]:
     def play(name: str) -> Outcome:
         assert process.stdin is not None
         assert process.stdout is not None
-        broker = TapeBroker([list(step) for step in TAPES[name].steps], partitions=2)
+        broker = broker_for(TAPES[name])
         process.stdin.write(java_line(TAPES[name], broker.port) + "\n")
         process.stdin.flush()
         line = process.stdout.readline().strip()

@@ -13,6 +13,7 @@ from kit.clusters.interface import LeaseTaken, NotOffered
 from kit.testing import restored
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+PATIENCE_S = 120
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -74,8 +75,8 @@ def test_a_notebooks_containers_go_when_its_kernel_is_killed(docker_daemon, kafk
     finally:
         kernel.kill()
         kernel.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while (left := composed.attach()) is not None:
         left.close()
-        assert time.monotonic() < deadline, "containers outlived their kernel by ten seconds"
+        assert time.monotonic() < deadline, "containers outlived their kernel"
         time.sleep(0.1)

@@ -75,7 +75,7 @@ async def _served() -> tuple[float, float, float]:
         quotas = server.cluster.nodes[101].metadata.quotas
         assert await server.wait(lambda: quotas, 20)
         began = time.monotonic()
-        first = await _ask(streams, producing(value_bytes=10_300), 12)
+        first = await _ask(streams, producing(value_bytes=12_300), 12)
         answered = time.monotonic()
         streams[1].write(framing.write_request(12, 2, "report", producing(value_bytes=10)))
         await asyncio.sleep(first.throttle_time_ms / 4000)
@@ -84,7 +84,8 @@ async def _served() -> tuple[float, float, float]:
         await streams[0].readexactly(4)
         again = time.monotonic()
         streams[1].close()
-        return answered - began, first.throttle_time_ms / 1000, again - answered
+        # The silence begins with the answer, which was there before we were told of it.
+        return answered - began, first.throttle_time_ms / 1000, again - began
     finally:
         server.close()
 

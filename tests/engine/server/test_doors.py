@@ -12,8 +12,8 @@ from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m
 
-PATIENCE_S = 20
-SPEC = ClusterSpec(brokers=(101,), settings={"broker.session.timeout.ms": 1_000})
+PATIENCE_S = 60
+SPEC = ClusterSpec(brokers=(101,), settings={"broker.session.timeout.ms": 3_000})
 
 
 async def is_refused(server: Server) -> bool:

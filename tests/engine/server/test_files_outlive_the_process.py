@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -21,7 +22,7 @@ from kit.clusters import engine, settings_table
 from kit.clusters.kafka_cluster import KafkaCluster
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 LOG = "00000000000000000000.log"
 
 
@@ -70,6 +71,13 @@ def started(folder: Path) -> Iterator[list[Served]]:
         each.end(signal.SIGKILL)
 
 
+def stand_still(served: Served) -> None:
+    served.process.send_signal(signal.SIGSTOP)
+    process = psutil.Process(served.process.pid)
+    while process.status() != psutil.STATUS_STOPPED:
+        time.sleep(0.001)
+
+
 def create(bootstrap: str, name: str, replicas: int = 3) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic(name, 1, replicas)])[name].result(PATIENCE_S)
@@ -110,12 +118,13 @@ def test_killed_in_the_middle_of_a_load_it_has_every_acknowledged_record(folder,
             acknowledged.append(message.value().decode())
 
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 1,
-                         "message.timeout.ms": 3000, "log_level": 0})  # fmt: skip
+                         "message.timeout.ms": 60_000, "log_level": 0})  # fmt: skip
     for number in range(90_000):
         producer.produce("kept", str(number), partition=0, on_delivery=told)
         if number == 50_000:
             while len(acknowledged) < 20_000:
                 producer.poll(0.01)
+            stand_still(started[-1])  # the rest is under way when it dies, however fast it is
     started[-1].end(signal.SIGKILL)
     producer.purge()
     producer.flush(PATIENCE_S)

@@ -17,6 +17,7 @@ from kit.clusters.local_plan import free_ports
 from kit.clusters.reaper import Reaper
 
 TARGET = 102
+PATIENCE_S = 60
 
 
 def first_request(client_id: str) -> bytes:
@@ -35,9 +36,9 @@ class Bench:
 
     def connect(self, client_id: str) -> tuple[socket.socket, socket.socket]:
         """A peer's connection and the target's end of it."""
-        peer = socket.create_connection(("127.0.0.1", self.port), 10)
+        peer = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
         behind, _ = self.target.accept()
-        behind.settimeout(10)
+        behind.settimeout(PATIENCE_S)
         peer.sendall(first_request(client_id))
         return peer, behind
 
@@ -45,14 +46,14 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     reaper = Reaper.start()
-    port, target_port = free_ports(2)
+    port, target_port, another = free_ports(3)
     with socket.create_server(("127.0.0.1", target_port)) as target:
-        target.settimeout(10)
+        target.settimeout(PATIENCE_S)
         program = [sys.executable, "-S", "-I", link_proxy.__file__, str(tmp_path / "links")]
-        routes = [f"{TARGET}:{port}:{target_port}", f"103:{free_ports(1)[0]}:1"]
+        routes = [f"{TARGET}:{port}:{target_port}", f"103:{another}:1"]
         reaper.spawn([*program, *routes], name="p", label="t", log_path=str(tmp_path / "log"))
         links = link_proxy.Links(str(tmp_path / "links"))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 assert links.state() == []
@@ -79,7 +80,7 @@ def silent(end: socket.socket) -> bool:
     except TimeoutError:
         return True
     finally:
-        end.settimeout(10)
+        end.settimeout(PATIENCE_S)
     return False
 
 
@@ -125,7 +126,7 @@ def test_what_a_dead_sender_cannot_repeat_is_lost(bench: Bench) -> None:
     peer.sendall(b"never arrives")
     assert silent(behind)
     peer.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     bench.links.state()
     bench.links.heal()
     assert behind.recv(100) == b"", "only the end of the connection arrives"
@@ -156,8 +157,8 @@ def test_a_slow_link_delays_and_keeps_the_order(bench: Bench) -> None:
 
 def test_a_target_that_is_down_resets_the_peer(bench: Bench) -> None:
     bench.target.close()
-    peer = socket.create_connection(("127.0.0.1", bench.port), 10)
-    peer.settimeout(10)
+    peer = socket.create_connection(("127.0.0.1", bench.port), PATIENCE_S)
+    peer.settimeout(PATIENCE_S)
     try:
         assert peer.recv(1) == b""
     except ConnectionResetError:

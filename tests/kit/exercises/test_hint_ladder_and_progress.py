@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kit import exercises
-from kit.exercises import progress_file
+from kit.exercises import cards, progress_file
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 
@@ -68,6 +68,15 @@ def test_html_and_text_say_the_same_and_escape_what_the_learner_wrote() -> None:
     assert "&lt;script&gt;" in card._repr_html_()
     assert "Not these settings." in card._repr_html_()
     assert "Not these settings." in repr(card)
+
+
+@pytest.mark.parametrize(
+    ("title", "passed", "heading"),
+    [("Write it", True, "7-1  Write it: right"), ("Who leads?", False, "7-1  Who leads? Not yet")],
+)
+def test_a_verdict_follows_a_title_or_a_question(title: str, passed: bool, heading: str) -> None:
+    reply = {"title": title, "passed": passed, "message": ""}
+    assert cards.verdict("7-1", reply).heading == heading
 
 
 def test_the_first_prediction_is_the_one_that_counts() -> None:
