@@ -19,8 +19,9 @@ from random import SystemRandom
 from engine.cluster_spec import ClusterSpec
 from engine.control_socket import ControlSocket
 from engine.data_folder import DataFolder, FolderRefused
+from engine.listener import PortTaken
 from engine.replication.truncation import DEFAULT_RULE, RULES
-from engine.server import PortTaken, Server
+from engine.server import Server
 from engine.storage.disk import Disk
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import uuids

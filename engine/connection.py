@@ -20,7 +20,7 @@ from engine.wire import framing
 from engine.wire.codec import MalformedMessage
 
 if TYPE_CHECKING:
-    from engine.server import Listener
+    from engine.listener import Listener
 
 log = logging.getLogger("engine")
 LENGTH = 4

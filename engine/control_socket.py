@@ -18,7 +18,8 @@ import json
 import os
 from typing import Any
 
-from engine.server import HOST, Server
+from engine.listener import HOST
+from engine.server import Server
 from engine.wire.errors import KafkaError
 
 LINE_LIMIT = 1 << 20

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -126,6 +127,7 @@ def _read_slowly(cluster: Cluster) -> None:
         request.max_bytes = 8 * MEGABYTE
         request.topics[0].partitions[0].partition_max_bytes = 8 * MEGABYTE
         client.send(request)
+        client.socket.recv(1, socket.MSG_PEEK)  # now the answer is on its way, and stands
         time.sleep(0.4)
         client.receive()
 

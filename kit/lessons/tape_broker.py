@@ -38,9 +38,7 @@ class TapeBroker:
     """`seen` has a line per request, with what it brought to each partition; `log` has the values
     that were taken, in order."""
 
-    def __init__(
-        self, tape: list[list[str]], partitions: int = 1, hold_s: float = HOLD_S
-    ) -> None:
+    def __init__(self, tape: list[list[str]], partitions: int = 1, hold_s: float = HOLD_S) -> None:
         self.partitions = partitions
         self.hold_s = hold_s
         self.tape = [list(step) for step in tape]

@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 from engine.cluster import ClusterSpec
+from engine.listener import HOST
 from engine.quotas.muted_clients import MutedClients
-from engine.server import HOST, Server
+from engine.server import Server
 from engine.sim.clients import Admin
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from engine.cluster_spec import ClusterSpec
-from engine.server import HOST, Server
+from engine.listener import HOST
+from engine.server import Server
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m

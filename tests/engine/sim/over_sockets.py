@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.cluster import Cluster, ClusterSpec
-from engine.server import HOST, Server
+from engine.listener import HOST
+from engine.server import Server
 from engine.sim.faults import Fault
 from engine.sim.script_player import PATIENCE_S
 from engine.sim.scripts import Script, play

@@ -63,7 +63,7 @@ def get(address: str, path: str) -> str:
                 raise
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_the_lab_opens_the_notebook_with_the_right_kernel(address) -> None:
     assert "/lab/tree/99-sample.ipynb" in address
     contents = json.loads(get(address, "/api/contents/99-sample.ipynb"))

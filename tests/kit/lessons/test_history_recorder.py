@@ -12,6 +12,8 @@ from kit.clusters import engine
 from kit.clusters.interface import Cluster
 from kit.history import Recorder
 
+PATIENCE_S = 60
+
 
 @pytest.fixture(scope="module", params=["engine", pytest.param("local", marks=pytest.mark.real)])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
@@ -35,7 +37,7 @@ def test_a_quiet_run_is_clean(cluster: Cluster) -> None:
     told: list[int] = []
     for number in range(50):
         producer.produce("recorded", f"v{number}", on_delivery=lambda _, m: told.append(m.offset()))
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     assert recorder.read_to_end(cluster.bootstrap, "recorded") == 50
     history = recorder.history()
     findings = check(history)
@@ -51,12 +53,12 @@ def test_a_reader_that_seeks_proves_nothing_of_what_it_left_out(cluster: Cluster
     producer = recorder.producer(settings(cluster, acks="all"))
     for number in range(10):
         producer.produce("shortened", f"v{number}", partition=0)
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     reader = recorder.consumer(settings(cluster, group_id="r", auto_offset_reset="latest"))
     reader.assign([TopicPartition("shortened", 0, 0)])
-    assert reader.poll(20).value() == b"v0"
+    assert reader.poll(PATIENCE_S).value() == b"v0"
     reader.seek(TopicPartition("shortened", 0, 8))
-    while (message := reader.poll(20)) is None or message.offset() != 8:
+    while (message := reader.poll(PATIENCE_S)) is None or message.offset() != 8:
         pass
     reader.close()
     findings = check(recorder.history())
@@ -70,12 +72,12 @@ def test_a_refusal_and_a_time_out_are_told_apart(cluster: Cluster) -> None:
     recorder = Recorder()
     producer = recorder.producer(settings(cluster, acks="all", retries=0, linger_ms=0))
     producer.produce("small", "x" * 500, partition=0)
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     dead = recorder.producer(
         {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 300, "log_level": 0}
     )
     dead.produce("small", "y", partition=0)
-    dead.flush(20)
+    dead.flush(PATIENCE_S)
     recorder.read_to_end(cluster.bootstrap, "small")
     verdicts = [each.verdict for each in recorder.history().operations if isinstance(each, Send)]
     assert verdicts == ["refused", "unknown"]
@@ -87,7 +89,7 @@ def test_acks_0_is_believed_without_an_offset(cluster: Cluster) -> None:
     recorder = Recorder()
     producer = recorder.producer(settings(cluster, acks="0"))
     producer.produce("blind", "a", partition=0)
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     send = recorder.history().operations[0]
     assert isinstance(send, Send)
     assert (send.verdict, send.offset) == ("acknowledged", -1)
@@ -99,13 +101,13 @@ def test_transactions_are_told_with_their_ends(local_cluster: Cluster) -> None:
     local_cluster.create_topic("transactions")
     recorder = Recorder()
     producer = recorder.producer(settings(local_cluster, transactional_id="shop"), "shop")
-    producer.init_transactions(20)
+    producer.init_transactions(PATIENCE_S)
     for values, end in (("ab", "commit"), ("cd", "abort"), ("e", "commit")):
         producer.begin_transaction()
         for value in values:
             producer.produce("transactions", value, partition=0)
-        producer.flush(20)
-        getattr(producer, f"{end}_transaction")(20)
+        producer.flush(PATIENCE_S)
+        getattr(producer, f"{end}_transaction")(PATIENCE_S)
     assert recorder.read_to_end(local_cluster.bootstrap, "transactions") == 3
     history = recorder.history()
     assert not check(history), check(history).text
@@ -115,7 +117,7 @@ def test_transactions_are_told_with_their_ends(local_cluster: Cluster) -> None:
         settings(local_cluster, group_id="all", isolation_level="read_uncommitted")
     )
     seen.assign([TopicPartition("transactions", 0, 0)])
-    values = [seen.poll(20).value() for _ in range(5)]
+    values = [seen.poll(PATIENCE_S).value() for _ in range(5)]
     seen.close()
     assert values == [b"a", b"b", b"c", b"d", b"e"]
     assert not check(recorder.history())
