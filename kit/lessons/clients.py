@@ -107,7 +107,7 @@ def outcome(future: Any) -> str:
 def ask(cluster: Cluster, broker: int, request: Any, highest: int | None = None) -> Any:
     """One request to one broker."""
     seen = cluster.snapshot()["brokers"][broker]
-    with contextlib.closing(Connections()) as connections:
+    with contextlib.closing(Connections(ANSWER_S)) as connections:
         return connections.ask((seen["host"], seen["port"]), request, highest)
 
 

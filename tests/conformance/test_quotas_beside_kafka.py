@@ -1,7 +1,7 @@
 """The same limits and the same requests on the engine and on a live Kafka: the same waits.
 
 Throttle times come from bytes and from the milliseconds between requests; the bytes are the
-same on both sides, and of the milliseconds there are few beside the ten seconds of a window.
+same on both sides, and the milliseconds are measured: on a busy machine they are not few.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.engine.quotas.quota_cluster import TOPIC, Entity, alteration, fetchin
 pytestmark = pytest.mark.real
 
 Found = dict[str, Any]
-PATIENCE_S = 20
+PATIENCE_S = 60
 VERSION = 12
 """Of Produce and Fetch: the last that names topics."""
 
@@ -52,7 +52,8 @@ class Side:
             self.entities.append(entity)
             deadline = time.monotonic() + PATIENCE_S
             wanted = {key: value for key, value in limits.items() if value is not None}
-            while self.limits(admin, entity) != wanted and time.monotonic() < deadline:
+            while self.limits(admin, entity) != wanted:
+                assert time.monotonic() < deadline, f"101 has not heard of {wanted}"
                 time.sleep(0.02)
         return entry
 
@@ -80,22 +81,27 @@ def sides(engine_cluster: KafkaCluster, local_cluster: KafkaCluster) -> Iterator
         side.close()
 
 
-def close_enough(mine: int, theirs: int) -> bool:
-    """Within a tenth, or within what a busy machine puts between two requests."""
-    return abs(mine - theirs) <= max(0.1 * theirs, 150)
+def ms_since(moment: float) -> float:
+    return (time.monotonic() - moment) * 1000
+
+
+def close_enough(mine: int, theirs: int, *spans_ms: float) -> bool:
+    """Within a tenth, and what went by from the first request to the last on either side."""
+    return abs(mine - theirs) <= 0.1 * theirs + max(spans_ms)
 
 
 def produced(side: Side, client_id: str) -> Found:
     """Throttle times of three requests, and how long the silence after the last one was."""
     connection = side.connect(client_id)
-    waits = [
-        connection.ask(producing(value_bytes=size), VERSION).throttle_time_ms
-        for size in (90_000, 100_000, 20_000)
-    ]
-    began = time.monotonic()
+    began, waits = time.monotonic(), []
+    for size in (90_000, 100_000, 60_000):
+        asked = time.monotonic()
+        waits.append(connection.ask(producing(value_bytes=size), VERSION).throttle_time_ms)
+    span_ms = ms_since(began)
     after = connection.ask(producing(value_bytes=10), VERSION)
     error = after.responses[0].partition_responses[0].error_code
-    return {"waits": waits, "silence_s": time.monotonic() - began, "error": error}
+    # The silence begins with the answer, which was there before we were told of it.
+    return {"waits": waits, "span_ms": span_ms, "silence_ms": ms_since(asked), "error": error}
 
 
 def test_a_producer_over_its_rate_waits_as_long(sides: list[Side]) -> None:
@@ -106,23 +112,24 @@ def test_a_producer_over_its_rate_waits_as_long(sides: list[Side]) -> None:
     mine, theirs = seen
     assert mine["waits"][:2] == theirs["waits"][:2] == [0, 0]
     assert theirs["waits"][2] > 100
-    assert close_enough(mine["waits"][2], theirs["waits"][2])
+    spans_ms = [each["span_ms"] for each in seen]
+    assert close_enough(mine["waits"][2], theirs["waits"][2], *spans_ms)
     for each in seen:
         assert each["error"] == 0
-        assert each["silence_s"] >= 0.9 * each["waits"][2] / 1000
+        assert each["silence_ms"] >= 0.9 * each["waits"][2]
 
 
-def fetched(side: Side, client_id: str, offset: int) -> list[tuple[int, int]]:
-    """Of fetches one after the other: bytes of records, throttle time."""
+def fetched(side: Side, client_id: str, offset: int) -> tuple[list[tuple[int, int]], float]:
+    """Of fetches one after the other: bytes of records, throttle time; and the time they took."""
     connection = side.connect(client_id)
-    found = []
+    began, found = time.monotonic(), []
     request = fetching(offset)
     request.max_bytes = 1  # one whole batch: Kafka cuts a second one short, the engine does not
     for _ in range(2):
         answer = connection.ask(request, VERSION)
         size = sum(len(p.records or b"") for t in answer.responses for p in t.partitions)
         found.append((size, answer.throttle_time_ms))
-    return found
+    return found, ms_since(began)
 
 
 def test_a_consumer_over_its_rate_gets_nothing_for_as_long(sides: list[Side]) -> None:
@@ -133,10 +140,10 @@ def test_a_consumer_over_its_rate_gets_nothing_for_as_long(sides: list[Side]) ->
         offset = answers[0].responses[0].partition_responses[0].base_offset
         side.limit({"client-id": "reader"}, consumer_byte_rate=1_000)
         seen.append(fetched(side, "reader", offset))
-    mine, theirs = seen
+    (mine, my_ms), (theirs, their_ms) = seen
     assert [size for size, _ in mine] == [size for size, _ in theirs]
     for ours, real in zip(mine, theirs, strict=True):
-        assert close_enough(ours[1], real[1])
+        assert close_enough(ours[1], real[1], my_ms, their_ms)
     assert theirs[0][1] == 0 < theirs[1][1]
 
 
@@ -169,15 +176,17 @@ def made(side: Side, partitions: int, name: str) -> tuple[int, int]:
 
 
 def test_partitions_over_the_rate_are_refused_for_as_long(sides: list[Side]) -> None:
-    seen = []
+    seen, spans_ms = [], []
     for side in sides:
         side.limit({"client-id": "maker"}, controller_mutation_rate=1)
+        began = time.monotonic()
         seen.append([made(side, 14, "burst"), made(side, 1, "after")])
+        spans_ms.append(ms_since(began))
     mine, theirs = seen
     assert theirs[1][0] == Errors.THROTTLING_QUOTA_EXCEEDED
     assert [error for error, _ in mine] == [error for error, _ in theirs]
     assert mine[0][1] == theirs[0][1] == 0
-    assert close_enough(mine[1][1], theirs[1][1])
+    assert close_enough(mine[1][1], theirs[1][1], *spans_ms)
 
 
 def test_kafkas_own_tool_sets_shows_and_removes(engine_cluster: KafkaCluster) -> None:

@@ -45,6 +45,7 @@ def check_that_only_acks_all_waits_for_others(cluster: KafkaCluster) -> None:
 
 def test_the_engine(engine_cluster: KafkaCluster) -> None:
     check_that_only_acks_all_waits_for_others(engine_cluster)
+    assert measured(engine_cluster, "1").sums_ms["RemoteTimeMs"] == 0, "made within the step"
     assert broker_metrics.gauges(engine_cluster, 101).delayed_produce == 0
     with pytest.raises(NotOffered):
         broker_metrics.thread_names(engine_cluster, 101)

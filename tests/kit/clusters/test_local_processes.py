@@ -15,6 +15,7 @@ from kit.clusters import link_proxy, local, registry, remote
 from kit.clusters.contract import partition, produce, whole_again
 from kit.clusters.interface import ClusterError, LeaseTaken, NotOffered
 from kit.clusters.reaper import LABEL_VARIABLE
+from kit.lessons.raw_client import RawClient, one_batch, producing, told
 from kit.testing import require_local_kafka, restored
 
 pytestmark = pytest.mark.real
@@ -26,15 +27,22 @@ def values(cluster, topic, broker):
     return [value for batch in log["batches"] for value in batch["values"]]
 
 
+def append(client: RawClient, topic: str, value: bytes) -> None:
+    """A write to the broker that we mean, whoever leads by now."""
+    answer = client.ask(producing(topic, acks=1, records=one_batch(value)))
+    assert told(answer).error_code == 0
+
+
 def test_a_diverged_tail_is_seen_on_the_dead_leader_and_truncated_when_it_returns(
     local_cluster,
 ) -> None:
     with restored(local_cluster) as cluster:
         cluster.create_topic("diverged", assignment={0: [101, 102, 103]})
         produce(cluster, "diverged", ["A", "B"])
-        cluster.cut(101, 102)
-        cluster.cut(101, 103)
-        assert produce(cluster, "diverged", ["X1", "X2", "X3"], acks="1") == [None] * 3
+        with RawClient(cluster, 101, "late") as client:
+            cluster.isolate(101)  # it cannot take the others out of the ISR, however long it takes
+            for value in (b"X1", b"X2", b"X3"):
+                append(client, "diverged", value)
         cluster.kill(101)
         cluster.heal()
         cluster.wait_until(lambda c: c.leader("diverged") in (102, 103), 60)
@@ -55,8 +63,10 @@ def test_a_diverged_tail_is_seen_on_the_dead_leader_and_truncated_when_it_return
 def test_a_followers_uncommitted_end_is_shown(local_cluster) -> None:
     with restored(local_cluster) as cluster:
         cluster.create_topic("ends", assignment={0: [101, 102, 103]})
-        cluster.cut(101, 103)
-        produce(cluster, "ends", ["a"], acks="1")
+        with RawClient(cluster, 101, "late") as client:
+            cluster.isolate(103)
+            cluster.cut(100, 101)  # it cannot take 103 out of the ISR, however long it takes
+            append(client, "ends", b"a")
         cluster.wait_until(lambda c: partition(c, "ends")["logs"][102]["log_end_offset"] == 1, 60)
         logs = partition(cluster, "ends")["logs"]
         assert logs[101]["high_watermark"] == 0, "103 is in the ISR and has not got it"
