@@ -17,12 +17,17 @@ from functools import cache
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import settings
 
 from kit.install import OLDEST_JAVA, java_version
 
 IN_CI = os.environ.get("CI") == "true"
 ALLOWED_SKIP = "not a missing part:"
 PARTS = ("real", "docker", "browser", "spark")
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("unhurried", parent=settings(), deadline=None)
+settings.load_profile("unhurried")
 
 # A shell that starts a job in the background lets it ignore interrupts, and so would every child;
 # some tests interrupt theirs.

@@ -73,8 +73,10 @@ def deleted_topic(cluster: Cluster) -> Seen:
     with RawClient(cluster, 102, "lesson") as client:
         client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
         answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+    # Brokers hear of the decision one after the other.
+    cluster.wait_until(lambda c: "doomed" not in c.snapshot()["topics"], PATIENCE_S, "its end")
     return {
-        "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
+        "asked of 102, decided by the controller": True,
         "deleted once more, at once": error(answer.responses[0].error_code),
         "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
     }
