@@ -76,7 +76,7 @@ def deleted_topic(cluster: Cluster) -> Seen:
     # Brokers hear of the decision one after the other.
     cluster.wait_until(lambda c: "doomed" not in c.snapshot()["topics"], PATIENCE_S, "its end")
     return {
-        "asked of 102, decided by the controller": True,
+        "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
         "deleted once more, at once": error(answer.responses[0].error_code),
         "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
     }
