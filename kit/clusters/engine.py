@@ -268,7 +268,7 @@ def _launch(
     )
     deadline = time.monotonic() + _READY_S
     while not announced.exists():
-        if time.monotonic() > deadline or child.state() != "running":
+        if time.monotonic() > deadline or child.state() in ("stopped", "killed"):
             raise ClusterError(_why(log))
         time.sleep(_POLL_S)
     known: dict[str, Any] = json.loads(announced.read_text())

@@ -60,6 +60,9 @@ class Simulated:
     def isr(self, topic: str) -> list[int]:
         return sorted(self.world.partition(topic, 0).isr)
 
+    def ends(self, topic: str) -> list[int]:
+        return [self.world.replica(each, topic, 0).log.log_end_offset for each in REPLICAS]
+
     def leader(self, topic: str) -> int:
         return self.world.leader(topic, 0)
 
@@ -124,6 +127,11 @@ class Live:
     def isr(self, topic: str) -> list[int]:
         found: list[int] = partition(self.cluster, topic)["isr"]
         return found
+
+    def ends(self, topic: str) -> list[int]:
+        return [
+            log.get("log_end_offset", -1) for log in partition(self.cluster, topic)["logs"].values()
+        ]
 
     def leader(self, topic: str) -> int:
         return int(partition(self.cluster, topic)["leader"])

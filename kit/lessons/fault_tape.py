@@ -81,6 +81,8 @@ class Stage(Protocol):
 
     def isr(self, topic: str) -> list[int]: ...
 
+    def ends(self, topic: str) -> list[int]: ...
+
     def leader(self, topic: str) -> int: ...
 
     def elect_unclean(self, topic: str) -> None: ...
@@ -121,6 +123,8 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
         stage.lose_connection(name, 2)
         stage.send(name, "E", "F")
     stage.until(all_answered, "E and F to be answered")
+    # With acks=1 the leader alone has answered: its followers copy when they come to it.
+    stage.until(lambda: all(len(set(stage.ends(name))) == 1 for name in recipes), "the copies")
     for follower in FOLLOWERS:
         stage.cut(LEADER, follower)
     for name in recipes:
