@@ -85,7 +85,7 @@ class Completion:
             after_us=now - answer.sent_us,
         )  # fmt: skip
         if error in STALE_METADATA:
-            self._believe(batch.place, told)
+            self._believe(batch.place, answer.body, told)
             self.metadata.want()
         if error in AFTER_APPEND:
             batch.maybe_stored = True
@@ -108,11 +108,11 @@ class Completion:
         if stored and self.identity is not None:
             self.identity.acknowledged(batch, -1 if error else told.base_offset)
 
-    def _believe(self, place: Place, told: Any) -> None:
-        """A refusal may name the new leader (KIP-951)."""
+    def _believe(self, place: Place, body: Any, told: Any) -> None:
+        """A refusal may name the new leader, and its address (KIP-951)."""
         leader = getattr(told, "current_leader", None)
-        if leader is not None and leader.leader_id >= 0:
-            self.metadata.name_leader(place, leader.leader_id, leader.leader_epoch)
+        if leader is not None:
+            self.metadata.told_of(place, leader.leader_id, leader.leader_epoch, body.node_endpoints)
 
     def _landed(self, batch: ProducerBatch) -> None:
         self.in_flight[batch.place] = [b for b in self.in_flight[batch.place] if b is not batch]

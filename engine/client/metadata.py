@@ -3,12 +3,20 @@
 Metadata is asked for when it is missing, when a broker says NOT_LEADER_OR_FOLLOWER, when a
 connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests lies at
 least the retry backoff, growing while nothing new is learned, or a thousand clients would
-ask a cluster in trouble as fast as they can.
+ask a cluster in trouble as fast as they can.  Only a topic named for the first time is asked
+about at once.
+
+A topic that the brokers do not know (any more) is not known here either: records for it wait
+outside, for it may be on its way.  An invalid name and a topic that this client may not
+write to are `refused`; waiting helps neither.
 
 An answer may come from a broker that is cut off and tells of the past.  The leader epoch
 gives that away: what is older than what is known is not believed (KIP-320).  Epochs compare
 within one topic id; a topic that was deleted and made again begins anew.  A broker that
 refuses a batch may name the new leader in the refusal (KIP-951): then no question is needed.
+
+Simplified: topics are asked about for ever, where the Java client forgets one to which
+nothing was sent for metadata.max.idle.ms (5 minutes); a question is always about all of them.
 
 Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-created topics.
 """
@@ -23,6 +31,8 @@ from engine.client.producer_batch import Place
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
+REFUSALS = (Errors.INVALID_TOPIC_EXCEPTION, Errors.TOPIC_AUTHORIZATION_FAILED)
+
 
 @dataclass(slots=True)
 class Metadata:
@@ -31,7 +41,9 @@ class Metadata:
     max_age_us: int
     backoff: ExponentialBackoff
     topics: dict[str, int] = field(default_factory=dict)
-    """Partitions per topic; 0 for a topic that is asked about and not known yet."""
+    """Partitions per topic; 0 for a topic that is asked about and not known."""
+    refused: dict[str, Errors] = field(default_factory=dict)
+    """What the last answer said of topics that cannot be written to."""
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     leaders: dict[Place, tuple[int, int]] = field(default_factory=dict)
     """(leader, leader epoch)"""
@@ -49,6 +61,8 @@ class Metadata:
         if topic not in self.topics:
             self.topics[topic] = 0
             self.wanted = True
+            self.fruitless = 0
+            self.next_at = 0
 
     def due(self, now: int) -> bool:
         """Time to ask."""
@@ -76,12 +90,15 @@ class Metadata:
         self.nodes.update({each.node_id: (each.host, each.port) for each in body.brokers})
         changed = []
         missing = False
+        self.refused = {each.name: Errors(each.error_code) for each in body.topics
+                        if each.error_code in REFUSALS}  # fmt: skip
         for topic in body.topics:
             if topic.error_code != Errors.NONE:
-                missing = True
+                self._forget(topic.name)
+                missing = missing or topic.name not in self.refused
                 continue
-            self.topics[topic.name] = len(topic.partitions)
             self._identify(topic.name, topic.topic_id)
+            self.topics[topic.name] = len(topic.partitions)
             for each in topic.partitions:
                 leader = (each.leader_id, each.leader_epoch)
                 if self.name_leader((topic.name, each.partition_index), *leader):
@@ -98,8 +115,13 @@ class Metadata:
     def _identify(self, topic: str, topic_id: bytes) -> None:
         """Another id under a known name is another topic: its epochs begin at 0 again."""
         if self.topic_ids.get(topic, topic_id) != topic_id:
-            self.leaders = {at: known for at, known in self.leaders.items() if at[0] != topic}
+            self._forget(topic)
         self.topic_ids[topic] = topic_id
+
+    def _forget(self, topic: str) -> None:
+        """Nobody leads it; what waits in batches may still see it come back."""
+        self.topics[topic] = 0
+        self.leaders = {at: known for at, known in self.leaders.items() if at[0] != topic}
 
     def name_leader(self, place: Place, leader: int, epoch: int) -> bool:
         """Notes a leader; True if that is news."""
@@ -108,6 +130,16 @@ class Metadata:
             return False
         self.leaders[place] = (leader, epoch)
         return True
+
+    def told_of(self, place: Place, leader: int, epoch: int, endpoints: Any) -> None:
+        """A refusal names a leader, and where brokers are (KIP-951).  It is believed if it is
+        news, and if the leader can be reached: without an address only an answer will do."""
+        addresses = {each.node_id: (each.host, each.port) for each in endpoints}
+        known = self.leaders.get(place)
+        is_news = known is not None and epoch > known[1]
+        if is_news and (leader in addresses or leader in self.nodes):
+            self.nodes.update(addresses)
+            self.leaders[place] = (leader, epoch)
 
     def _back_off(self, now: int) -> None:
         self.next_at = now + self.backoff.wait_us(self.fruitless)
@@ -127,6 +159,14 @@ class Metadata:
 
     def partitions(self, topic: str) -> int:
         return self.topics.get(topic, 0)
+
+    def refusal(self, topic: str) -> str:
+        """The error that no waiting mends, or nothing.  A name stays invalid; access may be
+        granted any moment, so this error is for one record only."""
+        error = self.refused.get(topic, Errors.NONE)
+        if error == Errors.TOPIC_AUTHORIZATION_FAILED:
+            del self.refused[topic]
+        return error.name if error else ""
 
     def available(self, topic: str) -> list[int]:
         """The partitions of a topic that have a leader."""
