@@ -7,6 +7,7 @@ a raw request to one broker, whoever it is, which no client would send.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,11 @@ READER = {
     "fetch.wait.max.ms": 20,
     "log_level": 0,
 }
+
+
+def now_ms() -> int:
+    """The time for a record: one of long ago may be gone soon, by retention.ms (seven days)."""
+    return time.time_ns() // 1_000_000
 
 
 def send(cluster: Cluster, topic: str, value: str, acks: str = "all") -> str:
@@ -126,7 +132,7 @@ def set_broker_config(cluster: Cluster, broker: str, setting: str, value: str) -
 
 def produce_at(cluster: Cluster, broker: int, topic: str, value: str) -> str:
     """A Produce request sent to a broker of our choice; the error's name."""
-    records = batch.encode([batch.Record(0, 1_767_225_600_000, None, value.encode(), ())])
+    records = batch.encode([batch.Record(0, now_ms(), None, value.encode(), ())])
     request = m.ProduceRequest
     part = request.PartitionProduceData(index=0, records=records)
     named = request.TopicProduceData(

@@ -21,7 +21,7 @@ from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.lessons import fault_tape
-from kit.lessons.clients import ask, in_sync, name, produce_at, values
+from kit.lessons.clients import ask, in_sync, name, now_ms, produce_at, values
 from kit.lessons.fault_stages import Live, driver
 from kit.tables import Table
 
@@ -104,7 +104,7 @@ def _rules(cluster: Cluster) -> dict[str, str]:
 def numbered(cluster: Cluster, topic: str, who: int, epoch: int, sequence: int) -> str:
     """One batch with these numbers to 101: the offset or the error that it answers."""
     records = batch.encode(
-        [batch.Record(0, 1_767_225_600_000, None, b"x", ())],
+        [batch.Record(0, now_ms(), None, b"x", ())],
         producer_id=who, producer_epoch=epoch, base_sequence=sequence,
     )  # fmt: skip
     request = m.ProduceRequest

@@ -20,11 +20,11 @@ from engine.records import batch
 from engine.wire import framing
 from engine.wire import messages as m
 from kit.clusters.interface import Cluster
+from kit.lessons.clients import now_ms
 
 NAMED = 12
 """The last version of Produce and Fetch that names topics."""
 PATIENCE_S = 20.0
-_WHEN_MS = 1_767_225_600_000
 _LENGTH = 4
 
 
@@ -142,7 +142,7 @@ def addresses(cluster: Cluster) -> dict[int, tuple[str, int]]:
 
 def one_batch(value: bytes, records: int = 1) -> bytes:
     """A batch of equal records, uncompressed."""
-    return batch.encode([batch.Record(0, _WHEN_MS, None, value, ())] * records)
+    return batch.encode([batch.Record(0, now_ms(), None, value, ())] * records)
 
 
 def producing(topic: str, value_bytes: int = 10, acks: int = 1, records: bytes = b"") -> Any:

@@ -18,6 +18,7 @@ from engine.wire.errors import Errors
 from kit import jars
 from kit.clusters.connections import Connection
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.lessons.clients import now_ms
 from kit.testing import require_local_kafka
 from tests.engine.quotas.quota_cluster import TOPIC, Entity, alteration, fetching, producing
 
@@ -90,15 +91,20 @@ def close_enough(mine: int, theirs: int, *spans_ms: float) -> bool:
     return abs(mine - theirs) <= 0.1 * theirs + max(spans_ms)
 
 
+def fresh(value_bytes: int, acks: int = 1) -> Any:
+    """A write of today: an old record may be gone before it is read."""
+    return producing(acks, value_bytes, now_ms())
+
+
 def produced(side: Side, client_id: str) -> Found:
     """Throttle times of three requests, and how long the silence after the last one was."""
     connection = side.connect(client_id)
     began, waits = time.monotonic(), []
     for size in (90_000, 100_000, 60_000):
         asked = time.monotonic()
-        waits.append(connection.ask(producing(value_bytes=size), VERSION).throttle_time_ms)
+        waits.append(connection.ask(fresh(size), VERSION).throttle_time_ms)
     span_ms = ms_since(began)
-    after = connection.ask(producing(value_bytes=10), VERSION)
+    after = connection.ask(fresh(10), VERSION)
     error = after.responses[0].partition_responses[0].error_code
     # The silence begins with the answer, which was there before we were told of it.
     return {"waits": waits, "span_ms": span_ms, "silence_ms": ms_since(asked), "error": error}
@@ -136,7 +142,7 @@ def test_a_consumer_over_its_rate_gets_nothing_for_as_long(sides: list[Side]) ->
     seen = []
     for side in sides:
         loader = side.connect("loader")
-        answers = [loader.ask(producing(-1, 6_000), VERSION) for _ in range(2)]
+        answers = [loader.ask(fresh(6_000, acks=-1), VERSION) for _ in range(2)]
         offset = answers[0].responses[0].partition_responses[0].base_offset
         side.limit({"client-id": "reader"}, consumer_byte_rate=1_000)
         seen.append(fetched(side, "reader", offset))

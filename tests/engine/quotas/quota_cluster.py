@@ -28,10 +28,10 @@ def alteration(entity: Entity, **limits: float | None) -> Any:
     return request(entries=[entry])
 
 
-def producing(acks: int = 1, value_bytes: int = 100) -> Any:
+def producing(acks: int = 1, value_bytes: int = 100, at_ms: int = 1_700_000_000_000) -> Any:
     """A Produce request with one record for orders-0."""
     request = m.ProduceRequest
-    records = batch.encode([Record(0, 1_700_000_000_000, None, bytes(value_bytes))])
+    records = batch.encode([Record(0, at_ms, None, bytes(value_bytes))])
     part = request.PartitionProduceData(index=0, records=records)
     topic = request.TopicProduceData(name=TOPIC, partition_data=[part])
     return request(acks=acks, timeout_ms=5_000, topic_data=[topic])
