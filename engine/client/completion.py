@@ -159,11 +159,11 @@ class Completion:
         self.verdicts.acknowledged(now, batch, offset)
 
     def _fail(
-        self, now: int, batch: ProducerBatch, what: str, error: Errors, certain: bool
+        self, now: int, batch: ProducerBatch, what: str, error: Errors, renumber: bool
     ) -> None:
         self._done(batch)
         if self.identity is not None:
-            self.identity.failed(batch, error, certain)
+            self.identity.failed(batch, error, renumber)
         self.verdicts.failed(now, batch, what)
 
     def _done(self, batch: ProducerBatch) -> None:

@@ -17,10 +17,14 @@ one to its epoch by itself, numbers what is left from 0, and goes on.  Before KI
 what was under way, and asked for a new id: no broker could tell any more what it had had
 before.  (A transactional producer had to be closed.)  `resets` is that way.
 
-A batch that is numbered anew may be stored twice, if the first try did arrive.  That is
-rare, and the rules here are what makes it rare: only a definite gap leads there.
+A batch that is numbered anew is stored twice if the first try did arrive.  That is rare, for it
+takes two troubles at once: the answer to one batch is lost, and another of the same partition
+is refused for good.  Then all that is under way there is numbered anew, also what may be stored.
 
-Left out: transactions.  After epoch 32,767 the producer asks for a new id.
+After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  Just there a
+later batch has a lower number; like the Java client, this one does not look out for that.
+
+Left out: transactions.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.client.producer_batch import Place, ProducerBatch
+from engine.client.producer_batch import SEQUENCES, Place, ProducerBatch
 from engine.events import Outbox
 from engine.wire.errors import Errors
 
@@ -106,7 +110,7 @@ class Idempotence:
             numbers.restart(self.identity)
         if not batch.has_sequence:
             batch.number_from(*self.identity, numbers.next_sequence)
-            numbers.next_sequence += len(batch.records)
+            numbers.next_sequence = (batch.last_sequence + 1) % SEQUENCES
             numbers.in_flight.append(batch)
 
     def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
@@ -126,24 +130,25 @@ class Idempotence:
             numbers.last_acknowledged_offset = max(numbers.last_acknowledged_offset, last)
         self._forget(batch)
 
-    def failed(self, batch: ProducerBatch, error: Errors, certain: bool) -> None:
-        """A batch was given up.  `certain`: the broker said no, so its numbers are unused."""
+    def failed(self, batch: ProducerBatch, error: Errors, renumber: bool) -> None:
+        """A batch was given up.  `renumber` what is left of its partition: the broker refused
+        it while there were tries left, so its numbers count as unused, and leave a gap."""
         self._forget(batch)
         if self.fatal:
             return
         if error == Errors.CLUSTER_AUTHORIZATION_FAILED:
             self.fatal = error.name
         elif self.resets:
-            self._failed_before_kip_360(batch, error, certain)
-        elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or certain:
+            self._failed_before_kip_360(batch, error, renumber)
+        elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or renumber:
             self.restart_partition(batch.place)
 
-    def _failed_before_kip_360(self, batch: ProducerBatch, error: Errors, certain: bool) -> None:
+    def _failed_before_kip_360(self, batch: ProducerBatch, error: Errors, renumber: bool) -> None:
         if self._is_past(batch):
             return  # its numbers went with the id
         if error in GAPS:
             self._reset(error.name)
-        elif certain:
+        elif renumber:
             self._close_ranks(batch)
 
     def _close_ranks(self, batch: ProducerBatch) -> None:
@@ -226,6 +231,8 @@ class Idempotence:
     def _bump_epoch(self) -> None:
         self.bump = False
         producer_id, epoch = self.identity
+        if not self.is_known:
+            return  # a new id is on its way, and with it all numbers
         if epoch == EPOCH_MAX:
             self.identity = NOBODY  # the rest waits for a new id
             return

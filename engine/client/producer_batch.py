@@ -22,6 +22,8 @@ from engine.records.record import encode_records
 
 HEADER_SIZE = batch.HEADER_SIZE
 NO_SEQUENCE = -1
+SEQUENCES = 1 << 31
+"""So many there are: after 2,147,483,647 comes 0."""
 PENDING, ACKNOWLEDGED, REFUSED, UNKNOWN = "pending", "acknowledged", "refused", "unknown"
 Place = tuple[str, int]
 """(topic, partition)"""
@@ -113,12 +115,12 @@ class ProducerBatch:
 
     @property
     def last_sequence(self) -> int:
-        return self.base_sequence + len(self.records) - 1
+        return (self.base_sequence + len(self.records) - 1) % SEQUENCES
 
     def number_from(self, producer_id: int, epoch: int, base_sequence: int) -> None:
         self.was_resequenced = self.has_sequence
         self.producer_id, self.producer_epoch = producer_id, epoch
-        self.base_sequence = base_sequence
+        self.base_sequence = base_sequence % SEQUENCES
 
     # -- sending
 

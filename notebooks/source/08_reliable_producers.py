@@ -245,7 +245,7 @@ application_runs.styles()
 application_runs.dead_letters()
 
 # %% [markdown]
-# Sending again by yourself is the one thing that idempotence cannot repair. To the broker a
+# Sending again by yourself is something that idempotence cannot repair. To the broker a
 # second `send()` is a second record, with a number of its own; here 0 again, because the give-up
 # began a new epoch. Let the client retry until `delivery.timeout.ms`; what still fails goes to a
 # place where somebody decides. (The last line is about a loop in published samples: it sleeps,
