@@ -186,10 +186,10 @@ class Producer:
         self.outbox.set_timer(("load",), now + load.period_us)
 
     def _work(self, now: int) -> list[Effect]:
-        """The records that waited outside, then a round of sending; then sleep."""
+        """Records that waited outside, and rounds of sending while more get in; then sleep."""
         self._admit(now)
         next_at = self.sender.run(now)
-        if self._admit(now):
+        while self._admit(now):
             next_at = self.sender.run(now)
         limit_us = self.settings.max_block_ms * 1000
         if self.blocked:
@@ -200,12 +200,15 @@ class Producer:
         return self.outbox.drain()
 
     def _admit(self, now: int) -> bool:
-        """Lets blocked records in, in order; refuses those that waited max.block.ms."""
+        """Lets blocked records in, in order; refuses those for a topic that cannot be written
+        to, and those that waited max.block.ms."""
         any_in = False
         while self.blocked:
             record = self.blocked[0]
             if self._accepted(now, record):
                 any_in = True
+            elif refusal := self.metadata.refusal(record.topic):
+                self.verdicts.turned_away(now, record, refusal)
             elif now - record.made_us >= self.settings.max_block_ms * 1000:
                 self.verdicts.turned_away(now, record, MAX_BLOCK)
             else:
@@ -214,9 +217,10 @@ class Producer:
         return any_in
 
     def _accepted(self, now: int, record: Sent) -> bool:
-        """Puts a record into a batch; False while its topic is unknown or memory is full."""
+        """Puts a record into a batch; False while there is no such partition or no memory."""
         count = self.metadata.partitions(record.topic)
         if count == 0 or record.partition >= count:
+            self.metadata.want()
             return False
         # A partition is chosen once, even if there is no memory yet; only the built-in
         # partitioner looks again, for the one that it sticks to may change meanwhile.

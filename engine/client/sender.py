@@ -7,6 +7,9 @@
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
 
+Metadata goes before records: while it is due and every broker has as many requests as it
+may, no batch leaves, so that a backlog cannot keep the question back for good.
+
 So three clocks run one inside the other: request.timeout.ms for one answer, retry.backoff.ms
 between tries, delivery.timeout.ms around them all.  `retries` is no clock, and nobody
 should count on it.
@@ -66,10 +69,12 @@ class Sender:
                 self.completion.give_up_all(now, self.identity.fatal)
         self.completion.expire(now)
         self._ask_for_id(now)
-        while self._send_one_each(now):
-            pass
+        if any(self.metadata.leader(place) < 0 for place in self.accumulator.waiting()):
+            self.metadata.want()
         if self.metadata.due(now):
             self._ask(now, METADATA)
+        while self._send_one_each(now):
+            pass
         return self._next_at(now)
 
     def _ask(self, now: int, what: str) -> bool:
@@ -96,14 +101,12 @@ class Sender:
 
     def _send_one_each(self, now: int) -> bool:
         """One request to every broker that can take one; False if none was sent."""
+        asks_first = self.metadata.due(now)  # the next free slot anywhere is for that
         leaders: dict[int, None] = {}
         for place in self.accumulator.waiting():
             leader, epoch = self.metadata.leader(place), self.metadata.epoch(place)
-            if leader < 0:
-                self.metadata.want()
-                continue
-            is_due = self.accumulator.ready_at(place, epoch) <= now
-            if is_due and self.connections.is_ready(now, leader):
+            is_due = leader >= 0 and self.accumulator.ready_at(place, epoch) <= now
+            if is_due and self.connections.is_ready(now, leader) and not asks_first:
                 leaders[leader] = None
         requests = {leader: self._filled(now, leader) for leader in leaders}
         for leader, batches in requests.items():
