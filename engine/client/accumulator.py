@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from engine.client.producer_batch import Place, ProducerBatch, Sent, record_size
+from engine.client.producer_batch import HEADER_SIZE, Place, ProducerBatch, Sent
 from engine.client.settings import ProducerSettings
+from engine.records.varint import encode_varint
 
-HEADER = 61
+OVERHEAD_MAX = 21
+"""A record's length, attributes, timestamp delta and offset delta, at their longest."""
 
 
 class Accumulator:
@@ -67,15 +69,14 @@ class Accumulator:
         return batch, batch.size
 
     def _need(self, record: Sent) -> int:
-        size = HEADER + record_size(record, 0, record.made_us // 1000)
-        return max(self.settings.batch_size, size)
+        """What a new batch that begins with a record takes from memory: batch.size, or more."""
+        return max(self.settings.batch_size, _size_at_most(record))
 
     def too_large(self, record: Sent) -> str:
-        """The setting that a record is too large for, or nothing."""
-        size = HEADER + record_size(record, 0, record.made_us // 1000)
-        if size > self.settings.max_request_size:
+        """The setting that a record, or the batch made for it, is too large for, or nothing."""
+        if _size_at_most(record) > self.settings.max_request_size:
             return "max.request.size"
-        return "buffer.memory" if size > self.settings.buffer_memory else ""
+        return "buffer.memory" if self._need(record) > self.settings.buffer_memory else ""
 
     def queue_lengths(self, topic: str) -> dict[int, int]:
         return {place[1]: len(q) for place, q in self.queues.items() if place[0] == topic}
@@ -156,3 +157,11 @@ class Accumulator:
 
     def is_empty(self) -> bool:
         return not any(self.queues.values())
+
+
+def _size_at_most(record: Sent) -> int:
+    """A batch of this record alone, as the Java client reckons at the door: its place in the
+    batch is not known yet, so a few bytes more than it will be."""
+    parts = (record.key or b"", record.value)
+    lengths = sum(len(encode_varint(len(part))) + len(part) for part in parts)
+    return HEADER_SIZE + OVERHEAD_MAX + lengths + 1  # no headers: a count of 0
