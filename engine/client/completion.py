@@ -13,6 +13,8 @@ delivery.timeout.ms after its making is over, a batch is given up wherever it is
 queue, resting between two tries, or under way.
 
 What is given up while a try may have arrived is *unknown*, not lost: `maybe_stored`.
+What is given up under way keeps its memory until the answer or the end of the connection:
+given to other records earlier, it was once sent with theirs in it (KAFKA-19012).
 """
 
 from __future__ import annotations
@@ -91,6 +93,7 @@ class Completion:
             batch.maybe_stored = True
         if batch.is_done:
             self._heard_late(batch, error, told)
+            self._release(batch)
         elif not error:
             self.succeeded(now, batch, told.base_offset)
         elif error == Errors.MESSAGE_TOO_LARGE and len(batch.records) > 1:
@@ -167,7 +170,12 @@ class Completion:
         self.verdicts.failed(now, batch, what)
 
     def _done(self, batch: ProducerBatch) -> None:
+        """Over; but under way it keeps its memory, for the network may still read from there."""
         batch.is_done = True
+        if batch not in self.in_flight.get(batch.place, ()):
+            self._release(batch)
+
+    def _release(self, batch: ProducerBatch) -> None:
         self.accumulator.release(batch)
         self.accumulator.exhausted = False
 
