@@ -7,10 +7,11 @@
     send ──> partitioner ──> accumulator ──> sender ──> broker
                which?          batches         in flight, retries      engine/client/*.py
 
-`send` hands a record over and returns.  Two things can hold it up: the topic is not known
-yet, or buffer.memory is full.  The Java client then blocks the calling thread for up to
-`max.block.ms`.  A state machine cannot block, so such records wait in `blocked`, in order,
-and are refused when the time is over.  delivery.timeout.ms begins only behind that door.
+`send` hands a record over and returns.  Two things can hold it up: the topic or partition is
+not known yet, or buffer.memory is full.  The Java client then blocks the calling thread for
+up to `max.block.ms`.  A state machine cannot block, so such records wait in `blocked`, in
+order, and are refused when the time is over, or as soon as a broker says that the topic's
+name is invalid or access denied.  delivery.timeout.ms begins only behind that door.
 
 Everything that happens leaves a trace line, so that a delivery timeline can be drawn:
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,

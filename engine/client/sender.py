@@ -7,8 +7,8 @@
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
 
-Metadata goes before records: while it is due and every broker has as many requests as it
-may, no batch leaves, so that a backlog cannot keep the question back for good.
+Metadata goes before records: while it is due no batch leaves, and the next free place in
+flight, at whichever broker, is for the question.  Else a backlog could keep it back for good.
 
 So three clocks run one inside the other: request.timeout.ms for one answer, retry.backoff.ms
 between tries, delivery.timeout.ms around them all.  `retries` is no clock, and nobody
