@@ -4,6 +4,7 @@
     replication-offset-checkpoint          high watermarks, as of the last few seconds
     recovery-point-offset-checkpoint       up to where each log is known to be flushed
     log-start-offset-checkpoint            what was deleted from the front
+                                           (these two as of the last minute)
 
 A folder belongs to a topic *id*: one that was left by a deleted topic of the same name is
 thrown away when the new topic's replica opens there, and one whose topic is gone altogether
@@ -12,12 +13,13 @@ when the broker has caught up with the metadata log.
 The checkpoints are hints, written now and then.  A high watermark that is too low does no harm
 as long as nobody cuts there (before KIP-101 a follower did, and lost records): the leader tells
 the rest.  A recovery point that is too low costs time, since recovery reads the log from there.
-Only after a clean stop are they exact.
+A log start that is too low brings deleted records back after a kill, as in Kafka.  Only after a
+clean stop are they exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from engine.events import Outbox
 from engine.replication.partition import Partition
@@ -30,6 +32,12 @@ from engine.storage.log_loader import Checkpointed
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
+FILES = {
+    HIGH_WATERMARKS: "replica.high.watermark.checkpoint.interval.ms",
+    RECOVERY_POINTS: "log.flush.offset.checkpoint.interval.ms",
+    LOG_STARTS: "log.flush.start.offset.checkpoint.interval.ms",
+}
+"""Each with the setting that says how often it is written."""
 _HERE = "replication.log_directory.LogDirectory"
 Key = tuple[str, int]
 
@@ -42,16 +50,13 @@ class LogDirectory:
         self.outbox = outbox
         self.clean_start = False
         self.has_begun = False
-        self.high_watermarks: dict[Key, int] = {}
-        self.recovery_points: dict[Key, int] = {}
-        self.log_starts: dict[Key, int] = {}
+        self.offsets: dict[str, dict[Key, int]] = {path: {} for path in FILES}
 
     def start(self, clean: bool) -> None:
         """Reads the checkpoints; `clean` is whether the last stop was."""
         self.clean_start = clean
-        self.high_watermarks = dict(checkpoints.read_offsets(self.disk, HIGH_WATERMARKS))
-        self.recovery_points = dict(checkpoints.read_offsets(self.disk, RECOVERY_POINTS))
-        self.log_starts = dict(checkpoints.read_offsets(self.disk, LOG_STARTS))
+        for path in FILES:
+            self.offsets[path] = dict(checkpoints.read_offsets(self.disk, path))
 
     def open(self, now: int, key: Key, topic_id: bytes, config: LogConfig) -> Log:
         """The replica's log, recovered if need be; an older topic's files give way."""
@@ -61,7 +66,9 @@ class LogDirectory:
             self.disk.delete(directory)
             self.forget(key)
         known = Checkpointed(
-            self.clean_start, self.recovery_points.get(key, 0), self.log_starts.get(key, 0)
+            self.clean_start,
+            self.offsets[RECOVERY_POINTS].get(key, 0),
+            self.offsets[LOG_STARTS].get(key, 0),
         )
         log = Log(self.disk, directory, config, now, known)
         if known_id != topic_id:
@@ -72,7 +79,7 @@ class LogDirectory:
         return log
 
     def forget(self, key: Key) -> None:
-        for offsets in (self.high_watermarks, self.recovery_points, self.log_starts):
+        for offsets in self.offsets.values():
             offsets.pop(key, None)
 
     def begin(self, topic_ids: Container[bytes]) -> None:
@@ -83,27 +90,20 @@ class LogDirectory:
             if topic_id is not None and topic_id not in topic_ids:
                 self.disk.delete(directory)
 
-    def checkpoint(self, partitions: Mapping[Key, Partition]) -> None:
-        """Writes down what has moved: high watermarks, recovery points, log starts."""
+    def checkpoint(self, partitions: Mapping[Key, Partition], paths: Iterable[str]) -> None:
+        """Writes down, of each of these files, what has moved."""
         if not self.has_begun:
             return
-        high_watermarks = {key: p.high_watermark for key, p in partitions.items()}
-        recovery_points = {key: p.log.recovery_point for key, p in partitions.items()}
-        log_starts = {key: p.log.log_start_offset for key, p in partitions.items()}
-        for path, known, held in (
-            (HIGH_WATERMARKS, self.high_watermarks, high_watermarks),
-            (RECOVERY_POINTS, self.recovery_points, recovery_points),
-            (LOG_STARTS, self.log_starts, log_starts),
-        ):
-            if known != held:
+        for path in paths:
+            held = {key: _offset(path, partition) for key, partition in partitions.items()}
+            if self.offsets[path] != held:
                 checkpoints.write_offsets(self.disk, path, held)
-                known.clear()
-                known.update(held)
+                self.offsets[path] = held
 
-    def try_checkpoint(self, partitions: Mapping[Key, Partition]) -> None:
+    def try_checkpoint(self, partitions: Mapping[Key, Partition], path: str) -> None:
         """The same, by the clock: a disk that refuses is told of, and tried again later."""
         try:
-            self.checkpoint(partitions)
+            self.checkpoint(partitions, (path,))
         except OSError as error:
             self.outbox.trace(f"{_HERE}.checkpoint", "checkpoint-failed", "", str(error))
 
@@ -111,6 +111,14 @@ class LogDirectory:
         """A clean stop: everything is flushed and written down."""
         for partition in partitions.values():
             partition.log.close()
-        self.checkpoint(partitions)
+        self.checkpoint(partitions, FILES)
         if self.has_begun or self.clean_start:
             checkpoints.write_clean_shutdown(self.disk, broker_epoch)
+
+
+def _offset(path: str, partition: Partition) -> int:
+    if path == HIGH_WATERMARKS:
+        return partition.high_watermark
+    return (
+        partition.log.recovery_point if path == RECOVERY_POINTS else partition.log.log_start_offset
+    )

@@ -22,7 +22,7 @@ from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed import Coordinator, DelayedAppend, Pending
 from engine.replication.fetch_sessions import FetchedPartition, FetchSessions
 from engine.replication.fetchers import Fetchers
-from engine.replication.log_directory import LogDirectory
+from engine.replication.log_directory import FILES, HIGH_WATERMARKS, LogDirectory
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
 from engine.replication.reading import FetchTerms
@@ -33,6 +33,12 @@ from engine.storage.log_config import LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+PERIODIC = {
+    "isr": "replica.lag.time.max.ms",
+    "retention": "log.retention.check.interval.ms",
+    **FILES,
+}
+"""What is done by the clock, and by which setting; the ISR is looked at twice as often."""
 Key = tuple[str, int]
 
 
@@ -69,9 +75,8 @@ class ReplicaManager:
     def start(self, now: int, clean: bool) -> None:
         """Reads the checkpoints and sets the timers; logs open when metadata names them."""
         self.directory.start(clean)
-        self._set_timer("isr", now)
-        self._set_timer("high-watermarks", now)
-        self._set_timer("retention", now)
+        for what in PERIODIC:
+            self._set_timer(what, now)
 
     def registered(self, broker_epoch: int) -> None:
         """The controller has given this incarnation its epoch."""
@@ -171,7 +176,7 @@ class ReplicaManager:
             topic_id,
             index,
             log,
-            self.directory.high_watermarks.get((topic, index), 0),
+            self.directory.offsets[HIGH_WATERMARKS].get((topic, index), 0),
             self.outbox,
             self.metadata,
             self.isr_changes,
@@ -273,19 +278,16 @@ class ReplicaManager:
             self._periodic(now, token[1])
 
     def _set_timer(self, what: str, now: int) -> None:
-        period_ms = {
-            "isr": self.settings["replica.lag.time.max.ms"] // 2,
-            "high-watermarks": self.settings["replica.high.watermark.checkpoint.interval.ms"],
-            "retention": self.settings["log.retention.check.interval.ms"],
-        }[what]
-        self.outbox.set_timer(("replicas", what), now + period_ms * 1000)
+        period_ms = self.settings[PERIODIC[what]] // (2 if what == "isr" else 1)
+        if period_ms > 0:
+            self.outbox.set_timer(("replicas", what), now + period_ms * 1000)
 
     def _periodic(self, now: int, what: str) -> None:
         if what == "isr":
             for partition in self.partitions.values():
                 partition.shrink_isr(now)
-        elif what == "high-watermarks":
-            self.directory.try_checkpoint(self.partitions)
+        elif what in FILES:
+            self.directory.try_checkpoint(self.partitions, what)
         else:
             for partition in self.partitions.values():
                 if partition.log.delete_old_segments(now, partition.high_watermark):

@@ -1,6 +1,7 @@
 """What a log may take in, judged batch by batch as it grows.
 
-    log matching     nobody else holds other bytes at this (offset, epoch), there or below
+    log matching     nobody else holds other bytes at this (offset, epoch), there or below,
+                     unless it lies below what somebody has deleted
     epochs           they only grow in a log, and none is one that its owner has not heard of
     idempotence      a producer's numbers follow each other
 
@@ -32,7 +33,7 @@ def judge(
     `fenced` unless the truncation rule lets fetches name no epoch.
     """
     name, node = books.name, replica.node_id
-    for header, link in chain.grow(replica.log, books.known, damaged):
+    for header, link in chain.grow(replica.log, books.known, damaged, books.deleted_to):
         offset, epoch, content = link
         if books.known.setdefault((offset, epoch), content) != content:
             raise Violation(

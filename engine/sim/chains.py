@@ -80,7 +80,11 @@ class Chain:
         self.start = offset
 
     def grow(
-        self, log: Log, known: dict[tuple[int, int], bytes], damaged: bool = False
+        self,
+        log: Log,
+        known: dict[tuple[int, int], bytes],
+        damaged: bool = False,
+        deleted_to: int = 0,
     ) -> Iterator[tuple[BatchHeader, Link]]:
         """Reads what is new in the log; gives each batch with its link before it is added.
 
@@ -88,7 +92,9 @@ class Chain:
         its start, what it held may be of another history.  That link is taken over from `known`,
         where the other replicas' links are, by (last offset, epoch); if none has it, their link
         before it is.  So is the link of a batch that fails its checksum in a log that is known
-        to be `damaged`.
+        to be `damaged`, and of one below `deleted_to`: where a log start is forgotten by a leader
+        that dies, what was deleted is there again, without the epochs that would tell a follower
+        that its own is of another history (Kafka's, too, are cut with the log start).
         """
         while (start := self.end(log)) < log.log_end_offset:
             data = log.read(start, READ_BYTES)
@@ -96,7 +102,8 @@ class Chain:
                 if header.last_offset < start:
                     continue
                 key = (header.last_offset, header.partition_leader_epoch)
-                first = not self.links or header.base_offset <= log.log_start_offset
+                forgotten_to = max(log.log_start_offset, deleted_to)
+                first = not self.links or header.base_offset <= forgotten_to
                 starts_late = first and header.base_offset > 0
                 if key in known and (starts_late or (damaged and not is_intact(data, position))):
                     link = known[key]

@@ -58,6 +58,8 @@ SETTINGS = {
     "auto.create.topics.enable": False,
     # A checkpoint in mid-script would make a restart depend on the clock.
     "replica.high.watermark.checkpoint.interval.ms": 3_600_000,
+    "log.flush.offset.checkpoint.interval.ms": 3_600_000,
+    "log.flush.start.offset.checkpoint.interval.ms": 3_600_000,
 }
 """Small enough for real time; the world's own settings else."""
 

@@ -267,7 +267,7 @@ def test_a_producer_whose_records_are_all_deleted_may_begin_anywhere() -> None:
     world = world_with_orders()
     assert [write(world, 1, 0), write(world, 1, 1)] == [Errors.NONE] * 2
     delete_records(world, -1)
-    world.run(for_s=6)
+    world.run(for_s=61)  # then the log start is written down
     world.kill(101)
     world.run(until=lambda w: w.leader("orders", 0) == 102, for_s=10)
     world.start(101)
