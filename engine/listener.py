@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
+TOO_MANY = "its address has max.connections.per.ip connections"
 
 
 class Listener:
@@ -75,7 +76,7 @@ class Listener:
         connection.last_active = self.loop.time()
         verdict = self._admit(connection)
         if verdict == connection_limits.CLOSE:
-            connection.abort("its address has max.connections.per.ip connections")
+            connection.abort(TOO_MANY)
             return
         connection.admitted = verdict == connection_limits.SERVE
         self.connections[connection.name] = connection
@@ -90,11 +91,16 @@ class Listener:
         return connection_limits.admit(broker.settings, connection.peer, served)
 
     def _admit_next(self) -> None:
-        """A connection is gone: the next one of those that wait may come in."""
+        """A connection is gone: the next one of those that wait may come in, unless its
+        address has too many by now."""
         waiting = [each for each in self.connections.values() if not each.admitted]
         for connection in waiting:
-            if self._admit(connection) != connection_limits.SERVE:
+            verdict = self._admit(connection)
+            if verdict == connection_limits.WAIT:
                 break
+            if verdict == connection_limits.CLOSE:
+                connection.abort(TOO_MANY)
+                continue
             connection.admitted = True
             connection.pause_changed()
 

@@ -18,7 +18,9 @@ then reads no more from this connection for so long, so the client sends nothing
 the time is over (KIP-219).  Otherwise requests would grow late in a socket nobody reads.
 
 Simplified: the Java client also adds the throttle time to the request.timeout.ms of what is
-under way already; here those requests may be late.
+under way already; here those requests may be late.  Connecting is one step, the ApiVersions
+request, and may take request.timeout.ms; the Java client before that gives TCP the time of
+socket.connection.setup.timeout.ms (10 s, after failures up to 30 s, give or take a fifth).
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
 """How many connections a broker takes: from one address, and altogether.
 
-    max.connections.per.ip            one too many from an address is closed at once
-    max.connections.per.ip.overrides  other numbers for single addresses: host:number,…
     max.connections                   one too many waits, unread, until another one closes
+    max.connections.per.ip            one too many from an address is closed
+    max.connections.per.ip.overrides  other numbers for single addresses: host:number,…
+
+In this order: while a broker is full nobody looks at addresses, so one too many from an
+address waits like the others and is closed when its turn comes.
 
 A flood from one machine is cut off; a crowd from many waits at the door.  Kafka does not
 even accept a connection that has to wait; the operating system's backlog holds it.  For
 the client that is the same: it is connected, and nobody answers.
 
 Simplified: brokers' own connections do not come in here (they are in memory), so nothing is
-reserved for them, and no idle connection of another listener is closed to make room.
+reserved for them, and no idle connection of another listener is closed to make room.  An
+override names an address; Kafka also takes a host name and looks its address up.
 """
 
 from __future__ import annotations
@@ -23,9 +27,9 @@ CLOSE, WAIT, SERVE = "close", "wait", "serve"
 def admit(settings: Any, address: str, served: Iterable[str]) -> str:
     """What to do with a new connection; `served` are the addresses of those that are served."""
     present = list(served)
-    if present.count(address) >= per_address(settings, address):
-        return CLOSE
-    return WAIT if len(present) >= settings["max.connections"] else SERVE
+    if len(present) >= settings["max.connections"]:
+        return WAIT
+    return CLOSE if present.count(address) >= per_address(settings, address) else SERVE
 
 
 def per_address(settings: Any, address: str) -> int:
