@@ -32,12 +32,7 @@ from engine.storage.log_loader import Checkpointed
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
-FILES = {
-    HIGH_WATERMARKS: "replica.high.watermark.checkpoint.interval.ms",
-    RECOVERY_POINTS: "log.flush.offset.checkpoint.interval.ms",
-    LOG_STARTS: "log.flush.start.offset.checkpoint.interval.ms",
-}
-"""Each with the setting that says how often it is written."""
+FILES = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
 _HERE = "replication.log_directory.LogDirectory"
 Key = tuple[str, int]
 

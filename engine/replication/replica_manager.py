@@ -18,11 +18,12 @@ from typing import Any
 
 from engine.control.image import MetadataImage, PartitionImage
 from engine.events import Outbox, Token
+from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed import Coordinator, DelayedAppend, Pending
 from engine.replication.fetch_sessions import FetchedPartition, FetchSessions
 from engine.replication.fetchers import Fetchers
-from engine.replication.log_directory import FILES, HIGH_WATERMARKS, LogDirectory
+from engine.replication.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
 from engine.replication.reading import FetchTerms
@@ -33,12 +34,6 @@ from engine.storage.log_config import LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-PERIODIC = {
-    "isr": "replica.lag.time.max.ms",
-    "retention": "log.retention.check.interval.ms",
-    **FILES,
-}
-"""What is done by the clock, and by which setting; the ISR is looked at twice as often."""
 Key = tuple[str, int]
 
 
@@ -62,7 +57,7 @@ class ReplicaManager:
         self.metadata = metadata
         self.ids = ids
         self.rule = RULES[rule]
-        self.directory = LogDirectory(disk, outbox)
+        self.directory = log_directory.LogDirectory(disk, outbox)
         self.partitions: dict[Key, Partition] = {}
         self.fetchers = Fetchers(node_id, settings, outbox)
         self.broker_epoch = -1
@@ -75,7 +70,7 @@ class ReplicaManager:
     def start(self, now: int, clean: bool) -> None:
         """Reads the checkpoints and sets the timers; logs open when metadata names them."""
         self.directory.start(clean)
-        for what in PERIODIC:
+        for what in ("isr", "retention", *log_directory.FILES):
             self._set_timer(what, now)
 
     def registered(self, broker_epoch: int) -> None:
@@ -278,7 +273,13 @@ class ReplicaManager:
             self._periodic(now, token[1])
 
     def _set_timer(self, what: str, now: int) -> None:
-        period_ms = self.settings[PERIODIC[what]] // (2 if what == "isr" else 1)
+        period_ms = {
+            "isr": self.settings["replica.lag.time.max.ms"] // 2,
+            "retention": self.settings["log.retention.check.interval.ms"],
+            HIGH_WATERMARKS: self.settings["replica.high.watermark.checkpoint.interval.ms"],
+            RECOVERY_POINTS: self.settings["log.flush.offset.checkpoint.interval.ms"],
+            LOG_STARTS: self.settings["log.flush.start.offset.checkpoint.interval.ms"],
+        }[what]
         if period_ms > 0:
             self.outbox.set_timer(("replicas", what), now + period_ms * 1000)
 
@@ -286,7 +287,7 @@ class ReplicaManager:
         if what == "isr":
             for partition in self.partitions.values():
                 partition.shrink_isr(now)
-        elif what in FILES:
+        elif what in log_directory.FILES:
             self.directory.try_checkpoint(self.partitions, what)
         else:
             for partition in self.partitions.values():
