@@ -110,7 +110,7 @@ def producer_over_its_rate(cluster: Cluster) -> Seen:
             each.answers()  # who comes for the first time takes longest
         burst = one.ask(producing(TOPIC, 8 * RATE))
         began = time.monotonic()  # the silence begins with the answer, before we are told of it
-        over = twin.ask(producing(TOPIC, 5 * RATE // 2))
+        over = twin.ask(producing(TOPIC, 4 * RATE))
         throttle_s = over.throttle_time_ms / 1000
         twin.send(producing(TOPIC, 10))
         unread = twin.receive(min(SHORT_S, throttle_s / 2)) is None

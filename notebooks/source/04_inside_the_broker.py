@@ -356,7 +356,7 @@ lab.both(nb04_quotas.limits_and_defaults)
 
 # %% [markdown]
 # *Producer*: two connections with one client id. The first uses up eight of the ten seconds'
-# worth; the second sends two and a half more. No error: the batch has its offset, and the answer
+# worth; the second sends four more. No error: the batch has its offset, and the answer
 # comes at once and names a throttle time. This client is impolite and sends on. Its bytes lie
 # unread in the socket until the time is over. A client with another id does not notice.
 # *Consumer*: an empty answer and a throttle time; the record comes later.
