@@ -64,7 +64,10 @@ def decode(data: bytes) -> dict[int, ProducerState]:
         raise CorruptSnapshot(f"version {version}")
     if crc != crc32c(memoryview(data)[_HEAD.size :]):
         raise CorruptSnapshot("wrong checksum")
-    message = codec.decode("ProducerSnapshot", _VERSION, data, 2)
+    try:
+        message = codec.decode("ProducerSnapshot", _VERSION, data, 2)
+    except codec.MalformedMessage as error:
+        raise CorruptSnapshot(str(error)) from None
     return {entry.producer_id: _state(entry) for entry in message.producer_entries}
 
 

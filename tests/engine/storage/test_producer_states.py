@@ -177,6 +177,15 @@ def test_a_flipped_bit_in_a_snapshot_is_noticed(at: int) -> None:
         producer_snapshots.decode(bytes(data))
 
 
+@pytest.mark.parametrize("size", range(len(producer_snapshots.encode(some_states()))))
+def test_what_a_power_loss_leaves_of_a_snapshot_is_noticed(size: int) -> None:
+    """A part of it, or only its length and zeros; the checksum of nothing is zero, too."""
+    data = producer_snapshots.encode(some_states())
+    for left in (data[:size], data[:2] + bytes(size)):
+        with pytest.raises(CorruptSnapshot):
+            producer_snapshots.decode(left)
+
+
 def test_the_latest_usable_snapshot_in_range_is_loaded(disk: Disk) -> None:
     snapshots = ProducerSnapshots(disk, "orders-0")
     states = ProducerStates()
