@@ -61,9 +61,13 @@ class Routes:
         )
         self.outbox.send(broker, ("metadata",), body, REQUEST_TIMEOUT_US)
 
-    def learn(self, body: Any) -> None:
+    def learn(self, now: int, body: Any) -> None:
+        """Takes an answer in; where none came it asks again."""
         self.asking = False
-        for topic in body.topics if body is not None else ():
+        if body is None:
+            self.ask_later(now)
+            return
+        for topic in body.topics:
             if topic.error_code != Errors.NONE:
                 continue
             if self.topic_ids.get(topic.name, topic.topic_id) != topic.topic_id:
@@ -160,9 +164,7 @@ class Producer:
             case Expired(("producer-id",)):
                 self._ask_producer_id()
             case Response(_, ("metadata",), body):
-                self.routes.learn(body)
-                if body is None:
-                    self.routes.ask_later(now)
+                self.routes.learn(now, body)
             case Response(_, ("producer-id",), body):
                 if body is None or body.error_code != Errors.NONE:
                     self.outbox.set_timer(("producer-id",), now + RETRY_US)

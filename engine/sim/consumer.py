@@ -82,9 +82,7 @@ class Consumer:
                     self._look(now, index)
                 self.outbox.set_timer(("look",), now + LOOK_US)
             case Response(_, ("metadata",), body):
-                self.routes.learn(body)
-                if body is None:
-                    self.routes.ask_later(now)
+                self.routes.learn(now, body)
             case Response(_, ("fetch", index), body):
                 self._answered(now, index, body)
             case Response(_, ("look", index), body):

@@ -65,8 +65,8 @@ FORMS = {
     "create": Form("create TOPIC replicas=101,102 [CONFIG=VALUE …]", 1, 1, None, ("replicas",)),
     "config": Form("config TOPIC CONFIG=VALUE …", 1, 1, None),
     "produce": Form(
-        "produce TOPIC VALUE … [acks=all|1|0] [to=BROKER] [timeout_ms=N] [producer=ID sequence=N]",
-        2, None, {"acks": ("all", "1", "0"), "to": (), "timeout_ms": (), "producer": (),
+        "produce TOPIC VALUE … [acks=all|1] [to=BROKER] [timeout_ms=N] [producer=ID sequence=N]",
+        2, None, {"acks": ("all", "1"), "to": (), "timeout_ms": (), "producer": (),
                   "sequence": ()}),
     "read": Form("read TOPIC [on=BROKER]", 1, 1, ON),
     "latest": Form("latest TOPIC [on=BROKER]", 1, 1, ON),

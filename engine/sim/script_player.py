@@ -165,7 +165,7 @@ class Player:
         await self._ask(self._anyone(), request(resources=[resource]))
 
     async def _produce(self, command: Command) -> None:
-        acks = {"all": -1, "1": 1, "0": 0}[command.options.get("acks", "all")]
+        acks = {"all": -1, "1": 1}[command.options.get("acks", "all")]
         topic = self._topic(command.words[0])
         producer = int(command.options.get("producer", -1))
         sequence = int(command.options.get("sequence", 0))

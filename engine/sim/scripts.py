@@ -19,7 +19,7 @@ Commands, one per line; an option is name=value, and unknown names are configs:
     cluster [brokers=N] [rule=NAME] [CONFIG=VALUE …]      first, if at all
     create TOPIC replicas=101,102[/102,103 …] [CONFIG=VALUE …]
     config TOPIC CONFIG=VALUE …
-    produce TOPIC VALUE … [acks=all|1|0] [to=BROKER] [timeout_ms=N] [producer=ID] [sequence=N]
+    produce TOPIC VALUE … [acks=all|1] [to=BROKER] [timeout_ms=N] [producer=ID] [sequence=N]
     read TOPIC | latest TOPIC [on=BROKER]                 what a consumer gets
     delete-records TOPIC OFFSET | delete-topic TOPIC | elect preferred|unclean TOPIC
     kill | start | stop | pause | resume | isolate BROKER;  cut A B;  heal [A [B]]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.api.delete_records import UP_TO_HIGH_WATERMARK
 from engine.events import Effect, Event, Expired, Outbox, Response
 from engine.sim.clients import REQUEST_TIMEOUT_US, Routes
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-UP_TO_HIGH_WATERMARK = -1
 SOME = 17
 """Records; with a short log also more than there are, which is refused."""
 
@@ -58,9 +58,7 @@ class Trimmer:
             case Expired(("retry",)):
                 self.routes.ask(self.topic)
             case Response(_, ("metadata",), body):
-                self.routes.learn(body)
-                if body is None:
-                    self.routes.ask_later(now)
+                self.routes.learn(now, body)
             case Response(_, ("trim", index), body):
                 self._answered(now, index, body)
         return self.outbox.drain()

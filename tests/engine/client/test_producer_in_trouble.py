@@ -79,7 +79,7 @@ def test_so_it_is_for_the_simple_producer() -> None:
             partition_index=0, leader_id=leader, leader_epoch=epoch
         )
         topic = answer.MetadataResponseTopic(name="orders", topic_id=topic_id, partitions=[part])
-        routes.learn(answer(topics=[topic]))
+        routes.learn(0, answer(topics=[topic]))
     assert routes.leaders["orders", 0] == 102
 
 

@@ -274,3 +274,35 @@ def test_a_producer_whose_records_are_all_deleted_may_begin_anywhere() -> None:
     lead_again(world)
     assert [write(world, 0, 9), write(world, 0, 10)] == [Errors.NONE] * 2
     world.run(for_s=1)
+
+
+def test_what_was_deleted_and_is_there_again_is_nobodys_history() -> None:
+    """As on a live Kafka: tests/conformance/test_forgotten_log_start.py."""
+    world = filled(world_with_orders(config={"min.insync.replicas": 1}), count=10)
+    world.isolate(101)
+    hasty = world.load("orders", period_us=1_000, acks=1, count=3)
+    world.run(for_s=0.5)
+    assert [sent.offset for sent in hasty.history[0]] == [10, 11, 12]
+    world.kill(101)
+    world.run(until=lambda w: w.leader("orders", 0) == 102, for_s=10)
+    world.heal()
+    filled(world, count=20)
+    delete_records(world, 20, leader=102)
+    world.kill(103)
+    world.run(until=lambda w: tuple(w.partition("orders", 0).isr) == (102,), for_s=10)
+    world.kill(102)
+    world.run(until=lambda w: w.leader("orders", 0) == -1, for_s=10)
+    world.start(102)
+    world.run(until=lambda w: w.leader("orders", 0) == 102, for_s=10)
+    world.start(101)
+    world.start(103)
+    assert world.run(until=is_whole, for_s=20)
+    filled(world, count=10)
+
+    def epoch(broker: int, offset: int) -> int | None:
+        return world.replica(broker, "orders", 0).log.epochs.epoch_for_offset(offset)
+
+    assert log_starts(world) == [0, 0, 0]
+    logs = [world.replica(broker, "orders", 0).log for broker in (101, 102)]
+    assert logs[0].read(0, 1 << 20) != logs[1].read(0, 1 << 20)
+    assert [epoch(101, 12), epoch(102, 12)] == [0, None]

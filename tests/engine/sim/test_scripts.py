@@ -96,7 +96,7 @@ def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:
     [
         ("create other", r"create: it needs replicas=, as in create TOPIC"),
         ("produce orders A ack=1", r"produce: there is no option ack; it is produce TOPIC"),
-        ("produce orders A acks=2", r"produce: acks is all or 1 or 0, not 2"),
+        ("produce orders A acks=0", r"produce: acks is all or 1, not 0"),
         ("produce orders", r"produce: it is produce TOPIC VALUE"),
         ("produce payments A", r"produce: there is no topic payments; there are orders"),
         ("produce orders A to=104", r"produce: broker 104 does not answer"),
