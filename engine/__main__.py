@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 from random import SystemRandom
 
-from engine.cluster_spec import ClusterSpec
-from engine.control_socket import ControlSocket
-from engine.data_folder import DataFolder, FolderRefused
-from engine.listener import PortTaken
+from engine.cluster.spec import ClusterSpec
 from engine.replication.truncation import DEFAULT_RULE, RULES
-from engine.server import Server
+from engine.server.control_socket import ControlSocket
+from engine.server.data_folder import DataFolder, FolderRefused
+from engine.server.listener import PortTaken
+from engine.server.server import Server
 from engine.storage.disk import Disk
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import uuids

@@ -2,7 +2,7 @@
 
 Every role in the engine is a plain object: `step(now, event)` takes one event and
 returns the effects it has.  No role reads a clock, opens a socket, starts a thread or
-draws a random number; that is the driver's job.  Two drivers exist: `engine.server`
+draws a random number; that is the driver's job.  Two drivers exist: `engine.server.server`
 (real sockets, real time) and `engine.sim` (one seeded scheduler, virtual time).
 
 `now` is integer microseconds since the Unix epoch.  A `token` is a tuple of plain values

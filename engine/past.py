@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.control.state import ELR_FEATURE
+from engine.metadata.features import ELR_FEATURE
 from engine.records import batch
 from engine.wire.errors import Errors, KafkaError
 

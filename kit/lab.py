@@ -176,8 +176,8 @@ def mend(cluster: Cluster) -> None:
 
 
 def world(seed: int = 0, **options: Any) -> Any:
-    """A cluster in virtual time: `engine.sim.world.World`."""
-    from engine.sim.world import World
+    """A cluster in virtual time: `engine.sim.world.world.World`."""
+    from engine.sim.world.world import World
 
     return World(seed, **options)
 

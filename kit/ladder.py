@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from time import process_time
 
-from engine.sim.explore import Exploration, explore
-from engine.sim.model_rules import RUNGS
-from engine.sim.replay_model import follow, replay
+from engine.sim.model.explore import Exploration, explore
+from engine.sim.model.replay import follow, replay
+from engine.sim.model.rules import RUNGS
 from kit.tables import Table
 
 

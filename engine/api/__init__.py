@@ -26,7 +26,7 @@ from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import RequestFrame, response_class
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 VERSIONS: dict[str, tuple[int, int, int]] = {
     # name: key, first and last version

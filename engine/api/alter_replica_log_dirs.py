@@ -18,7 +18,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 Response = m.AlterReplicaLogDirsResponse
 _LONGEST_FILE_NAME = 255

@@ -21,15 +21,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from engine import api
-from engine.control.features import METADATA_VERSION
-from engine.control.image import MetadataImage
-from engine.control.state import ELR_FEATURE
 from engine.events import Request
+from engine.metadata.features import ELR_FEATURE, METADATA_VERSION
+from engine.metadata.image import MetadataImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 SUPPORTED_FEATURES = {
     # name: lowest and highest level

@@ -22,7 +22,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 Changes = Mapping[str, str | None]
 Key = tuple[int, str]

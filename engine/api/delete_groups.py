@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.coordinators.classic.states import GroupState
+from engine.coordinators.offsets import delete_group
 from engine.events import Outbox, Request
-from engine.groups.offsets import delete_group
-from engine.groups.states import GroupState
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

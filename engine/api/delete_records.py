@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.api.topic_names import INTERNAL
 from engine.events import Request
+from engine.metadata.topic_names import INTERNAL
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 UP_TO_HIGH_WATERMARK = -1
 

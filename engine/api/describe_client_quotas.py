@@ -18,13 +18,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.events import Request
-from engine.quotas import entities
-from engine.quotas.entities import Entity
+from engine.metadata import quota_entities as entities
+from engine.metadata.quota_entities import Entity
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 EXACT, DEFAULT, SPECIFIED = range(3)
 _TYPES = (entities.USER, entities.CLIENT_ID, entities.IP)

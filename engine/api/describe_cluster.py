@@ -19,7 +19,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 BROKERS, CONTROLLERS = 1, 2
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.api.topic_names import problem_with
 from engine.events import Request
+from engine.metadata.topic_names import problem_with
 from engine.settings import definitions
 from engine.settings.definitions import Config, table
 from engine.settings.sources import (
@@ -37,7 +37,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 Response = m.DescribeConfigsResponse
 Row = tuple[Config, str | None, list[tuple[str, str | None, Source]]]

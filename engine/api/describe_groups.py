@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.coordinators.classic.group import Member
+from engine.coordinators.classic.states import GroupState
 from engine.events import Request
-from engine.groups.group import Member
-from engine.groups.states import GroupState
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 _READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
 ALL_OPERATIONS = sum(

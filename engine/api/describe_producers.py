@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.api.topic_names import problem_with
 from engine.events import Request
+from engine.metadata.topic_names import problem_with
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 Response = m.DescribeProducersResponse
 

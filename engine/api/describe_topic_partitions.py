@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from engine.api.metadata import live_brokers
 from engine.api.operations import TOPIC_OPERATIONS
-from engine.api.topic_names import INTERNAL, problem_with
-from engine.control.image import PartitionImage
 from engine.events import Request
+from engine.metadata.image import PartitionImage
+from engine.metadata.topic_names import INTERNAL, problem_with
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 Response = m.DescribeTopicPartitionsResponse
 

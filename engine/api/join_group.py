@@ -1,7 +1,7 @@
 """JoinGroup (key 11): take part in the next generation of a group.
 
 The answer waits until the join phase ends.  What it takes to join is in
-`engine.groups.join`.
+`engine.coordinators.classic.join`.
 
     v0      no rebalance timeout of its own: the session timeout serves
     v4      a dynamic member without an id gets one and is sent back (KIP-394)
@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.coordinators.classic.join import join
 from engine.events import Request
-from engine.groups.join import join
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.coordinators.classic.membership import leave
 from engine.events import Request
-from engine.groups.membership import leave
 from engine.wire import messages as m
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

@@ -16,7 +16,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 KNOWN_TYPES = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 

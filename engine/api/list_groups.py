@@ -14,7 +14,7 @@ from engine.events import Request
 from engine.wire import messages as m
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 GROUP_TYPE = "classic"
 

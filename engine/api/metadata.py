@@ -22,16 +22,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from engine.api.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from engine.api.topic_names import INTERNAL, problem_with
-from engine.control.image import MetadataImage, PartitionImage, TopicImage
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC, creation_request
 from engine.events import Request
-from engine.groups.offsets_topic import OFFSETS_TOPIC, creation_request
+from engine.metadata.image import MetadataImage, PartitionImage, TopicImage
+from engine.metadata.topic_names import INTERNAL, problem_with
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.uuids import ZERO
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 NO_CONTROLLER = NO_LEADER = -1
 CREATE_TIMEOUT_MS = 30_000

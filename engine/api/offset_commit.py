@@ -2,7 +2,7 @@
 
 Topics and partitions that do not exist are refused one by one; the rest is one batch of
 records in `__consumer_offsets`, and the answer waits until it is replicated.  Who may
-commit is in `engine.groups.offsets`.
+commit is in `engine.coordinators.offsets`.
 
     v2-4    a retention of its own for these offsets; -1 means the broker's
     v6      the leader epoch of the committed position (KIP-320)
@@ -18,15 +18,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.coordinators.group_records import CommittedOffset, OffsetRecord, StoredRecord
+from engine.coordinators.offsets import check_commit, committing
 from engine.events import Outbox, Request
-from engine.groups.offsets import check_commit, committing
-from engine.groups.records import CommittedOffset, OffsetRecord, StoredRecord
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
-    from engine.control.image import TopicImage
+    from engine.broker.broker import Broker
+    from engine.metadata.image import TopicImage
 
 DEFAULT_RETENTION = -1
 

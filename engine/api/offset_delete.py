@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.coordinators.group_records import OffsetRecord, StoredRecord
+from engine.coordinators.offsets import check_delete_offsets
 from engine.events import Outbox, Request
-from engine.groups.offsets import check_delete_offsets
-from engine.groups.records import OffsetRecord, StoredRecord
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

@@ -18,7 +18,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

@@ -16,15 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine import past
-from engine.api.topic_names import INTERNAL
 from engine.events import Request
+from engine.metadata.topic_names import INTERNAL
 from engine.replication.delayed import DelayedProduce, Pending, produce_answer
 from engine.replication.purgatory import Key
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 VALID_ACKS = (-1, 0, 1)
 

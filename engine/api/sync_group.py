@@ -1,6 +1,6 @@
 """SyncGroup (key 14): the leader hands in the assignment, everyone gets a share.
 
-The answer waits until the assignment is replicated.  See `engine.groups.membership`.
+The answer waits until the assignment is replicated.  See `engine.coordinators.classic.membership`.
 
     v3      group.instance.id (KIP-345)
     v5      protocol type and name are required, and must be the group's (KIP-559)
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.coordinators.classic.membership import sync
 from engine.events import Request
-from engine.groups.membership import sync
 
 if TYPE_CHECKING:
-    from engine.broker import Broker
+    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:

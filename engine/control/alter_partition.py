@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.control.image import RECOVERED, RECOVERING, PartitionImage
 from engine.control.partition_changes import Election, change_partition
 from engine.control.state import ControlState, Decision
+from engine.metadata.image import RECOVERED, RECOVERING, PartitionImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

@@ -22,9 +22,9 @@ from typing import Any
 
 from engine.control import broker_states, elections
 from engine.control.broker_states import BrokerEvent, BrokerState
-from engine.control.image import BrokerImage
 from engine.control.sessions import Session, Sessions
 from engine.control.state import ControlState, Decision
+from engine.metadata.image import BrokerImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.control.state import ControlState, Decision
-from engine.quotas import entities
-from engine.quotas.entities import Entity
+from engine.metadata import quota_entities as entities
+from engine.metadata.quota_entities import Entity
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 

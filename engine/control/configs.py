@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.control.image import BROKER, TOPIC
 from engine.control.state import ControlState, Decision
+from engine.metadata.image import BROKER, TOPIC
 from engine.settings import TopicConfig
 from engine.settings.definitions import find
 from engine.settings.dynamic import Operation, check_broker_change

@@ -29,17 +29,17 @@ from engine.control import (
     client_quotas,
     configs,
     elections,
-    features,
     producer_ids,
     quorum,
     topics,
 )
-from engine.control.image import MetadataImage
 from engine.control.metadata_fetches import MetadataFetches
 from engine.control.metadata_log import MetadataLog
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
 from engine.events import Effect, Event, Expired, Flushed, Outbox, Request
+from engine.metadata import features
+from engine.metadata.image import MetadataImage
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
 from engine.settings import Settings
 from engine.storage.disk import Disk

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine.control.image import NO_LEADER, PartitionImage
 from engine.control.partition_changes import Change, Election, change_partition
-from engine.control.partition_index import Key
 from engine.control.state import ControlState, Decision
+from engine.metadata.image import NO_LEADER, PartitionImage
+from engine.metadata.partition_index import Key
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.control.metadata_log import MetadataLog
-from engine.control.metadata_records import METADATA_TOPIC_ID
 from engine.events import Outbox, Request, Token
+from engine.metadata.records import METADATA_TOPIC_ID
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.control.metadata_records import (
+from engine.events import Outbox
+from engine.metadata.records import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     LeaderChange,
@@ -25,7 +26,6 @@ from engine.control.metadata_records import (
     encode_batch,
     encode_leader_change,
 )
-from engine.events import Outbox
 from engine.storage import checkpoints
 from engine.storage.disk import Disk
 from engine.storage.log import Log

@@ -46,12 +46,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from engine.control.image import (
-    LEADER_UNCHANGED,
-    NO_LEADER,
-    RECOVERING,
-    PartitionImage,
-)
+from engine.metadata.image import LEADER_UNCHANGED, NO_LEADER, RECOVERING, PartitionImage
 from engine.wire import messages as m
 
 

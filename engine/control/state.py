@@ -13,14 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.control.image import BROKER, TOPIC, MetadataImage, PartitionImage
 from engine.control.partition_changes import Change, Rules
-from engine.control.partition_index import Key, PartitionIndex, partition_at, touched_by
 from engine.events import Trace
+from engine.metadata.features import ELR_FEATURE
+from engine.metadata.image import BROKER, TOPIC, MetadataImage, PartitionImage
+from engine.metadata.partition_index import Key, PartitionIndex, partition_at, touched_by
 from engine.settings import Settings, TopicConfig
 from engine.wire.errors import Errors, KafkaError
-
-ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 @dataclass(slots=True)

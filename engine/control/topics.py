@@ -16,12 +16,12 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from engine.api.topic_names import collision_key, problem_with
 from engine.control import assignments
 from engine.control.configs import check_topic_configs
-from engine.control.image import TOPIC
-from engine.control.metadata_records import RECORDS_PER_BATCH_MAX
 from engine.control.state import ControlState, Decision
+from engine.metadata.image import TOPIC
+from engine.metadata.records import RECORDS_PER_BATCH_MAX
+from engine.metadata.topic_names import collision_key, problem_with
 from engine.quotas.mutation_quotas import NO_QUOTA, MutationQuota
 from engine.settings.definitions import table
 from engine.settings.sources import Source, topic_synonyms

@@ -24,10 +24,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.control.image import MetadataImage
 from engine.events import Effect, Reply, Request, Trace
-from engine.quotas import entities
-from engine.quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
+from engine.metadata import quota_entities as entities
+from engine.metadata.image import MetadataImage
+from engine.metadata.quota_entities import (
+    CONSUMER_BYTE_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
 from engine.quotas.rate import WindowedRate
 from engine.replication.fetch_sessions import FetchSessions
 from engine.settings import Settings

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.control.image import MetadataImage
 from engine.events import Request
-from engine.quotas import entities
-from engine.quotas.entities import CONTROLLER_MUTATION_RATE, Account
+from engine.metadata import quota_entities as entities
+from engine.metadata.image import MetadataImage
+from engine.metadata.quota_entities import CONTROLLER_MUTATION_RATE, Account
 from engine.quotas.rate import TokenBucket
 from engine.settings import Settings
 from engine.wire.errors import Errors, KafkaError

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.control.image import BrokerImage
+from engine.metadata.image import BrokerImage
 
 UNKNOWN_OFFSET = -1
 

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from engine.control.image import MetadataImage, PartitionImage
 from engine.events import Outbox
+from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication.follower_state import FollowerState
 from engine.replication.in_sync import InSyncReplicas
 from engine.storage.log import AppendInfo, Log

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from engine.control.image import MetadataImage, PartitionImage
 from engine.events import Outbox, Token
+from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed import Coordinator, DelayedAppend, Pending

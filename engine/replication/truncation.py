@@ -18,7 +18,7 @@ published rule is here, so that yesterday's bug can be run on today's code:
 
 The high watermark is no safe place to cut: it reaches a follower one fetch late, so
 records above it may be committed (KIP-101, scenario 1).  What is wrong with the others, the
-model tells (engine/sim/model_rules.py), and engine/sim/replay_model.py shows on this code.
+model tells (engine/sim/model/rules.py), and engine/sim/model/replay.py shows on this code.
 
 All rules speak today's protocol; a field that a rule does not know stays -1, as a broker
 of those days would have read it: the leader epoch in requests (KIP-320), the epoch in the

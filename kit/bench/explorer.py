@@ -9,7 +9,7 @@ from __future__ import annotations
 from time import process_time
 from typing import Any
 
-from engine.sim.explore import explore
+from engine.sim.model.explore import explore
 
 STATES_PER_SECOND_MIN = 15_000
 RULE, REPLICAS = "kip-320", 3

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any
 
-from engine.sim.mutants import Patch
-from engine.sim.schedules import draw, play
-from engine.sim.world import World
+from engine.sim.campaign.mutants import Patch
+from engine.sim.campaign.schedules import draw, play
+from engine.sim.world.world import World
 
 EVENTS_PER_SECOND_MIN = 20_000
 FLAT_RATIO_MAX = 2.0

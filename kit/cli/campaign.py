@@ -29,7 +29,7 @@ def run(chosen: argparse.Namespace) -> int:
         return _search(chosen.mutants, chosen.write)
     if chosen.replay is not None or chosen.shrink is not None:
         return _one(chosen)
-    from engine.sim import campaign
+    from engine.sim.campaign import campaign
 
     seeds = _seeds(chosen.seeds)
     results = []
@@ -56,7 +56,7 @@ def _seeds(text: str) -> range:
 
 
 def _known(name: str) -> Any:
-    from engine.sim.mutants import MUTANTS
+    from engine.sim.campaign.mutants import MUTANTS
 
     if name not in MUTANTS:
         raise RuntimeError(f"there is no mutant {name}; there are {', '.join(MUTANTS)}.")
@@ -67,8 +67,8 @@ def _one(chosen: argparse.Namespace) -> int:
     """One seed: its story, or its shortest failing tape; both end with a script to paste."""
     from contextlib import nullcontext
 
-    from engine.sim import shrink, timed_scripts
-    from engine.sim.schedules import draw, play
+    from engine.sim.campaign import shrink, timed_scripts
+    from engine.sim.campaign.schedules import draw, play
 
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
@@ -85,8 +85,8 @@ def _one(chosen: argparse.Namespace) -> int:
 
 
 def _search(names: list[str], folder: Path | None) -> int:
-    from engine.sim import pinned
-    from engine.sim.mutants import MUTANTS
+    from engine.sim.campaign import pinned
+    from engine.sim.campaign.mutants import MUTANTS
 
     missing = 0
     for name in names or MUTANTS:
@@ -105,7 +105,7 @@ def _search(names: list[str], folder: Path | None) -> int:
 def _prove(files: list[Path]) -> int:
     from statistics import median
 
-    from engine.sim import pinned
+    from engine.sim.campaign import pinned
 
     if not files:
         raise RuntimeError("there are no tapes in that folder; make some with --mutants --write.")

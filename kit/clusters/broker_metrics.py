@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.request_metrics import STAGES, TOTAL
+from engine.broker.request_metrics import STAGES, TOTAL
 from kit.clusters import java_management
 from kit.clusters.engine import EngineProvider
 from kit.clusters.interface import Cluster, NotOffered

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.client.producer import Load
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.lessons.producer_world import NAME, TOPIC, cluster, finish, lines, log, outcome, send, shop
 from kit.tables import Table
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.quotas.rate import WindowedRate
 from engine.records import batch
-from engine.sim.clients import Admin
-from engine.sim.world import World
+from engine.sim.clients.clients import Admin
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.one_partition import TOPIC, cluster

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.client.producer import Load, Producer
 from engine.sim.history import Poll
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.lessons.producer_world import (
     BROKERS,
     NAME,

@@ -6,7 +6,7 @@ it lost, could writing go on, and who had to wait for whom?
 
 from __future__ import annotations
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.storage.memory_disk import MemoryDisk
 from kit.lessons.one_partition import TOPIC, cluster
 from kit.lessons.virtual import readable, send

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.one_partition import SETTLED_S, TOPIC, cluster, halted, left, listed

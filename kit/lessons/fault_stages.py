@@ -11,7 +11,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from engine.client.producer import Producer
 from engine.client.sockets import SocketDriver
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from kit.clusters.interface import Cluster, WaitTimeout
 from kit.lessons.clients import admin, partition, values

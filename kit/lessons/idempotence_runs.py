@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.records import batch
 from engine.sim.cases import play_case
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.producer_world import (

@@ -4,7 +4,7 @@
     ladder.counter_example("kip-101")     the shortest way to break a rule, as a strip
     ladder.table()                        every rule, with two replicas and with three
 
-The searches (engine/sim/explore.py) take some seconds, nearly all of it the last rung with
+The searches (engine/sim/model/explore.py) take some seconds, nearly all of it the last rung with
 three replicas.  So a process of its own does them while the first cells are read; it ends by
 itself.  Without `begin` each search is done when it is asked for, once in a kernel.
 """
@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.sim.explore import Exploration, explore
-from engine.sim.model_rules import RUNGS
+from engine.sim.model.explore import Exploration, explore
+from engine.sim.model.rules import RUNGS
 from kit.course import PROJECT
 from kit.lessons.frames import Frame, Replica, Strip
 from kit.tables import Table

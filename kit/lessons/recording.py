@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.panel.source import Frame, read_line
 
 STORY = ("append", "high_watermark", "isr", "leader", "elected", "eligible", "truncate",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
 from kit.lessons.gantt import BROKER, MUTED, NETWORK, OTHERS, WAITING, Gantt, Span
 from kit.lessons.tape import NOTE, REQUEST, Heard, Tape

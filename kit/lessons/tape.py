@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from engine.agenda import Call
+from engine.cluster.agenda import Call
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire.errors import Errors
 from kit.lessons.virtual import produce_request, topic_id
 

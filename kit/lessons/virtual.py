@@ -1,6 +1,6 @@
 """A client's few questions to a simulated cluster, answered in virtual time.
 
-A notebook's `sim` cells talk to `engine.sim.world.World`; these functions spare them the
+A notebook's `sim` cells talk to `engine.sim.world.world.World`; these functions spare them the
 protocol.  `send` is one Produce request to whoever leads, `readable` is one Fetch as a
 consumer sends it, so both show exactly what a client would be told.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.description import Description

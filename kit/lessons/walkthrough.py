@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.network import Way
-from engine.processes import KILLED
+from engine.cluster.network import Way
+from engine.cluster.processes import KILLED
 from engine.records import batch
-from engine.sim.faults import Fault
-from engine.sim.tape import Done
-from engine.sim.world import World
+from engine.sim.world.faults import Fault
+from engine.sim.world.tape import Done
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.frames import Frame, Replica, Strip

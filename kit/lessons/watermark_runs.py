@@ -12,8 +12,8 @@ from typing import Any
 
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim.mutants import MUTANTS
-from engine.sim.world import World
+from engine.sim.campaign.mutants import MUTANTS
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.lessons.virtual import produce_request, send, topic_id

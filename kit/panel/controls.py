@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.sim import faults
+from engine.sim.world import faults
 from kit.panel.scene import cut_from
 from kit.panel.source import Snapshot
 

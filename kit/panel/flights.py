@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.cluster import Cluster
-from engine.control.metadata_records import METADATA_TOPIC_ID, decode_batches
-from engine.network import NodeId
+from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
+from engine.cluster.snapshot import DAMAGED
+from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
 from engine.records import batch
-from engine.sim.chains import is_intact
-from engine.snapshot import DAMAGED
+from engine.sim.invariants.chains import is_intact
 from engine.wire.errors import Errors
 
 STILL_HELD = 1 << 52

@@ -19,14 +19,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from engine.cluster import Cluster
-from engine.network import NodeId
-from engine.sim.faults import Fault
-from engine.sim.quiet import is_quiet
-from engine.sim.tape import Done
-from engine.sim.visible import EPOCH_US
-from engine.sim.world import World
-from engine.snapshot import last_batches, snapshot
+from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
+from engine.cluster.snapshot import last_batches, snapshot
+from engine.sim.scripts.quiet import is_quiet
+from engine.sim.world.faults import Fault
+from engine.sim.world.tape import Done
+from engine.sim.world.visible import EPOCH_US
+from engine.sim.world.world import World
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight, Word
 from kit.panel.source import Frame, Line, Snapshot, remember_logs

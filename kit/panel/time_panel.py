@@ -22,8 +22,8 @@ import anywidget
 import traitlets
 from IPython.display import display
 
-from engine.sim.faults import Fault
-from engine.sim.world import World
+from engine.sim.world.faults import Fault
+from engine.sim.world.world import World
 from kit.panel import controls, export, still, text
 from kit.panel.film import Film
 from kit.panel.moments import BEFORE, Differs, Moment

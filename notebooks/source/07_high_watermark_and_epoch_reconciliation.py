@@ -339,7 +339,7 @@ ladder.counter_example("to-high-watermark")
 # the ISR and may still be elected, because they have all that is committed; notebook 06.)
 
 # %% first-rung-in-brokers tags=["sim"]
-from engine.sim import replay_model
+from engine.sim.model import replay as replay_model
 
 first = replay_model.replay("to-high-watermark")
 replayed.side_by_side(first, replay_model.follow(first))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.lessons.virtual import send
 from kit.lessons.walkthrough import Walkthrough
 from kit.lessons.watermark_runs import settled, two_deaths

@@ -56,8 +56,8 @@ def test_what_any_module_leaves_out_is_on_the_page() -> None:
     rest = fidelity.page().partition("## In the rest of the engine")[2]
     for module, words in (
         ("control/controller", "one controller instead of a quorum"),  # in the middle of a line
-        ("broker", "of the Envelope (KIP-590)"),  # of a method
-        ("clock", "a node has one clock"),
+        ("broker/broker", "of the Envelope (KIP-590)"),  # of a method
+        ("cluster/clock", "a node has one clock"),
     ):
         row = next(line for line in rest.splitlines() if f"`engine/{module}.py`" in line)
         assert words in row

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from engine.control.controller import Controller
-from engine.control.image import PartitionImage
 from engine.control.partition_changes import Election, Rules, change_partition
 from engine.events import Effect, Expired, Flush, Flushed, Reply, Request
+from engine.metadata.image import PartitionImage
 from engine.settings import Settings
 from engine.storage.real_disk import RealDisk
 from engine.wire import messages as m

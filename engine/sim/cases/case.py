@@ -25,10 +25,10 @@ from engine.sim.cases.player import CasePlayer
 from engine.sim.cases.producer_story import producer_story
 from engine.sim.cases.stage import CaseStage
 from engine.sim.history import Findings, History, check
-from engine.sim.script_player import ScriptError
-from engine.sim.scripts import DIVIDER, Script, parse
-from engine.sim.story import stories
-from engine.sim.world import World
+from engine.sim.scripts.player import ScriptError
+from engine.sim.scripts.scripts import DIVIDER, Script, parse
+from engine.sim.scripts.story import stories
+from engine.sim.world.world import World
 
 SIDES = ("old", "new")
 
@@ -101,7 +101,7 @@ class Ending:
 
     @cached_property
     def story(self) -> str:
-        """What every replica and producer did, without the moments (engine/sim/story.py)."""
+        """What every replica and producer did, without the moments (sim/scripts/story.py)."""
         return "\n".join(
             "\n".join([place, *(f"  {line}" for line in lines)])
             for place, lines in self.stories.items()

@@ -1,4 +1,4 @@
-"""What a case's script may say beyond the trace scripts of engine/sim/scripts.py.
+"""What a case's script may say beyond the trace scripts of engine/sim/scripts/scripts.py.
 
     old: COMMAND | new: COMMAND            on that side only
     cluster … [before=KIP-207,…]           rules of the past (engine/past.py)
@@ -10,7 +10,7 @@
     until end TOPIC BROKER OFFSET          the log on that broker ends there
     wait SECONDS                           of virtual time
 
-and every fault of engine/sim/faults.py with its options, such as slow 101 102 ms=500.
+and every fault of engine/sim/world/faults.py with its options, such as slow 101 102 ms=500.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from typing import ClassVar
 
 from engine.client.producer import Producer
 from engine.client.settings import ProducerSettings
-from engine.sim import faults
 from engine.sim.cases.readers import Reader
 from engine.sim.cases.stage import CaseStage
-from engine.sim.history import History, history_in
-from engine.sim.quiet import replica_on
-from engine.sim.script_forms import CASE_FORMS, Command
-from engine.sim.script_player import CONDITIONS, FAULTS, Player
+from engine.sim.clients.histories import history_in
+from engine.sim.history import History
+from engine.sim.scripts.forms import CASE_FORMS, Command
+from engine.sim.scripts.player import CONDITIONS, FAULTS, Player
+from engine.sim.scripts.quiet import replica_on
+from engine.sim.world import faults
 from engine.wire.errors import KafkaError
 
 

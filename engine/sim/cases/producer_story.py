@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.cluster.network import NodeId
 from engine.events import Trace
-from engine.network import NodeId
 
 
 def producer_story(trace: Iterable[tuple[int, NodeId, Trace]], name: str) -> list[str]:

@@ -11,14 +11,14 @@ from typing import Any
 
 from engine import past
 from engine.client.completion import AFTER_APPEND
-from engine.cluster import Cluster
+from engine.cluster.cluster import Cluster
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim.faults import Fault
 from engine.sim.history import Operation, Poll, Reached, Read, Seek, Send
-from engine.sim.script_player import PATIENCE_S
-from engine.sim.scripts import Script
-from engine.sim.world import World
+from engine.sim.scripts.player import PATIENCE_S
+from engine.sim.scripts.scripts import Script
+from engine.sim.world.faults import Fault
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

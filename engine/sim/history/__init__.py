@@ -2,7 +2,10 @@
 
 operations.py   what clients did, as plain data        evidence.py   sorted by partition
 findings.py     anomalies, each with its proof         check.py      records against promises
-simulated.py    the history of a simulated run         reading.py    one reader's way
+reading.py      one reader's way
+
+The history of a simulated run is read in engine/sim/clients/histories.py.
+May import: nothing of the engine.
 """
 
 from engine.sim.history.check import check
@@ -17,7 +20,6 @@ from engine.sim.history.operations import (
     Seek,
     Send,
 )
-from engine.sim.history.simulated import history_in, history_of, sends_of
 
 __all__ = [
     "KINDS",
@@ -32,7 +34,4 @@ __all__ = [
     "Seek",
     "Send",
     "check",
-    "history_in",
-    "history_of",
-    "sends_of",
 ]

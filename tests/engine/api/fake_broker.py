@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine import api
-from engine.control.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.events import Outbox, Reply, Request
+from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.settings import Settings
 from engine.wire import codec, uuids
 from engine.wire.errors import Errors, KafkaError

@@ -12,10 +12,10 @@ from engine.events import Outbox
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.cases.stage import CaseStage
-from engine.sim.clients import Routes
+from engine.sim.clients.clients import Routes
 from engine.sim.history import Send
-from engine.sim.scripts import Script
-from engine.sim.world import World
+from engine.sim.scripts.scripts import Script
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from tests.engine.client.worlds import finish, lines, log, produce, send, world

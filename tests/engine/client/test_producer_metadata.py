@@ -9,7 +9,7 @@ import pytest
 from engine.client.backoff import ExponentialBackoff
 from engine.client.metadata import Metadata
 from engine.client.producer_batch import Sent
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from tests.engine.client.worlds import finish, produce, send, world

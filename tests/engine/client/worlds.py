@@ -8,7 +8,7 @@ from engine.client.producer import Load, Producer
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 
 FAST = {"request.timeout.ms": 1_000, "delivery.timeout.ms": 20_000}
 

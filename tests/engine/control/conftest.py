@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from engine.control.controller import Controller
-from engine.control.image import BrokerImage, PartitionImage
-from engine.control.metadata_records import METADATA_TOPIC_ID
 from engine.events import (
     CancelTimer,
     Effect,
@@ -22,6 +20,8 @@ from engine.events import (
     SetTimer,
     Trace,
 )
+from engine.metadata.image import BrokerImage, PartitionImage
+from engine.metadata.records import METADATA_TOPIC_ID
 from engine.settings import Settings
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m

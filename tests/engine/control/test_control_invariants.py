@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.control.image import NO_LEADER, MetadataImage, PartitionImage
-from engine.control.partition_index import PartitionIndex
+from engine.metadata.image import NO_LEADER, MetadataImage, PartitionImage
+from engine.metadata.partition_index import PartitionIndex
 
 BROKERS = (101, 102, 103, 104)
 TOPICS = {"one": 1, "two": 2, "three": 3}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.control.image import MetadataImage
-from engine.control.metadata_records import LeaderChange, decode_batches
 from engine.events import Flushed
+from engine.metadata.image import MetadataImage
+from engine.metadata.records import LeaderChange, decode_batches
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
 from engine.wire.errors import Errors

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.control.image import RECOVERED, RECOVERING, PartitionImage
 from engine.control.partition_changes import Change, Election, Rules, change_partition
+from engine.metadata.image import RECOVERED, RECOVERING, PartitionImage
 
 LED = PartitionImage((1, 2, 3), (1, 2, 3), leader=1, leader_epoch=4, partition_epoch=9)
 

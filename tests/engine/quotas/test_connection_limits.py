@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.cluster_spec import ClusterSpec
-from engine.listener import HOST
+from engine.cluster.spec import ClusterSpec
 from engine.quotas.connection_limits import CLOSE, SERVE, WAIT, admit
-from engine.server import Server
+from engine.server.listener import HOST
+from engine.server.server import Server
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m

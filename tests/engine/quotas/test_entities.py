@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.control.image import MetadataImage
-from engine.quotas.entities import find
+from engine.metadata.image import MetadataImage
+from engine.metadata.quota_entities import find
 from engine.wire import messages as m
 
 KEY = "producer_byte_rate"

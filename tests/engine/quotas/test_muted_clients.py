@@ -6,11 +6,11 @@ import asyncio
 import time
 from typing import Any
 
-from engine.cluster import ClusterSpec
-from engine.listener import HOST
-from engine.quotas.muted_clients import MutedClients
-from engine.server import Server
-from engine.sim.clients import Admin
+from engine.cluster.cluster import ClusterSpec
+from engine.cluster.muted_clients import MutedClients
+from engine.server.listener import HOST
+from engine.server.server import Server
+from engine.sim.clients.clients import Admin
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from tests.engine.quotas.quota_cluster import QuotaCluster, alteration, producing

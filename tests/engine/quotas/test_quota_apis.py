@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.control.metadata_records import decode_record, encode_record
+from engine.metadata.records import decode_record, encode_record
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from tests.engine.quotas.quota_cluster import QuotaCluster, alteration

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.control.image import BrokerImage, MetadataImage, PartitionImage
 from engine.events import Outbox
+from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage
 from engine.records import batch
 from engine.replication.fetcher import Fetcher
 from engine.replication.partition import Partition

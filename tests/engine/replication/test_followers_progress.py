@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.control.image import BrokerImage
 from engine.events import Send, Trace
+from engine.metadata.image import BrokerImage
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.follower_state import FollowerState
 from engine.replication.in_sync import InSyncReplicas

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

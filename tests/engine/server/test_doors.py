@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from engine.cluster_spec import ClusterSpec
-from engine.listener import HOST
-from engine.server import Server
+from engine.cluster.spec import ClusterSpec
+from engine.server.listener import HOST
+from engine.server.server import Server
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from engine.cluster_spec import ClusterSpec
-from engine.control_socket import ControlSocket
-from engine.listener import HOST
-from engine.server import EVENTS_IN_ONE_GO, Server
+from engine.cluster.spec import ClusterSpec
+from engine.server.control_socket import ControlSocket
+from engine.server.listener import HOST
+from engine.server.server import EVENTS_IN_ONE_GO, Server
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 
 
 def loaded(**options: object) -> World:

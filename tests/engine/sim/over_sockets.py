@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from engine.cluster import Cluster, ClusterSpec
-from engine.listener import HOST
-from engine.server import Server
-from engine.sim.faults import Fault
-from engine.sim.script_player import PATIENCE_S
-from engine.sim.scripts import Script, play
+from engine.cluster.cluster import Cluster, ClusterSpec
+from engine.server.listener import HOST
+from engine.server.server import Server
+from engine.sim.scripts.player import PATIENCE_S
+from engine.sim.scripts.scripts import Script, play
+from engine.sim.world.faults import Fault
 from engine.storage.disk import Disk
 from engine.storage.memory_disk import MemoryDisk
 from engine.storage.real_disk import RealDisk

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.sim import campaign, ending
-from engine.sim.faults import KINDS
-from engine.sim.history.findings import Finding
-from engine.sim.schedules import (
+from engine.sim.campaign import campaign, ending
+from engine.sim.campaign.schedules import (
     CONTROLLER,
     TOPIC,
     Outcome,
@@ -20,7 +18,9 @@ from engine.sim.schedules import (
     play,
     run,
 )
-from engine.sim.tape import Done
+from engine.sim.history.findings import Finding
+from engine.sim.world.faults import KINDS
+from engine.sim.world.tape import Done
 
 SEEDS = range(100_000, 100_100)
 """Far from those that mutants are searched with."""
@@ -127,7 +127,7 @@ def test_only_what_was_deleted_may_be_unseen() -> None:
 
 
 def _dark(broker: int) -> object:
-    from engine.sim.faults import fault
+    from engine.sim.world.faults import fault
 
     return fault("lose_power", broker)
 

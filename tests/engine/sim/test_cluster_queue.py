@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.agenda import PRUNE_AT
-from engine.cluster import Cluster, ClusterSpec
+from engine.cluster.agenda import PRUNE_AT
+from engine.cluster.cluster import Cluster, ClusterSpec
 from engine.events import Effect, Event, Expired, Flushed, Response, Send, SetTimer
 from engine.wire import messages as m
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.records import batch
-from engine.sim.world import World
+from engine.sim.world.world import World
 from engine.wire import messages as m
 
 

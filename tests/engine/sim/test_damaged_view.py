@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.world import World
-from engine.snapshot import DAMAGED
+from engine.cluster.snapshot import DAMAGED
+from engine.sim.world.world import World
 
 
 @pytest.fixture(scope="module")

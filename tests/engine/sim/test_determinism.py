@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 
 ROOT = Path(__file__).parents[3]
 TELL = "from tests.engine.sim.test_determinism import digest; print(digest(5))"

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.sim import model, model_rules, model_steps
-from engine.sim.explore import Exploration, explore
-from engine.sim.model import Record, Replica, State, canonical, strong_isr
-from engine.sim.model_rules import RUNGS
+from engine.sim.model import model
+from engine.sim.model import rules as model_rules
+from engine.sim.model import steps as model_steps
+from engine.sim.model.explore import Exploration, explore
+from engine.sim.model.model import Record, Replica, State, canonical, strong_isr
+from engine.sim.model.rules import RUNGS
 
 LADDER = {
     ("to-high-watermark", 2): 9,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.clock import Clock
-from engine.sim.faults import KINDS, Fault, fault, parse
-from engine.sim.world import World
+from engine.cluster.clock import Clock
+from engine.sim.world.faults import KINDS, Fault, fault, parse
+from engine.sim.world.world import World
 
 
 @pytest.mark.parametrize(

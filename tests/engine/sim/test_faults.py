@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.clock import Clock
+from engine.cluster.clock import Clock
 from engine.records import batch
-from engine.sim.crew import Crew
-from engine.sim.world import World
+from engine.sim.campaign.crew import Crew
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from tests.engine.sim.loaded import end, kinds, loaded, whole
 

@@ -13,9 +13,9 @@ import pytest
 
 from engine.events import Trace
 from engine.records import batch
-from engine.sim.invariants import Violation
-from engine.sim.mutants import MUTANTS, Patch
-from engine.sim.world import World
+from engine.sim.campaign.mutants import MUTANTS, Patch
+from engine.sim.invariants.invariants import Violation
+from engine.sim.world.world import World
 from engine.storage.producer_states import ProducerStates
 from engine.wire import messages as m
 from engine.wire.errors import Errors

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.processes import Processes
-from engine.sim.clients import create_topics
-from engine.sim.mutants import Patch
-from engine.sim.world import World
+from engine.cluster.processes import Processes
+from engine.sim.campaign.mutants import Patch
+from engine.sim.clients.clients import create_topics
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from tests.engine.sim.loaded import loaded
 

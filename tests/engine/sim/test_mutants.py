@@ -14,11 +14,11 @@ from statistics import median
 
 import pytest
 
-from engine.sim import pinned
-from engine.sim.campaign import run_one
-from engine.sim.mutants import MUTANTS
-from engine.sim.scripts import parse, play_simulated
-from engine.sim.timed_scripts import read, write
+from engine.sim.campaign import pinned
+from engine.sim.campaign.campaign import run_one
+from engine.sim.campaign.mutants import MUTANTS
+from engine.sim.campaign.timed_scripts import read, write
+from engine.sim.scripts.scripts import parse, play_simulated
 
 FOLDER = Path(__file__).parent / "mutant_tapes"
 ELSEWHERE = range(40)

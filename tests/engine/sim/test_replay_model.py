@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.replication.truncation import RULES
-from engine.sim.replay_model import Replay, follow, replay
-from engine.sim.replay_scenes import SCENES
-from engine.sim.replay_stage import TOPIC, is_acknowledged, log_end
+from engine.sim.model.replay import Replay, follow, replay
+from engine.sim.model.replay_scenes import SCENES
+from engine.sim.model.replay_stage import TOPIC, is_acknowledged, log_end
 
 BROKEN = {
     "to-high-watermark": "no loss: orders-0: offset 0 of epoch 0 was acknowledged or read, and 103",

@@ -1,6 +1,6 @@
 """Every trace script, in virtual time and free-running over sockets: the same outcome.
 
-What is normalised, and why, is in engine/sim/story.py.  To write the outcomes anew and
+What is normalised, and why, is in engine/sim/scripts/story.py.  To write the outcomes anew and
 review them as text:  pytest tests/engine/sim/test_scripts.py --regenerate
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sim.script_player import ScriptError
-from engine.sim.scripts import Script, SimulatedStage, parse, play, play_simulated
+from engine.sim.scripts.player import ScriptError
+from engine.sim.scripts.scripts import Script, SimulatedStage, parse, play, play_simulated
 from tests.engine.sim.over_sockets import play_free_running
 
 FOLDER = Path(__file__).parents[2] / "scripts"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.faults import fault
-from engine.sim.shrink import Tape, shrink, without_each
-from engine.sim.tape import Done
+from engine.sim.campaign.shrink import Tape, shrink, without_each
+from engine.sim.world.faults import fault
+from engine.sim.world.tape import Done
 
 
 def tape(length: int) -> Tape:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from engine.sim import world as world_module
-from engine.sim.difference import Parting
-from engine.sim.invariants import Violation
-from engine.sim.mutants import MUTANTS, Patch
-from engine.sim.timeline import CHECKPOINTS_MAX, SPACING, Timeline
-from engine.sim.world import World
+from engine.sim.campaign.mutants import MUTANTS, Patch
+from engine.sim.invariants.invariants import Violation
+from engine.sim.world import world as world_module
+from engine.sim.world.difference import Parting
+from engine.sim.world.timeline import CHECKPOINTS_MAX, SPACING, Timeline
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from tests.engine.sim.loaded import told
 

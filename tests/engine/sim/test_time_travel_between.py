@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from engine.events import Effect, SetTimer
-from engine.sim import world as world_module
-from engine.sim.mutants import Patch
-from engine.sim.timeline import Timeline
-from engine.sim.world import World
+from engine.sim.campaign.mutants import Patch
+from engine.sim.world import world as world_module
+from engine.sim.world.timeline import Timeline
+from engine.sim.world.world import World
 from engine.wire import messages as m
 from tests.engine.sim.loaded import told
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.sim.faults import fault
-from engine.sim.invariants import Violation
-from engine.sim.mutants import IN_FORCE, MUTANTS
-from engine.sim.schedules import Setup
-from engine.sim.script_player import ScriptError
-from engine.sim.scripts import parse
-from engine.sim.tape import Done
-from engine.sim.timed_scripts import Timed, read, world_of, write
+from engine.sim.campaign.mutants import IN_FORCE, MUTANTS
+from engine.sim.campaign.schedules import Setup
+from engine.sim.campaign.timed_scripts import Timed, read, world_of, write
+from engine.sim.invariants.invariants import Violation
+from engine.sim.scripts.player import ScriptError
+from engine.sim.scripts.scripts import parse
+from engine.sim.world.faults import fault
+from engine.sim.world.tape import Done
 
 TAPES = Path(__file__).parent / "mutant_tapes"
 SETUP = Setup(3, brokers=5, partitions=2, min_in_sync=2, period_us=60_000, calm_us=4_000_000)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.sim.scripts import parse, play_simulated
+from engine.sim.scripts.scripts import parse, play_simulated
 from kit.cli import main
 
 TAPES = Path(__file__).parents[2] / "engine/sim/mutant_tapes"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.sim.model_rules import RUNGS
+from engine.sim.model.rules import RUNGS
 from kit import cli, ladder
 
 

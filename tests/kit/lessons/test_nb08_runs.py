@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.lessons import application_runs, delivery_runs, fault_tape, idempotence_runs
 from kit.lessons.delivery_timeline import DeliveryTimeline
 from kit.lessons.fault_stages import Simulated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.lessons import watermark_runs as runs
 from kit.lessons.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
 from kit.panel.time_panel import TimePanel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from tests.kit.panel.worlds import old_rule
 
 

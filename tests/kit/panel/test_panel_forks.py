@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.panel.moments import Moment, merge
 from kit.panel.source import Frame
 from kit.panel.time_panel import TimePanel

@@ -79,15 +79,15 @@ def test_a_rule_that_is_not_the_engines_has_no_source() -> None:
 def test_every_fault_that_a_cluster_notes_is_found() -> None:
     noted = []
     for module in ("cluster", "link_faults", "machine_faults"):
-        for call in ast.walk(ast.parse((ROOT / f"engine/{module}.py").read_text("utf-8"))):
+        for call in ast.walk(ast.parse((ROOT / f"engine/cluster/{module}.py").read_text("utf-8"))):
             if isinstance(call, ast.Call) and source_lines._name(call.func) == "note":
                 kind = call.args[2]
                 assert isinstance(kind, ast.Constant)
                 noted.append((module, call.lineno, str(kind.value)))
     assert len(noted) > 10
     for module, line, kind in noted:
-        place = source_lines.find(module, kind)
+        place = source_lines.find(f"cluster.{module}", kind)
         assert place is not None
-        assert place.file == f"engine/{module}.py"
+        assert place.file == f"engine/cluster/{module}.py"
         assert place.line <= line
         assert place.start <= place.line <= place.end < place.start + source_lines.LINES_MOST

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit import lab
 from kit.panel import text, time_panel
 from kit.panel.panel import ClusterPanel

@@ -6,8 +6,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from engine.sim.scripts import SimulatedStage, parse, play
-from engine.sim.world import World
+from engine.sim.scripts.scripts import SimulatedStage, parse, play
+from engine.sim.world.world import World
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 

@@ -18,7 +18,7 @@ HARM = {
 
 def judge_recipe(answer: Any, context: Context) -> Verdict:
     from engine.client.settings import ProducerSettings
-    from engine.sim.world import World
+    from engine.sim.world.world import World
     from engine.wire.errors import KafkaError
     from kit.lessons import fault_tape
     from kit.lessons.fault_stages import Simulated

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.cluster import Cluster
+from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
+from engine.cluster.processes import RUNNING
 from engine.events import Trace
-from engine.network import NodeId
-from engine.processes import RUNNING
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim import scripts
-from engine.sim.quiet import is_away
-from engine.sim.script_player import Player
+from engine.sim.scripts import scripts
+from engine.sim.scripts.player import Player
+from engine.sim.scripts.quiet import is_away
 from kit.exercises.definitions.reconciliation import notation
 from kit.exercises.definitions.reconciliation.notation import Line
 

@@ -1,7 +1,7 @@
 """What a learner may write in 07-7, line by line, and what a line looks like that is wrong.
 
 A line that cannot be read is found before anything is played, so that what goes wrong
-afterwards went wrong in the cluster.  The notation is that of engine/sim/scripts.py, with
+afterwards went wrong in the cluster.  The notation is that of engine/sim/scripts/scripts.py, with
 those commands only that the exercise needs.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.sim import scripts
-from engine.sim.script_forms import Command
-from engine.sim.script_player import ScriptError
+from engine.sim.scripts import scripts
+from engine.sim.scripts.forms import Command
+from engine.sim.scripts.player import ScriptError
 
 LINES_MOST = 20
 BROKER = "10[0-3]"

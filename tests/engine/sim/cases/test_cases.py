@@ -21,9 +21,9 @@ from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.cases import CASES, Ending, Played, play_case, play_side
 from engine.sim.cases.judges import diverged
 from engine.sim.history import Poll
-from engine.sim.script_player import ScriptError
-from engine.sim.scripts import DIVIDER, parse
-from engine.sim.world import World
+from engine.sim.scripts.player import ScriptError
+from engine.sim.scripts.scripts import DIVIDER, parse
+from engine.sim.world.world import World
 from engine.wire.errors import Errors
 
 ROOT = Path(__file__).parents[4]

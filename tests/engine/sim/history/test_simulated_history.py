@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.client.producer import Load
 from engine.client.producer import Producer as Teachable
-from engine.sim.history import Poll, Reached, Seek, check, history_in, history_of
-from engine.sim.world import World
+from engine.sim.clients.histories import history_in, history_of
+from engine.sim.history import Poll, Reached, Seek, check
+from engine.sim.world.world import World
 from engine.wire import messages as m
 
 

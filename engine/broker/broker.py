@@ -1,0 +1,241 @@
+"""One broker: routes each event to the part that it concerns.
+
+    Request   --> engine.api, one file per Kafka API
+    Response  --> the part that asked: fetchers, ISR changes, lifecycle, metadata, groups
+    Expired   --> the part whose timer it was
+
+The broker itself knows only how the parts hang together: metadata records change the
+image, and the image tells the replicas what to be.  See docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from engine import api
+from engine.broker.lifecycle import Lifecycle
+from engine.broker.metadata_fetcher import MetadataFetcher
+from engine.broker.producer_ids import ProducerIds
+from engine.coordinators.group_coordinator import GroupCoordinator
+from engine.events import (
+    Disconnected,
+    Effect,
+    Envelope,
+    Event,
+    Expired,
+    Flushed,
+    Outbox,
+    Request,
+    Response,
+)
+from engine.metadata.image import MetadataImage
+from engine.quotas.client_quotas import ClientQuotas
+from engine.replication.replica_manager import BROKER_RESOURCE, ReplicaManager
+from engine.replication.truncation import DEFAULT_RULE
+from engine.settings import Settings
+from engine.storage import checkpoints
+from engine.storage.disk import Disk
+from engine.wire.errors import Errors
+from engine.wire.framing import response_class
+
+FORWARD_TIMEOUT_US = 30_000_000
+
+
+class Broker:
+    """A broker on `disk`; `ids` is its only source of randomness."""
+
+    def __init__(
+        self,
+        node_id: int,
+        settings: Settings,
+        disk: Disk,
+        ids: Random,
+        controller_id: int = 100,
+        cluster_id: str = "",
+        rule: str = DEFAULT_RULE,
+        before: tuple[str, ...] = (),
+    ) -> None:
+        self.node_id = node_id
+        self.settings = settings
+        self.disk = disk
+        self.ids = ids
+        self.controller_id = controller_id
+        self.before = before
+        self.outbox = Outbox()
+        self.metadata = MetadataImage()
+        self.replicas = ReplicaManager(
+            node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule
+        )
+        self.groups = GroupCoordinator(self)
+        self.replicas.coordinators["groups"] = ("__consumer_offsets", self.groups)
+        clean_epoch = checkpoints.take_clean_shutdown(disk)
+        self.clean_start = clean_epoch is not None
+        previous_epoch = -1 if clean_epoch is None else clean_epoch
+        self.lifecycle = Lifecycle(
+            node_id,
+            controller_id,
+            cluster_id,
+            settings,
+            self.outbox,
+            self.metadata,
+            ids,
+            previous_epoch,
+        )
+        self.metadata_fetcher = MetadataFetcher(node_id, controller_id, self.outbox, self.metadata)
+        self.producer_ids = ProducerIds(node_id, controller_id, self.outbox)
+        self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
+        self.is_serving = False
+        self.forwarded: dict[int, Request] = {}
+        self.last_forwarded = 0
+
+    def start(self, now: int) -> list[Effect]:
+        self.replicas.start(now, self.clean_start)
+        self.lifecycle.start(now)
+        self.metadata_fetcher.poll()
+        return self.outbox.drain()
+
+    def stop(self, now: int) -> list[Effect]:
+        """Begins a clean stop; ends with a Halt effect, after which `close` is called."""
+        self.lifecycle.stop(now)
+        return self.outbox.drain()
+
+    def close(self) -> None:
+        """Flushes and closes the files of a broker that has halted."""
+        self.replicas.close()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case Request():
+                api.dispatch(self, now, event)
+            case Response():
+                self._on_response(now, event)
+            case Expired():
+                self._on_timer(now, event.token)
+            case Flushed() | Disconnected():
+                pass
+        effects = self.outbox.drain()
+        return self.quotas.charge(now, effects) if self.metadata.quotas else effects
+
+    def _on_response(self, now: int, event: Response) -> None:
+        token, body = event.token, event.body
+        match token[0]:
+            case "fetch" | "alter-partition":
+                self.replicas.on_response(now, event.source, token, body)
+            case "metadata":
+                before = self.metadata.offset
+                for offset, record in self.metadata_fetcher.records(now, body):
+                    self._apply(now, offset, record)
+                self._begin_serving(now)
+                if self.metadata.offset > before:
+                    self.lifecycle.caught_up(now)
+            case "heartbeat" | "register":
+                if self.lifecycle.on_response(now, token, body):
+                    self.replicas.registered(self.lifecycle.epoch)
+                    self._begin_serving(now)
+            case "forward":
+                self._relay(token[1], body)
+            case "producer-ids":
+                self.producer_ids.on_response(now, body)
+            case "auto-create":
+                pass  # the client asks for metadata again and sees what came of it
+            case _:
+                self.groups.on_response(now, token, body)
+
+    def _on_timer(self, now: int, token: tuple[Any, ...]) -> None:
+        match token[0]:
+            case "purgatory" | "fetcher" | "alter-partition-retry" | "replicas":
+                self.replicas.on_timer(now, token)
+            case "lifecycle":
+                self.lifecycle.heartbeat(now)
+            case "metadata":
+                self.metadata_fetcher.poll()
+            case "producer-ids":
+                self.producer_ids.ask()
+            case _:
+                self.groups.on_timer(now, token)
+
+    # -- metadata
+
+    def is_known_to(self, other: Broker) -> bool:
+        """Does another broker, or this one, see this life of it registered and unfenced?
+
+        Only the broker epoch tells it from the last life, which is in the metadata log too:
+        with its old address, and unfenced if it died without a word.
+        """
+        seen = other.metadata.brokers.get(self.node_id)
+        return seen is not None and seen.epoch == self.lifecycle.epoch and not seen.fenced
+
+    def _begin_serving(self, now: int) -> None:
+        """Opens what is hosted here, once the image is no longer of the past.
+
+        That is when it contains our own registration (a broker epoch is that record's
+        offset).  Before, it may say that we lead what has been given to others because we
+        died, or name a topic that was deleted and made anew since.
+        """
+        if self.is_serving or not 0 <= self.lifecycle.epoch < self.metadata.offset:
+            return
+        self.is_serving = True
+        self._apply_broker_configs()
+        self.replicas.begin()
+        for topic in tuple(self.metadata.topics.values()):
+            for index, image in sorted(topic.partitions.items()):
+                self.replicas.partition_changed(now, topic.name, topic.id, index, image)
+
+    def _apply(self, now: int, offset: int, record: Any) -> None:
+        """Applies one metadata record: to the image first, then to what is hosted here."""
+        deleted = None
+        if type(record).__name__ == "RemoveTopicRecord":
+            deleted = self.metadata.topics.get(record.topic_id)
+        self.metadata.apply(record)
+        self.metadata.offset = offset + 1
+        if not self.is_serving:
+            return
+        match type(record).__name__:
+            case "PartitionRecord" | "PartitionChangeRecord":
+                topic = self.metadata.topics[record.topic_id]
+                image = topic.partitions[record.partition_id]
+                self.replicas.partition_changed(
+                    now, topic.name, topic.id, record.partition_id, image
+                )
+            case "RemoveTopicRecord" if deleted is not None:
+                self.replicas.topic_deleted(now, deleted.name, sorted(deleted.partitions))
+                self.groups.on_topic_deleted(now, deleted.name)
+            case "BrokerRegistrationChangeRecord" | "RegisterBrokerRecord":
+                self.replicas.broker_changed(now, record.broker_id)
+            case "ConfigRecord":
+                self._config_changed(record.resource_type, record.resource_name)
+
+    def _config_changed(self, resource_type: int, name: str) -> None:
+        if resource_type == BROKER_RESOURCE:
+            self._apply_broker_configs()
+        self.replicas.config_changed(resource_type, name)
+
+    def _apply_broker_configs(self) -> None:
+        configs = self.metadata.configs
+        own = configs.get((BROKER_RESOURCE, str(self.node_id)), {})
+        self.settings.set_dynamic(configs.get((BROKER_RESOURCE, ""), {}), own)
+
+    # -- requests that only the controller can answer
+
+    def forward(self, now: int, request: Request) -> None:
+        """Sends a client's request on to the controller and relays the answer.
+
+        Simplified: of the Envelope (KIP-590) there is the client's id and version, no principal.
+        """
+        self.last_forwarded += 1
+        self.forwarded[self.last_forwarded] = request
+        self.outbox.send(
+            self.controller_id,
+            ("forward", self.last_forwarded),
+            request.body,
+            FORWARD_TIMEOUT_US,
+            Envelope(request.client_id, request.version),
+        )
+
+    def _relay(self, number: int, body: Any) -> None:
+        request = self.forwarded.pop(number)
+        if body is None:
+            body = api.refusal(request, Errors.REQUEST_TIMED_OUT)
+            assert isinstance(body, response_class(request.body))
+        self.outbox.reply(request, api.fit(request, body))

@@ -1,0 +1,120 @@
+"""A broker's standing with the controller: registered, fenced, active, leaving.
+
+    starting --registered, epoch given--> fenced --caught up with metadata--> active
+    active --silent for broker.session.timeout.ms--> fenced (the controller decides)
+    active --stop--> leaving --leaderships moved away--> halted
+
+A broker registers with the id of this incarnation and is given a *broker epoch*, by
+which a request of its former life is told from one of this.  A fenced broker leads
+nothing and is in no ISR (KIP-631).  It says in the registration which epoch it had when
+it last stopped cleanly; any other value tells the controller that it may have lost
+data, and its replicas leave ISR and ELR (KIP-966).
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from engine.events import Outbox
+from engine.metadata.image import MetadataImage
+from engine.settings import Settings
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.errors import Errors
+
+RETRY_US = 200_000
+REQUEST_TIMEOUT_US = 2_000_000
+
+
+def parse_listener(listener: str) -> tuple[str, int]:
+    """Host and port of `PLAINTEXT://host:port`."""
+    host, _, port = listener.partition("://")[2].rpartition(":")
+    return host, int(port)
+
+
+class Lifecycle:
+    """`epoch` is -1 until registered; `incarnation` is fresh at every start."""
+
+    def __init__(
+        self,
+        node_id: int,
+        controller_id: int,
+        cluster_id: str,
+        settings: Settings,
+        outbox: Outbox,
+        metadata: MetadataImage,
+        ids: Random,
+        previous_epoch: int,
+    ) -> None:
+        self.node_id = node_id
+        self.controller_id = controller_id
+        self.cluster_id = cluster_id
+        self.settings = settings
+        self.outbox = outbox
+        self.metadata = metadata
+        self.incarnation = uuids.new(ids)
+        self.previous_epoch = previous_epoch
+        self.epoch = -1
+        self.fenced = True
+        self.leaving = False
+
+    def start(self, now: int) -> None:
+        self._register()
+
+    def stop(self, now: int) -> None:
+        """Asks to leave; the controller moves our leaderships first."""
+        self.leaving = True
+        self.heartbeat(now)
+
+    def _register(self) -> None:
+        request = m.BrokerRegistrationRequest
+        host, port = parse_listener(self.settings["advertised.listeners"][0])
+        body = request(
+            broker_id=self.node_id,
+            cluster_id=self.cluster_id,
+            incarnation_id=self.incarnation,
+            listeners=[request.Listener(name="PLAINTEXT", host=host, port=port)],
+            features=[],
+            rack=self.settings["broker.rack"],
+            previous_broker_epoch=self.previous_epoch,
+        )
+        self.outbox.send(self.controller_id, ("register",), body, REQUEST_TIMEOUT_US)
+
+    def heartbeat(self, now: int) -> None:
+        """Says "I am here, this far with the metadata, and I want to serve (or to leave)"."""
+        if self.epoch < 0:
+            self._register()
+            return
+        body = m.BrokerHeartbeatRequest(
+            broker_id=self.node_id,
+            broker_epoch=self.epoch,
+            current_metadata_offset=self.metadata.offset - 1,
+            want_fence=False,
+            want_shut_down=self.leaving,
+        )
+        self.outbox.send(self.controller_id, ("heartbeat",), body, REQUEST_TIMEOUT_US)
+
+    def caught_up(self, now: int) -> None:
+        """Says at once that the metadata log has been read further, while fenced for that."""
+        if self.epoch >= 0 and self.fenced and not self.leaving:
+            self.heartbeat(now)
+
+    def on_response(self, now: int, token: tuple[Any, ...], body: Any) -> bool:
+        """True if a registration has just succeeded."""
+        if body is None or body.error_code != Errors.NONE:
+            self.outbox.set_timer(("lifecycle",), now + RETRY_US)
+            return False
+        if token[0] == "register":
+            self.epoch = body.broker_epoch
+            self.heartbeat(now)
+            return True
+        self.fenced = body.is_fenced
+        if self.leaving and body.should_shut_down:
+            self.outbox.halt()
+            return False
+        interval_us: int = self.settings["broker.heartbeat.interval.ms"] * 1000
+        soon = self.fenced or self.leaving
+        pause_us = min(interval_us, RETRY_US) if soon else interval_us
+        self.outbox.set_timer(("lifecycle",), now + pause_us)
+        return False

@@ -1,0 +1,62 @@
+"""How a broker follows the metadata log: it fetches it, like any follower.
+
+The cluster's metadata is a log of records kept by the controller.  A broker asks for
+what comes after the last record it has applied and applies each record to its image, in
+order; every broker thus passes through the same states (KIP-500).
+
+Simplified: a broker keeps no copy of the log on its disk and reads it from the start
+when it starts, and there are no snapshots yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from engine.events import Outbox
+from engine.metadata.image import MetadataImage
+from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+MAX_WAIT_MS = 500
+MAX_BYTES = 8 * 1024 * 1024
+RETRY_US = 100_000
+TIMEOUT_US = 2_000_000
+
+
+class MetadataFetcher:
+    """Keeps one Fetch of the metadata log in flight."""
+
+    def __init__(
+        self, node_id: int, controller_id: int, outbox: Outbox, metadata: MetadataImage
+    ) -> None:
+        self.node_id = node_id
+        self.controller_id = controller_id
+        self.outbox = outbox
+        self.metadata = metadata
+
+    def poll(self) -> None:
+        request = m.FetchRequest
+        partition = request.FetchPartition(
+            partition=0, fetch_offset=self.metadata.offset, partition_max_bytes=MAX_BYTES
+        )
+        body = request(
+            replica_state=request.ReplicaState(replica_id=self.node_id),
+            max_wait_ms=MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=MAX_BYTES,
+            topics=[request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
+        )
+        self.outbox.send(self.controller_id, ("metadata",), body, TIMEOUT_US)
+
+    def records(self, now: int, body: Any) -> Iterator[tuple[int, Any]]:
+        """The (offset, record) pairs of an answer, in order; the caller applies each."""
+        data = body.responses[0].partitions[0] if body is not None and body.responses else None
+        if data is None or data.error_code != Errors.NONE:
+            self.outbox.set_timer(("metadata",), now + RETRY_US)
+            return
+        for offset, record in decode_batches(data.records or b""):
+            if offset >= self.metadata.offset:
+                yield offset, record
+        self.poll()

@@ -1,0 +1,98 @@
+"""What can be done to the links of a cluster; what it means is in engine/cluster/network.py.
+
+    cut, cut_one_way, isolate, slow         last until `heal`
+    delay, drop, duplicate, reorder         befall the next `count` messages one way, of one
+                                            API only if `api` names it (Fetch, Produce, …);
+                                            `duplicate` befalls requests only
+
+An answer counts as of its request's API: `drop(cluster, 101, 102, api="Fetch")` loses the next
+fetch that 101 sends to 102 or the next answer that it gives to one of 102's, whichever is first.
+"""
+
+from __future__ import annotations
+
+from engine.cluster.cluster import Cluster
+from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, NodeId, Trouble, Way
+from engine.wire import messages
+
+
+def cut(cluster: Cluster, a: NodeId, b: NodeId) -> None:
+    """Nothing passes between two nodes."""
+    cluster.network.cut[a, b] = cluster.network.cut[b, a] = None
+    why = f"nothing passes between {a} and {b}"
+    cluster.note("cluster.link_faults.cut", a, "cut", why, peer=b)
+
+
+def cut_one_way(cluster: Cluster, a: NodeId, b: NodeId) -> None:
+    """What `a` sends does not reach `b`; what `b` sends reaches `a`."""
+    cluster.network.cut[a, b] = None
+    why = f"nothing passes from {a} to {b}"
+    cluster.note("cluster.link_faults.cut_one_way", a, "cut", why, to=b)
+
+
+def isolate(cluster: Cluster, node_id: int) -> None:
+    """Cuts a node off from every other node; clients still reach it."""
+    for other in (cluster.spec.controller, *cluster.spec.brokers):
+        if other != node_id:
+            cut(cluster, node_id, other)
+
+
+def slow(cluster: Cluster, a: NodeId, b: NodeId, ms: int) -> None:
+    """Everything between two nodes takes so much longer, each way."""
+    cluster.network.delay_us[a, b] = cluster.network.delay_us[b, a] = ms * 1000
+    cluster.note("cluster.link_faults.slow", a, "slow", f"{ms} ms between {a} and {b}", peer=b)
+
+
+def delay(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
+    """The next messages from `a` to `b` take so much longer; later ones wait behind them."""
+    _befall(cluster, (a, b), Trouble(DELAY, count, ms * 1000), api)
+    cluster.note(
+        "cluster.link_faults.delay", a, "delay", _next(b, count, api, f"{ms} ms late"), to=b
+    )
+
+
+def drop(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
+    """The next messages from `a` to `b` are lost, each with its connection."""
+    _befall(cluster, (a, b), Trouble(DROP, count), api)
+    why = _next(b, count, api, "lost, with the connection")
+    cluster.note("cluster.link_faults.drop", a, "drop", why, to=b)
+
+
+def duplicate(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
+    """The next requests from `a` reach `b` twice."""
+    _befall(cluster, (a, b), Trouble(DUPLICATE, count), api)
+    why = _next(b, count, api, "delivered twice", "request")
+    cluster.note("cluster.link_faults.duplicate", a, "duplicate", why, to=b)
+
+
+def reorder(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
+    """The next messages from `a` to `b` are overtaken by what is sent within `ms` after them."""
+    _befall(cluster, (a, b), Trouble(REORDER, count, ms * 1000), api)
+    why = _next(b, count, api, f"overtaken for {ms} ms")
+    cluster.note("cluster.link_faults.reorder", a, "reorder", why, to=b)
+
+
+def _befall(cluster: Cluster, way: Way, trouble: Trouble, api: str) -> None:
+    if api:
+        trouble.api_key = getattr(messages, f"{api}Request").API_KEY
+    cluster.network.troubles.setdefault(way, []).append(trouble)
+
+
+def _next(to: NodeId, count: int, api: str, what: str, each: str = "message") -> str:
+    messages_of = " ".join(filter(None, (str(count), api, each if count == 1 else f"{each}s")))
+    return f"the next {messages_of} to {to}: {what}"
+
+
+def heal(cluster: Cluster, a: NodeId | None = None, b: NodeId | None = None) -> None:
+    """Mends one link, all links of `a`, or all; what was held back goes on its way."""
+    told: dict[Way, None] = {}
+    for way in cluster.network.broken():
+        if (a is None or a in way) and (b is None or b in way):
+            held = cluster.network.heal(*way)
+            first, second = sorted(way, key=str)
+            if (first, second) not in told:
+                told[first, second] = None
+                why = f"{first} and {second} reach each other"
+                cluster.note("cluster.link_faults.heal", first, "healed", why, peer=second)
+            for source, destination, item in held:
+                cluster.transmit(source, destination, item)

@@ -1,0 +1,88 @@
+"""What can be done to the machine under a node: its power, its clock, its disk.
+
+A broker trusts its machine in three things.  That what was flushed stays; a power loss takes
+the rest (engine/storage/disk.py).  That its clock is about right (clock.py in this folder).  And
+that the disk gives back what it was given: a changed bit is found by a checksum, late
+(engine/storage/damage.py), and a disk that takes no more bytes ends the broker at once, since
+a broker whose only log directory has failed has nothing left to serve.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from engine.cluster.clock import Clock
+from engine.cluster.cluster import Cluster
+from engine.storage import damage
+
+
+def lose_power(cluster: Cluster, node_id: int, torn: bool = False) -> None:
+    """The machine goes dark: the process dies, and so does what was not flushed.
+
+    With `torn`, some of it survives, perhaps half a batch.
+    """
+    cluster.kill(node_id)
+    disk: Any = cluster.disks[node_id]
+    lost = disk.lose_power(Random(f"{cluster.spec.seed}/{node_id}/{cluster.now}"), torn)
+    why = "unflushed pages are gone"
+    cluster.note("cluster.machine_faults.lose_power", node_id, "power-lost", why, lost_bytes=lost)
+
+
+def write_back(cluster: Cluster, node_id: int) -> None:
+    """The operating system writes its cached pages to the disk, when it likes to."""
+    disk = cluster.disks[node_id]
+    for path in disk.list(""):
+        disk.flush(path)
+    why = "what was written so far survives a power loss"
+    cluster.note("cluster.machine_faults.write_back", node_id, "written-back", why)
+
+
+def jump_clock(cluster: Cluster, node_id: int, ms: int) -> None:
+    """The node's clock jumps ahead, or back if `ms` is negative."""
+    _clock(cluster, node_id).change(cluster.now, by_us=ms * 1000)
+    cluster.note("cluster.machine_faults.jump_clock", node_id, "clock", f"it jumps by {ms} ms")
+
+
+def skew_clock(cluster: Cluster, node_id: int, ppm: int) -> None:
+    """The node's clock gains `ppm` microseconds a second, or loses them if negative."""
+    _clock(cluster, node_id).change(cluster.now, ppm=ppm)
+    cluster.note(
+        "cluster.machine_faults.skew_clock", node_id, "clock", f"it gains {ppm} µs a second"
+    )
+
+
+def set_clock(cluster: Cluster, node_id: int) -> None:
+    """The node's clock shows the true time again, as after a word from a time server."""
+    cluster.clocks.pop(node_id, None)
+    cluster.note(
+        "cluster.machine_faults.set_clock", node_id, "clock", "it shows the true time again"
+    )
+
+
+def _clock(cluster: Cluster, node_id: int) -> Clock:
+    return cluster.clocks.setdefault(node_id, Clock(cluster.now))
+
+
+def flip_bit(cluster: Cluster, node_id: int, topic: str, partition: int, offset: int) -> None:
+    """A bit of the batch that holds `offset` (-1: the last one) changes on the node's disk."""
+    log = f"{topic}-{partition}"
+    at = damage.flip_bit(cluster.disks[node_id], log, offset)
+    if at is None:
+        why = f"none: {log} holds no such batch"
+    else:
+        why = f"in {log}, in the batch that ends at {at}; its checksum will tell"
+    cluster.note("cluster.machine_faults.flip_bit", node_id, "bit-flipped", why, log=log, offset=at)
+
+
+def fill_disk(cluster: Cluster, node_id: int) -> None:
+    """No room is left: nothing can be appended any more."""
+    cluster.disks[node_id].full = True
+    cluster.note(
+        "cluster.machine_faults.fill_disk", node_id, "disk-full", "no room is left on its disk"
+    )
+
+
+def free_disk(cluster: Cluster, node_id: int) -> None:
+    cluster.disks[node_id].full = False
+    cluster.note("cluster.machine_faults.free_disk", node_id, "disk-freed", "there is room again")

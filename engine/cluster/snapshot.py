@@ -1,0 +1,151 @@
+"""The one picture of a cluster that views, tests and comparisons read.
+
+Plain data, no side effects; the shape is in docs/architecture.md.  What a partition's
+leader, ISR and epochs are, the controller's metadata image says; how far each replica's
+log has come, the replica itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.cluster.cluster import Cluster
+from engine.cluster.processes import KILLED, STOPPED
+from engine.records import batch
+from engine.storage.log import Log
+from engine.wire import uuids
+
+READ_AHEAD = 1 << 20
+DAMAGED = "(damaged)"
+"""In the place of a batch's values whose checksum is wrong: nobody knows what they were."""
+
+
+def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> dict[str, Any]:
+    """What holds now.  `values` adds the last `tail` offsets' record values of each log."""
+    controller_id = cluster.spec.controller
+    controller = cluster.nodes.get(controller_id)
+    image = controller.image if controller is not None else _newest_image(cluster)
+    return {
+        "time_us": cluster.now,
+        "controller": {
+            "id": controller_id,
+            "state": cluster.states.get(controller_id, STOPPED),
+            "epoch": image.epoch if image else -1,
+            "metadata_offset": image.offset if image else 0,
+        },
+        "brokers": {b: _broker(cluster, image, b) for b in cluster.spec.brokers},
+        "links": cluster.network.describe(),
+        "topics": {
+            name: _topic(cluster, image, name, topic_id, values, tail)
+            for name, topic_id in sorted(image.topic_ids.items())
+        }
+        if image
+        else {},
+        "groups": _groups(cluster),
+    }
+
+
+def _newest_image(cluster: Cluster) -> Any:
+    """While there is no controller: what the best-informed broker knows."""
+    images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
+    return max(images, key=lambda image: image.offset, default=None)
+
+
+def _broker(cluster: Cluster, image: Any, broker_id: int) -> dict[str, Any]:
+    known = image.brokers.get(broker_id) if image else None
+    host, port = cluster.spec.addresses.get(broker_id, ("", 0))
+    return {
+        "state": cluster.states.get(broker_id, STOPPED),
+        "fenced": known.fenced if known else True,
+        "rack": cluster.spec.racks.get(broker_id),
+        "epoch": known.epoch if known else -1,
+        "host": host,
+        "port": port,
+    }
+
+
+def _topic(
+    cluster: Cluster, image: Any, name: str, topic_id: bytes, values: bool, tail: int
+) -> dict[str, Any]:
+    partitions = {}
+    for index, partition in sorted(image.topics[topic_id].partitions.items()):
+        partitions[index] = {
+            "leader": partition.leader,
+            "leader_epoch": partition.leader_epoch,
+            "partition_epoch": partition.partition_epoch,
+            "isr": sorted(partition.isr),
+            "elr": sorted(partition.elr),
+            "last_known_elr": sorted(partition.last_known_elr),
+            "replicas": list(partition.replicas),
+            "logs": {
+                broker_id: _log(cluster, broker_id, (name, index), values, tail)
+                for broker_id in partition.replicas
+            },
+        }
+    config = dict(image.configs.get((2, name), {}))
+    return {"id": uuids.to_text(topic_id), "config": config, "partitions": partitions}
+
+
+def _log(
+    cluster: Cluster, broker_id: int, key: tuple[str, int], values: bool, tail: int
+) -> dict[str, Any]:
+    broker = cluster.nodes.get(broker_id)
+    partition = broker.replicas.partitions.get(key) if broker is not None else None
+    if partition is None:
+        role = "offline" if cluster.states.get(broker_id) in (KILLED, STOPPED) else "unknown"
+        return {"role": role}
+    log = partition.log
+    out: dict[str, Any] = {
+        "log_start_offset": log.log_start_offset,
+        "log_end_offset": log.log_end_offset,
+        "high_watermark": partition.high_watermark,
+        "leader_epoch": partition.leader_epoch,
+        "epochs": [list(entry) for entry in log.epochs.entries],
+        "role": "leader" if partition.is_leader else "follower",
+    }
+    if values:
+        out["batches"] = last_batches(log, tail)
+    return out
+
+
+def last_batches(log: Log, tail: int) -> list[dict[str, Any]]:
+    """The batches that hold the last `tail` offsets, with record values as text."""
+    out = []
+    offset = max(log.log_start_offset, log.log_end_offset - tail)
+    while offset < log.log_end_offset:
+        data = log.read(offset, READ_AHEAD)
+        if not data:
+            break
+        for header, position in batch.iterate(data):
+            out.append(
+                {
+                    "base_offset": header.base_offset,
+                    "last_offset": header.last_offset,
+                    "epoch": header.partition_leader_epoch,
+                    "values": _values(data, position),
+                }
+            )
+            offset = header.next_offset
+    return out
+
+
+def _values(data: bytes, position: int) -> list[str]:
+    try:
+        batch.validate(data, position)
+        return [_text(record.value) for record in batch.decode(data, position)]
+    except batch.CorruptBatch:
+        return [DAMAGED]
+
+
+def _text(value: bytes | None) -> str:
+    return "∅" if value is None else value[:64].decode("utf-8", "replace")
+
+
+def _groups(cluster: Cluster) -> dict[str, Any]:
+    groups: dict[str, Any] = {}
+    for broker_id in cluster.spec.brokers:
+        broker = cluster.nodes.get(broker_id)
+        if broker is not None:
+            for name, group in broker.groups.snapshot().items():
+                groups[name] = {**group, "coordinator": broker_id}
+    return groups

@@ -1,0 +1,54 @@
+"""What a cluster is made of, and how one of its nodes is made from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from engine import past
+from engine.broker.broker import Broker
+from engine.control.controller import Controller
+from engine.replication.truncation import DEFAULT_RULE
+from engine.settings import Settings
+from engine.storage.disk import Disk
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """Nodes and their settings.  Addresses are what brokers tell clients.
+
+    `rule` is how followers truncate; `before` names the KIPs that this cluster does not know
+    yet (engine/past.py).
+    """
+
+    brokers: tuple[int, ...] = (101, 102, 103)
+    controller: int = 100
+    cluster_id: str = "kafka-inside-out-00001"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    racks: Mapping[int, str] = field(default_factory=dict)
+    addresses: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    log_dirs: Mapping[int, str] = field(default_factory=dict)
+    seed: int = 0
+    rule: str = DEFAULT_RULE
+    before: tuple[str, ...] = ()
+
+
+def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> Any:
+    """A node that is about to start on `disk`; each of its lives draws other random ids."""
+    ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
+    settings = Settings(spec.settings)
+    if node_id == spec.controller:
+        levels = past.feature_levels(spec.before)
+        return Controller(node_id, settings, disk, ids, spec.cluster_id, levels)
+    host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
+    own: dict[str, Any] = {
+        "broker.id": node_id,
+        "advertised.listeners": f"PLAINTEXT://{host}:{port}",
+        "broker.rack": spec.racks.get(node_id),
+    }
+    if node_id in spec.log_dirs:
+        own["log.dirs"] = spec.log_dirs[node_id]
+    return Broker(node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id,
+                  spec.rule, spec.before)  # fmt: skip

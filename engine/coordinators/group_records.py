@@ -1,0 +1,193 @@
+"""What the coordinator writes down: the records of `__consumer_offsets`.
+
+Two kinds of record, told apart by the 16-bit number in front of the key; the number in
+front of the value is the version of the value's schema:
+
+    key 1  (group, topic, partition)  ->  offset, leader epoch, metadata, commit time
+    key 2  (group)                    ->  generation, protocol, leader, every member with
+                                          its subscription and assignment
+
+The topic is compacted: the last value of a key is the truth, a null value (a
+*tombstone*) says that there is none.  So the log is the database, and a broker that
+takes over reads it from the start.  Kafka's own tools read it too
+(`kafka-dump-log --offsets-decoder`).
+
+Values are written as 4.3 writes them: offsets in version 4 (which carries the topic id),
+or 1 when an old client asked for a retention of its own; group metadata in version 3.
+
+Other kinds of key (KIP-848 and share groups) are skipped.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from engine.coordinators.classic.group import Group, Member
+from engine.coordinators.classic.states import GroupState
+from engine.records import batch
+from engine.wire import codec
+from engine.wire import messages as m
+
+OFFSET_COMMIT_KEY = 1
+GROUP_METADATA_KEY = 2
+_OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
+_NO_TOPIC_ID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """Where a group stands in one partition; times in milliseconds, -1 for none."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = -1
+    topic_id: bytes = _NO_TOPIC_ID
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRecord:
+    """A commit, or the removal of one when `committed` is None."""
+
+    group: str
+    topic: str
+    partition: int
+    committed: CommittedOffset | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """A group's stored form (a `GroupMetadataValue`), or its removal when None."""
+
+    group: str
+    value: Any | None
+
+
+StoredRecord = OffsetRecord | GroupRecord
+
+
+def group_record(group: Group, assignments: dict[str, bytes]) -> GroupRecord:
+    """The group as it stands, with `assignments` by member id."""
+    value = m.GroupMetadataValue(
+        protocol_type=group.protocol_type,
+        generation=group.generation,
+        protocol=group.protocol,
+        leader=group.leader,
+        current_state_timestamp=group.state_timestamp_ms,
+        members=[
+            m.GroupMetadataValue.MemberMetadata(
+                member_id=each.id,
+                group_instance_id=each.instance_id,
+                client_id=each.client_id,
+                client_host=each.client_host,
+                rebalance_timeout=each.rebalance_timeout_ms,
+                session_timeout=each.session_timeout_ms,
+                subscription=each.metadata(group.protocol),
+                assignment=assignments[each.id],
+            )
+            for each in group.members.values()
+        ],
+    )
+    return GroupRecord(group.id, value)
+
+
+def restore_group(record: GroupRecord) -> Group:
+    """The group a record describes: stable with its members, or empty."""
+    value = record.value
+    assert value is not None
+    group = Group(
+        record.group,
+        state=GroupState.STABLE if value.members else GroupState.EMPTY,
+        generation=value.generation,
+        protocol_type=value.protocol_type,
+        protocol=value.protocol,
+        leader=value.leader,
+        state_timestamp_ms=value.current_state_timestamp,
+    )
+    for each in value.members:
+        group.add(
+            Member(
+                each.member_id,
+                each.group_instance_id,
+                each.client_id,
+                each.client_host,
+                each.session_timeout if each.rebalance_timeout < 0 else each.rebalance_timeout,
+                each.session_timeout,
+                {value.protocol or "": each.subscription},
+                each.assignment,
+            )
+        )
+    group.restore_subscriptions()
+    return group
+
+
+def encode_batch(records: list[StoredRecord], timestamp_ms: int, compression: int) -> bytes:
+    """One record batch that holds `records` in order."""
+    encoded = []
+    for position, record in enumerate(records):
+        key, value = _encode(record)
+        encoded.append(batch.Record(position, timestamp_ms, key, value, ()))
+    return batch.encode(encoded, compression=compression)
+
+
+def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None:
+    """A record of the log, None for a kind of key we do not know."""
+    if key is None:
+        return None
+    (kind,) = struct.unpack_from(">h", key)
+    if kind in (0, OFFSET_COMMIT_KEY):  # 0: written before Kafka 0.9, same fields
+        where = codec.decode("OffsetCommitKey", 0, key, 2)
+        return OffsetRecord(where.group, where.topic, where.partition, _committed(value))
+    if kind == GROUP_METADATA_KEY:
+        group = codec.decode("GroupMetadataKey", 0, key, 2).group
+        return GroupRecord(group, None if value is None else _read("GroupMetadataValue", value))
+    return None
+
+
+def _encode(record: StoredRecord) -> tuple[bytes, bytes | None]:
+    if isinstance(record, GroupRecord):
+        key = _prefixed(GROUP_METADATA_KEY, m.GroupMetadataKey(group=record.group), 0)
+        value = record.value
+        return key, None if value is None else _prefixed(_GROUP_VALUE, value, _GROUP_VALUE)
+    where = m.OffsetCommitKey(group=record.group, topic=record.topic, partition=record.partition)
+    key = _prefixed(OFFSET_COMMIT_KEY, where, 0)
+    committed = record.committed
+    if committed is None:
+        return key, None
+    value = m.OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_timestamp_ms,
+        expire_timestamp=committed.expire_timestamp_ms,
+        topic_id=committed.topic_id,
+    )
+    expires = committed.expire_timestamp_ms != -1
+    version = _OFFSET_VALUE_WITH_EXPIRY if expires else _OFFSET_VALUE
+    return key, _prefixed(version, value, version)
+
+
+def _committed(value: bytes | None) -> CommittedOffset | None:
+    if value is None:
+        return None
+    stored = _read("OffsetCommitValue", value)
+    return CommittedOffset(
+        stored.offset,
+        stored.leader_epoch,
+        stored.metadata,
+        stored.commit_timestamp,
+        stored.expire_timestamp,
+        stored.topic_id,
+    )
+
+
+def _read(name: str, value: bytes) -> Any:
+    (version,) = struct.unpack_from(">h", value)
+    return codec.decode(name, version, value, 2)
+
+
+def _prefixed(number: int, message: Any, version: int) -> bytes:
+    return struct.pack(">h", number) + codec.encode(message, version)

@@ -1,0 +1,254 @@
+"""What the metadata log says, as a data structure: the cluster at one offset.
+
+Since KIP-500 the truth about a Kafka cluster is a log of small records ("topic orders
+exists", "partition 0 is led by 102 in epoch 5").  Whoever applies them in order has the
+same picture at the same offset; the controller and every broker keep one of these:
+
+    offset 41  TopicRecord            orders
+    offset 42  PartitionRecord        orders-0  replicas 101 102 103, leader 101
+    offset 43  PartitionChangeRecord  orders-0  leader 102, isr 102 103
+
+Two numbers order the changes of a partition.  The *leader epoch* grows with each change
+of the leader (also to "none") and fences off messages of former leaders.  The *partition
+epoch* grows with every change and makes ISR updates compare-and-set (KIP-497).
+
+Simplified: records of features that the engine does not have (ACLs, delegation
+tokens) are unknown here, metadata transactions (KIP-868) are applied as they come, and
+no snapshots are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.metadata.quota_entities import Quotas, entity
+
+NO_LEADER = -1
+LEADER_UNCHANGED = -2
+RECOVERED, RECOVERING = 0, 1
+"""Leader recovery states: a leader elected uncleanly is RECOVERING until it says otherwise."""
+
+TOPIC, BROKER = 2, 4
+"""Types of config resources; a broker resource with an empty name is the whole cluster."""
+
+Configs = dict[tuple[int, str], dict[str, str]]
+
+_NOT_IN_THE_IMAGE = {
+    "NoOpRecord",
+    "BeginTransactionRecord",
+    "EndTransactionRecord",
+    "RegisterControllerRecord",
+    "KRaftVersionRecord",
+    "VotersRecord",
+    "SnapshotHeaderRecord",
+    "SnapshotFooterRecord",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionImage:
+    """One partition.  `leader` is -1 if there is none; `replicas[0]` is the preferred leader.
+
+    `isr` holds who has everything committed; `elr` who left the ISR while it was below
+    min.insync.replicas and therefore still has everything committed (KIP-966);
+    `last_known_elr` the last leader, once there is none.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    leader: int = NO_LEADER
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    leader_recovery_state: int = RECOVERED
+    directories: tuple[bytes, ...] = ()
+
+    def merge(self, record: Any) -> PartitionImage:
+        """This partition after a PartitionChangeRecord."""
+
+        def changed(new: list[Any] | None, old: tuple[Any, ...]) -> tuple[Any, ...]:
+            return old if new is None else tuple(new)
+
+        new_leader = record.leader != LEADER_UNCHANGED
+        recovery = record.leader_recovery_state
+        return PartitionImage(
+            replicas=changed(record.replicas, self.replicas),
+            isr=changed(record.isr, self.isr),
+            elr=changed(record.eligible_leader_replicas, self.elr),
+            last_known_elr=changed(record.last_known_elr, self.last_known_elr),
+            leader=record.leader if new_leader else self.leader,
+            leader_epoch=self.leader_epoch + new_leader,
+            partition_epoch=self.partition_epoch + 1,
+            leader_recovery_state=self.leader_recovery_state if recovery < 0 else recovery,
+            directories=changed(record.directories, self.directories),
+        )
+
+
+@dataclass(slots=True)
+class TopicImage:
+    """A topic and its partitions by index.  A topic created anew has another id."""
+
+    name: str
+    id: bytes
+    partitions: dict[int, PartitionImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerImage:
+    """A registered broker.  `epoch` is new with each incarnation; `host`, `port` are what
+    the first listener advertises."""
+
+    id: int
+    epoch: int
+    incarnation: bytes
+    host: str = ""
+    port: int = 0
+    rack: str | None = None
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    directories: tuple[bytes, ...] = ()
+
+
+@dataclass(slots=True)
+class MetadataImage:
+    """The cluster's metadata.  `offset` is the next to apply, `epoch` the controller's."""
+
+    brokers: dict[int, BrokerImage] = field(default_factory=dict)
+    topics: dict[bytes, TopicImage] = field(default_factory=dict)
+    topic_ids: dict[str, bytes] = field(default_factory=dict)
+    configs: Configs = field(default_factory=dict)
+    quotas: Quotas = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    next_producer_id: int = 0
+    offset: int = 0
+    epoch: int = 0
+
+    def topic(self, name: str) -> TopicImage | None:
+        topic_id = self.topic_ids.get(name)
+        return None if topic_id is None else self.topics[topic_id]
+
+    def apply(self, record: Any) -> None:
+        """Applies one record of the log.  The caller keeps `offset`, which only it knows."""
+        match type(record).__name__:
+            case "PartitionChangeRecord":
+                partitions = self.topics[record.topic_id].partitions
+                partitions[record.partition_id] = partitions[record.partition_id].merge(record)
+            case "PartitionRecord":
+                partitions = self.topics[record.topic_id].partitions
+                partitions[record.partition_id] = _partition(record)
+            case "TopicRecord":
+                self.topics[record.topic_id] = TopicImage(record.name, record.topic_id)
+                self.topic_ids[record.name] = record.topic_id
+            case "RemoveTopicRecord":
+                topic = self.topics.pop(record.topic_id)
+                del self.topic_ids[topic.name]
+                self.configs.pop((TOPIC, topic.name), None)
+            case "ConfigRecord":
+                self._apply_config(record)
+            case "ClientQuotaRecord":
+                self._apply_quota(record)
+            case "ClearElrRecord":
+                self._clear_elr(record.topic_name)
+            case "FeatureLevelRecord":
+                self.features[record.name] = record.feature_level
+                if record.feature_level == 0:
+                    del self.features[record.name]
+            case "ProducerIdsRecord":
+                self.next_producer_id = record.next_producer_id
+            case "LeaderChange":
+                self.epoch = record.epoch
+            case name:
+                self._apply_to_broker(name, record)
+
+    def _apply_to_broker(self, name: str, record: Any) -> None:
+        match name:
+            case "RegisterBrokerRecord":
+                self.brokers[record.broker_id] = _broker(record)
+            case "BrokerRegistrationChangeRecord":
+                broker = self.brokers[record.broker_id]
+                self.brokers[record.broker_id] = replace(
+                    broker,
+                    # 1 fences, -1 unfences, 0 leaves it as it is.
+                    fenced=record.fenced > 0 if record.fenced else broker.fenced,
+                    in_controlled_shutdown=(
+                        broker.in_controlled_shutdown or record.in_controlled_shutdown > 0
+                    ),
+                    directories=tuple(record.log_dirs) or broker.directories,
+                )
+            case "UnregisterBrokerRecord":
+                del self.brokers[record.broker_id]
+            case "FenceBrokerRecord" | "UnfenceBrokerRecord":
+                fenced = name == "FenceBrokerRecord"
+                self.brokers[record.id] = replace(self.brokers[record.id], fenced=fenced)
+            case _ if name not in _NOT_IN_THE_IMAGE:
+                raise ValueError(
+                    f"the metadata log holds a {name}, which this engine does not know"
+                )
+
+    def _apply_config(self, record: Any) -> None:
+        key = (record.resource_type, record.resource_name)
+        configs = self.configs.setdefault(key, {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+        if not configs:
+            del self.configs[key]
+
+    def _apply_quota(self, record: Any) -> None:
+        whose = entity((each.entity_type, each.entity_name) for each in record.entity)
+        limits = self.quotas.setdefault(whose, {})
+        if record.remove:
+            limits.pop(record.key, None)
+        else:
+            limits[record.key] = record.value
+        if not limits:
+            del self.quotas[whose]
+
+    def _clear_elr(self, topic_name: str) -> None:
+        """Forgets who was eligible, in one topic or (empty name) in all.
+
+        With another min.insync.replicas, other replicas would have been eligible.
+        """
+        names = [topic_name] if topic_name else list(self.topic_ids)
+        for name in names:
+            partitions = self.topics[self.topic_ids[name]].partitions
+            for index, partition in partitions.items():
+                if partition.elr or partition.last_known_elr:
+                    partitions[index] = replace(
+                        partition,
+                        elr=(),
+                        last_known_elr=(),
+                        partition_epoch=partition.partition_epoch + 1,
+                    )
+
+
+def _partition(record: Any) -> PartitionImage:
+    return PartitionImage(
+        replicas=tuple(record.replicas),
+        isr=tuple(record.isr),
+        elr=tuple(record.eligible_leader_replicas or ()),
+        last_known_elr=tuple(record.last_known_elr or ()),
+        leader=record.leader,
+        leader_epoch=record.leader_epoch,
+        partition_epoch=record.partition_epoch,
+        leader_recovery_state=record.leader_recovery_state,
+        directories=tuple(record.directories),
+    )
+
+
+def _broker(record: Any) -> BrokerImage:
+    listener = record.end_points[0] if record.end_points else None
+    return BrokerImage(
+        id=record.broker_id,
+        epoch=record.broker_epoch,
+        incarnation=record.incarnation_id,
+        host=listener.host if listener else "",
+        port=listener.port if listener else 0,
+        rack=record.rack,
+        fenced=record.fenced,
+        in_controlled_shutdown=record.in_controlled_shutdown,
+        directories=tuple(record.log_dirs),
+    )

@@ -1,0 +1,266 @@
+"""Drives a cluster in real time: TCP for clients, the cluster's queue for all else.
+
+One asyncio loop serves all brokers of a cluster.  A client's request goes into the
+cluster's queue; `pump` lets everything happen that is due, writes the answers, and sleeps
+until the next timer.  What brokers say to each other never leaves the process.
+
+    TCP frame -> Connection -> Cluster.submit -> pump -> Cluster.run(now) -> replies -> TCP
+
+An answer is written only after the step that made it has put its records into the
+operating system's hands, so a killed process loses nothing that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from engine.broker.request_metrics import RequestMetrics
+from engine.cluster import link_faults, machine_faults
+from engine.cluster.cluster import Cluster
+from engine.cluster.processes import PAUSED, RUNNING, DiskFailed
+from engine.cluster.snapshot import snapshot
+from engine.cluster.spec import ClusterSpec
+from engine.server.connection import Connection
+from engine.server.listener import HOST, Listener
+from engine.settings import Settings
+from engine.storage.disk import Disk
+
+log = logging.getLogger("engine")
+TRACE_LINES = 20_000
+EVENTS_IN_ONE_GO = 2_000
+"""Then the sockets get their turn, whatever brokers have to say to each other."""
+
+
+class Server:
+    """A cluster behind real sockets.  Made inside a running loop; `start`, then `close`."""
+
+    def __init__(
+        self,
+        disks: Mapping[int, Disk],
+        spec: ClusterSpec,
+        ports: Mapping[int, int] | None = None,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.settings = Settings(spec.settings)
+        self.connections: dict[str, Connection] = {}
+        self.last_connection = 0
+        self.started_ns = time.time_ns() - time.monotonic_ns()
+        self.listeners = {b: Listener(self, b, (ports or {}).get(b, 0)) for b in spec.brokers}
+        addresses = {b: (HOST, listener.port) for b, listener in self.listeners.items()}
+        self.cluster = Cluster(
+            replace(spec, addresses=addresses),
+            disks,
+            self.now(),
+            trace_limit=TRACE_LINES,
+        )
+        self.cluster.crashes = []
+        self.metrics = self.cluster.meter = RequestMetrics()
+        self.alarm: asyncio.TimerHandle | None = None
+        self.pumping = self.closed = False
+        self.changed = asyncio.Event()
+        self.opening: dict[int, int] = {}  # broker -> trace lines there were before its start
+        raise_file_limit()
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{HOST}:{listener.port}" for listener in self.listeners.values())
+
+    def now(self) -> int:
+        """Microseconds since the epoch, never going back."""
+        return (self.started_ns + time.monotonic_ns()) // 1000
+
+    def start(self) -> None:
+        """Starts controller and brokers; `wait(server.is_ready, …)` until their doors are open."""
+        self.cluster.now = self.now()
+        self.opening = dict.fromkeys(self.cluster.spec.brokers, 0)
+        self.cluster.boot()
+        self.loop.call_later(60, self._close_idle)
+        self.pump()
+
+    def close(self) -> None:
+        """Stops at once; files hold everything that was acknowledged."""
+        self.closed = True
+        if self.alarm is not None:
+            self.alarm.cancel()
+        for listener in self.listeners.values():
+            listener.close()
+            listener.socket.close()
+
+    async def shut_down(self, patience_s: float = 10.0) -> None:
+        """Stops every node cleanly, brokers first, then closes."""
+        for broker_id in self.cluster.spec.brokers:
+            self.stop(broker_id)
+        await self.wait(
+            lambda: not any(b in self.cluster.nodes for b in self.listeners), patience_s
+        )
+        self.stop(self.cluster.spec.controller)
+        self.close()
+
+    async def wait(self, condition: Any, patience_s: float) -> bool:
+        """Waits until a condition holds; False if it does not in time."""
+        end = self.loop.time() + patience_s
+        while not condition():
+            left = end - self.loop.time()
+            if left <= 0:
+                return False
+            self.changed.clear()
+            try:
+                await asyncio.wait_for(self.changed.wait(), min(left, 0.1))
+            except TimeoutError:
+                continue
+        return True
+
+    def is_ready(self) -> bool:
+        """Every broker that runs is unfenced, as all of them know, and its door is open."""
+        brokers = [
+            self.cluster.nodes[b] for b in self.cluster.spec.brokers if b in self.cluster.nodes
+        ]
+        return all(
+            self.listeners[each.node_id].acceptor is not None and each.is_known_to(other)
+            for each in brokers
+            for other in brokers
+        )
+
+    # -- the loop
+
+    def pump(self) -> None:
+        """Lets everything happen that is due, and sends what comes of it."""
+        if self.pumping or self.closed:
+            return
+        self.pumping = True
+        try:
+            while True:
+                self.cluster.run(self.now(), EVENTS_IN_ONE_GO)
+                self._hang_up()
+                if not self.cluster.outgoing:
+                    break
+                replies, self.cluster.outgoing = self.cluster.outgoing, []
+                for _, reply in replies:
+                    connection = self.connections.get(str(reply.destination))
+                    if connection is not None:
+                        connection.replied(reply)
+        finally:
+            self.pumping = False
+            self.changed.set()
+            self._mind_doors()
+            self._report_recoveries()
+            self._set_alarm()
+
+    def _hang_up(self) -> None:
+        """Closes the connections that brokers want closed, and reports brokers that crashed."""
+        names, self.cluster.hang_ups = self.cluster.hang_ups, []
+        for name in names:
+            connection = self.connections.get(str(name))
+            if connection is not None:
+                connection.abort("a record sent with acks=0 could not be appended")
+        crashes, self.cluster.crashes = self.cluster.crashes or [], []
+        for node_id, error in crashes:
+            if isinstance(error, DiskFailed):
+                log.error("broker %s halts: %s", node_id, error)
+                continue
+            log.error("broker %s died of a defect of the engine", node_id, exc_info=error)
+
+    def _report_recoveries(self) -> None:
+        """Says on the log what brokers cut off their logs while they opened them."""
+        for broker_id, before in tuple(self.opening.items()):
+            broker = self.cluster.nodes.get(broker_id)
+            if broker is not None and not broker.is_serving:
+                continue
+            del self.opening[broker_id]
+            news = islice(reversed(self.cluster.trace), self.cluster.trace_count - before)
+            for _, node_id, line in news:
+                if node_id == broker_id and line.kind == "recovered":
+                    log.warning("broker %d: %s: %s", broker_id, line.partition, line.why)
+
+    def _set_alarm(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+        next_at = self.cluster.next_at
+        self.alarm = None
+        if next_at is not None:
+            self.alarm = self.loop.call_later(max(0, next_at - self.now()) / 1e6, self.pump)
+
+    def _mind_doors(self) -> None:
+        for node_id, listener in self.listeners.items():
+            broker = self.cluster.nodes.get(node_id)
+            if broker is None and listener.serving is not None:
+                listener.close()
+            elif broker is not None and listener.serving is None and broker.is_known_to(broker):
+                listener.open()
+
+    def _close_idle(self) -> None:
+        for listener in self.listeners.values():
+            listener.close_idle(self.settings["connections.max.idle.ms"] / 1000)
+        self.loop.call_later(60, self._close_idle)
+
+    # -- what may be done to it
+
+    def kill(self, node_id: int) -> None:
+        self.cluster.kill(node_id)
+        self.pump()
+
+    def stop(self, node_id: int) -> None:
+        self._wake(node_id)
+        self.cluster.stop(node_id)
+        self.pump()
+
+    def start_node(self, node_id: int) -> None:
+        """Starts a node that is not running; a broker's door opens when it is unfenced."""
+        if self.cluster.states.get(node_id) not in (RUNNING, PAUSED):
+            if node_id in self.listeners:
+                self.opening[node_id] = self.cluster.trace_count
+            self.cluster.start(node_id)
+        self.pump()
+
+    def pause(self, node_id: int) -> None:
+        self.cluster.pause(node_id)
+        self._tell(node_id)
+
+    def resume(self, node_id: int) -> None:
+        self._wake(node_id)
+        self.pump()
+
+    def _wake(self, node_id: int) -> None:
+        self.cluster.resume(node_id)
+        self._tell(node_id)
+
+    def _tell(self, node_id: int) -> None:
+        listener = self.listeners.get(node_id)
+        for connection in tuple(listener.connections.values()) if listener else ():
+            connection.pause_changed()
+
+    def lose_power(self, node_id: int) -> None:
+        """Kills a node, and what it had not flushed is gone from its disk."""
+        machine_faults.lose_power(self.cluster, node_id)
+        self.pump()
+
+    def cut(self, a: int, b: int) -> None:
+        link_faults.cut(self.cluster, a, b)
+
+    def isolate(self, node_id: int) -> None:
+        link_faults.isolate(self.cluster, node_id)
+
+    def slow(self, a: int, b: int, delay_ms: int) -> None:
+        link_faults.slow(self.cluster, a, b, delay_ms)
+
+    def heal(self, a: int | None = None, b: int | None = None) -> None:
+        link_faults.heal(self.cluster, a, b)
+        self.pump()
+
+    def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
+        self.pump()  # first what is due, then the moment
+        return snapshot(self.cluster, values, tail)
+
+
+def raise_file_limit() -> None:
+    """Allows as many open files as the system lets us have: clients and segments need them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

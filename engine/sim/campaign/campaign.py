@@ -1,0 +1,86 @@
+"""A campaign: many seeded schedules, one after another, and what came of them.
+
+A campaign in which nothing happens proves nothing, so it also says in how many schedules a
+leader was elected and a log truncated.  A violation comes with the line that replays it.
+`kafkalab campaign` is its command line (kit/cli/campaign.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from multiprocessing import Pool
+
+from engine.sim.campaign.mutants import Mutant
+from engine.sim.campaign.schedules import Outcome, draw, play
+
+ELECTIONS_MIN, TRUNCATIONS_MIN = 0.90, 0.30
+SEARCH_SEEDS = 120
+
+
+def run_one(seed: int, light: bool = False) -> Outcome:
+    """One schedule from its seed to its end."""
+    return play(draw(seed, light))
+
+
+def outcomes(seeds: range, jobs: int = 1, light: bool = False) -> Iterator[Outcome]:
+    """The outcome of each seed; in the order of the seeds, whatever the number of jobs."""
+    work = partial(run_one, light=light)
+    if jobs == 1:
+        yield from map(work, seeds)
+        return
+    with Pool(jobs) as pool:
+        yield from pool.imap(work, seeds, chunksize=2)
+
+
+def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
+    """The campaign in a few lines, and whether it is clean and worth something."""
+    count = len(results)
+    broken = [outcome for outcome in results if outcome.violation]
+    elected = sum(outcome.elections > 0 for outcome in results) / count
+    truncated = sum(outcome.truncations > 0 for outcome in results) / count
+    events = sum(outcome.events for outcome in results)
+    seconds = sum(outcome.seconds for outcome in results)
+    lossy = [outcome.setup.seed for outcome in results if outcome.losses]
+    lines = [
+        f"{count} schedules, {len(broken)} with a violation",
+        f"a leader elected in {elected:.0%} (at least {ELECTIONS_MIN:.0%}), "
+        f"a log truncated in {truncated:.0%} (at least {TRUNCATIONS_MIN:.0%})",
+        f"{sum(outcome.acknowledged for outcome in results)} records acknowledged, the older ones "
+        f"deleted {sum(outcome.deletions for outcome in results)} times in "
+        f"{sum(outcome.setup.trimmed for outcome in results)} schedules",
+        f"{len(lossy)} with records lost to an unclean election, as expected {lossy or ''}",
+        f"{events} events, {events / seconds:,.0f} per second of processor time",
+        f"faults: {_faults(results)}",
+    ]
+    lines += [_failure(outcome, light) for outcome in broken]
+    good = not broken and elected >= ELECTIONS_MIN and truncated >= TRUNCATIONS_MIN
+    return "\n".join(lines), good
+
+
+def _faults(results: list[Outcome]) -> str:
+    """How often each kind of fault really happened."""
+    counts: dict[str, int] = {}
+    for outcome in results:
+        for done in outcome.tape:
+            kind = str(done.deed).split()[0]
+            counts[kind] = counts.get(kind, 0) + 1
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+
+
+def _failure(outcome: Outcome, light: bool) -> str:
+    option = " --light" if light else ""
+    return (
+        f"seed {outcome.setup.seed}: {outcome.violation}\n"
+        f"  replay it: kafkalab campaign --replay {outcome.setup.seed}{option}"
+    )
+
+
+def search(mutant: Mutant, seeds: range, light: bool = False) -> Outcome | None:
+    """The first seed whose schedule catches the mutant; None if none does."""
+    with mutant.in_force():
+        for seed in seeds:
+            outcome = run_one(seed, light)
+            if outcome.violation:
+                return outcome
+    return None

@@ -1,0 +1,158 @@
+"""Breaks things in a world within what its settings bear, and mends them.
+
+What a topic promises to survive depends on how many of its replicas may lose what they had
+written.  A replica that has lost something counts until it is back in every ISR that it
+belongs to; while min.insync.replicas - 1 do, another one is killed instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.broker.broker import Broker
+from engine.cluster.network import NodeId
+from engine.cluster.processes import PAUSED, RUNNING
+from engine.sim.world.faults import Fault, Value, fault
+from engine.sim.world.world import World
+
+PRODUCER, CONSUMER = "producer-1", "consumer-3"
+LINK_KINDS = ("cut", "cut_one_way", "slow")
+MESSAGE_KINDS = ("delay", "drop", "duplicate", "reorder")
+PROCESS_KINDS = ("kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk", "isolate")
+
+
+class Crew:
+    """Works in a world whose only topic of interest is `topic`."""
+
+    def __init__(
+        self, world: World, topic: str, min_in_sync: int, damaging: tuple[str, ...]
+    ) -> None:
+        self.world = world
+        self.topic = topic
+        self.min_in_sync = min_in_sync
+        self.damaging = damaging
+        self.dark: list[NodeId] = []
+        self.image: Any = None
+        """The cluster as its controller knew it when it was last there."""
+
+    # -- breaking
+
+    def choose(
+        self, number: int, kind: str, target: str, amount: int, torn: bool, last: NodeId
+    ) -> Fault | None:
+        """The fault that a plan comes down to now; None if its broker is not there for it."""
+        broker = last if target == "same" and last else self._target(number, target)
+        running = self.world.cluster.states[broker] in (RUNNING, PAUSED)
+        if kind in PROCESS_KINDS and not running:
+            return None
+        peer: NodeId = self._target(number + 1, "other")
+        if kind in MESSAGE_KINDS:
+            peer = (peer, PRODUCER, CONSUMER, self.world.cluster.spec.controller)[number % 4]
+        if kind in (*LINK_KINDS, *MESSAGE_KINDS) and broker == peer:
+            return None
+        ways = ((broker, peer), (peer, broker))
+        options: dict[str, Value] = {}
+        match kind:
+            case "lose_power":
+                options = {"torn": int(torn)}
+            case "flip_bit":
+                options = {"topic": self.topic, "partition": number % len(self._partitions())}
+            case "slow" | "jump_clock":
+                options = {"ms": amount}
+            case "skew_clock":
+                options = {"ppm": amount}
+            case "delay" | "reorder":
+                options = {"ms": amount, "count": 1 + number % 3}
+            case "drop" | "duplicate":
+                options = {"count": amount}
+        if kind in LINK_KINDS:
+            return fault(kind, *ways[0], **options)
+        if kind == "duplicate":
+            return fault(kind, *sorted(ways[0], key=self._rank), **options)
+        if kind in MESSAGE_KINDS:
+            return fault(kind, *ways[number // 4 % 2], **options)
+        return fault(kind, broker, **options)
+
+    def _target(self, number: int, target: str) -> NodeId:
+        if target == "controller":
+            return self.world.cluster.spec.controller
+        partitions = self._partitions()
+        partition = partitions[number % len(partitions)]
+        if target == "leader" and partition.leader > 0:
+            return int(partition.leader)
+        others = [b for b in partition.replicas if b != partition.leader]
+        return int(others[number % len(others)])
+
+    def _rank(self, node: NodeId) -> int:
+        """Requests go up: from clients and followers to a leader, from all to the controller."""
+        if node == self.world.cluster.spec.controller:
+            return 3
+        if any(node == partition.leader for partition in self._partitions().values()):
+            return 2
+        return int(isinstance(node, int))
+
+    def _partitions(self) -> Any:
+        """By index; as the controller knew them when it was last there."""
+        if self.world.cluster.spec.controller in self.world.cluster.nodes:
+            self.image = self.world.image()
+        return self.image.topics[self.image.topic_ids[self.topic]].partitions
+
+    def do(self, wanted: Fault) -> None:
+        """Does it, or what can be borne of it; a bit changes only under a broker that is down."""
+        broker = wanted.nodes[0] if wanted.nodes else ""
+        if wanted.kind in self.damaging and broker in self.world.cluster.spec.brokers:
+            if not self._can_bear_a_loss(broker):
+                self.world.apply(fault("kill", broker))
+                return
+            self.dark.append(broker)
+            if wanted.kind == "flip_bit" and self.world.cluster.states[broker] in (RUNNING, PAUSED):
+                self.world.apply(fault("kill", broker))
+        self.world.apply(wanted)
+
+    def _can_bear_a_loss(self, broker: NodeId) -> bool:
+        """Whether one more replica may lose what it has not flushed."""
+        partitions = self._partitions().values()
+        self.dark = [
+            b
+            for b in self.dark
+            if self.world.cluster.states[b] != RUNNING
+            or any(b in p.replicas and b not in p.isr for p in partitions)
+        ]
+        return len([b for b in self.dark if b != broker]) < self.min_in_sync - 1
+
+    # -- mending
+
+    def mend(self, broken: Fault) -> None:
+        """Undoes one fault."""
+        match broken.kind:
+            case "kill" | "lose_power" | "stop" | "flip_bit":
+                self._start(broken.nodes[0])
+            case "fill_disk":
+                self.do(fault("free_disk", *broken.nodes))
+                self._start(broken.nodes[0])
+            case "pause":
+                self.do(fault("resume", *broken.nodes))
+            case "isolate" | "cut" | "cut_one_way" | "slow":
+                self.do(fault("heal", *broken.nodes))
+            case "jump_clock" | "skew_clock":
+                self.do(fault("set_clock", *broken.nodes))
+
+    def mend_everything(self) -> None:
+        cluster = self.world.cluster
+        self.do(fault("heal"))
+        for node in (cluster.spec.controller, *cluster.spec.brokers):
+            if node in cluster.clocks:
+                self.do(fault("set_clock", node))
+            if cluster.disks[node].full:
+                self.do(fault("free_disk", node))
+            if cluster.states[node] == PAUSED:
+                self.do(fault("resume", node))
+            self._start(node)
+
+    def _start(self, node: NodeId) -> None:
+        """Starts a process that is down; one still on its way down is not waited for."""
+        broker = self.world.cluster.nodes.get(node)
+        if isinstance(broker, Broker) and broker.lifecycle.leaving:
+            self.do(fault("kill", node))
+        if node not in self.world.cluster.nodes:
+            self.do(fault("start", node))

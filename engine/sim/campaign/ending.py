@@ -1,0 +1,103 @@
+"""How a schedule ends: all is mended, the cluster comes to rest, and its clients are heard.
+
+    come_to_rest    everything sent, every replica in sync, everything read, or no liveness
+    judge           what the clients saw, against what they were promised
+
+acks=1 promises nothing, so what it acknowledged may be there or not.  A partition that had an
+unclean election may have lost records, and only an idempotent producer is promised that nothing
+is there twice or out of order.  What was deleted before anybody read it is unseen, and rightly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.sim.clients.consumer import Consumer
+from engine.sim.clients.histories import history_of
+from engine.sim.clients.trimmer import Trimmer
+from engine.sim.history import History, Send, check
+from engine.sim.history.findings import Finding
+from engine.sim.history.operations import ACKNOWLEDGED, UNKNOWN
+from engine.sim.invariants.invariants import Violation
+from engine.sim.world.world import World
+
+CALM_S = 60.0
+
+
+@dataclass(frozen=True)
+class Clients:
+    """`careful` sends with acks=all, and numbers its batches if `idempotent`; `hasty` acks=1.
+
+    `trimmer` deletes records, if there is one.
+    """
+
+    careful: Any
+    hasty: Any
+    consumer: Consumer
+    idempotent: bool
+    trimmer: Trimmer | None = None
+
+
+def come_to_rest(world: World, clients: Clients) -> None:
+    """No more records are made; Violation if that does not settle within CALM_S."""
+    producers = (clients.careful, clients.hasty)
+    for producer in producers:
+        world.tell(producer.name, "finish")
+    if clients.trimmer is not None:
+        world.tell(clients.trimmer.name, "finish")
+    topic = clients.consumer.topic
+
+    def healed(world: World) -> bool:
+        return all(each.idle for each in producers) and _is_whole(world, topic)
+
+    if not world.run(until=healed, for_s=CALM_S):
+        raise Violation(f"liveness: the cluster has not healed within {CALM_S:.0f} s of calm")
+    if not world.run(until=lambda w: _has_read_all(w, clients.consumer), for_s=CALM_S):
+        raise Violation(f"liveness: the consumer has not caught up within {CALM_S:.0f} s of calm")
+
+
+def _is_whole(world: World, topic: str) -> bool:
+    image = world.image()
+    partitions = image.topics[image.topic_ids[topic]].partitions.values()
+    return all(len(each.isr) == len(each.replicas) for each in partitions)
+
+
+def _has_read_all(world: World, consumer: Consumer) -> bool:
+    for index, position in consumer.positions.items():
+        leader = world.leader(consumer.topic, index)
+        if leader < 0:
+            return False
+        if position.offset != world.replica(leader, consumer.topic, index).high_watermark:
+            return False
+    return True
+
+
+def judge(world: World, clients: Clients) -> None:
+    """Raises Violation for the first finding that breaks a promise."""
+    history = history_of((clients.careful, clients.hasty), [clients.consumer], at_end=True)
+    promised = tuple(
+        replace(each, verdict=UNKNOWN, offset=-1)
+        if isinstance(each, Send)
+        and (each.client, each.verdict) == (clients.hasty.name, ACKNOWLEDGED)
+        else each
+        for each in history.operations
+    )
+    books = world.invariants.books if world.invariants is not None else {}
+    for finding in check(History(promised)):
+        known = books.get(f"{finding.topic}-{finding.partition}")
+        if known is not None and known.unclean_at >= 0 and finding.kind != "phantom":
+            continue
+        numbered = clients.idempotent and finding.value.startswith(f"{clients.careful.name}-")
+        if finding.kind in ("duplicate", "reordered") and not numbered:
+            continue
+        if finding.kind == "unseen" and is_deleted(world, finding):
+            continue
+        raise Violation(f"history: {finding}")
+
+
+def is_deleted(world: World, finding: Finding) -> bool:
+    """Whether it lies below the log start, which only traced deletions may have moved."""
+    leader = world.leader(finding.topic, finding.partition)
+    log = world.replica(leader, finding.topic, finding.partition).log
+    return finding.offset < int(log.log_start_offset)

@@ -1,0 +1,195 @@
+"""A simulated consumer: reads all there is, and notes what it is told.
+
+It keeps what the checks need: every record with its offset and epoch, and the high watermark
+and log start of each answer.  Like a real client it names the leader epoch that it believes
+in, so that a leader of the past refuses it (KIP-320).
+
+Simplified: above the high watermark, as after an election, a fetch is answered empty and at
+once, and the Java client asks again at once; this one waits a little, to keep a run small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.records import batch
+from engine.sim.clients.clients import REQUEST_TIMEOUT_US, Routes
+from engine.sim.history.operations import Poll, Read, Seek
+from engine.sim.invariants.chains import is_intact
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+_HERE = "sim.clients.consumer"
+LOOK_US = 400_000
+PAUSE_US = 100_000
+"""Before it asks again for what it may not see yet."""
+LATEST, EARLIEST = -1, -2
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a consumer has read one partition.
+
+    `offset` is -1 while it does not know where to go on, and asks.  `told` is the last (leader
+    epoch, high watermark, log start) that it heard.
+    """
+
+    offset: int = 0
+    fetching: bool = False
+    asked_us: int = 0
+    asked_epoch: int = -1
+    told: tuple[int, int, int] = (-1, -1, -1)
+    looking_since_us: int = -1
+
+    @property
+    def is_at_end(self) -> bool:
+        """Nothing more to read, as far as it was told."""
+        return 0 <= self.offset == self.told[1]
+
+
+class Consumer:
+    """Reads every partition of a topic from its leader, from the beginning, for ever.
+
+    Where its offset is not in the log (any more, or not yet), it begins anew at the log start,
+    as auto.offset.reset=earliest has it.  Now and then it also asks where each partition ends.
+    `operations` is what it saw.
+    """
+
+    def __init__(self, name: str, topic: str, partitions: int, brokers: tuple[int, ...]) -> None:
+        self.name = name
+        self.topic = topic
+        self.outbox = Outbox()
+        self.routes = Routes(self.outbox, brokers)
+        self.positions = {index: Position() for index in range(partitions)}
+        self.operations: list[Poll | Seek] = []
+
+    def start(self, now: int) -> list[Effect]:
+        self.operations += [Seek(now, self.name, self.topic, index, 0) for index in self.positions]
+        self.routes.ask(self.topic)
+        self.outbox.set_timer(("look",), now + LOOK_US)
+        return self.outbox.drain()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case Expired(("retry",)):
+                self.routes.ask(self.topic)
+            case Expired(("again", index)):
+                self.positions[index].fetching = False
+            case Expired(("look",)):
+                for index in self.positions:
+                    self._look(now, index)
+                self.outbox.set_timer(("look",), now + LOOK_US)
+            case Response(_, ("metadata",), body):
+                self.routes.learn(now, body)
+            case Response(_, ("fetch", index), body):
+                self._answered(now, index, body)
+            case Response(_, ("look", index), body):
+                self._looked(index, body)
+            case Response(_, ("reset", index), body):
+                self._was_reset(now, index, body)
+        for index, position in self.positions.items():
+            if not position.fetching:
+                self._fetch(now, index, position)
+        return self.outbox.drain()
+
+    def _fetch(self, now: int, index: int, position: Position) -> None:
+        leader = self.routes.leaders.get((self.topic, index), -1)
+        if leader < 0:
+            self.routes.ask_later(now)
+            return
+        position.fetching = True
+        position.asked_us = now
+        position.asked_epoch = self.routes.epochs[self.topic, index]
+        if position.offset < 0:
+            self._ask_offset(leader, index, EARLIEST, "reset")
+            return
+        request = m.FetchRequest
+        part = request.FetchPartition(
+            partition=index,
+            current_leader_epoch=position.asked_epoch,
+            fetch_offset=position.offset,
+            partition_max_bytes=1 << 20,
+        )
+        topic = request.FetchTopic(topic_id=self.routes.topic_ids[self.topic], partitions=[part])
+        body = request(max_wait_ms=500, min_bytes=1, topics=[topic], session_epoch=-1)
+        self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US)
+
+    def _answered(self, now: int, index: int, body: Any) -> None:
+        position = self.positions[index]
+        position.fetching = False
+        data = body.responses[0].partitions[0] if body is not None and body.responses else None
+        if data is None or data.error_code != Errors.NONE:
+            if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
+                position.offset = -1  # records were lost or deleted: the log starts elsewhere
+            self._find_leader(now, index)
+            return
+        name = f"{self.topic}-{index}"
+        told = (position.asked_epoch, data.high_watermark, data.log_start_offset)
+        if told != position.told:
+            position.told = told
+            self.outbox.trace(f"{_HERE}.Consumer", "told", name, epoch=told[0],
+                              high_watermark=told[1], log_start=told[2])  # fmt: skip
+        reads = []
+        for header, at in batch.iterate(data.records or b""):
+            if not is_intact(data.records, at):
+                # check.crcs: what is damaged is not read, and neither is what follows it.
+                self._find_leader(now, index)
+                break
+            for record in batch.decode(data.records, at):
+                if record.offset < position.offset:
+                    continue
+                value = (record.value or b"").decode()
+                epoch = header.partition_leader_epoch
+                reads.append(Read(self.topic, index, record.offset, value))
+                position.offset = record.offset + 1
+                self.outbox.trace(f"{_HERE}.Consumer", "read", name, offset=record.offset,
+                                  epoch=epoch, value=value, asked_us=position.asked_us)  # fmt: skip
+        if reads:
+            self.operations.append(Poll(now, self.name, tuple(reads)))
+        elif position.offset > data.high_watermark:
+            position.fetching = True
+            self.outbox.set_timer(("again", index), now + PAUSE_US)
+
+    def _look(self, now: int, index: int) -> None:
+        """Asks for the latest offset."""
+        position = self.positions[index]
+        leader = self.routes.leaders.get((self.topic, index), -1)
+        if leader < 0 or position.looking_since_us >= 0:
+            return
+        position.looking_since_us = now
+        self._ask_offset(leader, index, LATEST, "look")
+
+    def _ask_offset(self, leader: int, index: int, timestamp: int, token: str) -> None:
+        request = m.ListOffsetsRequest
+        part = request.ListOffsetsPartition(
+            partition_index=index,
+            current_leader_epoch=self.routes.epochs[self.topic, index],
+            timestamp=timestamp,
+        )
+        topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
+        body = request(replica_id=-1, topics=[topic])
+        self.outbox.send(leader, (token, index), body, REQUEST_TIMEOUT_US)
+
+    def _looked(self, index: int, body: Any) -> None:
+        position = self.positions[index]
+        asked_us, position.looking_since_us = position.looking_since_us, -1
+        answer = body.topics[0].partitions[0] if body is not None else None
+        if answer is not None and answer.error_code == Errors.NONE:
+            self.outbox.trace(f"{_HERE}.Consumer", "latest", f"{self.topic}-{index}",
+                              offset=answer.offset, asked_us=asked_us)  # fmt: skip
+
+    def _was_reset(self, now: int, index: int, body: Any) -> None:
+        position = self.positions[index]
+        position.fetching = False
+        answer = body.topics[0].partitions[0] if body is not None else None
+        if answer is None or answer.error_code != Errors.NONE:
+            self._find_leader(now, index)
+            return
+        position.offset = answer.offset
+        self.operations.append(Seek(now, self.name, self.topic, index, answer.offset))
+
+    def _find_leader(self, now: int, index: int) -> None:
+        self.routes.leaders[self.topic, index] = -1
+        self.routes.ask_later(now)

@@ -1,0 +1,48 @@
+"""What the invariants remember of one partition, from event to event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.sim.invariants.chains import Chain, Link
+
+
+class Violation(AssertionError):
+    """An invariant is broken; the message starts with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a client was told is there; -1 or "" for what it was not told."""
+
+    offset: int
+    epoch: int
+    value: str
+
+
+@dataclass(slots=True)
+class Books:
+    """What is known of one partition of one topic id.
+
+    `kept` is the promise (offset, partition epoch) that all its keepers were seen to hold; a
+    restart or a truncation puts it in doubt again.  Below `deleted_to` somebody may have
+    deleted records, and said so: a log may start there, and no further on, and what was
+    promised is promised no more.
+    """
+
+    name: str
+    key: tuple[str, int]
+    topic_id: bytes
+    chains: dict[int, Chain] = field(default_factory=dict)
+    known: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    promised: Link | None = None
+    kept: tuple[int, int] | None = None
+    unsettled: list[Heard] = field(default_factory=list)
+    leaders: dict[int, int] = field(default_factory=dict)
+    bounds: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    epochs: dict[int, int] = field(default_factory=dict)
+    told: dict[tuple[Any, int], tuple[int, int]] = field(default_factory=dict)
+    latest: dict[Any, int] = field(default_factory=dict)
+    unclean_at: int = -1
+    deleted_to: int = 0

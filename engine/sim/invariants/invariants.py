@@ -1,0 +1,323 @@
+"""What must hold after every event, whatever breaks.
+
+Each check looks only at what the event touched, so it costs the same for three brokers
+or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
+
+    log matching     two replicas with the same (offset, epoch) hold the same there and below
+    no loss          what was acknowledged under acks=all, or read, is on every later ISR
+                     and ELR member, unless somebody deleted it and said so
+    one leader       per partition and epoch, and only it appends in that epoch
+    epochs           they only grow, in a replica and in a log; no record is of an epoch
+                     that its log's owner has not heard of (where a fetch names the epoch)
+    strong ISR       every ISR member holds what the leader holds below its high watermark
+    monotonic        within an epoch the high watermark and the log start only rise, in the
+                     leader and as a consumer is told; "latest" never goes back at all
+    idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
+                     producer's epoch does not fall, and a new one begins at sequence 0
+    control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
+
+An unclean election may lose records, and says so: `losses` names the partition and what was
+promised.  What was asked before it promises nothing; from then on all holds again.  No more
+machines may lose power, before they are back in sync, than min.insync.replicas - 1; the
+schedule sees to that.  A replica that lost power, or a bit of whose log has changed, is not
+judged until it has registered again; a changed batch that no recovery has found yet is taken
+for what it was, since it is the disk that lies about it and not the replica.
+
+appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
+start.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from engine.cluster.cluster import Cluster
+from engine.events import Trace
+from engine.metadata.image import PartitionImage
+from engine.replication.partition import Partition
+from engine.replication.truncation import RULES
+from engine.sim.invariants import appended, promises
+from engine.sim.invariants.books import Books, Heard, Violation
+from engine.sim.invariants.chains import Chain, Link
+
+NOTED = frozenset(
+    ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
+     "read", "told", "latest", "elected")
+)  # fmt: skip
+HEARD = frozenset(("acknowledged", "read", "told", "latest"))
+UNCLEAN = ("unclean", "last known")
+__all__ = ["Invariants", "Violation"]
+
+
+class Invariants:
+    """Watches a cluster's trace; `after_event` raises Violation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.books: dict[str, Books] = {}
+        self.seen = cluster.trace_count
+        self.dark: dict[int, None] = {}
+        self.damaged: dict[int, None] = {}
+        self.losses: list[str] = []
+
+    # -- driving
+
+    def after_event(self) -> None:
+        """Looks at the trace lines since the last call, and at what they touched."""
+        fresh = self.cluster.trace_count - self.seen
+        if not fresh:
+            return
+        self.seen = self.cluster.trace_count
+        touched: dict[str, Books] = {}
+        moved: dict[str, None] = {}
+        newest = list(islice(reversed(self.cluster.trace), fresh))
+        for _, node, line in reversed(newest):
+            if not line.partition:
+                self._note_process(node, line)
+                continue
+            books = touched.get(line.partition) or self._books(line.partition)
+            if books is not None:
+                touched[line.partition] = books
+                if line.kind not in HEARD:
+                    moved[line.partition] = None
+                if line.kind in NOTED:
+                    self._note(books, node, line)
+        for name, books in touched.items():
+            image = self._image(books)
+            if image is not None:
+                self._check(books, image, name in moved)
+
+    def _note_process(self, node: Any, line: Trace) -> None:
+        match line.kind:
+            case "power-lost":
+                self.dark[node] = None
+            case "bit-flipped":
+                self.dark[node] = self.damaged[node] = None
+            case "registered":
+                self.dark.pop(dict(line.fields)["broker"], None)
+            case "started":
+                # The files are read anew, when the logs are opened.
+                for books in self.books.values():
+                    books.kept = None
+                    for known in (books.chains, books.bounds, books.epochs):
+                        known.pop(node, None)
+
+    def _note(self, books: Books, node: Any, line: Trace) -> None:
+        fields = dict(line.fields)
+        match line.kind:
+            case "append":
+                self._appended(books, node)
+            case "truncate":
+                self._cut(books, node, fields["to"])
+            case "recovered":
+                self._cut(books, node, fields["end"])
+            case "deleted":
+                promises.delete(books, node, self._replica(books, node), fields["to"])
+            case "leader":
+                self._epoch_heard(books, node, fields["epoch"])
+            case "leader_epoch":
+                self._epoch_began(books, node, fields["epoch"])
+            case "acknowledged" | "read":
+                if fields["asked_us"] > books.unclean_at:
+                    epoch, value = fields.get("epoch", -1), fields.get("value", "")
+                    books.unsettled.append(Heard(fields["offset"], epoch, value))
+            case "told":
+                self._told(books, node, fields)
+            case "latest":
+                self._latest(books, node, fields)
+            case "elected" if fields["reason"] in UNCLEAN:
+                self._forgive(books, fields["leader"])
+
+    # -- who is who
+
+    def _books(self, name: str) -> Books | None:
+        """The books of a partition; new ones for a topic that was deleted and made again."""
+        books = self.books.get(name)
+        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        if controller is None:
+            return books
+        topic_ids = controller.image.topic_ids
+        if books is not None and topic_ids.get(books.key[0]) == books.topic_id:
+            return books
+        topic, _, index = name.rpartition("-")
+        topic_id = topic_ids.get(topic)
+        if topic_id is None:
+            return None
+        if books is None or books.topic_id != topic_id:
+            # What was asked of an earlier topic of this name says nothing about this one.
+            since = -1 if books is None else self.cluster.now
+            books = Books(name, (topic, int(index)), topic_id, unclean_at=since)
+            self.books[name] = books
+        return books
+
+    def _image(self, books: Books) -> PartitionImage | None:
+        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        topic = controller.image.topics.get(books.topic_id) if controller is not None else None
+        return topic.partitions.get(books.key[1]) if topic is not None else None
+
+    def _replica(self, books: Books, node: Any) -> Partition | None:
+        broker = self.cluster.nodes.get(node)
+        if broker is None:
+            return None
+        found: Partition | None = broker.replicas.partitions.get(books.key)
+        return found if found is not None and found.topic_id == books.topic_id else None
+
+    def _leader(self, books: Books, image: PartitionImage) -> Partition | None:
+        """The replica that leads by the controller's word, once it has heard of it."""
+        leader = self._replica(books, image.leader)
+        if leader is None or not leader.is_leader or leader.leader_epoch != image.leader_epoch:
+            return None
+        return leader
+
+    # -- keeping the books
+
+    def _chain(self, books: Books, replica: Partition) -> Chain:
+        if replica.node_id not in books.chains:
+            self._appended(books, replica.node_id)
+        return books.chains[replica.node_id]
+
+    def _appended(self, books: Books, node: int) -> None:
+        replica = self._replica(books, node)
+        if replica is None:
+            return
+        chain = books.chains.setdefault(node, Chain())
+        fenced = RULES[self.cluster.spec.rule].fences_epoch
+        appended.judge(books, replica, chain, node in self.damaged, fenced, self.cluster.now)
+        if replica.is_leader and books.leaders.get(replica.leader_epoch, node) != node:
+            raise Violation(
+                f"one leader: {books.name}: {node} appends in epoch {replica.leader_epoch} of "
+                f"{books.leaders[replica.leader_epoch]}"
+            )
+
+    def _cut(self, books: Books, node: int, end_offset: int) -> None:
+        books.kept = None
+        chain, replica = books.chains.get(node), self._replica(books, node)
+        if chain is None:
+            return
+        if replica is not None and replica.log.log_start_offset >= end_offset:
+            chain.start_anew(replica.log.log_start_offset)
+        else:
+            chain.cut(end_offset)
+
+    def _epoch_heard(self, books: Books, node: int, epoch: int) -> None:
+        if epoch <= books.epochs.get(node, -1):
+            raise Violation(f"epochs: {books.name} on {node}: {epoch} is no newer one")
+        books.epochs[node] = epoch
+
+    def _epoch_began(self, books: Books, node: int, epoch: int) -> None:
+        replica = self._replica(books, node)
+        if replica is None or not replica.is_leader or replica.leader_epoch != epoch:
+            return
+        other = books.leaders.setdefault(epoch, node)
+        if other != node:
+            raise Violation(f"one leader: {books.name} epoch {epoch} is led by {other} and {node}")
+
+    def _forgive(self, books: Books, leader: int) -> None:
+        """An unclean election: what the new leader lacks is lost, and that is no secret."""
+        books.unclean_at = self.cluster.now
+        books.unsettled.clear()
+        books.latest.clear()
+        replica = self._replica(books, leader)
+        if replica is not None:
+            # What comes beyond its end is new: nobody has deleted that.
+            books.deleted_to = min(books.deleted_to, replica.log.log_end_offset)
+        promised = books.promised
+        if promised is None:
+            return
+        if replica is None or self._chain(books, replica).at(promised[0]) != promised:
+            self.losses.append(f"{books.name}: up to offset {promised[0]}, led by {leader}")
+            books.promised = None
+
+    # -- what consumers are told
+
+    def _told(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+        place = (consumer, fields["epoch"])
+        now_told = (fields["high_watermark"], fields["log_start"])
+        before = books.told.get(place, now_told)
+        if now_told[0] < before[0] or now_told[1] < before[1]:
+            raise Violation(
+                f"monotonic: {books.name}: {consumer} is told high watermark and log start "
+                f"{now_told} after {before}, within epoch {fields['epoch']}"
+            )
+        books.told[place] = now_told
+
+    def _latest(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+        if fields["asked_us"] <= books.unclean_at:
+            return
+        before = books.latest.get(consumer, 0)
+        if fields["offset"] < before:
+            raise Violation(
+                f"monotonic: {books.name}: the latest offset goes back from {before} to "
+                f"{fields['offset']} for {consumer}"
+            )
+        books.latest[consumer] = fields["offset"]
+
+    # -- the checks
+
+    def _check(self, books: Books, image: PartitionImage, moved: bool) -> None:
+        """`moved` unless all that happened is that a client heard something."""
+        if moved and image.leader >= 0:
+            if image.leader not in image.isr:
+                raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
+            if self.cluster.nodes[self.cluster.spec.controller].image.brokers[image.leader].fenced:
+                raise Violation(f"control: {books.name} is led by {image.leader}, who is fenced")
+        if image.elr and any(broker in image.elr for broker in image.isr):
+            raise Violation(f"control: {books.name} has a broker in ISR and ELR at once")
+        leader = self._leader(books, image)
+        if leader is not None:
+            if moved:
+                self._check_leader(books, image, leader)
+            if books.unsettled:
+                damaged = leader.node_id in self.damaged
+                promises.settle(books, leader, self._chain(books, leader), damaged)
+        if books.promised is not None:
+            self._check_promise(books, image, books.promised)
+
+    def _check_leader(self, books: Books, image: PartitionImage, leader: Partition) -> None:
+        high_watermark, log_start = leader.high_watermark, leader.log.log_start_offset
+        epoch, committed, started = books.bounds.get(leader.node_id, (-1, 0, 0))
+        falls = high_watermark < committed or log_start < started
+        if falls and epoch == leader.leader_epoch:
+            raise Violation(
+                f"monotonic: {books.name}: high watermark and log start go from {committed} and "
+                f"{started} to {high_watermark} and {log_start} within epoch {epoch}"
+            )
+        books.bounds[leader.node_id] = (leader.leader_epoch, high_watermark, log_start)
+        if leader.node_id in self.dark:
+            return
+        promises.check_log_start(books, leader)
+        last = high_watermark - 1
+        held = self._chain(books, leader).at(last)
+        for broker_id in image.isr:
+            member = self._replica(books, broker_id)
+            if member is None or member is leader or broker_id in self.dark:
+                continue
+            if member.log.log_end_offset < high_watermark:
+                raise Violation(
+                    f"strong ISR: {books.name}: high watermark {high_watermark} of leader "
+                    f"{leader.node_id} is above the log end {member.log.log_end_offset} of "
+                    f"{broker_id}, who is in the ISR"
+                )
+            promises.check_log_start(books, member)
+            if last < max(member.log.log_start_offset, log_start):
+                continue
+            if self._chain(books, member).at(last) != held:
+                raise Violation(
+                    f"strong ISR: {books.name}: below the high watermark {high_watermark} of "
+                    f"leader {leader.node_id}, {broker_id}, who is in the ISR, holds other records"
+                )
+
+    def _check_promise(self, books: Books, image: PartitionImage, promised: Link) -> None:
+        offset = promised[0]
+        if books.kept == (offset, image.partition_epoch):
+            return
+        seen = 0
+        for broker_id in (*image.isr, *image.elr):
+            member = self._replica(books, broker_id)
+            if member is None or broker_id in self.dark:
+                continue
+            seen += 1
+            promises.check_keeper(books, member, self._chain(books, member), promised)
+        if seen == len(image.isr) + len(image.elr):
+            books.kept = (offset, image.partition_epoch)

@@ -1,0 +1,86 @@
+"""What was promised must stay: the acknowledged, the read, and the start of every log.
+
+    acknowledged or read    found in the leader's log, as soon as one leads: the very record
+    from then on            the last such batch is a promise, and every keeper's log is compared
+                            with it there and below (engine/sim/invariants/chains.py)
+    log start               no further on than somebody has deleted, and has said so
+
+A deletion ends a promise, and a log that begins late could pass for one.  So a log start is
+not believed.  Only the `deleted` line of a DeleteRecords or of retention justifies it,
+whoever it was that deleted: a follower that starts anew at its leader's log start is within
+that, too.  An acknowledgement names no epoch, and another leader's record may stand at its
+offset by the time it arrives; what it answers is known by the record's value.
+"""
+
+from __future__ import annotations
+
+from engine.records import batch
+from engine.replication.partition import Partition
+from engine.sim.invariants.books import Books, Heard, Violation
+from engine.sim.invariants.chains import Chain, Link
+
+
+def delete(books: Books, node: int, replica: Partition | None, offset: int) -> None:
+    """Somebody deletes records below `offset`: committed ones only."""
+    if replica is not None and offset > replica.high_watermark:
+        raise Violation(
+            f"no loss: {books.name}: {node} deletes up to {offset}, above its high watermark "
+            f"{replica.high_watermark}"
+        )
+    books.deleted_to = max(books.deleted_to, offset)
+
+
+def check_log_start(books: Books, replica: Partition) -> None:
+    """For who leads or is in sync; anyone else comes to start where its leader does."""
+    start = replica.log.log_start_offset
+    if start > books.deleted_to:
+        raise Violation(
+            f"no loss: {books.name}: the log of {replica.node_id} starts at {start}, and nobody "
+            f"has deleted anything from {books.deleted_to} on"
+        )
+
+
+def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None:
+    """Finds what was acknowledged or read in the leader's log; from now on it must stay."""
+    for heard in books.unsettled:
+        offset = heard.offset
+        if offset < books.deleted_to:
+            continue
+        link = chain.at(offset)
+        if link is None or offset < leader.log.log_start_offset:
+            raise Violation(
+                f"no loss: {books.name}: offset {offset} was acknowledged or read, and "
+                f"{leader.node_id}, who leads, does not hold it"
+            )
+        if heard.epoch < 0:
+            if heard.value and not damaged:
+                _check_value(books, leader, heard)
+        elif heard.epoch != link[1]:
+            raise Violation(
+                f"no loss: {books.name}: offset {offset} was read as of epoch {heard.epoch}, and "
+                f"is of epoch {link[1]} on {leader.node_id}, who leads"
+            )
+        if books.promised is None or offset > books.promised[0]:
+            books.promised = link
+    books.unsettled.clear()
+
+
+def _check_value(books: Books, leader: Partition, heard: Heard) -> None:
+    for record in batch.decode(leader.log.read(heard.offset, 1)):
+        there = (record.value or b"").decode(errors="replace")
+        if record.offset == heard.offset and there != heard.value:
+            raise Violation(
+                f"no loss: {books.name}: {heard.value!r} was acknowledged at offset "
+                f"{heard.offset}, where {leader.node_id}, who leads, holds {there!r}"
+            )
+
+
+def check_keeper(books: Books, keeper: Partition, chain: Chain, promised: Link) -> None:
+    """For every member of the ISR and the ELR."""
+    check_log_start(books, keeper)
+    offset = promised[0]
+    if offset >= books.deleted_to and chain.at(offset) != promised:
+        raise Violation(
+            f"no loss: {books.name}: offset {offset} of epoch {promised[1]} was acknowledged or "
+            f"read, and {keeper.node_id}, in the ISR or ELR, does not hold it"
+        )

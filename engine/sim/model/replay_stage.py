@@ -1,0 +1,183 @@
+"""A stage for the replayed counter-examples: a world, the moves made in it, and a client.
+
+A move is a fault, a request, or a wait until something is so; it says which steps of the
+model's story it stands for.  The moves are real ones: an operator's election, a client's
+record, a fault of engine/sim/world/faults.py.  After each wait a little time passes, more than a
+message takes: so the same tape, deed for deed at its moment, makes sense under another rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.events import Effect, Event, Outbox, Response
+from engine.records import batch
+from engine.sim.invariants.invariants import Violation
+from engine.sim.model.explore import Action
+from engine.sim.world.faults import fault
+from engine.sim.world.world import World
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+TOPIC = "orders"
+PATIENCE_S = 10.0
+PAUSE_S = 0.02
+
+
+class Writer:
+    """A client that writes one record to one broker; an acknowledgement under acks=all counts."""
+
+    def __init__(self, value: str, broker: int, topic_id: bytes, acks: int) -> None:
+        self.value = value
+        self.broker = broker
+        self.topic_id = topic_id
+        self.acks = acks
+        self.outbox = Outbox()
+        self.asked_us = 0
+        self.offset: int | None = None
+
+    def start(self, now: int) -> list[Effect]:
+        self.asked_us = now
+        record = batch.Record(0, now // 1000, None, self.value.encode(), ())
+        request = m.ProduceRequest
+        part = request.PartitionProduceData(index=0, records=batch.encode([record]))
+        topic = request.TopicProduceData(topic_id=self.topic_id, partition_data=[part])
+        body = request(acks=self.acks, timeout_ms=8_000, topic_data=[topic])
+        self.outbox.send(self.broker, ("produce",), body, 9_000_000)
+        return self.outbox.drain()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        if isinstance(event, Response) and event.body is not None:
+            answer = event.body.responses[0].partition_responses[0]
+            if answer.error_code == Errors.NONE:
+                self.offset = answer.base_offset
+                if self.acks == -1:
+                    self.outbox.trace("sim.model.replay_stage.Writer", "acknowledged", f"{TOPIC}-0",
+                                      value=self.value, offset=self.offset,
+                                      asked_us=self.asked_us)  # fmt: skip
+        return self.outbox.drain()
+
+
+@dataclass(frozen=True)
+class Move:
+    """What was done or waited for, up to which event; `steps` of the model's story, from 1."""
+
+    event: int
+    text: str
+    steps: tuple[int, ...] = ()
+
+
+@dataclass
+class Replay:
+    """A scene played in `world`; `violation` is the invariant it broke, empty if none.
+
+    Until the event `begins`, the stage is set; nothing depends on the rule so far.  `story`
+    is the model's counter-example that the scene replays; `otherwise` what it does otherwise.
+    """
+
+    rule: str
+    world: World
+    begins: int
+    story: tuple[Action, ...] = ()
+    moves: list[Move] = field(default_factory=list)
+    violation: str = ""
+    otherwise: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{self.rule}, in the brokers' code"]
+        for move in self.moves:
+            lines.append(f"  event {move.event:5}  {move.text}")
+            lines += [f"{'':16}= {n}. {self.story[n - 1].text}" for n in move.steps]
+        lines += [f"  {self.violation or 'every invariant holds'}", f"  {self.otherwise}".rstrip()]
+        return "\n".join(lines).rstrip()
+
+    def watched(self, play: Callable[[], None]) -> Replay:
+        """Plays on until it ends or an invariant is broken."""
+        try:
+            play()
+        except Violation as violation:
+            self.violation = str(violation)
+        return self
+
+    # -- moves
+
+    def note(self, text: str, *steps: int) -> None:
+        self.moves.append(Move(self.world.events, text, steps))
+
+    def until(self, condition: Callable[[World], bool], text: str, *steps: int) -> None:
+        """Runs until something is so; AssertionError if it never is: then the scene is wrong."""
+        try:
+            happened = self.world.run(until=condition, for_s=PATIENCE_S)
+        except Violation:
+            self.note(text, *steps)
+            raise
+        assert happened, f"never happened: {text}"
+        self.note(text, *steps)
+        self.world.run(for_s=PAUSE_S)
+
+    def apply(self, kind: str, *nodes: int, text: str, steps: tuple[int, ...] = (),
+              **options: Any) -> None:  # fmt: skip
+        self.world.apply(fault(kind, *nodes, **options))
+        self.note(text, *steps)
+
+    def write(self, value: str, broker: int, *steps: int, acks: int = -1) -> None:
+        """A client writes to a broker that leads, or believes to; it does not wait."""
+        topic_id = self.world.image().topic_ids[TOPIC]
+        end = log_end(self.world, broker)
+        self.world.add(f"writer-{value}", Writer(value, broker, topic_id, acks))
+        text = f"a client writes {value} to {broker}, acks={'all' if acks == -1 else acks}"
+        self.until(lambda w: log_end(w, broker) > end, text, *steps)
+
+    def acknowledged(self, value: str, *steps: int) -> None:
+        self.until(lambda w: is_acknowledged(w, value), f"{value} is acknowledged", *steps)
+
+    def elect_preferred(self, *steps: int) -> None:
+        """An operator asks for the first replica to lead; the ISR stays as it is."""
+        request = m.ElectLeadersRequest
+        named = request.TopicPartitions(topic=TOPIC, partitions=[0])
+        self.world.post(request(election_type=0, topic_partitions=[named], timeout_ms=5_000), 101)
+        preferred = self.world.partition(TOPIC, 0).replicas[0]
+        text = f"the preferred leader, {preferred}, is elected"
+        self.until(lambda w: leads(w, preferred), text, *steps)
+
+    def let_101_lead(self, *steps: int) -> None:
+        """101 takes over from the preferred leader, who comes back into the ISR."""
+        preferred = self.world.partition(TOPIC, 0).replicas[0]
+        self.world.stop(preferred)
+        self.world.run(until=lambda w: not is_up(w, preferred) and leads(w, 101), for_s=PATIENCE_S)
+        self.world.start(preferred)
+        everyone = set(self.world.partition(TOPIC, 0).replicas)
+        self.until(
+            lambda w: set(w.replica(101, TOPIC, 0).in_sync_replicas) == everyone,
+            f"101 leads epoch 1, everyone is in sync; {preferred} is the preferred leader",
+            *steps,
+        )
+        self.begins = self.world.events
+
+
+# -- what can be asked of a world
+
+
+def is_up(world: World, broker: int) -> bool:
+    return broker in world.cluster.nodes
+
+
+def log_end(world: World, broker: int) -> int:
+    return int(world.replica(broker, TOPIC, 0).log.log_end_offset)
+
+
+def leads(world: World, broker: int) -> bool:
+    """The controller says so, and the broker has heard of it."""
+    replica = world.replica(broker, TOPIC, 0)
+    newest = world.partition(TOPIC, 0)
+    return bool(replica.is_leader and replica.leader_epoch == newest.leader_epoch)
+
+
+def heard_epoch(world: World, broker: int) -> int:
+    return int(world.replica(broker, TOPIC, 0).leader_epoch)
+
+
+def is_acknowledged(world: World, value: str) -> bool:
+    return world.client(f"writer-{value}").offset is not None
