@@ -32,11 +32,12 @@ _TYPES = (entities.USER, entities.CLIENT_ID, entities.IP)
 
 def handle(broker: Broker, now: int, request: Request) -> None:
     wanted = _filter(request.body.components)
-    answer = m.DescribeClientQuotasResponse(entries=[])
-    for whose, limits in broker.metadata.quotas.items():
-        if _matches(dict(whose), wanted, request.body.strict):
-            answer.entries.append(_entry(whose, limits))
-    broker.outbox.reply(request, answer)
+    entries = [
+        _entry(whose, limits)
+        for whose, limits in broker.metadata.quotas.items()
+        if _matches(dict(whose), wanted, request.body.strict)
+    ]
+    broker.outbox.reply(request, m.DescribeClientQuotasResponse(entries=entries))
 
 
 def refuse(request: Request, code: Errors, message: str | None) -> Any:

@@ -15,7 +15,7 @@ coordinators (INVALID_REQUEST, as from a broker without one).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 GROUP, TRANSACTION = 0, 1
+
+Answer = m.FindCoordinatorResponse | m.FindCoordinatorResponse.Coordinator
+"""Before version 4 the whole answer is about one key, from then on there are rows."""
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
@@ -40,14 +43,14 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-_MESSAGES = {
+_MESSAGES: dict[int, str] = {
     Errors.NONE: "NONE",
     Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     Errors.INVALID_REQUEST: "This broker coordinates groups only.",
 }
 
 
-def _find(broker: Broker, key_type: int, key: str, answer: Any) -> None:
+def _find(broker: Broker, key_type: int, key: str, answer: Answer) -> None:
     """Fills in the coordinator, or an error and no node."""
     answer.node_id, answer.host, answer.port = -1, "", -1
     if key_type == TRANSACTION:

@@ -39,6 +39,7 @@ from engine.events import (
     Trace,
 )
 from engine.wire import framing
+from engine.wire import messages as m
 from engine.wire.codec import MalformedMessage
 
 Address = tuple[str, int]
@@ -175,7 +176,7 @@ class SocketDriver:
             except MalformedMessage as error:
                 raise ConnectionResetError("an answer that cannot be read") from error
             del link.waiting[correlation]
-            if key == framing.API_VERSIONS_KEY:
+            if isinstance(body, m.ApiVersionsResponse):
                 self.versions[link.node] = {
                     each.api_key: each.max_version for each in body.api_keys
                 }

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 from engine.coordinators.classic.group import Group, Member
 from engine.coordinators.classic.states import GroupState
@@ -63,7 +62,7 @@ class GroupRecord:
     """A group's stored form (a `GroupMetadataValue`), or its removal when None."""
 
     group: str
-    value: Any | None
+    value: m.GroupMetadataValue | None
 
 
 StoredRecord = OffsetRecord | GroupRecord
@@ -139,11 +138,11 @@ def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None
         return None
     (kind,) = struct.unpack_from(">h", key)
     if kind in (0, OFFSET_COMMIT_KEY):  # 0: written before Kafka 0.9, same fields
-        where = codec.decode("OffsetCommitKey", 0, key, 2)
+        where = codec.decode(m.OffsetCommitKey, 0, key, 2)
         return OffsetRecord(where.group, where.topic, where.partition, _committed(value))
     if kind == GROUP_METADATA_KEY:
-        group = codec.decode("GroupMetadataKey", 0, key, 2).group
-        return GroupRecord(group, None if value is None else _read("GroupMetadataValue", value))
+        group = codec.decode(m.GroupMetadataKey, 0, key, 2).group
+        return GroupRecord(group, None if value is None else _read(m.GroupMetadataValue, value))
     return None
 
 
@@ -157,7 +156,7 @@ def _encode(record: StoredRecord) -> tuple[bytes, bytes | None]:
     committed = record.committed
     if committed is None:
         return key, None
-    value = m.OffsetCommitValue(
+    commit = m.OffsetCommitValue(
         offset=committed.offset,
         leader_epoch=committed.leader_epoch,
         metadata=committed.metadata,
@@ -167,13 +166,13 @@ def _encode(record: StoredRecord) -> tuple[bytes, bytes | None]:
     )
     expires = committed.expire_timestamp_ms != -1
     version = _OFFSET_VALUE_WITH_EXPIRY if expires else _OFFSET_VALUE
-    return key, _prefixed(version, value, version)
+    return key, _prefixed(version, commit, version)
 
 
 def _committed(value: bytes | None) -> CommittedOffset | None:
     if value is None:
         return None
-    stored = _read("OffsetCommitValue", value)
+    stored = _read(m.OffsetCommitValue, value)
     return CommittedOffset(
         stored.offset,
         stored.leader_epoch,
@@ -184,10 +183,10 @@ def _committed(value: bytes | None) -> CommittedOffset | None:
     )
 
 
-def _read(name: str, value: bytes) -> Any:
+def _read(kind: type[codec.Kind], value: bytes) -> codec.Kind:
     (version,) = struct.unpack_from(">h", value)
-    return codec.decode(name, version, value, 2)
+    return codec.decode(kind, version, value, 2)
 
 
-def _prefixed(number: int, message: Any, version: int) -> bytes:
+def _prefixed(number: int, message: m.Message, version: int) -> bytes:
     return struct.pack(">h", number) + codec.encode(message, version)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from engine.records import batch, control
 from engine.records.batch import Record
@@ -45,24 +44,27 @@ class LeaderChange:
     epoch: int
 
 
-def version_of(record: Any) -> int:
+MetadataRecord = m.Message | LeaderChange
+"""What the log says at one offset."""
+
+
+def version_of(record: m.Message) -> int:
     """The version that Kafka 4.3 writes a record in: as low as its contents allow."""
-    if type(record).__name__ != "BrokerRegistrationChangeRecord":
-        latest: int = record.LATEST
-        return latest
+    if not isinstance(record, m.BrokerRegistrationChangeRecord):
+        return record.LATEST
     if record.cordoned_log_dirs is not None:
         return 3
     return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
 
 
-def encode_record(record: Any) -> bytes:
+def encode_record(record: m.Message) -> bytes:
     """The value of one record of the log."""
     version = version_of(record)
     header = (_FRAME_VERSION, record.API_KEY, version)
     return b"".join(map(codec.encode_uvarint, header)) + codec.encode(record, version)
 
 
-def decode_record(value: bytes) -> Any:
+def decode_record(value: bytes) -> m.Message:
     """The message in a record's value; MalformedMessage if there is none."""
     try:
         frame_version, position = codec.decode_uvarint(value, 0)
@@ -78,7 +80,7 @@ def decode_record(value: bytes) -> Any:
     return codec.decode(name, version, value, position)
 
 
-def encode_batch(records: Sequence[Any], timestamp_ms: int) -> bytes:
+def encode_batch(records: Sequence[m.Message], timestamp_ms: int) -> bytes:
     """One batch with the records of one change; the log assigns offsets and epoch."""
     return batch.encode([Record(0, timestamp_ms, None, encode_record(each)) for each in records])
 
@@ -98,7 +100,7 @@ def encode_leader_change(node_id: int, epoch: int, base_offset: int, timestamp_m
     )
 
 
-def decode_batches(buffer: bytes) -> Iterator[tuple[int, Any]]:
+def decode_batches(buffer: bytes) -> Iterator[tuple[int, MetadataRecord]]:
     """Each record's offset and message, control records included (as `LeaderChange`)."""
     for header, position in batch.iterate(buffer):
         for record in batch.decode(buffer, position):
@@ -106,6 +108,10 @@ def decode_batches(buffer: bytes) -> Iterator[tuple[int, Any]]:
                 yield record.offset, decode_record(record.value or b"")
                 continue
             message = control.read(record)
-            if type(message).__name__ == "LeaderChangeMessage":
-                message = LeaderChange(message.leader_id, header.partition_leader_epoch)
-            yield record.offset, message
+            if isinstance(message, m.LeaderChangeMessage):
+                yield (
+                    record.offset,
+                    LeaderChange(message.leader_id, header.partition_leader_epoch),
+                )
+            else:
+                yield record.offset, message

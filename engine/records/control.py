@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import Any
 
 from engine.records.batch import CorruptBatch, Record, encode
 from engine.wire import codec
@@ -40,12 +39,20 @@ class ControlType(IntEnum):
     KRAFT_VOTERS = 6
 
 
-_MESSAGES = {
-    ControlType.LEADER_CHANGE: "LeaderChangeMessage",
-    ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
-    ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
-    ControlType.KRAFT_VERSION: "KRaftVersionRecord",
-    ControlType.KRAFT_VOTERS: "VotersRecord",
+QuorumMessage = (
+    m.LeaderChangeMessage
+    | m.SnapshotHeaderRecord
+    | m.SnapshotFooterRecord
+    | m.KRaftVersionRecord
+    | m.VotersRecord
+)
+
+_MESSAGES: dict[ControlType, type[m.Message]] = {
+    ControlType.LEADER_CHANGE: m.LeaderChangeMessage,
+    ControlType.SNAPSHOT_HEADER: m.SnapshotHeaderRecord,
+    ControlType.SNAPSHOT_FOOTER: m.SnapshotFooterRecord,
+    ControlType.KRAFT_VERSION: m.KRaftVersionRecord,
+    ControlType.KRAFT_VOTERS: m.VotersRecord,
 }
 
 
@@ -73,7 +80,12 @@ def end_transaction(
 
 
 def quorum(
-    kind: ControlType, message: Any, *, timestamp: int, base_offset: int, leader_epoch: int
+    kind: ControlType,
+    message: QuorumMessage,
+    *,
+    timestamp: int,
+    base_offset: int,
+    leader_epoch: int,
 ) -> bytes:
     """A batch of the metadata log with one of the quorum's own records.
 
@@ -92,14 +104,28 @@ def control_type(record: Record) -> ControlType:
         raise CorruptBatch(f"the record at offset {record.offset} is no control record") from None
 
 
-def read(record: Record) -> Any:
+def read(record: Record) -> m.Message:
     """The message inside a control record: `m.EndTxnMarker`, `m.LeaderChangeMessage`, …"""
     kind, value = control_type(record), record.value or b""
+    if kind in (ControlType.ABORT, ControlType.COMMIT):
+        return read_marker(record)
     try:
         (version,) = _VERSION.unpack_from(value)
-        if kind in (ControlType.ABORT, ControlType.COMMIT):
-            known = min(version, m.EndTxnMarker.LATEST)
-            return codec.decode_prefix("EndTxnMarker", known, value, _VERSION.size)[0]
         return codec.decode(_MESSAGES[kind], version, value)
     except (struct.error, codec.MalformedMessage) as error:
-        raise CorruptBatch(f"the {kind.name} at offset {record.offset}: {error}") from None
+        raise _corrupt(kind, record, error) from None
+
+
+def read_marker(record: Record) -> m.EndTxnMarker:
+    """The message of a record that ends a transaction; a newer one is read as far as we know."""
+    value = record.value or b""
+    try:
+        (version,) = _VERSION.unpack_from(value)
+        known = min(version, m.EndTxnMarker.LATEST)
+        return codec.decode_prefix(m.EndTxnMarker, known, value, _VERSION.size)[0]
+    except (struct.error, codec.MalformedMessage) as error:
+        raise _corrupt(control_type(record), record, error) from None
+
+
+def _corrupt(kind: ControlType, record: Record, error: Exception) -> CorruptBatch:
+    return CorruptBatch(f"the {kind.name} at offset {record.offset}: {error}")

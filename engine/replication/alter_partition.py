@@ -67,7 +67,7 @@ class AlterPartitionQueue:
         )
         self.outbox.send(self.controller_id, ("alter-partition",), body)
 
-    def _change(self, partition: Partition) -> object:
+    def _change(self, partition: Partition) -> m.AlterPartitionRequest.PartitionData:
         request = m.AlterPartitionRequest
         states = [
             request.BrokerState(broker_id=each, broker_epoch=self._epoch_of(partition, each))
@@ -88,16 +88,15 @@ class AlterPartitionQueue:
         known = follower.broker_epoch if follower is not None else None
         return -1 if known is None else known
 
-    def answered(self, now: int, body: object) -> list[Partition]:
+    def answered(self, now: int, body: m.AlterPartitionResponse | None) -> list[Partition]:
         """Works an answer (None: lost) into the partitions; gives those whose HW moved."""
         sent, self.sent = self.sent, []
-        code = Errors.REQUEST_TIMED_OUT if body is None else Errors(body.error_code)  # type: ignore[attr-defined]
-        if code != Errors.NONE:
+        if body is None or body.error_code != Errors.NONE:
             self._retry(now, sent)
             return []
         answers = {
             (topic.topic_id, each.partition_index): each
-            for topic in body.topics  # type: ignore[attr-defined]
+            for topic in body.topics
             for each in topic.partitions
         }
         moved = []

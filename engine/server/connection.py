@@ -18,6 +18,7 @@ from engine import api
 from engine.events import Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
+from engine.wire.messages import Message
 
 if TYPE_CHECKING:
     from engine.server.listener import Listener
@@ -133,7 +134,7 @@ class Connection(asyncio.Protocol):
         )  # fmt: skip
         self.listener.submit(self, request)
 
-    def write(self, api_key: int, version: int, body: object, correlation_id: int) -> int:
+    def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> int:
         """Sends a response; gives its size."""
         if self.closed:
             return 0

@@ -65,7 +65,7 @@ def decode(data: bytes) -> dict[int, ProducerState]:
     if crc != crc32c(memoryview(data)[_HEAD.size :]):
         raise CorruptSnapshot("wrong checksum")
     try:
-        message = codec.decode("ProducerSnapshot", _VERSION, data, 2)
+        message = codec.decode(m.ProducerSnapshot, _VERSION, data, 2)
     except codec.MalformedMessage as error:
         raise CorruptSnapshot(str(error)) from None
     return {entry.producer_id: _state(entry) for entry in message.producer_entries}

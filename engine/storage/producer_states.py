@@ -163,7 +163,7 @@ class ProducerStates:
     def check_marker(self, batch: BatchHeader, record: Record) -> None:
         """Raises KafkaError for an end marker of a coordinator that has been succeeded."""
         state = self.states.get(batch.producer_id)
-        epoch = control.read(record).coordinator_epoch
+        epoch = control.read_marker(record).coordinator_epoch
         if state is not None and epoch < state.coordinator_epoch:
             raise KafkaError(
                 Errors.TRANSACTION_COORDINATOR_FENCED,
@@ -195,7 +195,7 @@ class ProducerStates:
         state = self._state(batch.producer_id)
         first_offset = state.transaction_start
         state.take_epoch(batch.producer_epoch)
-        state.coordinator_epoch = control.read(record).coordinator_epoch
+        state.coordinator_epoch = control.read_marker(record).coordinator_epoch
         state.last_timestamp = record.timestamp
         state.transaction_start = -1
         if first_offset < 0:

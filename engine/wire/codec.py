@@ -19,9 +19,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from engine.wire import compiler, messages, schema
+from engine.wire.structures import Message
 
 
 class MalformedMessage(ValueError):
@@ -33,38 +34,55 @@ class UnsupportedField(ValueError):
 
 
 Buffer = bytes | memoryview
-Reader = Callable[[Buffer, int], tuple[Any, int]]
-Writer = Callable[[Any, bytearray], None]
+Kind = TypeVar("Kind", bound=Message)
+Reader = Callable[[Buffer, int], tuple[Message, int]]
+Writer = Callable[[Message, bytearray], None]
 
 _OVERRUN = (struct.error, IndexError, UnicodeDecodeError)
 
 
-def encode(message: Any, version: int) -> bytes:
+def encode(message: Message, version: int) -> bytes:
     """The body of `message` in `version`, without header or frame."""
     out = bytearray()
     _functions(type(message).__name__, version)[1](message, out)
     return bytes(out)
 
 
-def encode_into(message: Any, version: int, out: bytearray) -> None:
+def encode_into(message: Message, version: int, out: bytearray) -> None:
     """Like `encode`, appending to `out`."""
     _functions(type(message).__name__, version)[1](message, out)
 
 
-def decode(name: str, version: int, buffer: Buffer, position: int = 0) -> Any:
-    """The message called `name` that fills `buffer` from `position` on.
+@overload
+def decode(kind: type[Kind], version: int, buffer: Buffer, position: int = 0) -> Kind: ...
+@overload
+def decode(kind: str, version: int, buffer: Buffer, position: int = 0) -> Message: ...
+def decode(kind: type[Message] | str, version: int, buffer: Buffer, position: int = 0) -> Message:
+    """The message of this class, or of this name, that fills `buffer` from `position` on.
 
     `records` fields are slices of `buffer`: copies if it is bytes, views if it is a
     memoryview.  Bytes left over after the last field are an error.
     """
-    message, end = decode_prefix(name, version, buffer, position)
+    message, end = decode_prefix(kind, version, buffer, position)
     if end != len(buffer):
+        name = type(message).__name__
         raise MalformedMessage(f"{name} v{version} ends at {end} of {len(buffer)} bytes")
     return message
 
 
-def decode_prefix(name: str, version: int, buffer: Buffer, position: int = 0) -> tuple[Any, int]:
+@overload
+def decode_prefix(
+    kind: type[Kind], version: int, buffer: Buffer, position: int = 0
+) -> tuple[Kind, int]: ...
+@overload
+def decode_prefix(
+    kind: str, version: int, buffer: Buffer, position: int = 0
+) -> tuple[Message, int]: ...
+def decode_prefix(
+    kind: type[Message] | str, version: int, buffer: Buffer, position: int = 0
+) -> tuple[Message, int]:
     """Like `decode`, for a message with something behind it; also gives its end."""
+    name = kind if isinstance(kind, str) else kind.__name__
     try:
         message, end = _functions(name, version)[0](buffer, position)
     except _OVERRUN as error:
@@ -125,7 +143,7 @@ def _functions(name: str, version: int) -> tuple[Reader, Writer]:
     definition = schema.find(name)
     if version not in definition.versions:
         raise MalformedMessage(f"{name} has no version {version}")
-    root = getattr(messages, name)
+    root: type[Message] = getattr(messages, name)
     namespace: dict[str, Any] = {
         "MalformedMessage": MalformedMessage,
         "UnsupportedField": UnsupportedField,

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from engine.wire import codec, messages, schema
 from engine.wire.codec import Buffer, MalformedMessage
+from engine.wire.structures import Message, RequestMessage
+
+Answer = TypeVar("Answer", bound=Message)
 
 API_VERSIONS_KEY = 18
 _REQUEST_HEADER = struct.Struct(">hhih")
@@ -68,7 +71,7 @@ def read_request_header(frame: Buffer) -> RequestFrame:
     return RequestFrame(key, version, correlation_id, client_id, position)
 
 
-def read_request_body(header: RequestFrame, frame: Buffer) -> Any:
+def read_request_body(header: RequestFrame, frame: Buffer) -> Message:
     """The request message behind `header`; MalformedMessage for an unknown API or version.
 
     Bytes behind the message are ignored, as a Kafka broker does: librdkafka sends some
@@ -81,7 +84,7 @@ def read_request_body(header: RequestFrame, frame: Buffer) -> Any:
     return codec.decode_prefix(name, header.api_version, frame, header.body_at)[0]
 
 
-def write_response(api_key: int, version: int, correlation_id: int, body: Any) -> bytearray:
+def write_response(api_key: int, version: int, correlation_id: int, body: Message) -> bytearray:
     """A whole response frame, length included."""
     out = bytearray(4)
     out += _INT32.pack(correlation_id)
@@ -92,7 +95,9 @@ def write_response(api_key: int, version: int, correlation_id: int, body: Any) -
     return out
 
 
-def write_request(version: int, correlation_id: int, client_id: str | None, body: Any) -> bytearray:
+def write_request(
+    version: int, correlation_id: int, client_id: str | None, body: Message
+) -> bytearray:
     """A whole request frame, length included."""
     key = type(body).API_KEY
     out = bytearray(4)
@@ -106,7 +111,7 @@ def write_request(version: int, correlation_id: int, client_id: str | None, body
     return out
 
 
-def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Any]:
+def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Message]:
     """Correlation id and body of a response frame (without its length prefix)."""
     try:
         (correlation_id,) = _INT32.unpack_from(frame)
@@ -119,6 +124,8 @@ def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Any]:
     return correlation_id, codec.decode(f"{name}Response", version, frame, position)
 
 
-def response_class(request: Any) -> Any:
+def response_class(request: RequestMessage[Answer]) -> type[Answer]:
     """The response class that belongs to a request."""
-    return getattr(messages, type(request).__name__.removesuffix("Request") + "Response")
+    name = type(request).__name__.removesuffix("Request") + "Response"
+    found: type[Answer] = getattr(messages, name)
+    return found

@@ -148,9 +148,10 @@ def other_requests() -> Table:
 
 
 def _replica_id(frame: bytes, version: int, body: Any) -> str:
-    if type(body).__name__ != "FetchRequest":
+    if not isinstance(body, m.FetchRequest):
         return ""
     heard = framing.read_request_body(framing.read_request_header(frame[4:]), frame[4:])
+    assert isinstance(heard, m.FetchRequest)
     state = heard.replica_state
     return str(state.replica_id if state is not None and state.replica_id >= 0 else -1)
 

@@ -26,6 +26,7 @@ from engine.cluster.snapshot import DAMAGED
 from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
 from engine.records import batch
 from engine.sim.invariants.chains import is_intact
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 STILL_HELD = 1 << 52
@@ -174,7 +175,7 @@ def _news(cluster: Cluster, records: bytes | None, topic: str) -> Iterator[Word]
     ids = _topic_ids(cluster)
     newest: dict[int, Word] = {}  # a broker that starts reads the whole history at once
     for _, record in decode_batches(records or b""):
-        if type(record).__name__ not in ("PartitionRecord", "PartitionChangeRecord"):
+        if not isinstance(record, m.PartitionRecord | m.PartitionChangeRecord):
             continue
         if ids.get(record.topic_id) != topic:
             continue

@@ -15,9 +15,9 @@ Source: KIP-429 (owned partitions), KIP-792 (generation), KIP-881 (rack).
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 from engine.wire import codec
+from engine.wire import messages as m
 
 PROTOCOL_TYPE = "consumer"
 """The protocol type of consumer groups; Kafka Connect's workers say `connect`."""
@@ -25,7 +25,7 @@ PROTOCOL_TYPE = "consumer"
 
 def subscribed_topics(metadata: bytes) -> tuple[str, ...] | None:
     """The topics of a subscription, None if it cannot be read."""
-    subscription = _first_fields("ConsumerProtocolSubscription", metadata)
+    subscription = _first_fields(m.ConsumerProtocolSubscription, metadata)
     return None if subscription is None else tuple(subscription.topics)
 
 
@@ -33,24 +33,24 @@ def assigned_partitions(assignment: bytes) -> dict[str, list[int]] | None:
     """Topic to partitions of an assignment, None if it cannot be read."""
     if not assignment:
         return {}
-    decoded = _first_fields("ConsumerProtocolAssignment", assignment)
+    decoded = _first_fields(m.ConsumerProtocolAssignment, assignment)
     if decoded is None:
         return None
     return {each.topic: list(each.partitions) for each in decoded.assigned_partitions}
 
 
-def encode(message: Any, version: int) -> bytes:
+def encode(message: m.Message, version: int) -> bytes:
     """A subscription or assignment as a client would send it."""
     return struct.pack(">h", version) + codec.encode(message, version)
 
 
-def _first_fields(name: str, data: bytes) -> Any | None:
-    """`data` read as version 0 of `name`: the part that all versions share."""
+def _first_fields(kind: type[codec.Kind], data: bytes) -> codec.Kind | None:
+    """`data` read as version 0 of `kind`: the part that all versions share."""
     try:
         (version,) = struct.unpack_from(">h", data)
         if version < 0:
             return None
-        message, _ = codec.decode_prefix(name, 0, data, 2)
+        message, _ = codec.decode_prefix(kind, 0, data, 2)
         return message
     except (struct.error, codec.MalformedMessage):
         return None
