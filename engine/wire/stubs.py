@@ -38,9 +38,9 @@ _HEAD = '''\
 
 from collections.abc import Sequence
 
-from engine.wire.structures import Message as Message
-from engine.wire.structures import RequestMessage as RequestMessage
-from engine.wire.structures import Structure as Structure
+from engine.wire.structures import Message
+from engine.wire.structures import RequestMessage
+from engine.wire.structures import Structure
 '''
 
 
