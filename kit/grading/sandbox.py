@@ -8,6 +8,11 @@ Linux's bubblewrap builds two rooms, one inside the other:
   system, Python and the cached jars read-only, `engine` and `kit` without definitions and
   grading, its own folder, the judge's socket, and an environment that we wrote.
 
+A user namespace renames root and takes nothing away: the kernel still sees user 0, who owns
+/proc/sys and every private key.  So a sandbox that root starts is made in two steps.  The
+first, as root, arranges the files.  The second becomes the user nobody, and only then makes
+the namespaces.  Any other user makes the same sandbox in one step.
+
 Limits that a kernel does not offer for a group of processes (memory, processes and bytes
 written together) are kept by a watch outside, which ends the sandbox as a whole.
 """
@@ -39,10 +44,14 @@ SETTINGS = [
     "localtime",
     "nsswitch.conf",
     "passwd",
-    "ssl",
+    "ssl/certs/ca-certificates.crt",
+    "ssl/certs/java/cacerts",
+    "ssl/openssl.cnf",
 ]
 """Of /etc: what Python and Java look at when they start."""
 NOT_FOR_LEARNERS = ("kit/exercises/definitions", "kit/grading")
+NOBODY = 65534
+"""The user and group that learners' code runs as where root marks."""
 
 
 class NoSandbox(RuntimeError):
@@ -62,20 +71,25 @@ class Limits:
 
 def require() -> None:
     """Raises NoSandbox unless bubblewrap is there and may do its work."""
-    bwrap = shutil.which("bwrap")
-    advice = "or pass --no-sandbox if you trust every file that you mark"
-    if bwrap is None:
+    trust = "or pass --no-sandbox if you trust every file that you mark"
+    if shutil.which("bwrap") is None:
         raise NoSandbox(
             "Submissions run in a sandbox, and bubblewrap is not installed: "
-            f"sudo apt install bubblewrap (Linux only), {advice}."
+            f"sudo apt install bubblewrap (Linux only), {trust}."
         )
-    probe = in_sandbox(["true"], Path("/tmp"), Path("/tmp"))
-    done = subprocess.run(on_stage(probe), capture_output=True, text=True)
+    nowhere = Path("/tmp")
+    probe = in_sandbox([sys.executable, "-c", "import kit, nbval"], nowhere, nowhere)
+    variables = environment(nowhere, nowhere)
+    done = subprocess.run(on_stage(probe), env=variables, capture_output=True, text=True)
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise NoSandbox(
-            f"bubblewrap cannot make a sandbox here ({reason}); ask the admin, {advice}."
-        )
+        advice = "ask the admin"
+        if _is_root():
+            advice = (
+                "As root, submissions run as the user nobody: let it read the course and Python "
+                f"(chmod -R a+rX {PROJECT} {sys.prefix} {sys.base_prefix}), mark as another user"
+            )
+        raise NoSandbox(f"A submission cannot run in a sandbox here ({reason}). {advice}, {trust}.")
 
 
 def on_stage(command: list[str]) -> list[str]:
@@ -85,29 +99,56 @@ def on_stage(command: list[str]) -> list[str]:
 
 def in_sandbox(command: list[str], work: Path, socket_folder: Path) -> list[str]:
     """The command with nothing but what it needs; `work` is its own folder."""
-    bwrap = ["bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    bwrap += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    bwrap += ["--unshare-cgroup-try", "--disable-userns", "--uid", "65534", "--gid", "65534"]
-    bwrap += ["--hostname", "localhost"]
-    bwrap += ["--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
+    room = ["--new-session", "--cap-drop", "ALL", "--disable-userns"]
+    room += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    room += ["--unshare-cgroup-try", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    room += ["--hostname", "localhost", "--dev", "/dev"]
+    room += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--remount-ro", "/"]
+    room += ["--chdir", str(work), "--", *command]
+    bwrap = ["bwrap", "--die-with-parent"]
+    files = _files(work, socket_folder)
+    if not _is_root():
+        return [*bwrap, *files, *room]
+    as_root = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    as_root += ["--dev", "/dev", "--dev-bind", "/proc", "/proc"]  # the second step needs both
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+    return [*bwrap, *files, *as_root, "--", *drop, *bwrap, "--dev-bind", "/", "/", *room]
+
+
+def _files(work: Path, socket_folder: Path) -> list[str]:
+    """bubblewrap's options for all files that the sandbox sees."""
+    options = ["--perms", "1777", "--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp"]
     for folder in SYSTEM:
         if Path(folder).is_symlink():
-            bwrap += ["--symlink", os.readlink(folder), folder]
+            options += ["--symlink", os.readlink(folder), folder]
         elif Path(folder).exists():
-            bwrap += ["--ro-bind", folder, folder]
-    settings = [str(path) for name in SETTINGS for path in sorted(Path("/etc").glob(name))]
-    jars = str(places.cache_dir())
-    for path in [*settings, jars, *sorted({sys.base_prefix, sys.prefix})]:
-        bwrap += ["--ro-bind-try", path, path]
-    for package in ("engine", "kit"):
-        bwrap += ["--ro-bind-try", str(PROJECT / package), str(PROJECT / package)]
-    for module in map(str, sorted(PROJECT.glob("labs/*/*.py"))):
-        bwrap += ["--ro-bind", module, module]
+            options += ["--ro-bind", folder, folder]
+    readable = [path for name in SETTINGS for path in sorted(Path("/etc").glob(name))]
+    readable += [Path(folder) for folder in sorted({sys.base_prefix, sys.prefix})]
+    readable += [PROJECT / "engine", PROJECT / "kit", *sorted(PROJECT.glob("labs/*/*.py"))]
+    readable += [places.cache_dir() / "jars", socket_folder]
+    for path in readable:
+        # bubblewrap makes missing parents for their owner alone, unless they are asked for
+        options += ["--dir", str(path.parent), "--ro-bind-try", str(path), str(path)]
     for secret in NOT_FOR_LEARNERS:
         if (PROJECT / secret).exists():
-            bwrap += ["--tmpfs", str(PROJECT / secret)]
-    bwrap += ["--bind", str(work), str(work), "--bind", str(socket_folder), str(socket_folder)]
-    return [*bwrap, "--chdir", str(work), "--", *command]
+            options += ["--tmpfs", str(PROJECT / secret)]
+    for prefix in sorted({sys.base_prefix, sys.prefix}):
+        if (credentials := Path(prefix) / "pip.conf").exists():
+            options += ["--ro-bind", "/dev/null", str(credentials)]
+    return [*options, "--dir", str(work.parent), "--bind", str(work), str(work)]
+
+
+def hand_over(work: Path, socket_folder: Path) -> None:
+    """Makes `work` the property of the user in the sandbox, who reaches the judge's socket."""
+    socket_folder.chmod(0o755)
+    if _is_root():
+        for path in (work, *work.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
 
 
 def environment(work: Path, judge: Path) -> dict[str, str]:

@@ -40,6 +40,7 @@ def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> dict[
     command = nbval(notebook, min(CELL_TIMEOUT_S, limits.time_s))
     if sandboxed:
         command = sandbox.in_sandbox(command, work, socket_folder)
+        sandbox.hand_over(work, socket_folder)
     log = work.parent / "log"
     environment = sandbox.environment(work, address)
     try:
