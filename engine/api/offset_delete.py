@@ -33,7 +33,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     if shard is None or group is None or error is not Errors.NONE:
         answer.stored(now, error)
         return
-    known = {**dict.fromkeys(shard.offsets.of(group.id)), **shard.on_their_way(group.id)}
+    written = shard.written(group.id)
     records: list[StoredRecord] = []
     for topic in body.topics:
         topic_id = broker.metadata.topic_ids.get(topic.name)
@@ -48,7 +48,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
                 row.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
             elif group.is_subscribed(topic.name):
                 row.error_code = Errors.GROUP_SUBSCRIBED_TO_TOPIC
-            elif (topic.name, index) in known:
+            elif (topic.name, index) in written:
                 records.append(OffsetRecord(group.id, topic.name, index, None))
     c.store(now, shard, records, answer)
 

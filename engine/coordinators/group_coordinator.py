@@ -166,16 +166,26 @@ class GroupCoordinator:
     def store(
         self, now: int, shard: Shard, records: list[StoredRecord], then: Stored | None = None
     ) -> Errors:
-        """Appends `records`; `then` hears once, now or later, how it ended."""
+        """Appends `records`; `then` hears once, now or later, how it ended.
+
+        With no records `then` still waits for what is on its way, because the decision that
+        there is nothing to write rests on it.
+        """
         waiting = [] if then is None else [then]
+        if not records:
+            if shard.writes and not shard.writes[-1].late:
+                shard.writes[-1].waiting.extend(waiting)
+            elif then is not None:
+                late = bool(shard.writes)
+                then.stored(now, Errors.COORDINATOR_NOT_AVAILABLE if late else Errors.NONE)
+            return Errors.NONE
         partition = self.broker.replicas.partition(OFFSETS_TOPIC, shard.index)
         self.last_sequence += 1
         end = 0 if partition is None else partition.log.log_end_offset + len(records)
         write = Write(self.last_sequence, end, records, waiting)
-        if not records or partition is None:
-            error = Errors.NOT_COORDINATOR if records else Errors.NONE
-            write.finish(now, error)
-            return error
+        if partition is None:
+            write.finish(now, Errors.NOT_COORDINATOR)
+            return Errors.NOT_COORDINATOR
         shard.writes.append(write)
         data = encode_batch(records, now // 1000, self.settings["offsets.topic.compression.codec"])
         token = ("groups", shard.index, write.sequence)

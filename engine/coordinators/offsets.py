@@ -117,29 +117,26 @@ def delete_group(
     c: GroupCoordinator, now: int, shard: Shard, group: Group, then: Stored | None = None
 ) -> None:
     """Forgets an empty group and its offsets; `then` hears when that is stored."""
-    where = {**dict.fromkeys(shard.offsets.of(group.id)), **shard.on_their_way(group.id)}
-    _forget(c, now, shard, group, _tombstones(group.id, where), then)
+    _forget(c, now, shard, group, _tombstones(group.id, shard.written(group.id)), then)
 
 
 def topic_deleted(c: GroupCoordinator, now: int, shard: Shard, topic: str) -> None:
     """The offsets of a deleted topic go with it, in all groups."""
-    for group_id, offsets in list(shard.offsets.by_group.items()):
-        c.store(now, shard, _tombstones(group_id, [each for each in offsets if each[0] == topic]))
+    for group in list(shard.groups.values()):
+        where = [each for each in shard.written(group.id) if each[0] == topic]
+        c.store(now, shard, _tombstones(group.id, where))
 
 
 def expire(c: GroupCoordinator, now: int, shard: Shard) -> None:
     """Forgets offsets past their time, and empty groups that have none left."""
     for group in list(shard.groups.values()):
-        offsets = shard.offsets.of(group.id)
-        pending = shard.on_their_way(group.id)
+        offsets = shard.written(group.id)
         gone = [
-            where
-            for where, each in offsets.items()
-            if where not in pending and _is_expired(c, now, group, where[0], each)
+            where for where, each in offsets.items() if _is_expired(c, now, group, where[0], each)
         ]
         records = _tombstones(group.id, gone)
         idle = group.is_in(GroupState.EMPTY) and not group.pending_members
-        if idle and not pending and len(gone) == len(offsets):
+        if idle and len(gone) == len(offsets):
             _forget(c, now, shard, group, records)
         else:
             c.store(now, shard, records)

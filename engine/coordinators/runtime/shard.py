@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.classic.group import Group
 from engine.coordinators.group_records import (
+    CommittedOffset,
     GroupRecord,
     OffsetRecord,
     StoredRecord,
@@ -90,14 +91,21 @@ class Shard:
                     self.offsets.apply(record)
             write.finish(now, Errors.NONE)
 
-    def on_their_way(self, group_id: str) -> dict[tuple[str, int], None]:
-        """Partitions for which an offset of the group is written but not applied."""
-        return {
-            (record.topic, record.partition): None
-            for write in self.writes
-            for record in write.records
-            if isinstance(record, OffsetRecord) and record.group == group_id
-        }
+    def written(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
+        """The group's offsets as they will be once all writes on their way are replicated.
+
+        What is removed is removed from these; what is shown are the replicated ones.
+        """
+        offsets = dict(self.offsets.of(group_id))
+        for write in self.writes:
+            for record in write.records:
+                if not isinstance(record, OffsetRecord) or record.group != group_id:
+                    continue
+                if record.committed is None:
+                    offsets.pop((record.topic, record.partition), None)
+                else:
+                    offsets[record.topic, record.partition] = record.committed
+        return offsets
 
     def snapshot(self, coordinator: int) -> dict[str, Any]:
         """The groups by id, as plain data."""

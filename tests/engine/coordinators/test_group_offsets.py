@@ -140,6 +140,31 @@ def test_a_deleted_topic_takes_its_offsets_along(groups: Any):
     assert groups.coordinator.snapshot()["g"]["offsets"] == {"payments": {0: 4}}
 
 
+def test_a_commit_on_its_way_does_not_outlive_its_topic(groups: Any):
+    groups.commit_error(4, topic="payments")
+    groups.shared.holds = True
+    groups.commit(17)
+    groups.commit(3, group="without-other-offsets")
+    groups.coordinator.on_topic_deleted(groups.now, "orders")
+    groups.carry_out(101)
+    groups.replicate()
+    shown = groups.coordinator.snapshot()
+    assert shown["g"]["offsets"] == {"payments": {0: 4}}
+    assert shown["without-other-offsets"]["offsets"] == {}
+    groups.lead(102)
+    shown = groups.coordinator.snapshot()
+    assert {name: group["offsets"] for name, group in shown.items()} == {"g": {"payments": {0: 4}}}
+
+
+def test_a_commit_on_its_way_is_not_dropped_when_another_topic_is_deleted(groups: Any):
+    groups.shared.holds = True
+    groups.commit(17)
+    groups.coordinator.on_topic_deleted(groups.now, "payments")
+    groups.carry_out(101)
+    groups.replicate()
+    assert groups.committed() == 17
+
+
 def test_offsets_expire_after_the_group_has_been_empty_for_long_enough(make_groups: Any):
     groups = make_groups(offsets_retention_minutes=10, offsets_retention_check_interval_ms=1000)
     groups.lead(101)
@@ -198,6 +223,31 @@ def test_a_fresh_commit_on_its_way_is_not_expired_with_the_old_one(make_groups: 
     assert groups.committed() == 18
 
 
+def test_a_group_is_not_forgotten_while_its_first_commit_is_on_its_way(make_groups: Any):
+    groups = make_groups(offsets_retention_check_interval_ms=1000)
+    groups.lead(101)
+    groups.shared.holds = True
+    groups.commit(18)
+    groups.wait(5000)
+    groups.replicate()
+    assert groups.committed() == 18
+    assert groups.state() == "Empty"
+
+
+def test_a_commit_that_ages_on_its_way_expires_once_it_is_replicated(make_groups: Any):
+    groups = make_groups(offsets_retention_minutes=10, offsets_retention_check_interval_ms=1000)
+    groups.lead(101)
+    groups.shared.holds = True
+    groups.commit(18)
+    groups.wait(11 * MINUTE_MS)
+    groups.shared.holds = False
+    groups.replicate()
+    groups.wait(2000)
+    assert groups.coordinator.snapshot() == {}
+    groups.lead(102)
+    assert groups.coordinator.snapshot() == {}
+
+
 # -- deleting offsets
 
 
@@ -235,3 +285,39 @@ def test_offset_delete_names_its_errors(groups: Any):
     assert delete(groups, ("orders", 0)) == (Errors.GROUP_ID_NOT_FOUND, [])
     assert delete(groups, ("orders", 0), group="") == (Errors.INVALID_GROUP_ID, [])
     assert groups.call(m.OffsetDeleteRequest("g"), broker=102).error_code == Errors.NOT_COORDINATOR
+
+
+def test_a_commit_on_its_way_does_not_outlive_its_deletion(groups: Any):
+    groups.shared.holds = True
+    groups.commit(17)
+    ask_to_delete(groups)
+    groups.replicate()
+    assert groups.committed() == -1
+    groups.lead(102)
+    assert groups.coordinator.snapshot() == {}
+
+
+def test_a_second_deletion_is_answered_when_the_first_is_replicated(groups: Any):
+    groups.commit_error(17)
+    groups.shared.holds = True
+    first, second = ask_to_delete(groups), ask_to_delete(groups)
+    assert not {first, second} & groups.answers.keys()
+    groups.replicate()
+    assert groups.answers[first].error_code == groups.answers[second].error_code == 0
+    assert len(groups.shared.log.batches) == 2, "a commit and one tombstone"
+
+
+def test_a_second_deletion_shares_the_fate_of_the_first(groups: Any):
+    groups.commit_error(17)
+    groups.shared.holds = True
+    waiting = [ask_to_delete(groups), ask_to_delete(groups)]
+    groups.replicate(Errors.REQUEST_TIMED_OUT)
+    waiting.append(ask_to_delete(groups))
+    errors = {groups.answers[each].error_code for each in waiting}
+    assert errors == {Errors.COORDINATOR_NOT_AVAILABLE}
+
+
+def ask_to_delete(groups: Any) -> int:
+    request = m.OffsetDeleteRequest
+    rows = [request.OffsetDeleteRequestPartition(0)]
+    return groups.ask(request("g", [request.OffsetDeleteRequestTopic("orders", rows)]))
