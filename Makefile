@@ -10,7 +10,7 @@ help:
 	@echo "make test       set up and run every check and test"
 	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars"
 	@echo "make check      format, lint and types"
-	@echo "make notebooks  execute notebooks/source and write the notebooks"
+	@echo "make notebooks  execute the lessons' sources and write the notebooks"
 	@echo "make bench      measure the engine beside a real Kafka"
 	@echo "make lock       resolve pyproject.toml into the lock files again"
 	@echo "make clean      remove the virtual environment"

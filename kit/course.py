@@ -1,7 +1,17 @@
 """Where the course's files are.
 
-The environment variable KAFKALAB_COURSE names another folder with a course of the same
-shape (`source/`, `definitions/`); the tests use it for a course of one small notebook.
+A lesson is a folder, and a lab is one of the same shape:
+
+    lessons/nb06_replication/     labs/L1_telemetry_pipeline/
+      *.py         what its notebook imports: scenes, runs, drawings
+      source/      the notebook as authors write it, with its solutions
+      exercises/   the judge's side
+
+A kernel sees the first of the three alone.  A lesson's notebooks are written to
+`notebooks/`, where learners look for them; a lab's stand in its own folder.
+
+The environment variable KAFKALAB_COURSE names another folder with a course of this shape;
+the tests use it for a course of one small notebook.
 """
 
 from __future__ import annotations
@@ -13,34 +23,45 @@ PROJECT = Path(__file__).resolve().parent.parent
 """The repository's root."""
 
 
-def _other() -> Path | None:
+def _root() -> Path:
     chosen = os.environ.get("KAFKALAB_COURSE")
-    return Path(chosen).resolve() if chosen else None
+    return Path(chosen).resolve() if chosen else PROJECT
 
 
 def notebooks_folder() -> Path:
     """Where the notebooks that learners open lie."""
-    return _other() or PROJECT / "notebooks"
+    return _root() / "notebooks"
 
 
 def source_files() -> list[Path]:
-    """What authors edit: notebooks first, then labs, each in order."""
-    if other := _other():
-        return sorted((other / "source").glob("*.py"))
-    labs = sorted(PROJECT.glob("labs/*/source/*.py"))
-    return sorted((PROJECT / "notebooks" / "source").glob("*.py")) + labs
+    """What authors edit: lessons first, then labs, each in order."""
+    return [
+        source
+        for kind in ("lessons", "labs")
+        for source in sorted(_root().glob(f"{kind}/*/source/*.py"))
+    ]
 
 
-def definitions_folder() -> Path:
-    """The judge's side of the exercises."""
-    if other := _other():
-        return other / "definitions"
-    return PROJECT / "kit" / "exercises" / "definitions"
+def source_of(group: str) -> Path | None:
+    """The source of notebook "06" or lab "L1"."""
+    return next((path for path in source_files() if group_of(path) == group), None)
+
+
+def group_of(source: Path) -> str:
+    """`source/06_replication.py` -> "06", `source/L1_telemetry_pipeline.py` -> "L1"."""
+    return source.stem.split("_")[0]
+
+
+def slice_of(source: Path) -> Path:
+    """The folder of the lesson or lab that a source belongs to."""
+    return source.parent.parent
 
 
 def student_notebook(source: Path) -> Path:
-    """`source/06_replication.py` -> `06-replication.ipynb`, one folder up."""
-    return source.parent.parent / f"{source.stem.replace('_', '-')}.ipynb"
+    """`06_replication.py` -> `06-replication.ipynb`, what learners open."""
+    own = slice_of(source)
+    folder = own.parent.parent / "notebooks" if own.parent.name == "lessons" else own
+    return folder / f"{source.stem.replace('_', '-')}.ipynb"
 
 
 def reference_notebook(source: Path) -> Path:
@@ -49,6 +70,12 @@ def reference_notebook(source: Path) -> Path:
     return student.parent / "solutions" / student.name
 
 
-def source_of(group: str) -> Path | None:
-    """The source of notebook "06" or lab "L1"."""
-    return next((path for path in source_files() if path.stem.split("_")[0] == group), None)
+def modules_for_kernels() -> list[Path]:
+    """Files of lessons and labs that learners' code may see, of this project alone."""
+    packages = ("lessons", "labs")
+    return [
+        file
+        for name in packages
+        for pattern in (f"{name}/*.py", f"{name}/*/*.py")
+        for file in sorted(PROJECT.glob(pattern))
+    ]

@@ -3,7 +3,7 @@
     kafkalab pipeline --source engine --events 200000 --seed 7
 
 The generator, the tables and the balance are the lab's own and stand in
-`labs/L1-telemetry-pipeline`; here they are put in a row, timed, and summed up.  The lab's
+`labs/L1_telemetry_pipeline`; here they are put in a row, timed, and summed up.  The lab's
 modules are loaded by their path: a lab is a folder to work in, not a package.
 """
 
@@ -28,7 +28,7 @@ from kit.tables import Table
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-LAB = PROJECT / "labs" / "L1-telemetry-pipeline"
+LAB = PROJECT / "labs" / "L1_telemetry_pipeline"
 TOPIC = "truck-positions"
 PARTITIONS = 6
 _BATCHES = 4

@@ -62,6 +62,7 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     notebook = copy.deepcopy(notebook)
+    folder.mkdir(parents=True, exist_ok=True)
     for position, cell in enumerate(notebook.cells):
         # nbformat wants ids to be unique, and a question shares its id with its answer.
         cell.id, cell.metadata["name"] = f"cell-{position}", cell.id

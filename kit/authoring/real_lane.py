@@ -2,7 +2,7 @@
 
 All of them run on the engine alone, always.  Beside a real Kafka each takes most of a
 minute, so these take part: 00, 06 and 07, which show what the course is about; every
-notebook whose source or lesson module has changed since the main branch (or since the last
+notebook of whose lesson a file has changed since the main branch (or since the last
 commit); and of the others every third, a different third with each commit.
 `KAFKALAB_REAL_LANE=all` runs them all.
 """
@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from kit.course import PROJECT
+from kit.course import PROJECT, group_of, slice_of
 
 VARIABLE = "KAFKALAB_REAL_LANE"
 ALWAYS = ("00", "06", "07")
@@ -24,10 +24,9 @@ MAIN = ("origin/HEAD", "origin/main")
 
 def chosen(sources: Sequence[Path], changed: Collection[Path], turn: int) -> set[Path]:
     """Those of `sources` that take part in this turn."""
-    touched = {file.stem for file in changed}
-    first = {source for source in sources if number(source) in ALWAYS}
-    first |= {s for s in sources if s in changed or f"nb{number(s)}" in touched}
-    others = [source for source in sources if number(source) not in ALWAYS]
+    first = {source for source in sources if group_of(source) in ALWAYS}
+    first |= {s for s in sources if any(file.is_relative_to(slice_of(s)) for file in changed)}
+    others = [source for source in sources if group_of(source) not in ALWAYS]
     return first | {s for place, s in enumerate(others) if (place + turn) % THIRDS == 0}
 
 
@@ -36,11 +35,6 @@ def chosen_now(sources: Sequence[Path]) -> set[Path]:
     if os.environ.get(VARIABLE) == "all":
         return set(sources)
     return chosen(sources, changed(), int(_git("rev-list", "--count", "HEAD") or 0))
-
-
-def number(source: Path) -> str:
-    """`06_replication_and_the_isr.py` -> `06`."""
-    return source.stem.split("_")[0]
 
 
 def changed() -> set[Path]:

@@ -17,7 +17,7 @@ def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import PartMissing
     from kit.course import PROJECT
 
-    script = PROJECT / "labs" / "L1-telemetry-pipeline" / "pipeline.py"
+    script = PROJECT / "labs" / "L1_telemetry_pipeline" / "pipeline.py"
     if not script.exists():
         raise PartMissing(
             "The lab's pipeline is not part of this copy of the course; run: git pull"

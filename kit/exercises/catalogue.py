@@ -1,17 +1,19 @@
 """Finds the definition that belongs to an exercise id.  Judge side only.
 
 An id is the notebook's number or the lab's name, a dash, and a running number: "06-2",
-"L1-3".  The definitions of one notebook or lab stand in one module, `nb06.py` or `l1.py`.
+"L1-3".  The definitions of one notebook or lab stand in its own folder's `exercises`,
+which nothing imports: they are loaded from here, by the name of the folder.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from kit.course import definitions_folder
+from kit.course import group_of, slice_of, source_files, source_of
 from kit.exercises.exercise import Definition
 
 
@@ -21,23 +23,28 @@ class NoSuchExercise(Exception):
 
 def groups() -> list[str]:
     """Notebooks and labs that have exercises, notebooks first: ["00", "06", "L1"]."""
-    names = sorted(path.stem for path in definitions_folder().glob("*.py"))
-    notebooks = [name.removeprefix("nb") for name in names if name.startswith("nb")]
-    return notebooks + [name.upper() for name in names if not name.startswith(("nb", "_"))]
+    return [group_of(source) for source in source_files() if _exercises(source).exists()]
 
 
 def of_group(group: str) -> tuple[Definition, ...]:
     """The definitions of one notebook or lab; empty where it has none."""
-    name = f"nb{group}" if group.isdigit() else group.lower()
-    return _exercises_in(definitions_folder() / f"{name}.py")
+    source = source_of(group)
+    return _exercises_in(_exercises(source)) if source else ()
+
+
+def _exercises(source: Path) -> Path:
+    return slice_of(source) / "exercises" / "__init__.py"
 
 
 @cache
-def _exercises_in(path: Path) -> tuple[Definition, ...]:
-    spec = spec_from_file_location(f"kit.exercises.definitions.{path.stem}", path)
-    if not path.exists() or spec is None or spec.loader is None:
+def _exercises_in(file: Path) -> tuple[Definition, ...]:
+    folder = file.parent
+    name = ".".join(folder.parts[-3:])  # lessons.nb06_replication.exercises
+    spec = spec_from_file_location(name, file, submodule_search_locations=[str(folder)])
+    if not file.exists() or spec is None or spec.loader is None:
         return ()
     module = module_from_spec(spec)
+    sys.modules[name] = module  # under its name, so that its own modules are found
     spec.loader.exec_module(module)
     return tuple(module.EXERCISES)
 

@@ -1,7 +1,7 @@
 """What an exercise is, and what a verdict on an answer is.
 
 Judge side only.  The text that learners see stands in three places, each once: stub and
-solution in `notebooks/source`, the rest here, in `kit/exercises/definitions/nbNN.py`.
+solution in the notebook's source, the rest in the lesson's `exercises`.
 
 A judge is a function `judge(answer, context) -> Verdict`.  `answer` is plain data (see
 `kit.exercises.plain`); `context` reads the cluster's own log and metadata.  A judge never

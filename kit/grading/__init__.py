@@ -7,8 +7,8 @@ cells hand over goes through a socket to a judge outside, and the judge's verdic
 else, are the marks.
 
     grade()  ─ per submission ─►  stage  (own network, loopback only)
-                                    ├─ judge: reads definitions, looks at the cluster
-                                    └─ sandbox: nbval runs the notebook; no definitions,
+                                    ├─ judge: reads exercises, looks at the cluster
+                                    └─ sandbox: nbval runs the notebook; no exercises,
                                        no files but its own, limits on everything
 """
 

@@ -5,8 +5,9 @@ Linux's bubblewrap builds two rooms, one inside the other:
 * the stage: a network of its own with loopback only.  The judge runs here, so that it can
   look at a cluster that the learner's code starts.
 * the sandbox: besides that, processes, users and files of its own.  It sees the operating
-  system, Python and the cached jars read-only, `engine` and `kit` without definitions and
-  grading, its own folder, the judge's socket, and an environment that we wrote.
+  system, Python and the cached jars read-only, `engine`, `kit` without grading, of lessons
+  and labs what their notebooks import, its own folder, the judge's socket, and an
+  environment that we wrote.
 
 A user namespace renames root and takes nothing away: the kernel still sees user 0, who owns
 /proc/sys and every private key.  So a sandbox that root starts is made in two steps.  The
@@ -31,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit import places
-from kit.course import PROJECT
+from kit.course import PROJECT, modules_for_kernels
 
 SCRATCH_BYTES = 512_000_000
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -49,7 +50,7 @@ SETTINGS = [
     "ssl/openssl.cnf",
 ]
 """Of /etc: what Python and Java look at when they start."""
-NOT_FOR_LEARNERS = ("kit/exercises/definitions", "kit/grading")
+NOT_FOR_LEARNERS = ("kit/grading",)
 NOBODY = 65534
 """The user and group that learners' code runs as where root marks."""
 
@@ -125,7 +126,7 @@ def _files(work: Path, socket_folder: Path) -> list[str]:
             options += ["--ro-bind", folder, folder]
     readable = [path for name in SETTINGS for path in sorted(Path("/etc").glob(name))]
     readable += [Path(folder) for folder in sorted({sys.base_prefix, sys.prefix})]
-    readable += [PROJECT / "engine", PROJECT / "kit", *sorted(PROJECT.glob("labs/*/*.py"))]
+    readable += [PROJECT / "engine", PROJECT / "kit", *modules_for_kernels()]
     readable += [places.cache_dir() / "jars", socket_folder]
     for path in readable:
         # bubblewrap makes missing parents for their owner alone, unless they are asked for

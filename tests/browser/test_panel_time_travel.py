@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from engine.sim.world.world import World
-from kit.lessons.virtual import send
-from kit.lessons.walkthrough import Walkthrough
-from kit.lessons.watermark_runs import settled, two_deaths
+from engine.sim.world import World
+from kit.drawings.walkthrough import Walkthrough
 from kit.panel.time_panel import TimePanel
+from kit.probes.virtual import send
+from lessons.nb07_reconciliation.watermark_runs import settled, two_deaths
 from tests.kit.panel.panels import at_the_end
 from tests.kit.panel.worlds import old_rule
 

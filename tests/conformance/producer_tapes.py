@@ -12,7 +12,7 @@ from engine.client.producer import Producer
 from engine.client.producer_batch import Sent
 from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
-from kit.lessons.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
 
 PATIENCE_S = 60.0
 HOLD_S = 3.0

@@ -8,6 +8,7 @@ ran no cell would look green.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -89,12 +90,10 @@ def test_runs_clean_beside_a_real_kafka(notebook, tmp_path) -> None:
 @pytest.fixture
 def reference(tmp_path, monkeypatch) -> Path:
     """The sample notebook's reference, executed afresh."""
-    source = tmp_path / "course" / "source" / "99_sample.py"
-    source.parent.mkdir(parents=True)
-    source.write_text((SAMPLE / "source" / "99_sample.py").read_text())
-    (tmp_path / "course" / "definitions").symlink_to(SAMPLE / "definitions")
-    monkeypatch.setenv("KAFKALAB_COURSE", str(tmp_path / "course"))
-    return build(source)[1]
+    course = tmp_path / "course"
+    shutil.copytree(SAMPLE, course)
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course))
+    return build(course / "lessons" / "nb99_sample" / "source" / "99_sample.py")[1]
 
 
 def rewrite(path: Path, cell_id: str, source: str) -> None:

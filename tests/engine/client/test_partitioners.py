@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from engine.client import partitioners
 from engine.client.partitioners import BuiltIn, RoundRobin, murmur2
-from kit.lessons.tape_broker import TapeBroker
+from kit.probes.tape_broker import TapeBroker
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from engine.client.producer_batch import ProducerBatch
 from engine.client.sockets import SocketDriver
 from engine.events import Outbox
 from engine.wire.errors import Errors
-from kit.lessons.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
 
 SETTINGS = {"batch.size": 0, "linger.ms": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40}
 

@@ -13,7 +13,7 @@ from engine.client.producer import Producer
 from engine.client.sockets import SocketDriver
 from engine.wire import framing
 from engine.wire import messages as m
-from kit.lessons.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
 
 SETTINGS = {"linger.ms": 0, "batch.size": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40,
             "reconnect.backoff.ms": 20}  # fmt: skip

@@ -15,6 +15,7 @@ from kit.authoring.build import BuildFailed, build, drift
 from kit.authoring.sources import BadSource, read_source
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
+SOURCE = "lessons/nb99_sample/source/99_sample.py"
 
 
 @pytest.fixture
@@ -26,7 +27,8 @@ def course(tmp_path, monkeypatch) -> Path:
 
 
 def source_with(course: Path, text: str) -> Path:
-    path = course / "source" / "98_other.py"
+    path = course / "lessons" / "nb98_other" / "source" / "98_other.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(text))
     return path
 
@@ -40,10 +42,10 @@ def text_of(cell) -> str:
 
 
 def test_one_run_writes_a_students_notebook_and_a_reference(course) -> None:
-    source = course / "source" / "99_sample.py"
+    source = course / SOURCE
     student_path, reference_path = build(source)
-    assert student_path == course / "99-sample.ipynb"
-    assert reference_path == course / "solutions" / "99-sample.ipynb"
+    assert student_path == course / "notebooks" / "99-sample.ipynb"
+    assert reference_path == course / "notebooks" / "solutions" / "99-sample.ipynb"
     student, reference = cells_of(student_path), cells_of(reference_path)
     assert list(student) == list(reference)
 
@@ -68,11 +70,11 @@ def test_one_run_writes_a_students_notebook_and_a_reference(course) -> None:
 
 
 def test_a_changed_source_is_seen_as_drift(course) -> None:
-    source = course / "source" / "99_sample.py"
+    source = course / SOURCE
     build(source)
     source.write_text(source.read_text().replace("min(log_end_offsets.values())", "3"))
     assert any("how-a-high-watermark-moves: its source differs" in line for line in drift(source))
-    (course / "solutions" / "99-sample.ipynb").unlink()
+    (course / "notebooks" / "solutions" / "99-sample.ipynb").unlink()
     assert any("is not there; run: make notebooks" in line for line in drift(source))
 
 
@@ -80,7 +82,7 @@ def test_a_cell_that_fails_stops_the_build_and_writes_nothing(course) -> None:
     source = source_with(course, '# %% boom tags=["live"]\nraise ValueError("no leader")\n')
     with pytest.raises(BuildFailed, match="no leader"):
         build(source)
-    assert not (course / "98-other.ipynb").exists()
+    assert not (course / "notebooks" / "98-other.ipynb").exists()
 
 
 WIDGET = """\

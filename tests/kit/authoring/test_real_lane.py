@@ -6,18 +6,19 @@ from pathlib import Path
 
 from kit.authoring import real_lane
 from kit.authoring.real_lane import chosen
-from kit.course import source_files
+from kit.course import group_of, source_files
 
-SOURCES = [Path(f"{number:02}_lesson.py") for number in range(10)] + [Path("L1_lab.py")]
+SOURCES = [Path(f"lessons/nb{n:02}/source/{n:02}_lesson.py") for n in range(10)]
+SOURCES.append(Path("labs/L1_lab/source/L1_lab.py"))
 
 
 def numbers(found: set[Path]) -> set[str]:
-    return {real_lane.number(source) for source in found}
+    return {group_of(source) for source in found}
 
 
 def test_the_main_notebooks_and_what_changed_always_take_part() -> None:
     for turn in range(3):
-        changed = {Path("03_lesson.py"), Path("kit/lessons/nb04.py")}
+        changed = {SOURCES[3], Path("lessons/nb04/scenes.py"), Path("tests/lessons/nb05/test.py")}
         assert {"00", "06", "07", "03", "04"} <= numbers(chosen(SOURCES, changed, turn))
 
 

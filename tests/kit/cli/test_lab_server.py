@@ -29,7 +29,7 @@ def address(tmp_path, monkeypatch) -> Iterator[str]:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("KAFKALAB_COURSE", str(course))
-    build(course / "source" / "99_sample.py")
+    build(course / "lessons" / "nb99_sample" / "source" / "99_sample.py")
     server = subprocess.Popen(
         [sys.executable, "-m", "kit.cli", "lab", "99", "--no-browser", "--port", "18888"],
         env=os.environ | {"HOME": str(home), "KAFKALAB_COURSE": str(course)},

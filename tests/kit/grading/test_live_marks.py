@@ -53,10 +53,11 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
 @pytest.fixture
 def source(tmp_path, monkeypatch) -> Path:
     course = tmp_path / "course"
-    (course / "source").mkdir(parents=True)
-    (course / "definitions").mkdir()
-    (course / "definitions" / "nb98.py").write_text(DEFINITION)
-    path = course / "source" / "98_live.py"
+    lesson = course / "lessons" / "nb98_live"
+    for folder in ("source", "exercises"):
+        (lesson / folder).mkdir(parents=True)
+    (lesson / "exercises" / "__init__.py").write_text(DEFINITION)
+    path = lesson / "source" / "98_live.py"
     path.write_text(SOURCE)
     monkeypatch.setenv("KAFKALAB_COURSE", str(course))
     return path

@@ -17,6 +17,7 @@ from kit.exercises import catalogue
 from kit.grading import grade, sandbox, submission
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
+SOURCE = SAMPLE / "lessons" / "nb99_sample" / "source" / "99_sample.py"
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
 
 
@@ -40,7 +41,7 @@ def fenced() -> None:
 
 def student_file(path: Path, answers: dict[str, str] | None = None) -> Path:
     """A submission: the student's notebook with some answers typed in."""
-    notebook = compose.student(read_source(SAMPLE / "source" / "99_sample.py"))
+    notebook = compose.student(read_source(SOURCE))
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
         if "exercise" in tags and tags[1] in (answers or {}):
@@ -115,9 +116,13 @@ ATTACKS = {
     ),
     "asks for the solution": "quorum = [repr(lab.hint('99-3')) for _ in range(5)]\n"
     "quorum = {'replicas': 3, 'min.insync.replicas': 2} if '2}' in str(quorum) else None",
-    "looks for the definitions": (
+    "looks for exercises and solutions": (
         "import pathlib, kit\n"
-        "found = sorted(pathlib.Path(kit.__file__).parent.rglob('definitions/*'))\n"
+        "project = pathlib.Path(kit.__file__).parents[1]\n"
+        "secret = ('exercises/*', 'source/*', 'solutions/*')\n"
+        "found = [f for p in ('lessons', 'labs', 'notebooks') for s in secret\n"
+        "         for f in (project / p).rglob(s)]\n"
+        "found += sorted((project / 'kit' / 'grading').rglob('*'))\n"
         "quorum = {'replicas': 3, 'min.insync.replicas': 2} if found else {'found': len(found)}"
     ),
     "reads the marker's files": (

@@ -6,13 +6,13 @@ import pickle
 
 import pytest
 
-from engine.cluster.snapshot import DAMAGED
-from engine.sim.world.world import World
-from kit.lessons.walkthrough import Walkthrough
-from kit.lessons.watermark_runs import settled
+from engine.sim.world import World
+from engine.snapshot import DAMAGED
+from kit.drawings.walkthrough import Walkthrough
 from kit.panel.film import Film
 from kit.panel.recording import branch, record
 from kit.panel.time_panel import TimePanel
+from lessons.nb07_reconciliation.watermark_runs import settled
 from tests.kit.panel.panels import at_the_end, captions
 from tests.kit.panel.worlds import divergent
 

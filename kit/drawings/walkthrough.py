@@ -1,0 +1,337 @@
+"""Takes frames of one partition of a simulated cluster, with what was said in between.
+
+    walk = Walkthrough(world, "orders")
+    walk.send("A", "B", "C")
+    walk.shot("Follower 102 has the records", until=log_end(102, 3))
+    walk
+
+`shot` runs the world until something is so, and takes a frame.  Between two frames it hears
+the partition's messages as they arrive.  What repeats what was said before (an idle fetch,
+an answer without news) is left out, and so is an answer that comes too late: its follower has
+another leader by now, and discards it.  Links that were cut or mended are named.  Every word of
+a frame comes from the brokers' own messages, logs and beliefs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.cluster.network import Way
+from engine.cluster.processes import KILLED
+from engine.records import batch
+from engine.sim.world.faults import Fault
+from engine.sim.world.tape import Done
+from engine.sim.world.world import World
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.drawings.frames import Frame, Replica, Strip
+from kit.probes.virtual import produce_request, topic_id
+
+Condition = Callable[[World], bool]
+PATIENCE_S = 30.0
+CLIENTS = {"admin": "client"}
+LATEST = -1
+TOPIC = "orders"
+
+
+class Walkthrough:
+    """Frames of partition 0 of `topic`; shows as a strip."""
+
+    def __init__(self, world: World, topic: str = "orders", first: int = 1) -> None:
+        self.world = world
+        self.topic = topic
+        self.first = first
+        self.frames: list[Frame] = []
+        self._said: list[str] = []
+        self._told: dict[tuple[str, ...], str] = {}
+        self._last: dict[int, Replica] = {}
+        self._cut: tuple[Way, ...] = ()
+
+    def onwards(self) -> Walkthrough:
+        """The next strip: goes on with the world, the numbers, and what was said so far."""
+        strip = Walkthrough(self.world, self.topic, self.first + len(self.frames))
+        strip._told, strip._last, strip._cut = dict(self._told), dict(self._last), self._cut
+        return strip
+
+    # -- what is done
+
+    def send(self, *values: str, acks: str = "all") -> None:
+        """Hands one batch to the leader and goes on; the answer is heard when it comes."""
+        body = produce_request(self.world, self.topic, values, acks, 30_000)
+        self.world.post(body, self.world.leader(self.topic, 0))
+
+    def kill(self, broker: int) -> None:
+        """The broker dies; frames go on to show the log that it leaves on its disk."""
+        self._replicas()
+        self.world.kill(broker)
+
+    def ask(self, body: Any, broker: int) -> Any:
+        """One request of a client's, and its answer; both are heard."""
+        number = self.world.post(body, broker)
+        answers = self.world.client("admin").answers
+        self._run(lambda _: number in answers, 5)
+        return answers.pop(number)
+
+    def list_latest(self, broker: int) -> str:
+        """A consumer asks where the log ends: the offset, or the error's name."""
+        request = m.ListOffsetsRequest
+        part = request.ListOffsetsPartition(0, timestamp=LATEST)
+        body = request(-1, topics=[request.ListOffsetsTopic(self.topic, [part])])
+        told = self.ask(body, broker).topics[0].partitions[0]
+        return Errors(told.error_code).name if told.error_code else str(told.offset)
+
+    def read(self, broker: int, offset: int) -> str:
+        """A consumer's Fetch that does not wait: the error's name, or the values."""
+        request = m.FetchRequest
+        part = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+        named = request.FetchTopic(topic_id=topic_id(self.world, self.topic), partitions=[part])
+        body = request(max_wait_ms=0, min_bytes=0, topics=[named], session_epoch=-1)
+        told = self.ask(body, broker).responses[0].partitions[0]
+        if told.error_code:
+            return Errors(told.error_code).name
+        return " ".join(values(told.records, offset)) or "nothing"
+
+    def follow(self, tape: Sequence[Done]) -> None:
+        """Does what is on another world's tape, each deed at its virtual time."""
+        for done in tape:
+            self._run(None, (done.at_us - self.world.now_us) / 1e6)
+            self.world.follow([done])
+
+    # -- what is shown
+
+    def shot(self, title: str, until: Condition | None = None, note: str = "") -> Walkthrough:
+        """Runs until the condition holds, and takes a frame."""
+        if until is not None and not self._run(until, PATIENCE_S):
+            raise AssertionError(f"{title}: it did not come to that in {PATIENCE_S:g} s.")
+        self._look_at_links()
+        self.frames.append(Frame(title, tuple(self._replicas()), tuple(self._said), note))
+        self._said = []
+        return self
+
+    def quietly(self, until: Condition | None = None, for_s: float = PATIENCE_S) -> None:
+        """Runs and forgets what was said meanwhile."""
+        self._run(until, for_s)
+        self._look_at_links()
+        self._said = []
+
+    @property
+    def said(self) -> list[str]:
+        """Everything that was said in the frames, in order."""
+        return [line for frame in self.frames for line in frame.said]
+
+    @property
+    def strip(self) -> Strip:
+        return Strip(tuple(self.frames), self.first)
+
+    @property
+    def text(self) -> str:
+        return self.strip.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.strip._repr_html_()
+
+    def _replicas(self) -> list[Replica]:
+        controller = self.world.partition(self.topic, 0)
+        shown = []
+        for broker in sorted(controller.replicas):
+            in_isr = broker in controller.isr
+            if broker not in self.world.cluster.nodes:
+                if broker not in self._last:
+                    self._last[broker] = self._as_it_was(broker)
+                last, state = self._last[broker], self.world.cluster.states[broker]
+                does = "dead" if state == KILLED else state
+                shown.append(
+                    Replica(broker, last.log, last.high_watermark, does, False, in_isr, False)
+                )
+                continue
+            shown.append(self._replica(broker, in_isr))
+            self._last[broker] = shown[-1]
+        return shown
+
+    def _replica(self, broker: int, in_isr: bool) -> Replica:
+        replica = self.world.replica(broker, self.topic, 0)
+        does = f"follows {replica.leader_id}, epoch {replica.leader_epoch}"
+        if replica.is_leader:
+            does = f"leads epoch {replica.leader_epoch}"
+        return Replica(broker, tuple(log_of(replica)), replica.high_watermark, does,
+                       replica.is_leader, in_isr)  # fmt: skip
+
+    def _as_it_was(self, broker: int) -> Replica:
+        """A broker that was gone before anybody looked: its last moment, in a copy of the world."""
+        past = self.world.fork()
+        ended = [done.event for done in past.tape
+                 if isinstance(done.deed, Fault) and done.deed.nodes == (broker,)]  # fmt: skip
+        past.goto(event=ended[-1] - 1)
+        looking = Walkthrough(past, self.topic)
+        last = looking._replica(broker, True)
+        while past.step() and broker in past.cluster.nodes:
+            last = looking._replica(broker, True)
+        return last
+
+    # -- listening
+
+    def _run(self, until: Condition | None, for_s: float) -> bool:
+        self._look_at_links()
+        end_us = self.world.cluster.now + round(for_s * 1e6)
+        while until is None or not until(self.world):
+            at = self.world.next_at
+            if at is None or at > end_us:
+                self.world.run(for_s=max(0, end_us - self.world.cluster.now) / 1e6)
+                return until is None or until(self.world)
+            coming = self._messages()
+            self.world.step()
+            left = {entry[1] for entry in self.world.cluster.agenda.heap}
+            for number in sorted(coming.keys() - left):
+                self._listen(*coming[number])
+        return True
+
+    def _look_at_links(self) -> None:
+        """Says which links were cut, or mended, since this was looked at last."""
+        now = tuple(self.world.cluster.network.cut)
+        for word, ways in (
+            ("cut", [way for way in now if way not in self._cut]),
+            ("mended", [way for way in self._cut if way not in now]),
+        ):
+            links = [f"{a} – {b}" if (b, a) in ways else f"{a} → {b}"
+                     for a, b in ways if (b, a) not in ways or str(a) < str(b)]  # fmt: skip
+            if links:
+                self._said.append(f"{word}: {', '.join(links)}")
+        self._cut = now
+
+    def _messages(self) -> dict[int, tuple[str, Any, Any]]:
+        """What is on its way between nodes: request or answer, the call, and the body."""
+        cluster = self.world.cluster
+        return {
+            number: (item[0], cluster.agenda.calls[item[1]], item[-1])
+            for _, number, item in cluster.agenda.heap
+            if item[0] in ("request", "answer")
+            and item[-1] is not None
+            and item[1] in cluster.agenda.calls
+        }
+
+    def _listen(self, kind: str, call: Any, body: Any) -> None:
+        ends = [CLIENTS.get(str(end), str(end)) for end in (call.sender, call.destination)]
+        if ends[1] != "client" and call.destination not in self.world.cluster.nodes:
+            return
+        if kind == "answer" and self._discards(call):
+            return
+        words = self._request(body) if kind == "request" else self._answer(body)
+        ends = ends if kind == "request" else ends[::-1]
+        repeated = self._told.get((kind, *ends)) == words and "client" not in ends
+        if words and not repeated:
+            self._told[(kind, *ends)] = words
+            self._said.append(f"{ends[0]} → {ends[1]}  {words}")
+
+    def _discards(self, call: Any) -> bool:
+        """A follower that has another leader by now does nothing with this answer."""
+        node = self.world.cluster.nodes.get(call.sender)
+        replicas = getattr(node, "replicas", None)
+        replica = replicas.partitions.get((self.topic, 0)) if replicas else None
+        return replica is not None and replica.leader_id != call.destination
+
+    def _request(self, body: Any) -> str:
+        match type(body).__name__:
+            case "FetchRequest":
+                for named in body.topics:
+                    if named.topic_id == topic_id(self.world, self.topic):
+                        part = named.partitions[0]
+                        epoch = part.last_fetched_epoch
+                        after = f", last epoch {epoch}" if epoch >= 0 else ""
+                        believes = part.current_leader_epoch
+                        when = f" in epoch {believes}" if believes >= 0 else ""
+                        return f"Fetch{when}: offset {part.fetch_offset}{after}"
+            case "ListOffsetsRequest":
+                return "ListOffsets: latest"
+            case "ProduceRequest":
+                sent = values(body.topic_data[0].partition_data[0].records)
+                acks = "all" if body.acks == -1 else body.acks
+                return f"Produce: {' '.join(sent)} (acks={acks})"
+        return ""
+
+    def _answer(self, body: Any) -> str:
+        match type(body).__name__:
+            case "FetchResponse":
+                for named in body.responses:
+                    if named.topic_id == topic_id(self.world, self.topic):
+                        return fetched(named.partitions[0])
+            case "ListOffsetsResponse":
+                told = body.topics[0].partitions[0]
+                return Errors(told.error_code).name if told.error_code else f"offset {told.offset}"
+            case "ProduceResponse":
+                told = body.responses[0].partition_responses[0]
+                if told.error_code:
+                    return Errors(told.error_code).name
+                return f"acknowledged from offset {told.base_offset} on"
+        return ""
+
+
+def fetched(data: Any) -> str:
+    """One partition of a Fetch answer, in the deck's notation."""
+    if data.error_code:
+        return Errors(data.error_code).name
+    if data.diverging_epoch is not None:
+        told = data.diverging_epoch
+        return f"diverging: epoch {told.epoch} ends at {told.end_offset}"
+    found = [
+        f"{offset} (epoch {header.partition_leader_epoch})"
+        for header, _ in batch.iterate(data.records or b"")
+        for offset in range(header.base_offset, header.last_offset + 1)
+    ]
+    return f"HW {data.high_watermark}, " + (
+        f"records {', '.join(found)}" if found else "no records"
+    )
+
+
+def values(records: Any, since: int = 0) -> list[str]:
+    """The values of the records from an offset on."""
+    data = records or b""
+    found = [record for _, place in batch.iterate(data) for record in batch.decode(data, place)]
+    return [(record.value or b"").decode() for record in found if record.offset >= since]
+
+
+def log_of(replica: Any) -> list[tuple[str, int]]:
+    """A replica's records as (value, epoch)."""
+    log = replica.log
+    found: list[tuple[str, int]] = []
+    while len(found) < log.log_end_offset:
+        data = log.read(len(found), 1 << 20, log.log_end_offset, True)
+        for header, place in batch.iterate(data):
+            found += [
+                ((record.value or b"").decode(), header.partition_leader_epoch)
+                for record in batch.decode(data, place)
+            ]
+    return found
+
+
+# -- conditions
+
+
+def log_ends(offset: int, *brokers: int) -> Condition:
+    """The log of each of these brokers ends at this offset."""
+    return lambda world: _all(world, brokers, lambda r: r.log.log_end_offset == offset)
+
+
+def high_watermarks(offset: int, *brokers: int) -> Condition:
+    """Each of these brokers has this high watermark."""
+    return lambda world: _all(world, brokers, lambda r: r.high_watermark == offset)
+
+
+def led_by(leader: int, *brokers: int) -> Condition:
+    """Each of these brokers has heard that `leader` leads; without any, the leader itself."""
+    return lambda world: _all(world, brokers or (leader,), lambda r: r.leader_id == leader)
+
+
+def in_sync(*brokers: int) -> Condition:
+    """The ISR is this, as the controller has it."""
+    return lambda world: sorted(world.partition(TOPIC, 0).isr) == sorted(brokers)
+
+
+def _all(world: World, brokers: tuple[int, ...], holds: Callable[[Any], bool]) -> bool:
+    """Of partition 0 on these brokers; one that has just started does not know it yet."""
+    nodes = [world.cluster.nodes.get(broker) for broker in brokers]
+    found = [node.replicas.partitions.get((TOPIC, 0)) if node else None for node in nodes]
+    return all(replica is not None and holds(replica) for replica in found)

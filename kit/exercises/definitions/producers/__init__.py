@@ -1,1 +1,0 @@
-"""The exercises of notebook 08, each with its judge."""

@@ -1,1 +1,0 @@
-"""The exercises of notebook 07, a module each."""

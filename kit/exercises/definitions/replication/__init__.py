@@ -1,1 +1,0 @@
-"""The judge's side of notebook 06's exercises, by subject."""

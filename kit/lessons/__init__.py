@@ -1,1 +1,0 @@
-"""What single notebooks need beside the lab: experiments as small, tested functions."""

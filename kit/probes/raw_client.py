@@ -1,0 +1,189 @@
+"""A client of one broker that hides nothing: it sends frames and shows what comes back.
+
+    client = RawClient(cluster, 101, "greedy")
+    first = client.send(producing("orders", 1_000))     # no waiting
+    second = client.send(fetching("orders"))            # pipelined behind it
+    client.receive()                                    # (first, its answer)
+
+Client libraries batch, retry, and obey throttle times.  This one does only what it is told,
+so that a lesson can be impolite.  Topics go by name: Produce and Fetch in version 12.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from types import TracebackType
+from typing import Any, Self
+
+from engine.records import batch
+from engine.wire import framing
+from engine.wire import messages as m
+from kit.clusters.interface import Cluster
+from kit.probes.clients import now_ms
+
+NAMED = 12
+"""The last version of Produce and Fetch that names topics."""
+PATIENCE_S = 20.0
+_LENGTH = 4
+
+
+class RawClient:
+    """One TCP connection to one broker, with a client id."""
+
+    def __init__(self, cluster: Cluster, broker: int, client_id: str) -> None:
+        self._connect(addresses(cluster)[broker], client_id)
+
+    @classmethod
+    def at(cls, address: tuple[str, int], client_id: str) -> RawClient:
+        """A connection to an address that is known already."""
+        client = cls.__new__(cls)
+        client._connect(address, client_id)
+        return client
+
+    def _connect(self, address: tuple[str, int], client_id: str) -> None:
+        self.client_id = client_id
+        self.socket = socket.create_connection(address, PATIENCE_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sent: dict[int, tuple[Any, int]] = {}
+        self.last = 0
+        self.bytes_out = self.bytes_in = 0
+        """Of the last frame each way."""
+
+    def send(self, body: Any, version: int = NAMED) -> int:
+        """Writes a request and does not wait; gives its correlation id."""
+        self.last += 1
+        self.sent[self.last] = (body, version)
+        frame = framing.write_request(version, self.last, self.client_id, body)
+        self.bytes_out = len(frame)
+        self.socket.sendall(frame)
+        return self.last
+
+    def shrink(self) -> None:
+        """Takes little from the network ahead of reading, as a slow machine would."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+
+    def send_bytes(self, frame: bytes) -> None:
+        """Writes whatever it is given."""
+        self.socket.sendall(frame)
+
+    def receive(self, patience_s: float = PATIENCE_S) -> tuple[int, Any] | None:
+        """The next answer with its correlation id; None if none comes in time.
+
+        A closed connection raises ConnectionError.
+        """
+        self.socket.settimeout(patience_s)
+        try:
+            head = self._exactly(_LENGTH)
+        except TimeoutError:
+            return None
+        self.socket.settimeout(PATIENCE_S)
+        frame = self._exactly(int.from_bytes(head, "big"))
+        self.bytes_in = len(frame) + _LENGTH
+        number = int.from_bytes(frame[:_LENGTH], "big")
+        body, version = self.sent.pop(number)
+        return number, framing.read_response(type(body).API_KEY, version, frame)[1]
+
+    def ask(self, body: Any, version: int = NAMED) -> Any:
+        """One request and its answer."""
+        number = self.send(body, version)
+        heard = self.receive()
+        if heard is None or heard[0] != number:
+            raise TimeoutError(f"broker does not answer {type(body).__name__}")
+        return heard[1]
+
+    def answers(self, patience_s: float = PATIENCE_S) -> bool:
+        """Whether the broker talks to this connection."""
+        try:
+            if not self.sent:
+                self.send(m.ApiVersionsRequest("lesson", "1"), 3)
+            return self.receive(patience_s) is not None
+        except OSError:
+            return False
+
+    def is_closed(self, patience_s: float = PATIENCE_S) -> bool:
+        """Whether the broker ends the connection within some time."""
+        try:
+            self.receive(patience_s)
+        except OSError:
+            return True
+        return False
+
+    def _exactly(self, size: int) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            piece = self.socket.recv(size - len(received))
+            if not piece:
+                raise ConnectionResetError("the broker closed the connection")
+            received += piece
+        return bytes(received)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def addresses(cluster: Cluster) -> dict[int, tuple[str, int]]:
+    """Where each broker's clients reach it."""
+    brokers = cluster.snapshot()["brokers"]
+    return {number: (each["host"], each["port"]) for number, each in brokers.items()}
+
+
+def one_batch(value: bytes, records: int = 1) -> bytes:
+    """A batch of equal records, uncompressed."""
+    return batch.encode([batch.Record(0, now_ms(), None, value, ())] * records)
+
+
+def producing(topic: str, value_bytes: int = 10, acks: int = 1, records: bytes = b"") -> Any:
+    """A Produce request with one record of so many bytes, or with a batch that is given."""
+    request = m.ProduceRequest
+    part = request.PartitionProduceData(index=0, records=records or one_batch(bytes(value_bytes)))
+    named = request.TopicProduceData(name=topic, partition_data=[part])
+    return request(acks=acks, timeout_ms=int(PATIENCE_S * 1000), topic_data=[named])
+
+
+def fetching(
+    topic: str,
+    offset: int = 0,
+    *,
+    max_wait_ms: int = 0,
+    min_bytes: int = 1,
+    partitions: int = 1,
+    session: tuple[int, int] = (0, -1),
+) -> Any:
+    """A consumer's Fetch; `session` is its id and epoch, (0, -1) for none."""
+    request = m.FetchRequest
+    parts = [
+        request.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 20)
+        for index in range(partitions)
+    ]
+    return request(
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=1 << 22,
+        session_id=session[0],
+        session_epoch=session[1],
+        topics=[request.FetchTopic(topic=topic, partitions=parts)] if parts else [],
+    )
+
+
+def records_in(answer: Any) -> int:
+    """How many records a Fetch answer holds."""
+    found = [p.records or b"" for topic in answer.responses for p in topic.partitions]
+    return sum(header.records_count for data in found for header, _ in batch.iterate(data))
+
+
+def told(answer: Any) -> Any:
+    """What a Produce answer says about its one partition."""
+    return answer.responses[0].partition_responses[0]

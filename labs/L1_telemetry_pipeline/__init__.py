@@ -1,0 +1,1 @@
+"""Lab L1: a telemetry pipeline through bronze, silver and gold tables."""

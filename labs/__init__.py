@@ -1,0 +1,1 @@
+"""The PySpark labs, a folder each, by the pattern of the lessons."""

@@ -1,0 +1,5 @@
+"""The lessons, a folder each: everything that one notebook has for itself.
+
+What several lessons use is in `kit`.  No lesson imports another, and neither `engine` nor
+`kit` imports a lesson; the judge loads `exercises` by name.
+"""

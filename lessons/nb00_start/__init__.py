@@ -1,0 +1,1 @@
+"""Notebook 00: a cluster, a record, a broker killed."""

@@ -1,0 +1,1 @@
+"""Notebook 04: one produce and one fetch request inside a broker, stage by stage."""

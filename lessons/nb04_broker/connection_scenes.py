@@ -1,0 +1,96 @@
+"""Scenarios of notebook 04 on connections: how many a broker lets in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.clients import set_broker_config
+from kit.probes.raw_client import RawClient, addresses
+from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, Seen
+
+CROWD = 20
+
+
+def connection_limits(cluster: Cluster) -> Seen:
+    """max.connections.per.ip lowered, and lifted for one address, while the broker runs."""
+    limit, exceptions = "max.connections.per.ip", "max.connections.per.ip.overrides"
+    crowd = Crowd(cluster, 103)
+    try:
+        set_broker_config(cluster, "103", limit, str(CROWD // 2))
+        served = crowd.served_until(lambda count: count < CROWD)
+        set_broker_config(cluster, "103", exceptions, f"127.0.0.1:{10 * CROWD}")
+        with_exception = crowd.served_until(lambda count: count == CROWD)
+    finally:
+        crowd.leave()
+        set_broker_config(cluster, "103", exceptions, "")
+        set_broker_config(cluster, "103", limit, "2147483647")
+    return {
+        f"{limit}={CROWD // 2}, {CROWD} clients come: too many for it": served < CROWD,
+        "served": measured(served, "clients"),
+        "127.0.0.1 as an exception: served": with_exception,
+        "max.connections": waiting_at_the_door(cluster),
+    }
+
+
+def waiting_at_the_door(cluster: Cluster) -> Seen:
+    """A limit for everybody together: the next one waits until somebody leaves.
+
+    Kafka's brokers come in by a port of their own, so there the limit is the clients' port's.
+    """
+    own_port = cluster.name != "engine"
+    setting = "listener.name.client.max.connections" if own_port else "max.connections"
+    address, clients = addresses(cluster)[103], []
+    set_broker_config(cluster, "103", setting, str(CROWD // 2))
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            clients.append(RawClient.at(address, "crowd"))
+            if _is_held(clients[-1], clients[:-1]):
+                break
+            if len(clients) == CROWD:  # the broker does not know the limit yet
+                while clients:
+                    clients.pop().close()
+        waits = clients[-1]
+        silent = not waits.answers(SHORT_S)
+        for client in clients[:-1]:
+            client.close()
+        return {"the next one": "waits" if silent else "served",
+                "when the others have left": "served" if waits.answers() else "waits"}  # fmt: skip
+    finally:
+        for client in clients:
+            client.close()
+        set_broker_config(cluster, "103", setting, "2147483647")
+
+
+def _is_held(newest: RawClient, others: list[RawClient]) -> bool:
+    """Nobody answers it, and not because the broker is busy: others were answered meanwhile."""
+    if newest.answers(3 * SHORT_S):
+        return False
+    return all(each.answers() for each in others) and not newest.answers(3 * SHORT_S)
+
+
+class Crowd:
+    """Many clients at the door of one broker."""
+
+    def __init__(self, cluster: Cluster, broker: int) -> None:
+        self.cluster, self.address = cluster, addresses(cluster)[broker]
+        self.clients: list[RawClient] = []
+
+    def served_until(self, holds: Callable[[int], bool]) -> int:
+        """How many of the crowd get an answer, once the broker acts by its new setting."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            self.leave()
+            self.clients = [RawClient.at(self.address, "crowd") for _ in range(CROWD)]
+            served = sum(each.answers() for each in self.clients)
+            if holds(served) or time.monotonic() > deadline:
+                self.leave()
+                return served
+
+    def leave(self) -> None:
+        for client in self.clients:
+            client.close()
+        self.clients = []

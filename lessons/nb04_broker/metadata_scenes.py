@@ -1,0 +1,98 @@
+"""Scenarios of notebook 04 on what any broker may be asked: who leads, and to delete a topic."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewPartitions
+
+from engine.wire import messages as m
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.clients import admin, outcome, partition
+from kit.probes.raw_client import RawClient, producing, told
+from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, placed
+
+
+def metadata_from_anybody(cluster: Cluster) -> Seen:
+    """Every broker knows who leads; only the leader takes a write, and nobody passes it on."""
+    placed(cluster)
+    answers = []
+    for broker in ALL:
+        with RawClient(cluster, broker, "lesson") as client:
+            named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
+            answers.append(_metadata(client.ask(m.MetadataRequest(topics=[named]))))
+    with RawClient(cluster, 102, "lost") as client:
+        refused = told(client.ask(producing(TOPIC)))
+        ends = partition(cluster, TOPIC)["logs"]
+    return {
+        "all three say the same": all(each == answers[0] for each in answers),
+        "leader and ISR": answers[0][1],
+        "a write to 102": error(refused.error_code),
+        "records on 101 after it": ends[101]["log_end_offset"],
+        "a client that gets no error sees new partitions": _new_partitions(cluster),
+    }
+
+
+def _metadata(answer: Any) -> tuple[list[int], list[Any]]:
+    found = answer.topics[0].partitions[0]
+    brokers = sorted(each.node_id for each in answer.brokers)
+    return brokers, [found.leader_id, sorted(found.isr_nodes)]
+
+
+def _new_partitions(cluster: Cluster, refresh_ms: int = 500) -> Any:
+    """How long a client that has no reason to ask goes on with the partitions it knows."""
+    seen: list[int] = []
+
+    def look(statistics: str) -> None:
+        partitions = json.loads(statistics)["topics"].get(TOPIC, {}).get("partitions", {})
+        seen.append(len([index for index in partitions if index != "-1"]))
+
+    settings = {"topic.metadata.refresh.interval.ms": refresh_ms, "statistics.interval.ms": 50}
+    producer = Producer(
+        {"bootstrap.servers": cluster.bootstrap, **settings, "stats_cb": look, "log_level": 0}
+    )
+    producer.produce(TOPIC, b"x")
+    producer.flush(PATIENCE_S)
+    client = admin(cluster)
+    added = client.create_partitions([NewPartitions(TOPIC, 4)])[TOPIC]
+    assert outcome(added) == "NONE", outcome(added)
+    began = time.monotonic()
+    while not (seen and seen[-1] == 4) and time.monotonic() < began + PATIENCE_S:
+        producer.poll(0.05)
+    return measured(time.monotonic() - began, f"s with a refresh every {refresh_ms / 1000:g} s")
+
+
+def deleted_topic(cluster: Cluster) -> Seen:
+    """DeleteTopics is answered when the decision is written down, not when the files are gone."""
+    placed(cluster, "doomed")
+    with RawClient(cluster, 102, "lesson") as client:
+        client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+        answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+    # Brokers hear of the decision one after the other.
+    cluster.wait_until(lambda c: "doomed" not in c.snapshot()["topics"], PATIENCE_S, "its end")
+    return {
+        "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
+        "deleted once more, at once": error(answer.responses[0].error_code),
+        "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
+    }
+
+
+def _directories(cluster: Cluster, seconds: float = 1.0) -> float:
+    """How many there are once the old name is gone; not a number where nobody can look."""
+    place = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
+    if place is None:
+        return float("nan")
+    deadline = time.monotonic() + seconds
+    while (Path(place) / "doomed-0").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return sum(each.name.startswith("doomed-0") for each in Path(place).iterdir())
+
+
+def metadata_and_admin(cluster: Cluster) -> Seen:
+    """What any broker may be asked, and a deletion."""
+    return {"metadata": metadata_from_anybody(cluster), "DeleteTopics": deleted_topic(cluster)}

@@ -1,0 +1,278 @@
+"""Scenarios of notebook 04 about limits: on bytes, on time, on what the controller may do.
+
+Limits are set as kafka-configs.sh sets them, by AlterClientQuotas; no Python client offers
+that request, so it is sent raw.  The sizes are chosen so that one request is over the limit
+by a little: the wait is real, and short enough for a notebook.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.raw_client import RawClient, fetching, producing, records_in, told
+from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, TOPIC, placed, settings
+
+Entity = Mapping[str, str | None]
+Seen = Mapping[str, Any]
+CLIENT = {"client-id": "greedy"}
+"""For scenes that count no bytes."""
+RATE = 50_000
+"""Bytes a second; ten seconds' worth may pass in a burst."""
+FLOODERS = 4
+ONE_SIDE = threading.Lock()
+"""What is timed is timed on one side after the other: they share a machine."""
+
+
+def somebody() -> str:
+    """A client id that nobody has used: a limit also counts what was sent before."""
+    return f"greedy-{time.time_ns()}"
+
+
+def alter(cluster: Cluster, entity: Entity, **limits: float | None) -> str:
+    """Sets limits, or removes them with None; the error's name."""
+    request = m.AlterClientQuotasRequest
+    entry = request.EntryData(
+        entity=[request.EntityData(kind, name) for kind, name in entity.items()],
+        ops=[
+            request.OpData(key=key, value=value or 0.0, remove=value is None)
+            for key, value in limits.items()
+        ],
+    )
+    with RawClient(cluster, 101, "admin") as client:
+        answer = client.ask(request(entries=[entry]), 1)
+    return Errors(answer.entries[0].error_code).name
+
+
+def describe(cluster: Cluster, entity: Entity, broker: int = 101) -> dict[str, float]:
+    """The limits of exactly this entity, as one broker knows them."""
+    request = m.DescribeClientQuotasRequest
+    parts = [
+        request.ComponentData(kind, 1 if name is None else 0, name) for kind, name in entity.items()
+    ]
+    with RawClient(cluster, broker, "admin") as client:
+        entries = client.ask(request(components=parts, strict=True), 1).entries
+    return {each.key: each.value for entry in entries for each in entry.values}
+
+
+@contextmanager
+def limited(cluster: Cluster, entity: Entity, **limits: float) -> Iterator[None]:
+    """Limits that hold inside the block, known to broker 101."""
+    assert alter(cluster, entity, **limits) == "NONE"
+    try:
+        cluster.wait_until(lambda c: describe(c, entity) == limits, PATIENCE_S, "the limit")
+        yield
+    finally:
+        alter(cluster, entity, **dict.fromkeys(limits))
+        cluster.wait_until(lambda c: not describe(c, entity), PATIENCE_S, "its end")
+
+
+def kinds_of_limits(cluster: Cluster) -> Seen:
+    """The four that are there, and three that are misspelt."""
+    limits = {
+        "producer_byte_rate": 100_000.0,
+        "consumer_byte_rate": 200_000.0,
+        "request_percentage": 25.0,
+        "controller_mutation_rate": 2.0,
+    }
+    set_all = alter(cluster, CLIENT, **limits)
+    cluster.wait_until(lambda c: describe(c, CLIENT) == limits, PATIENCE_S, "the limits")
+    read_back = describe(cluster, CLIENT, broker=103)
+    alter(cluster, CLIENT, **dict.fromkeys(limits))
+    wrong = ("producer_bytes_rate", "consumer_bytes_rate", "controller_mutations_rate")
+    return {
+        "all four at once": set_all,
+        "read back from another broker": read_back == limits,
+        **{name: alter(cluster, CLIENT, **{name: 1.0}) for name in wrong},
+        "a rate of 0": alter(cluster, CLIENT, producer_byte_rate=0.0),
+    }
+
+
+def producer_over_its_rate(cluster: Cluster) -> Seen:
+    """Ten seconds' worth at once, then a little more: the answer, and the silence after it."""
+    placed(cluster)
+    name = somebody()
+    with (
+        limited(cluster, {"client-id": name}, producer_byte_rate=RATE),
+        RawClient(cluster, 101, name) as one,
+        RawClient(cluster, 101, name) as twin,
+        RawClient(cluster, 101, "modest") as modest,
+    ):
+        for each in (one, twin):
+            each.answers()  # who comes for the first time takes longest
+        burst = one.ask(producing(TOPIC, 8 * RATE))
+        began = time.monotonic()  # the silence begins with the answer, before we are told of it
+        over = twin.ask(producing(TOPIC, 4 * RATE))
+        throttle_s = over.throttle_time_ms / 1000
+        twin.send(producing(TOPIC, 10))
+        unread = twin.receive(min(SHORT_S, throttle_s / 2)) is None
+        spared = modest.ask(producing(TOPIC, 10)).throttle_time_ms == 0
+        after = twin.receive()
+        silence_s = time.monotonic() - began
+    assert after is not None
+    return {
+        "within the ten seconds: throttle time": burst.throttle_time_ms,
+        "its twin of the same client id, over it: error": Errors(told(over).error_code).name,
+        "throttle_time_ms": measured(over.throttle_time_ms, "ms"),
+        "sends on at once: bytes stay unread": unread,
+        "answered after": measured(silence_s * 1000, "ms"),
+        "not before its time": silence_s >= 0.9 * throttle_s > 0.1,
+        "another client id is not throttled": spared,
+    }
+
+
+def consumer_over_its_rate(cluster: Cluster) -> Seen:
+    """One batch is let through, the next makes the answer empty."""
+    placed(cluster)
+    with RawClient(cluster, 101, "loader") as loader:
+        for _ in range(2):
+            loader.ask(producing(TOPIC, 5_900, acks=-1))
+    request = fetching(TOPIC)
+    request.max_bytes = 1  # one batch, whatever its size
+    name = somebody()
+    limit = limited(cluster, {"client-id": name}, consumer_byte_rate=1_000)
+    with limit, RawClient(cluster, 101, name) as c:
+        first, began = c.ask(request), time.monotonic()
+        second = c.ask(request)
+        third = c.ask(request)
+        while not records_in(third) and third.throttle_time_ms:  # a millisecond too early
+            third = c.ask(request)
+        silence_s = time.monotonic() - began
+    return {
+        "first fetch: records, throttled": [records_in(first), first.throttle_time_ms > 0],
+        "second fetch: records, throttled": [records_in(second), second.throttle_time_ms > 0],
+        "throttle_time_ms": measured(second.throttle_time_ms, "ms"),
+        "asked again, not before that time: records": (
+            records_in(third) if silence_s >= 0.9 * second.throttle_time_ms / 1000 else "too early"
+        ),
+    }
+
+
+def many_tiny_requests(cluster: Cluster) -> Seen:
+    """A tenth of a percent of one thread: 10 ms in ten seconds."""
+    asked, request = 0, m.MetadataRequest(topics=[])
+    name = somebody()
+    limit = limited(cluster, {"client-id": name}, request_percentage=0.1)
+    with limit, RawClient(cluster, 101, name) as client:
+        throttle_ms = 0
+        while not throttle_ms and asked < 5_000:
+            throttle_ms = client.ask(request).throttle_time_ms
+            asked += 1
+    return {
+        "throttled, for a window at most": 0 < throttle_ms <= 1_000,
+        "after": measured(asked, "requests"),
+    }
+
+
+def burst_of_topics(cluster: Cluster) -> Seen:
+    """One partition a second: eleven at once are let through, and one debt is allowed."""
+    name = somebody()
+    with limited(cluster, {"client-id": name}, controller_mutation_rate=1.0):
+        with RawClient(cluster, 101, name) as strict:
+            first = _create(strict, "burst", 14, 7)
+            second = _create(strict, "after", 1, 7)
+        with RawClient(cluster, 102, name) as old:
+            slowed = _create(old, "after", 1, 4)
+    return {
+        "14 partitions at once": Errors(first.topics[0].error_code).name,
+        "one more": Errors(second.topics[0].error_code).name,
+        "come back in": measured(second.throttle_time_ms, "ms"),
+        "asked by an older client": Errors(slowed.topics[0].error_code).name,
+        "and is muted instead": slowed.throttle_time_ms > 0,
+    }
+
+
+def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
+    """CreateTopics with validate_only: it costs the same, and leaves nothing behind."""
+    request = m.CreateTopicsRequest
+    topic = request.CreatableTopic(name, partitions, 1)
+    return client.ask(request([topic], timeout_ms=10_000, validate_only=True), version)
+
+
+def over_the_limit(cluster: Cluster) -> Seen:
+    """What becomes of a client that is over each of its four limits."""
+    return {
+        "producer_byte_rate": producer_over_its_rate(cluster),
+        "consumer_byte_rate": consumer_over_its_rate(cluster),
+        "request_percentage=0.1": many_tiny_requests(cluster),
+        "controller_mutation_rate=1": burst_of_topics(cluster),
+    }
+
+
+def limits_and_defaults(cluster: Cluster) -> Seen:
+    """The four keys, and the brokers' own settings around them."""
+    return {"limits": kinds_of_limits(cluster), "settings of broker 101": settings(cluster)}
+
+
+def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:
+    """A quiet client beside a flood, and beside a flood that is limited; one side at a time."""
+    with ONE_SIDE:
+        placed(cluster)
+        quiet_latency_ms(cluster, for_s / 2)  # what runs for the first time is slow
+        alone = quiet_latency_ms(cluster, for_s / 2)
+        with flooding(cluster, "flood") as sent:
+            beside = quiet_latency_ms(cluster, for_s)
+        unlimited, name = sent(), somebody()
+        limit = limited(cluster, {"client-id": name}, producer_byte_rate=RATE)
+        with limit, flooding(cluster, name) as sent:
+            limited_flood = quiet_latency_ms(cluster, for_s)
+    return {
+        "quiet client alone, median": measured(alone, "ms"),
+        "beside a flood, median": measured(beside, "ms"),
+        "beside a limited flood, median": measured(limited_flood, "ms"),
+        "the flood": measured(unlimited, "MB"),
+        "the limited flood": measured(sent(), "MB"),
+        "the limit lets it be served sooner": limited_flood < beside,
+        "the limit cut the flood": sent() < unlimited,
+    }
+
+
+def quiet_latency_ms(cluster: Cluster, for_s: float) -> float:
+    """The median of small writes, one after the other."""
+    times = []
+    with RawClient(cluster, 101, "quiet") as client:
+        end = time.monotonic() + for_s
+        while time.monotonic() < end:
+            began = time.monotonic()
+            client.ask(producing(TOPIC, 100))
+            times.append(time.monotonic() - began)
+            time.sleep(0.005)
+    return median(times) * 1000
+
+
+@contextmanager
+def flooding(cluster: Cluster, name: str) -> Iterator[Callable[[], float]]:
+    """A client that sends 500 kB after 500 kB by four connections; yields the megabytes so far.
+
+    Told a throttle time, it waits, as real clients do: else its last requests would be read and
+    appended long after the lesson has gone on.
+    """
+    stop, sizes = threading.Event(), []
+    clients = [RawClient(cluster, 101, name) for _ in range(FLOODERS)]
+
+    def flood(client: RawClient) -> None:
+        body = producing(TOPIC, 500_000)
+        while not stop.is_set():
+            throttle_ms = client.ask(body).throttle_time_ms
+            sizes.append(client.bytes_out)
+            stop.wait(throttle_ms / 1000)
+
+    threads = [threading.Thread(target=flood, args=(each,), daemon=True) for each in clients]
+    for thread in threads:
+        thread.start()
+    try:
+        yield lambda: sum(sizes) / 1e6
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        for client in clients:
+            client.close()

@@ -1,0 +1,186 @@
+"""A request as it lies on the wire, field by field: where each byte belongs.
+
+The request is encoded by the engine's codec, and then read again by hand, in the order of
+the protocol's definition: if the two disagreed, the fields would not add up to the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.records import batch
+from engine.wire import framing, uuids
+from engine.wire import messages as m
+from kit.tables import Table
+
+VERSION = 13
+"""Produce with topic ids, as a client of 4.x sends it."""
+LENGTH, HEADER, BODY = PARTS = ("length", "header", "body")
+SHOWN_BYTES = 12
+_WHEN_MS = 1_767_225_600_000
+_TOPIC_ID = uuids.from_text("AAECAwQFBgcICQoLDA0ODw")
+_ACKS = {-1: "all", 1: "1", 0: "0"}
+
+
+@dataclass
+class Reader:
+    """Bytes and how far they have been read."""
+
+    frame: bytes
+    position: int = 0
+
+    def take(self, size: int) -> bytes:
+        self.position += size
+        return self.frame[self.position - size : self.position]
+
+    def number(self, size: int) -> tuple[int, bytes]:
+        raw = self.take(size)
+        return int.from_bytes(raw, "big", signed=True), raw
+
+    def length(self) -> tuple[int, bytes]:
+        """A compact length: one more than it says, seven bits to a byte."""
+        value, shift, start = 0, 0, self.position
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                return value - 1, self.frame[start : self.position]
+
+
+def produce_frame(value: bytes = b"forty euros to Alice", acks: int = -1) -> bytes:
+    """A Produce request with one record for partition 0."""
+    records = batch.encode([batch.Record(0, _WHEN_MS, b"Bob", value, ())])
+    request = m.ProduceRequest
+    part = request.PartitionProduceData(index=0, records=records)
+    topic = request.TopicProduceData(topic_id=_TOPIC_ID, partition_data=[part])
+    body = request(acks=acks, timeout_ms=30_000, topic_data=[topic])
+    return bytes(framing.write_request(VERSION, 7, "till-4", body))
+
+
+def anatomy(frame: bytes | None = None) -> Table:
+    """Every field of a Produce request."""
+    frame = frame or produce_frame()
+    fields = list(_fields(Reader(frame)))
+    rows = [(part, str(at), name, says, _hex(raw)) for part, at, name, says, raw in fields]
+    sizes = {name: sum(len(raw) for part, *_, raw in fields if part == name) for name in PARTS}
+    carried = next(len(raw) for _, _, name, _, raw in fields if name == "batch")
+    told = ", ".join(f"{size} of {part}" for part, size in sizes.items())
+    closing = f"{len(frame)} bytes: {told}; {carried} of them are the batch."
+    columns = ("part", "at", "field", "value", "bytes")
+    return Table("A Produce request, version 13", columns, rows, closing)
+
+
+def _fields(r: Reader) -> Iterator[tuple[str, int, str, str, bytes]]:
+    part = LENGTH
+
+    def field(name: str, says: Any, raw: bytes) -> tuple[str, int, str, str, bytes]:
+        return part, r.position - len(raw), name, str(says), raw
+
+    yield field("length", *_shown(r.number(4), "{} bytes follow"))
+    part = HEADER
+    yield field("API key", *_shown(r.number(2), "{} = Produce"))
+    yield field("API version", *r.number(2))
+    yield field("correlation id", *_shown(r.number(4), "{}, comes back in the answer"))
+    size, raw = r.number(2)
+    name = r.take(size)
+    yield field("client id", name.decode(), raw + name)
+    yield field("tagged fields", "none", r.take(1))
+    part = BODY
+    yield field("transactional id", "null", r.take(1))
+    acks, raw = r.number(2)
+    yield field("acks", f"{acks} = {_ACKS[acks]}", raw)
+    yield field("timeout", *_shown(r.number(4), "{} ms"))
+    yield field("topics", *_shown(r.length(), "{}"))
+    yield field("topic id", uuids.to_text(r.frame[r.position : r.position + 16]), r.take(16))
+    yield field("partitions", *_shown(r.length(), "{}"))
+    yield field("partition", *r.number(4))
+    size, raw = r.length()
+    yield field("batch, length", f"{size} bytes", raw)
+    header = batch.read_header(r.frame, r.position)
+    what = f"{header.records_count} record, magic {header.magic}, CRC {header.crc:08x}"
+    yield field("batch", what, r.take(size))
+    yield field("tagged fields", "none, three times", r.take(3))
+    assert r.position == len(r.frame)
+
+
+def _shown(found: tuple[int, bytes], words: str) -> tuple[str, bytes]:
+    return words.format(found[0]), found[1]
+
+
+def _hex(raw: bytes) -> str:
+    text = raw[:SHOWN_BYTES].hex(" ")
+    return text + (" …" if len(raw) > SHOWN_BYTES else "")
+
+
+def other_requests() -> Table:
+    """Requests beside Produce: the same header, another key."""
+    consumer = m.FetchRequest(max_wait_ms=500, min_bytes=1)
+    state = m.FetchRequest.ReplicaState(replica_id=102, replica_epoch=9)
+    follower = m.FetchRequest(max_wait_ms=500, min_bytes=1, replica_state=state)
+    creating = m.CreateTopicsRequest(
+        topics=[m.CreateTopicsRequest.CreatableTopic("orders", 3, 3)], timeout_ms=1_000
+    )
+    rows = []
+    for who, client_id, body in (
+        ("a consumer", "till-4", consumer),
+        ("a follower", "broker-102-fetcher-0", follower),
+        ("anybody", "till-4", m.MetadataRequest(topics=[])),
+        ("an administrator", "admin", creating),
+    ):
+        version = type(body).LATEST
+        frame = bytes(framing.write_request(version, 8, client_id, body))
+        header = framing.read_request_header(frame[4:])
+        rows.append(
+            (
+                who,
+                f"{header.api_key} = {type(body).__name__.removesuffix('Request')}",
+                str(header.api_version),
+                header.client_id or "",
+                _replica_id(frame, version, body),
+                str(len(frame)),
+            )
+        )
+    columns = ("from", "API key", "version", "client id", "replica id", "bytes")
+    return Table("One header for all", columns, rows)
+
+
+def _replica_id(frame: bytes, version: int, body: Any) -> str:
+    if not isinstance(body, m.FetchRequest):
+        return ""
+    heard = framing.read_request_body(framing.read_request_header(frame[4:]), frame[4:])
+    assert isinstance(heard, m.FetchRequest)
+    state = heard.replica_state
+    return str(state.replica_id if state is not None and state.replica_id >= 0 else -1)
+
+
+def stored_bytes(world: Any, topic: str = "orders") -> Table:
+    """What a broker changes in a batch between socket, disk and socket."""
+    from kit.probes.virtual import produce_request, send, topic_id
+    from lessons.nb04_broker.request_path import consumer_fetch
+
+    send(world, topic, "earlier", "records")
+    log = world.replica(101, topic, 0).log
+    before = log.size_in_bytes
+    body = produce_request(world, topic, ("forty euros", "to Alice"), "all", 5_000)
+    sent = body.topic_data[0].partition_data[0].records
+    base = world.ask(body, 101).responses[0].partition_responses[0].base_offset
+    stored = log.read(base, 1 << 20)
+    answer = world.ask(consumer_fetch(topic_id(world, topic), base, 0), 101)
+    fetched = answer.responses[0].partitions[0].records
+    changed = [place for place, (a, b) in enumerate(zip(sent, stored, strict=True)) if a != b]
+    rows = [
+        ("base offset given", str(base)),
+        ("bytes sent", str(len(sent))),
+        ("the segment grew by", str(log.size_in_bytes - before)),
+        ("bytes that differ on disk", ", ".join(f"{p} ({_part(p)})" for p in changed)),
+        ("fetched equals stored", "yes" if fetched == stored else "no"),
+        ("CRC still right", "yes" if batch.validate(stored, 0) else "no"),
+    ]
+    return Table("A batch on its way through broker 101", ("what", "seen"), rows)
+
+
+def _part(place: int) -> str:
+    return "base offset" if place < 8 else "leader epoch" if 12 <= place < 16 else "other"

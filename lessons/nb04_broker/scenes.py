@@ -1,0 +1,332 @@
+"""Scenarios of notebook 04 for `lab.both`: what a broker does with single requests.
+
+Each takes a cluster, names its topic, and returns what must be the same on the engine and on
+Kafka; times and sizes go through `measured`.  Requests are sent raw, so that nothing is
+retried, batched or waited for behind our back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.both.outcomes import measured
+from kit.clusters import broker_metrics
+from kit.clusters.interface import Cluster, NotOffered
+from kit.probes.clients import partition
+from kit.probes.raw_client import (
+    RawClient,
+    addresses,
+    fetching,
+    one_batch,
+    producing,
+    records_in,
+    told,
+)
+
+ALL = (101, 102, 103)
+TOPIC = "orders"
+PATIENCE_S = 30.0
+SHORT_S = 0.15
+Seen = Mapping[str, Any]
+
+
+def placed(cluster: Cluster, topic: str = TOPIC) -> None:
+    """A topic of one partition, led by 101."""
+    cluster.create_topic(topic, assignment={0: ALL})
+
+
+def error(code: int) -> str:
+    return Errors(code).name
+
+
+# -- brokers and what they are asked
+
+
+def three_brokers(cluster: Cluster) -> Seen:
+    """Who is there, and what one broker has been asked so far."""
+    placed(cluster)
+    with RawClient(cluster, 101, "lesson") as client:
+        base = told(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
+        answer = client.ask(fetching(TOPIC, max_wait_ms=5_000))
+        described = client.ask(m.DescribeClusterRequest(), 0)
+        quorum = client.ask(_metadata_quorum(), 0)
+    nodes = cluster.snapshot()["brokers"]
+    stored = len(answer.responses[0].partitions[0].records)
+    return {
+        "brokers": sorted(each.broker_id for each in described.brokers),
+        "the controller": quorum.topics[0].partitions[0].leader_id,
+        "addresses of their own": len(set(addresses(cluster).values())) == len(nodes),
+        "the record got the offset": base,
+        "bytes of the batch, sent": len(one_batch(bytes(100))),
+        "bytes of the batch, fetched": stored,
+        **counted(cluster),
+    }
+
+
+def _metadata_quorum() -> Any:
+    request = m.DescribeQuorumRequest
+    part = request.PartitionData(partition_index=0)
+    named = request.TopicData(topic_name="__cluster_metadata", partitions=[part])
+    return request(topics=[named])
+
+
+KINDS = {
+    "Produce": "Produce requests at 101",
+    "FetchConsumer": "Fetch requests of consumers",
+    "FetchFollower": "Fetch requests of followers",
+}
+
+
+def counted(cluster: Cluster) -> Seen:
+    """How many requests of each kind broker 101 has had; not a number where nobody tells."""
+    try:
+        told = broker_metrics.requests(cluster, 101, *KINDS)
+    except NotOffered:
+        return {row: measured(float("nan"), "so far") for row in KINDS.values()}
+    return {row: measured(told[kind].count, "so far") for kind, row in KINDS.items()}
+
+
+def two_generations(cluster: Cluster) -> Seen:
+    """An old client's versions and a new one's on the same broker; and one that is too old."""
+    placed(cluster)
+    with RawClient(cluster, 101, "old and new") as client:
+        offered = client.ask(m.ApiVersionsRequest("lesson", "1"), 3)
+        ranges = {each.api_key: [each.min_version, each.max_version] for each in offered.api_keys}
+        named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
+        topic_id = client.ask(m.MetadataRequest(topics=[named]), 13).topics[0].topic_id
+        producing_today = producing(TOPIC, acks=-1)
+        producing_today.topic_data[0].topic_id = topic_id
+        offsets = [
+            told(client.ask(body, version)).base_offset
+            for version, body in ((3, producing(TOPIC, acks=-1)), (13, producing_today))
+        ]
+        fetching_today = fetching(TOPIC)
+        fetching_today.topics[0].topic_id = topic_id
+        requests = ((4, fetching(TOPIC)), (18, fetching_today))
+        read = [records_in(client.ask(body, version)) for version, body in requests]
+        brokers = [len(client.ask(m.MetadataRequest(topics=[]), v).brokers) for v in (1, 13)]
+        correlation_id = client.last
+    with RawClient(cluster, 101, "of the year 2014") as ancient:
+        ancient.send_bytes(_ancient_list_offsets())
+        closed = ancient.is_closed()
+    return {
+        "Produce as version 3, then 13: offsets": offsets,
+        "records read by Fetch 4 and 18": read,
+        "brokers in Metadata 1 and 13": brokers,
+        "Fetch versions offered": ranges[m.FetchRequest.API_KEY],
+        "Metadata versions offered": ranges[m.MetadataRequest.API_KEY],
+        "the last correlation id came back": correlation_id,
+        "ListOffsets 0, gone since 4.0: connection closed": closed,
+    }
+
+
+def _ancient_list_offsets() -> bytes:
+    """A ListOffsets request of version 0 for no topics, as bytes: nobody encodes it any more."""
+    client_id = b"old"
+    header = b"\0\2" + b"\0\0" + b"\0\0\0\1" + len(client_id).to_bytes(2, "big") + client_id
+    body = (-1).to_bytes(4, "big", signed=True) + bytes(4)
+    return len(header + body).to_bytes(4, "big") + header + body
+
+
+def flipped_bit(cluster: Cluster) -> Seen:
+    """One bit of a batch changes on its way."""
+    placed(cluster)
+    good = one_batch(b"forty euros to Alice")
+    broken = bytearray(good)
+    broken[-4] ^= 0b0000_0100
+    with RawClient(cluster, 101, "noisy line") as client:
+        bad = told(client.ask(producing(TOPIC, acks=-1, records=bytes(broken))))
+        end_after_bad = partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+        fine = told(client.ask(producing(TOPIC, acks=-1, records=good)))
+    return {
+        "the broken batch": error(bad.error_code),
+        "log end offset after it": end_after_bad,
+        "the same batch, whole": error(fine.error_code),
+        "its offset": fine.base_offset,
+    }
+
+
+def first_requests(cluster: Cluster) -> Seen:
+    """Three small scenes in one table."""
+    return {
+        "a cluster": three_brokers(cluster),
+        "old and new": two_generations(cluster),
+        "a flipped bit": flipped_bit(cluster),
+    }
+
+
+# -- waiting
+
+
+def purgatory_and_order(cluster: Cluster) -> Seen:
+    """A follower stands still: an acks=all write waits, and so does what is behind it."""
+    placed(cluster)
+    metadata = m.MetadataRequest(topics=[])
+    with RawClient(cluster, 101, "first") as one, RawClient(cluster, 101, "second") as other:
+        one.ask(producing(TOPIC, acks=-1))
+        cluster.pause(102)
+        try:
+            waiting = one.send(producing(TOPIC, acks=-1))
+            behind = one.send(metadata)
+            silent = one.receive(SHORT_S) is None
+            answered = len(other.ask(metadata).brokers) > 0
+            delayed = purgatory(cluster)
+        finally:
+            cluster.resume(102)
+        first, second = one.receive(), one.receive()
+        assert first is not None
+        assert second is not None
+    return {
+        "the write is answered": not silent,
+        "another connection is served": answered,
+        "produce requests in purgatory": delayed,
+        "after the follower moves on, answers in order": [
+            number - waiting for number in (first[0], second[0])
+        ],
+        "sent one behind the other": [0, behind - waiting],
+        "the write": error(told(first[1]).error_code),
+    }
+
+
+def purgatory(cluster: Cluster) -> Any:
+    try:
+        return measured(broker_metrics.gauges(cluster, 101).delayed_produce, "waiting")
+    except NotOffered:
+        return measured(float("nan"), "waiting")
+
+
+def long_poll(cluster: Cluster) -> Seen:
+    """A fetch at the end of the log: when it is answered, and with what."""
+    placed(cluster)
+    with RawClient(cluster, 101, "reader") as reader, RawClient(cluster, 101, "writer") as writer:
+        quiet, after_quiet = timed_fetch(reader, 0, max_wait_ms=500)
+        reader.send(fetching(TOPIC, 0, max_wait_ms=5_000))
+        parked = reader.receive(SHORT_S) is None
+        began = time.monotonic()
+        writer.ask(producing(TOPIC, 100, acks=-1))
+        acknowledged = time.monotonic()
+        answer = reader.receive()
+        answered = time.monotonic()
+        assert answer is not None
+        writer.ask(producing(TOPIC, 100, acks=-1))
+        unasked = reader.receive(SHORT_S) is None
+        few, after_few = timed_fetch(reader, 0, max_wait_ms=300, min_bytes=50_000)
+    return {
+        "nothing there, waited its 500 ms": quiet == 0 and after_quiet >= 0.4,
+        "it took": measured(after_quiet * 1000, "ms"),
+        "nothing there, 5 s allowed: parked": parked,
+        "a write comes: records in the answer": records_in(answer[1]),
+        "answered before its time was up": answered - began < 4.0,
+        "the write itself took": measured((acknowledged - began) * 1000, "ms"),
+        "the reader heard of it": measured((answered - acknowledged) * 1000, "ms later"),
+        "a write and nobody asks: bytes on the wire": 0 if unasked else 1,
+        "two records, fetch.min.bytes=50000: waited all the same": after_few >= 0.25,
+        "and then gave what there was": few,
+    }
+
+
+def timed_fetch(client: RawClient, offset: int, **terms: Any) -> tuple[int, float]:
+    """Records of one fetch, and the seconds that it took."""
+    began = time.monotonic()
+    answer = client.ask(fetching(TOPIC, offset, **terms))
+    return records_in(answer), time.monotonic() - began
+
+
+def fetch_session(cluster: Cluster) -> Seen:
+    """Fifty partitions named once; from then on only what is new (KIP-227)."""
+    cluster.create_topic("fifty", assignment={index: [101] for index in range(50)})
+    with RawClient(cluster, 101, "session") as client:
+        cluster.wait_until(lambda _: _is_led(client), PATIENCE_S, "all fifty to be led")
+        opened = client.ask(fetching("fifty", partitions=50, session=(0, 0)))
+        full = [client.bytes_out, client.bytes_in]
+        number = opened.session_id
+        quiet = client.ask(fetching("fifty", partitions=0, session=(number, 1)))
+        small = [client.bytes_out, client.bytes_in]
+        client.ask(producing("fifty", 100))
+        news = client.ask(fetching("fifty", partitions=0, session=(number, 2), max_wait_ms=2_000))
+        wrong = client.ask(fetching("fifty", partitions=0, session=(number, 2)))
+        unknown = client.ask(fetching("fifty", partitions=0, session=(number ^ 1, 1)))
+    return {
+        "full request and its answer, bytes": full,
+        "incremental request and its answer, bytes": small,
+        "session offered": number > 0,
+        "partitions in the first answer": mentioned(opened),
+        "partitions in a quiet one": mentioned(quiet),
+        "partitions after one write": mentioned(news),
+        "the same session epoch again": error(wrong.error_code),
+        "a session that is not there": error(unknown.error_code),
+    }
+
+
+def _is_led(client: RawClient) -> bool:
+    answer = client.ask(fetching("fifty", partitions=50))
+    parts = [part for topic in answer.responses for part in topic.partitions]
+    return len(parts) == 50 and not any(part.error_code for part in parts)
+
+
+def mentioned(answer: Any) -> int:
+    return sum(len(topic.partitions) for topic in answer.responses)
+
+
+def fetching_scenes(cluster: Cluster) -> Seen:
+    """Long polling, and a session."""
+    return {"long poll": long_poll(cluster), "session": fetch_session(cluster)}
+
+
+def waiting_scenes(cluster: Cluster) -> Seen:
+    """Behind a follower that stands still, and before a leader that does."""
+    return {
+        "a follower stands still": purgatory_and_order(cluster),
+        "the leader stands still": retries_pile_up(cluster),
+    }
+
+
+def retries_pile_up(cluster: Cluster, attempts: int = 4) -> Seen:
+    """A client gives up on a broker that stands still, and tries again on a new connection."""
+    placed(cluster)
+    with RawClient(cluster, 101, "first") as client:
+        client.ask(producing(TOPIC, acks=-1))
+    address = addresses(cluster)[101]
+    cluster.pause(101)
+    try:
+        given_up = 0
+        for _ in range(attempts):
+            client = RawClient.at(address, "impatient")
+            client.send(producing(TOPIC))
+            given_up += client.receive(SHORT_S / 4) is None
+            client.close()
+    finally:
+        cluster.resume(101)
+    cluster.wait_until(lambda c: log_end(c) == 1 + attempts, PATIENCE_S, "the old requests")
+    return {
+        "attempts that were given up": given_up,
+        "records after the broker moved on": log_end(cluster) - 1,
+    }
+
+
+def log_end(cluster: Cluster) -> int:
+    return int(partition(cluster, TOPIC)["logs"][101]["log_end_offset"])
+
+
+# -- settings
+
+SETTINGS = (
+    "num.network.threads",
+    "num.io.threads",
+    "queued.max.requests",
+    "quota.window.num",
+    "log.flush.interval.messages",
+)
+
+
+def settings(cluster: Cluster) -> Seen:
+    """A broker's own defaults for what this notebook is about."""
+    request = m.DescribeConfigsRequest
+    resource = request.DescribeConfigsResource(4, "101", list(SETTINGS))
+    with RawClient(cluster, 101, "lesson") as client:
+        described = client.ask(request([resource]), 4).results[0].configs
+    return {each.name: each.value for each in sorted(described, key=lambda c: c.name)}

@@ -1,0 +1,83 @@
+"""A counter-example of the ladder, lived through by the engine's brokers, drawn.
+
+    broken = replay_model.replay("kip-101")
+    replayed.side_by_side(broken, replay_model.follow(broken))
+
+The moves of the replay with the steps of the model that they stand for, and then two
+frames: what the logs held when the invariant broke, and what they hold in the end when
+the same is done under the next rule.  `refused` listens to what the brokers say meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.sim.replay_stage import Replay, heard_epoch, log_end
+from kit.drawings.frames import Frame, Strip
+from kit.drawings.walkthrough import Walkthrough
+from kit.tables import Table
+
+COLUMNS = ("event", "what happens", "steps above")
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The moves, and the two endings; `.text`, or HTML in a notebook."""
+
+    moves: Table
+    endings: Strip
+
+    @property
+    def text(self) -> str:
+        return f"{self.moves}\n\n{self.endings}"
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"{self.moves._repr_html_()}<br>{self.endings._repr_html_()}"
+
+
+def side_by_side(broken: Replay, mended: Replay) -> SideBySide:
+    """How a rule broke, and what the same deeds do under a later one."""
+    rows = [(str(move.event), move.text, ", ".join(map(str, move.steps))) for move in broken.moves]
+    title = f"{broken.rule}, in the engine's brokers"
+    moves = Table(title, COLUMNS, rows, broken.otherwise)
+    deeds = len([done for done in broken.world.tape if done.event > broken.begins])
+    endings = (
+        _ending(f"{broken.rule}: where it broke, at event {broken.world.events}", broken),
+        _ending(f"{mended.rule}: the same {deeds} deeds, all mended, at rest", mended),
+    )
+    return SideBySide(moves, Strip(endings))
+
+
+def _ending(title: str, replay: Replay) -> Frame:
+    walk = Walkthrough(replay.world).shot(title, note=verdict(replay))
+    return walk.frames[0]
+
+
+def verdict(replay: Replay) -> str:
+    """The invariant that broke, by its name, and what is wrong."""
+    if not replay.violation:
+        return "Every invariant holds."
+    invariant, _, what = replay.violation.partition(": ")
+    return f"Broken: the invariant “{invariant}”: {what}."
+
+
+def refused(broken: Replay, rule: str) -> Walkthrough:
+    """The deeds of the last scene under another rule, and what 102 is told meanwhile.
+
+    The scene is `kip-320-first-try`: 102 hears two epochs late, one after the other.
+    """
+    world = broken.world.fork()
+    world.goto(event=broken.begins)
+    world.invariants = None
+    world.use_rule(rule)
+    tape = [done for done in broken.world.tape if done.event > broken.begins]
+    walk = Walkthrough(world)
+    walk.follow(tape)
+    walk.shot("102 is late: 101 leads epoch 3, and takes A", lambda w: log_end(w, 101) == 1)
+    walk.shot("102 hears of epoch 2: it follows 103", lambda w: heard_epoch(w, 102) == 2)
+    walk.shot("102 hears of epoch 3: it follows 101", lambda w: heard_epoch(w, 102) == 3)
+    walk.shot("At rest", lambda w: log_end(w, 102) == 1)
+    return walk

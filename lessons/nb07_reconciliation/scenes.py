@@ -1,0 +1,207 @@
+"""The scenario of notebook 07 for `lab.both`: two histories, and how they are made one.
+
+One failover shows all of it, on the engine and on Kafka alike:
+
+    A       on all three, and its high watermark is known to all three
+    B       on all three and acknowledged; that it is committed only 101 knows
+    X1-X3   on 101 alone, acknowledged with acks=1
+    101 is killed; 102 leads in epoch 1, which begins at offset 2
+    Y1      written to 102, at the offset where 101 has X1
+    101 comes back
+
+The brokers' links are cut at the moment when B is acknowledged, so that no follower hears
+of the new high watermark, and 102 does not hear from 103 while the client looks.  The cut
+has to come within the half second that a follower's fetch waits at the leader, and the
+kill before the next checkpoint.  So both producers are connected before, and if the machine
+was too slow all the same, the scenario begins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import Producer
+
+from engine.records import batch
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.errors import Errors
+from kit.clusters.interface import Cluster, ClusterError
+from kit.probes.clients import ANSWER_S, ask, in_sync, partition, send, values
+from lessons.nb07_reconciliation import replica_files
+from lessons.nb07_reconciliation.replica_files import ReplicaFiles
+
+ALL = (101, 102, 103)
+TOPIC = "orders"
+PATIENCE_S = 60.0
+ATTEMPTS = 8
+LATEST, EARLIEST = -1, -2
+Seen = Mapping[str, Any]
+
+
+def diverge_and_reconcile(cluster: Cluster) -> Seen:
+    """101 dies with records that nobody else has, and returns to a leader that has others."""
+    for _ in range(ATTEMPTS):
+        split = _diverge(cluster)
+        seen = _reconcile(cluster, split) if split is not None else None
+        if seen is not None:
+            return seen
+        cluster.heal()
+        cluster.start(101)
+        cluster.wait_until(in_sync(TOPIC, *ALL), PATIENCE_S, "the ISR to be whole again")
+    raise ClusterError(
+        f"In {ATTEMPTS} attempts this machine was too slow to catch the moment: "
+        "run the cell again when less is going on."
+    )
+
+
+def _diverge(cluster: Cluster) -> Seen | None:
+    """Up to the death of 101; None if a moment was missed."""
+    there = replica_files.on_disk(cluster, 101, TOPIC)
+    cluster.create_topic(TOPIC, assignment={0: ALL}, config={"min.insync.replicas": 1})
+    safe, fast = _producer(cluster, "all"), _producer(cluster, "1")
+    _acknowledged(_deliver(safe, "A"))
+    known = dict.fromkeys(ALL, 1)
+    cluster.wait_until(lambda c: _watermarks(c) == known, PATIENCE_S, "A to be known everywhere")
+    cluster.wait_until(lambda _: there.high_watermark == 1, PATIENCE_S, "101's checkpoint")
+    _acknowledged(_deliver(safe, "B"))
+    for a, b in ((101, 102), (101, 103), (102, 103)):
+        cluster.cut(a, b)
+    told = [_deliver(fast, value) for value in ("X1", "X2", "X3")]
+    read = fetch(cluster, 101, 0)
+    watermarks = _watermarks(cluster)
+    cluster.kill(101)
+    if watermarks != {101: 2, 102: 1, 103: 1} or there.high_watermark != 1:
+        return None
+    return {
+        "X1, X2, X3 with acks=1": told,
+        "a consumer reads": read,
+        "HW of 101, 102, 103": list(watermarks.values()),
+    }
+
+
+def _reconcile(cluster: Cluster, split: Seen) -> Seen | None:
+    """From the death of 101 to its return; None if 102 gave up waiting for 103 meanwhile."""
+    cluster.wait_until(lambda c: c.leader(TOPIC) == 102, PATIENCE_S, "102 to lead")
+    window = {
+        "leader epoch": partition(cluster, TOPIC)["leader_epoch"],
+        "ISR": partition(cluster, TOPIC)["isr"],
+        "HW of 102": _watermarks(cluster)[102],
+        "ListOffsets latest": list_offset(cluster, 102, LATEST),
+        "ListOffsets earliest": list_offset(cluster, 102, EARLIEST),
+        "Fetch from 0": fetch(cluster, 102, 0),
+        "Fetch from 1": fetch(cluster, 102, 1),
+    }
+    before = [replica_files.take(cluster, broker, TOPIC) for broker in ALL]
+    if partition(cluster, TOPIC)["isr"] != [102, 103]:
+        return None
+    cluster.heal()
+    cluster.wait_until(
+        lambda c: list_offset(c, 102, LATEST) == "2", PATIENCE_S, "102's high watermark"
+    )
+    over = {
+        "ListOffsets latest": list_offset(cluster, 102, LATEST),
+        "Fetch from 1": fetch(cluster, 102, 1),
+        "Y1, acks=all": _told(send(cluster, TOPIC, "Y1")),
+    }
+    cluster.start(101)
+    cluster.wait_until(in_sync(TOPIC, *ALL), PATIENCE_S, "101 to be in sync")
+    cluster.wait_until(lambda c: _checkpoints(c) == [3, 3, 3], PATIENCE_S, "the checkpoints")
+    after = [replica_files.take(cluster, broker, TOPIC) for broker in ALL]
+    logs = replica_files.records([*before, *after])
+    return {
+        "before 101 dies": split,
+        "102 leads, 103 has not fetched yet": window,
+        "on disk, 101 dead, Y1 not written yet": _on_disk(before, logs[:3]),
+        "103 has fetched, Y1 is written": over,
+        "on disk, 101 back": _on_disk(after, logs[3:]),
+        "102's fetch answer told 101": replica_files.told_to_cut(cluster, 101, TOPIC),
+        "101 cut its log at": _parting(logs[0], logs[3]),
+        "ISR": partition(cluster, TOPIC)["isr"],
+        "a consumer reads": values(cluster, TOPIC),
+    }
+
+
+def _on_disk(replicas: list[ReplicaFiles], logs: list[list[str]]) -> Seen:
+    return {
+        str(replica.broker): {
+            "log": log,
+            "leader-epoch-checkpoint": replica.epochs,
+            "replication-offset-checkpoint": replica.high_watermark,
+        }
+        for replica, log in zip(replicas, logs, strict=True)
+    }
+
+
+def _parting(before: list[str], after: list[str]) -> int:
+    """The first offset at which two logs that begin at 0 differ."""
+    pairs = zip(before, after, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
+
+
+def _told(error: str) -> str:
+    return "acknowledged" if error == "NONE" else error
+
+
+def _acknowledged(told: str) -> None:
+    if not told.startswith("offset"):
+        raise ClusterError(f"A record of the beginning was refused ({told}): run the cell again.")
+
+
+def _watermarks(cluster: Cluster) -> dict[int, int]:
+    logs = partition(cluster, TOPIC)["logs"]
+    return {b: log["high_watermark"] for b, log in logs.items() if log["role"] != "offline"}
+
+
+def _checkpoints(cluster: Cluster) -> list[int | None]:
+    return [replica_files.on_disk(cluster, b, TOPIC).high_watermark for b in ALL]
+
+
+def _producer(cluster: Cluster, acks: str) -> Producer:
+    """One that does not try again, and knows already who leads."""
+    settings = {"acks": acks, "retries": 0, "linger.ms": 0, "log_level": 0}
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, **settings})
+    producer.list_topics(TOPIC, ANSWER_S)
+    return producer
+
+
+def _deliver(producer: Producer, value: str) -> str:
+    """The offset that the leader gave it, or the error's name."""
+    told: list[str] = []
+    producer.produce(
+        TOPIC,
+        value,
+        partition=0,
+        on_delivery=lambda e, r: told.append(str(e.name()) if e else f"offset {r.offset()}"),
+    )
+    producer.flush(ANSWER_S)
+    return told[0] if told else "no answer"
+
+
+# -- a consumer's questions, each to one broker
+
+
+def list_offset(cluster: Cluster, broker: int, timestamp: int) -> str:
+    """A consumer's ListOffsets: the offset, or the error's name."""
+    request = m.ListOffsetsRequest
+    asked = request.ListOffsetsPartition(0, timestamp=timestamp)
+    body = request(-1, topics=[request.ListOffsetsTopic(TOPIC, [asked])])
+    answer = ask(cluster, broker, body).topics[0].partitions[0]
+    return Errors(answer.error_code).name if answer.error_code else str(answer.offset)
+
+
+def fetch(cluster: Cluster, broker: int, offset: int) -> str:
+    """A consumer's Fetch that does not wait: the error if any, the values, the high watermark."""
+    request = m.FetchRequest
+    topic_id = uuids.from_text(cluster.snapshot()["topics"][TOPIC]["id"])
+    part = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    named = request.FetchTopic(topic=TOPIC, topic_id=topic_id, partitions=[part])
+    body = request(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[named], session_epoch=-1)
+    answer = ask(cluster, broker, body).responses[0].partitions[0]
+    if answer.error_code:
+        return Errors(answer.error_code).name
+    data = answer.records or b""
+    found = [r for header, place in batch.iterate(data) for r in batch.decode(data, place)]
+    read = " ".join((r.value or b"").decode() for r in found if r.offset >= offset)
+    return f"{read or 'no records'}, HW {answer.high_watermark}"

@@ -1,0 +1,196 @@
+"""One batch's way to the broker as a picture: what it waited for, try by try.
+
+    DeliveryTimeline.of(world, "shop", batch=1)
+
+Read from the producer's own trace lines, from the moment when its first record was taken to
+the verdict.  A row per wait and per try, in order of time; the row at the top is what
+delivery.timeout.ms allows.  The text says the same in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from engine.client.settings import ProducerSettings
+from engine.events import Trace
+from engine.sim.world import World
+from lessons.nb08_producers.producer_world import outcome
+
+WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40
+LINGER, TRY, REST, END = "linger", "try", "rest", "end"
+DONE = ("acknowledged", "reported", "refused", "unknown")
+STYLE = """
+svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--try:#0072b2;--rest:#e69f00;--linger:#999;
+--bad:#c04a00;--good:#00795a}
+@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;--line:#323a45;
+--try:#56b4e9;--rest:#e6b44c;--linger:#8a94a3;--bad:#ff8a50;--good:#3ecfa0}}
+text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
+.bad{fill:var(--bad)}.good{fill:var(--good)}.in{fill:var(--bg);font-weight:700}
+"""
+
+
+@dataclass(frozen=True)
+class Span:
+    """One stretch of a batch's life; `says` is how it ended."""
+
+    kind: str
+    name: str
+    begin_ms: float
+    end_ms: float
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class DeliveryTimeline:
+    """`spans` in order of time; `allowed_ms` is delivery.timeout.ms."""
+
+    spans: tuple[Span, ...]
+    verdict: str
+    allowed_ms: float
+    request_ms: float
+
+    @classmethod
+    def of(cls, world: World, producer: str, batch: int = 1) -> DeliveryTimeline:
+        """A batch of a producer in a world; batches are numbered from 1."""
+        lines = [(at, line) for at, node, line in world.cluster.trace if node == producer]
+        return cls.read(lines, batch, world.client(producer).settings)
+
+    @classmethod
+    def read(
+        cls, trace: Sequence[tuple[int, Trace]], batch: int, settings: ProducerSettings
+    ) -> DeliveryTimeline:
+        """The same from any trace; times in microseconds."""
+        own = [(at, line.kind, dict(line.fields), line.why) for at, line in trace]
+        own = [each for each in own if each[2].get("batch") == batch]
+        if not own:
+            raise ValueError(f"There is no batch {batch} in this trace.")
+        spans, verdict = _spans(own)
+        return cls(tuple(spans), verdict, settings.delivery_timeout_ms, settings.request_timeout_ms)
+
+    # -- showing
+
+    @property
+    def text(self) -> str:
+        lines = [f"{self.verdict}; delivery.timeout.ms allows {self.allowed_ms:.0f} ms"]
+        for span in self.spans:
+            took = f"{span.end_ms - span.begin_ms:8.1f} ms"
+            lines.append(f"{span.begin_ms:9.1f} ms  {took}  {span.name:22} {span.says}".rstrip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return {"text/plain": self.text, "image/svg+xml": self.svg()}
+
+    def svg(self) -> str:
+        last = max(span.end_ms for span in self.spans)
+        far = min(self.allowed_ms, last * 1.15)
+        scale = (WIDTH - LEFT - RIGHT) / max(far, last)
+        height = TOP + ROW * (len(self.spans) + 1) + 30
+
+        def x(ms: float) -> float:
+            return round(LEFT + ms * scale, 1)
+
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+            f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.text)}">'
+            f'<style>{STYLE}</style><rect width="{WIDTH}" height="{height}" rx="10" '
+            f'fill="var(--bg)"/>'
+        ]
+        tone = "good" if self.verdict.startswith(("acknowledged", "reported")) else "bad"
+        parts.append(f'<text class="b {tone}" x="20" y="26">{escape(self.verdict)}</text>')
+        base = TOP + ROW * (len(self.spans) + 1) + 8
+        for ms in _ticks(max(far, last)):
+            parts.append(f'<text class="s m" x="{x(ms)}" y="{base + 8}">{_time(ms)}</text>')
+            parts.append(f'<path d="M{x(ms)} {TOP + 24}V{base - 6}" stroke="var(--line)"/>')
+        parts += self._allowance(x, far)
+        for row, span in enumerate(self.spans, start=1):
+            parts += _bar(x, TOP + ROW * row, span)
+        return "".join([*parts, "</svg>"])
+
+    def _allowance(self, x: Any, far: float) -> list[str]:
+        """The top row: what delivery.timeout.ms allows, cut off if it is far away."""
+        y = TOP + 2
+        more = " →" if far < self.allowed_ms else ""
+        return [
+            f'<text class="e" x="{LEFT - 10}" y="{y + 13}">delivery.timeout.ms</text>'
+            f'<rect x="{x(0)}" y="{y}" width="{x(far) - x(0):.1f}" height="18" rx="4" fill="none" '
+            f'stroke="var(--soft)" stroke-dasharray="5 3"/>'
+            f'<text class="s" x="{x(0) + 8}" y="{y + 13}">{_time(self.allowed_ms)}{more}</text>'
+        ]
+
+
+def _spans(own: list[tuple[int, str, dict[str, Any], str]]) -> tuple[list[Span], str]:
+    """A batch's trace lines as stretches of time, and the verdict."""
+    began = own[0][0]
+    spans: list[Span] = []
+    since, tries, verdict, error = began, 0, "not answered yet", ""
+    open_try: tuple[int, str] | None = None
+
+    def ms(at: int) -> float:
+        return (at - began) / 1000
+
+    for at, kind, fields, why in own:
+        if kind == "sent":
+            waits = Span(REST if tries else LINGER, _rested(tries, error), ms(since), ms(at))
+            spans += [waits] if at > since else []
+            tries += 1
+            open_try = (at, f"try {tries}, to {fields['broker']}")
+        elif kind == "answered" and open_try is not None:
+            spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), outcome(fields["error"])))
+            open_try, since, error = None, at, fields["error"]
+        elif kind == "expired":
+            if open_try is not None:
+                spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), "no answer so far"))
+            elif at > since:
+                spans.append(
+                    Span(REST, _rested(tries, error), ms(since), ms(at), "the time is over")
+                )
+            open_try, since = None, at
+        if kind in DONE:
+            verdict = f"{kind} after {ms(at):.1f} ms" + (f": {why}" if why else "")
+    return spans, verdict
+
+
+def _rested(tries: int, error: str) -> str:
+    if not tries:
+        return "waits in the batch"
+    lost = error in ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER")
+    return "finds the leader" if lost else "rests"
+
+
+def _bar(x: Any, y: int, span: Span) -> list[str]:
+    tone = {LINGER: "var(--linger)", REST: "var(--rest)", TRY: "var(--try)"}[span.kind]
+    wide = max(3.0, x(span.end_ms) - x(span.begin_ms))
+    pattern = "" if span.kind == TRY else ' fill-opacity=".35" stroke-dasharray="4 2"'
+    parts = [
+        f'<text class="e" x="{LEFT - 10}" y="{y + 15}">{escape(span.name)}</text>'
+        f'<rect x="{x(span.begin_ms)}" y="{y + 3}" width="{wide:.1f}" height="17" rx="3" '
+        f'fill="{tone}" stroke="{tone}"{pattern}/>'
+    ]
+    if span.says:
+        tone = "good" if span.says == "success" else "bad"
+        at, anchor = x(span.begin_ms) + wide + 8, ""
+        room = 7.6 * len(span.says)
+        if wide > room + 16:
+            tone, at = "in", x(span.begin_ms) + 8
+        elif at + room > WIDTH - RIGHT:
+            at, anchor = x(span.begin_ms) - 8, "e"
+        parts.append(
+            f'<text class="{tone} {anchor}" x="{at}" y="{y + 16}">{escape(span.says)}</text>'
+        )
+    return parts
+
+
+def _ticks(far: float) -> list[float]:
+    step = next(s for s in (1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000) if far / s <= 8)
+    return [step * n for n in range(int(far / step) + 1)]
+
+
+def _time(ms: float) -> str:
+    return f"{ms / 1000:g} s" if ms >= 1000 or ms == 0 else f"{ms:g} ms"

@@ -1,0 +1,130 @@
+"""The experiments of notebook 06 teach what they claim to teach."""
+
+from __future__ import annotations
+
+from kit.drawings.tape import Tape
+from kit.probes.one_partition import cluster
+from kit.probes.virtual import readable, send
+from lessons.nb06_replication import durability_runs, election_runs, isr_runs
+from lessons.nb06_replication.recording import Recording
+
+
+def column(table, index: int) -> list[str]:
+    return [row[index] for row in table.rows]
+
+
+def test_the_tape_has_the_walk_through_of_the_deck() -> None:
+    world = cluster(minimum=2)
+    tape = Tape(world, "orders")
+    tape.send("A", "B", "C")
+    tape.run(for_s=0.01)
+    tape.send("D", "E", "F", "G")
+    tape.run(for_s=0.6)
+    says = [heard.says for heard in tape.heard]
+    assert says[0] == "produce A, B, C (acks=all)"
+    assert says.count("fetch from 3") == 2
+    assert says.count("HW 3, records 3–6") == 2
+    asked = [place for place, each in enumerate(says) if each == "fetch from 3"]
+    assert says.index("HW → 3") > asked[1], "the slowest in-sync follower decides"
+    assert says.index("acknowledged, offset 0") > says.index("HW → 3")
+    assert "101" in tape._repr_html_()
+
+
+def test_a_recording_misses_no_step() -> None:
+    world = cluster(minimum=2)
+    film = Recording(world, "orders")
+    Tape(world, "orders").send("A")
+    film.run(for_s=1)
+    told = [line.kind for frame in film.frames for line in frame.lines]
+    assert told.count("append") == 3
+    assert told.count("high_watermark") == 3
+    assert [frame.number for frame in film.frames] == list(range(len(film.frames)))
+    panel = film.panel(position=1)
+    assert "LEO 1" in panel.text
+    panel.close()
+
+
+def test_only_acks_all_loses_nothing() -> None:
+    lost = column(durability_runs.acks_and_a_dying_leader(worlds=20), 2)
+    assert lost[0] == "20 of 20"
+    assert lost[1] not in ("0 of 20", "20 of 20")
+    assert lost[2] == "0 of 20"
+
+
+def test_what_puts_a_replica_out_of_sync() -> None:
+    table = isr_runs.ways_out_of_the_isr()
+    assert [after == "never" for after in column(table, 1)] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert column(table, 3) == ["103", *["nobody"] * 5]
+
+
+def test_a_longer_limit_flaps_less_and_waits_longer() -> None:
+    short, long = isr_runs.isr_flapping().rows
+    assert int(short[1]) > int(long[1]) == 0
+    assert 10 < float(short[2].split()[0]) < 15
+    assert float(short[2].split()[0]) < float(long[2].split()[0])
+
+
+def test_below_the_minimum_each_write_gets_its_own_answer() -> None:
+    rows = isr_runs.below_the_minimum().rows
+    assert [row[2].split()[0] for row in rows[:4]] == [
+        "NONE",
+        "REQUEST_TIMED_OUT",
+        "NOT_ENOUGH_REPLICAS",
+        "NONE",
+    ]
+    assert column(isr_runs.below_the_minimum(), 4) == ["1", "1", "1", "1", "3"]
+    assert rows[-1][5] == "A B D"
+
+
+def test_replicas_minus_minimum_is_what_may_be_missing() -> None:
+    for replicas, minimum, *told in durability_runs.what_survives().rows:
+        spare = int(replicas) - int(minimum)
+        assert [each == "written" for each in told] == [True, spare >= 1, spare >= 2], told
+
+
+def test_an_unclean_election_costs_an_acknowledged_record() -> None:
+    rows = election_runs.unclean_election().rows
+    assert rows[0][-1] == "A B"
+    assert rows[-2][1] == "nobody"
+    assert (rows[-1][1], rows[-1][-1]) == ("103", "A")
+
+
+def test_only_the_eligible_may_come_back_as_leader() -> None:
+    leaders = column(election_runs.eligible_leaders(), 1)
+    assert leaders == ["101", "101", "101", "nobody", "nobody", "nobody", "101"]
+
+
+def test_leaders_pile_up_and_go_home() -> None:
+    rows = election_runs.leaders_after_a_rolling_restart().rows
+    assert rows[0][1:] == rows[-1][1:] == ("2", "2", "2")
+    assert rows[-2][1:] != ("2", "2", "2")
+
+
+def test_the_slowest_in_the_isr_counts_and_not_their_number() -> None:
+    waits = {
+        row[0]: int(row[2].split()[0]) for row in durability_runs.latency_with_a_slow_broker().rows
+    }
+    assert waits["RF 2, without 103"] < 20
+    assert waits["RF 3, without 103"] < 20
+    assert waits["RF 3, with 103 as follower"] > 40
+    assert waits["RF 5, with 103 as follower"] < 2 * waits["RF 3, with 103 as follower"]
+
+
+def test_all_copies_at_once_are_too_much() -> None:
+    found = [row[2] for row in durability_runs.what_still_loses_records().rows]
+    assert found == ["lost", "lost", "still there", "lost", "still there", "lost"]
+
+
+def test_a_record_is_read_only_when_it_is_committed() -> None:
+    world = cluster(minimum=2)
+    world.cut(101, 102)
+    world.cut(101, 103)
+    assert send(world, "orders", "A", acks="1").error == "NONE"
+    assert readable(world, "orders") == []
