@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.probes.virtual import ends, isr
 
 Condition = Callable[[World], bool]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.probes.one_partition import TOPIC, cluster, committed, listed
 from kit.probes.virtual import ends, isr, readable, send
 from kit.tables import Table

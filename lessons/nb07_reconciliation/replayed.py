@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sim.replay_stage import Replay, heard_epoch, log_end
+from engine.sim.model.replay_stage import Replay, heard_epoch, log_end
 from kit.drawings.frames import Frame, Strip
 from kit.drawings.walkthrough import Walkthrough
 from kit.tables import Table

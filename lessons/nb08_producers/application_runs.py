@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.client.producer import Load
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.tables import Table
 from lessons.nb08_producers.producer_world import (
     NAME,

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.client.producer import Load, Producer
 from engine.sim.history import Poll
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.probes.virtual import isr
 from kit.tables import Table
 from lessons.nb08_producers.producer_world import (

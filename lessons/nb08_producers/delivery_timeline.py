@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
-from engine.sim.world import World
+from engine.sim.world.world import World
 from lessons.nb08_producers.producer_world import outcome
 
 WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40

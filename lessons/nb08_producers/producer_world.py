@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.client.producer import Load, Producer
 from engine.client.settings import ProducerSettings
-from engine.sim.world import World
+from engine.sim.world.world import World
 from lessons.nb08_producers.fault_stages import log_of
 
 TOPIC, NAME, BROKERS = "orders", "shop", (101, 102, 103)

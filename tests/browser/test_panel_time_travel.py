@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.drawings.walkthrough import Walkthrough
 from kit.panel.time_panel import TimePanel
 from kit.probes.virtual import send

@@ -17,9 +17,9 @@ from engine.cluster.network import NodeId
 from engine.cluster.processes import RUNNING
 from engine.events import Trace
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim import scripts
-from engine.sim.quiet import is_away
-from engine.sim.script_player import Player
+from engine.sim.scripts import scripts
+from engine.sim.scripts.player import Player
+from engine.sim.scripts.quiet import is_away
 from lessons.nb07_reconciliation.exercises import notation
 from lessons.nb07_reconciliation.exercises.notation import Line
 

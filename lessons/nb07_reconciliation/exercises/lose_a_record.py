@@ -28,7 +28,7 @@ def judge(answer: Any, context: Context) -> Verdict:
             seen=answer,
         )
     # Only here: the other exercises of the notebook need no cluster.
-    from engine.sim.script_player import ScriptError
+    from engine.sim.scripts.player import ScriptError
     from lessons.nb07_reconciliation.exercises import accident, notation, standstill
 
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.panel import story
 from kit.panel.film import Film
 from kit.panel.known import known

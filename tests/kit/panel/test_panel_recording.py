@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from engine.sim.world import World
-from engine.snapshot import DAMAGED
+from engine.cluster.snapshot import DAMAGED
+from engine.sim.world.world import World
 from kit.drawings.walkthrough import Walkthrough
 from kit.panel.film import Film
 from kit.panel.recording import branch, record

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim import replay_model
-from engine.sim.replay_scenes import SCENES
-from engine.sim.replay_stage import Replay
+from engine.sim.model import replay as replay_model
+from engine.sim.model.replay_scenes import SCENES
+from engine.sim.model.replay_stage import Replay
 from kit.drawings.frames import Frame, Replica, Strip
 from lessons.nb07_reconciliation import ladder, replayed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from kit.drawings.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
 from kit.panel.time_panel import TimePanel
 from lessons.nb07_reconciliation import watermark_runs as runs

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.sim.world import World
+from engine.sim.world.world import World
 from lessons.nb08_producers import application_runs, delivery_runs, fault_tape, idempotence_runs
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
 from lessons.nb08_producers.fault_stages import Simulated
