@@ -93,7 +93,7 @@ class Walkthrough:
         return " ".join(values(told.records, offset)) or "nothing"
 
     def follow(self, tape: Sequence[Done]) -> None:
-        """Does what is on another world's tape, each deed at its virtual time."""
+        """Does what is on another world's tape, each action at its virtual time."""
         for done in tape:
             self._run(None, (done.at_us - self.world.now_us) / 1e6)
             self.world.follow([done])
@@ -164,7 +164,7 @@ class Walkthrough:
         """A broker that was gone before anybody looked: its last moment, in a copy of the world."""
         past = self.world.fork()
         ended = [done.event for done in past.tape
-                 if isinstance(done.deed, Fault) and done.deed.nodes == (broker,)]  # fmt: skip
+                 if isinstance(done.action, Fault) and done.action.nodes == (broker,)]  # fmt: skip
         past.goto(event=ended[-1] - 1)
         looking = Walkthrough(past, self.topic)
         last = looking._replica(broker, True)

@@ -52,7 +52,7 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
 
 
 def _links(line: Line, beside: Sequence[Line]) -> tuple[str, str]:
-    """One link or several, where one deed has reached them together."""
+    """One link or several, where one action has reached them together."""
     pairs = [
         (each.node, each["peer"]) for each in beside if each.kind == line.kind and each["peer"]
     ]

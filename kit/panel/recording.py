@@ -24,8 +24,8 @@ from engine.cluster.network import NodeId
 from engine.cluster.snapshot import last_batches, snapshot
 from engine.sim.scripts.quiet import is_quiet
 from engine.sim.world.faults import Fault
+from engine.sim.world.run import EPOCH_US
 from engine.sim.world.tape import Done
-from engine.sim.world.visible import EPOCH_US
 from engine.sim.world.world import World
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight, Word
@@ -128,7 +128,7 @@ class Recording:
         self._look()
 
     def follow(self, tape: Sequence[Done]) -> None:
-        """Does each deed at its own time, or now if that is past."""
+        """Does each action at its own time, or now if that is past."""
         for done in tape:
             if done.at_us > self.world.now_us:
                 self.run(EPOCH_US + done.at_us)

@@ -38,8 +38,8 @@ def say(line: Line) -> str:
             reason = f" ({line['reason']})" if line["reason"] else ""
             return f"elects {line['leader']}{_epoch(line)}{reason}"
         case "registered" | "fenced" | "unfenced" if line["broker"] is not None:
-            deed = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
-            return f"{deed} {line['broker']}"
+            action = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
+            return f"{action} {line['broker']}"
         case "acknowledged":
             told, first = line["values"] or (), line["offset"]
             where = f"{first}–{first + len(told) - 1}" if len(told) > 1 else f"{first}"

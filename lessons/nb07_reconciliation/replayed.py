@@ -39,14 +39,14 @@ class SideBySide:
 
 
 def side_by_side(broken: Replay, mended: Replay) -> SideBySide:
-    """How a rule broke, and what the same deeds do under a later one."""
+    """How a rule broke, and what the same actions do under a later one."""
     rows = [(str(move.event), move.text, ", ".join(map(str, move.steps))) for move in broken.moves]
     title = f"{broken.rule}, in the engine's brokers"
     moves = Table(title, COLUMNS, rows, broken.otherwise)
-    deeds = len([done for done in broken.world.tape if done.event > broken.begins])
+    actions = len([done for done in broken.world.tape if done.event > broken.begins])
     endings = (
         _ending(f"{broken.rule}: where it broke, at event {broken.world.events}", broken),
-        _ending(f"{mended.rule}: the same {deeds} deeds, all mended, at rest", mended),
+        _ending(f"{mended.rule}: the same {actions} actions, all mended, at rest", mended),
     )
     return SideBySide(moves, Strip(endings))
 
@@ -65,7 +65,7 @@ def verdict(replay: Replay) -> str:
 
 
 def refused(broken: Replay, rule: str) -> Walkthrough:
-    """The deeds of the last scene under another rule, and what 102 is told meanwhile.
+    """The actions of the last scene under another rule, and what 102 is told meanwhile.
 
     The scene is `kip-320-first-try`: 102 hears two epochs late, one after the other.
     """

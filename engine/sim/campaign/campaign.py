@@ -63,7 +63,7 @@ def _faults(results: list[Outcome]) -> str:
     counts: dict[str, int] = {}
     for outcome in results:
         for done in outcome.tape:
-            kind = str(done.deed).split()[0]
+            kind = str(done.action).split()[0]
             counts[kind] = counts.get(kind, 0) + 1
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 

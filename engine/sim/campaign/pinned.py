@@ -68,7 +68,7 @@ def prove(text: str) -> Proof:
         replay(timed.setup, timed.tape, timed.mutant).violation,
         replay(timed.setup, timed.tape).violation,
         tuple(
-            str(done.deed)
+            str(done.action)
             for done, rest in kept
             if replay(timed.setup, rest, timed.mutant).violation
         ),

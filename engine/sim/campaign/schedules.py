@@ -204,12 +204,12 @@ def run(
                 _break_and_mend(world, schedule, crew)
             else:
                 for done in tape:
-                    assert isinstance(done.deed, Fault)
+                    assert isinstance(done.action, Fault)
                     _wait(world, done.at_us)
-                    crew.do(done.deed)
+                    crew.do(done.action)
                 _wait(world, setup.calm_us)
         finally:
-            outcome.tape = tuple(done for done in world.tape if isinstance(done.deed, Fault))
+            outcome.tape = tuple(done for done in world.tape if isinstance(done.action, Fault))
             outcome.setup = replace(setup, calm_us=world.now_us)
         crew.mend_everything()
         ending.come_to_rest(world, clients)

@@ -32,21 +32,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from engine.sim.campaign.mutants import IN_FORCE, MUTANTS
 from engine.sim.campaign.schedules import TOPIC, Schedule, Setup, run
 from engine.sim.campaign.shrink import Tape, replay
 from engine.sim.scripts.forms import Command
 from engine.sim.scripts.player import ScriptError
+from engine.sim.scripts.scripts import Script
 from engine.sim.world.faults import Fault, parse
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
 
-if TYPE_CHECKING:
-    from engine.sim.scripts.scripts import Script
-
-VERBS = ("load", "reader", "trim", "at")
 HELD = "every invariant held"
 
 
@@ -57,10 +53,6 @@ class Timed:
     setup: Setup
     tape: Tape
     mutant: str = ""
-
-
-def is_timed(script: Script) -> bool:
-    return any(command.verb in VERBS for command in script.commands)
 
 
 def write(timed: Timed, about: str, violation: str) -> str:
@@ -78,7 +70,7 @@ def write(timed: Timed, about: str, violation: str) -> str:
         f"load {TOPIC} period_us={setup.period_us} acks=1",
         f"reader {TOPIC}",
         *([f"trim {TOPIC}"] if setup.trimmed else []),
-        *(f"at {done.at_us / 1e6:.6f} {done.deed}" for done in timed.tape),
+        *(f"at {done.at_us / 1e6:.6f} {done.action}" for done in timed.tape),
         f"at {calm_us / 1e6:.6f} calm",
         "----",
         _outcome(violation),
@@ -218,5 +210,5 @@ def world_of(script: Script) -> World:
             f'below a line  with MUTANTS["{timed.mutant}"].in_force():  '
             "(engine/sim/campaign/mutants.py)."
         )
-    assert all(isinstance(done.deed, Fault) for done in timed.tape)
+    assert all(isinstance(done.action, Fault) for done in timed.tape)
     return run(Schedule(timed.setup, torn=False, plans=()), timed.tape, rewindable=True)[0]

@@ -53,7 +53,7 @@ def replay(rule: str, seed: int = 7, checked: bool = True) -> Replay:
 def follow(broken: Replay, rule: str | None = None) -> Replay:
     """The tape of a replay with another rule (by default the next), and the aftermath.
 
-    A copy of its world goes back to where the scene begins, changes the rule, and each deed
+    A copy of its world goes back to where the scene begins, changes the rule, and each action
     is done again at its moment; then everything is mended, and time passes.
     """
     tape = [done for done in broken.world.tape if done.event > broken.begins]
@@ -65,7 +65,7 @@ def follow(broken: Replay, rule: str | None = None) -> Replay:
 
     def play() -> None:
         world.follow(tape)
-        other.note(f"the same {len(tape)} deeds, each at its moment")
+        other.note(f"the same {len(tape)} actions, each at its moment")
         world.run(for_s=(ended_us - world.now_us) / 1e6 + LATE_MS / 1e3)
         other.note("as much time passes as then, and more")
         world.heal()

@@ -3,7 +3,7 @@
 A move is a fault, a request, or a wait until something is so; it says which steps of the
 model's story it stands for.  The moves are real ones: an operator's election, a client's
 record, a fault of engine/sim/world/faults.py.  After each wait a little time passes, more than a
-message takes: so the same tape, deed for deed at its moment, makes sense under another rule.
+message takes: so the same tape, action for action at its moment, makes sense under another rule.
 """
 
 from __future__ import annotations

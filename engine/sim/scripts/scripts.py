@@ -42,7 +42,6 @@ from typing import Any
 
 from engine.cluster.cluster import Cluster
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim.campaign import timed_scripts
 from engine.sim.scripts.forms import Command
 from engine.sim.scripts.player import PATIENCE_S, Player, ScriptError, Stage
 from engine.sim.scripts.story import as_text, stories
@@ -134,8 +133,6 @@ class SimulatedStage:
 
 def play_simulated(script: Script, seed: int = 0) -> str:
     """The outcome of a script in virtual time."""
-    if timed_scripts.is_timed(script):
-        return timed_scripts.play(script)
     return asyncio.run(play(script, SimulatedStage(script, seed)))
 
 

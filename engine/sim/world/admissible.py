@@ -1,9 +1,9 @@
-"""Whether a deed can be done at all, asked before it is done.
+"""Refuses an action that cannot be done, before it begins.
 
-What a learner misspells shall not begin: half a deed would be on the tape, and each replay
-would stumble over it again.  So the names in a deed are looked up first, and who got one wrong
-is told what there is, and what to do.  Only a question may be put to nobody, such as to the
-leader -1 of a partition that has none: no answer comes.
+A misspelled name must not get as far as the tape: half an action would be on it, and each replay
+would stumble over that again.  So the names in an action are looked up first.  A wrong one gets
+a sentence that says which names there are.  Only a question may go to a broker that does not
+exist, such as the leader -1 of a partition without one: no answer comes.
 """
 
 from __future__ import annotations
@@ -15,42 +15,44 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.network import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.sim.world.faults import BETWEEN_NODES, Fault
-from engine.sim.world.tape import Add, Deed, Tell
+from engine.sim.world.tape import Action, Add, Tell
 
 DRIVEN = ("start", "step")
 """Methods of every node, which the cluster calls and nobody else."""
 
 
-def check(cluster: Cluster, deed: Deed) -> None:
+def check(cluster: Cluster, action: Action) -> None:
     """ValueError, with the remedy, if this cluster has nobody or nothing of that name."""
-    match deed:
+    match action:
         case Fault():
             there: Iterable[NodeId] = cluster.disks
-            if deed.kind in BETWEEN_NODES:
+            if action.kind in BETWEEN_NODES:
                 there = cluster.states
-            for node in deed.nodes:
-                _check_name(str(deed), node, tuple(there))
+            for node in action.nodes:
+                _check_name(str(action), node, tuple(there))
         case Add():
-            if deed.name in cluster.nodes:
-                raise ValueError(f"There is a node {deed.name!r} already; add it by another name.")
+            if action.name in cluster.nodes:
+                raise ValueError(
+                    f"There is a node {action.name!r} already; add it by another name."
+                )
         case Tell():
-            _check_name(str(deed), deed.name, tuple(cluster.nodes))
-            _check_method(deed, cluster.nodes[deed.name])
+            _check_name(str(action), action.name, tuple(cluster.nodes))
+            _check_method(action, cluster.nodes[action.name])
 
 
-def _check_name(deed: str, node: NodeId, there: tuple[NodeId, ...]) -> None:
+def _check_name(action: str, node: NodeId, there: tuple[NodeId, ...]) -> None:
     if node not in there:
         known = ", ".join(map(str, there))
-        raise ValueError(f"{deed}: there is no node {node}; there are {known}.")
+        raise ValueError(f"{action}: there is no node {node}; there are {known}.")
 
 
-def _check_method(deed: Tell, node: Any) -> None:
+def _check_method(action: Tell, node: Any) -> None:
     kind = type(node)
-    if not callable(getattr(node, deed.method, None)):
+    if not callable(getattr(node, action.method, None)):
         names = [name for name in dir(kind) if name[0] != "_" and callable(getattr(kind, name))]
         known = ", ".join(name for name in names if name not in DRIVEN) or "none"
         raise ValueError(
-            f"{deed}: a {kind.__name__} has no method {deed.method!r}; its methods are {known}."
+            f"{action}: a {kind.__name__} has no method {action.method!r}; its methods are {known}."
         )
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from engine.cluster.snapshot import DAMAGED
+from engine.cluster.snapshot import DAMAGED, snapshot
 from engine.records import batch
 from engine.sim.invariants.chains import is_intact
+from engine.sim.world.run import Run
+from engine.sim.world.views import trace_line
 from engine.storage.log import Log
-
-if TYPE_CHECKING:
-    from engine.sim.world.world import World
 
 READ_BYTES = 1 << 24
 CONTROL = ("leader", "leader_epoch", "isr", "elr")
@@ -61,7 +60,7 @@ class Difference:
     """`parting` is None while the traces are equal; `partitions` has those that differ."""
 
     parting: Parting | None
-    deeds: tuple[tuple[str, ...], tuple[str, ...]]
+    actions: tuple[tuple[str, ...], tuple[str, ...]]
     partitions: dict[str, PartitionDifference]
 
     def __bool__(self) -> bool:
@@ -76,8 +75,8 @@ class Difference:
             lines.append(f"the stories part at {self.parting.at}:")
             lines += [f"  here   {self.parting.lines[0] or 'nothing'}"]
             lines += [f"  there  {self.parting.lines[1] or 'nothing'}"]
-        for where, deeds in zip(("here", "there"), self.deeds, strict=True):
-            lines += [f"done only {where}: {deed}" for deed in deeds]
+        for where, actions in zip(("here", "there"), self.actions, strict=True):
+            lines += [f"done only {where}: {action}" for action in actions]
         for name, partition in self.partitions.items():
             lines.append(name)
             lines += _pairs("  ", partition.fields)
@@ -101,9 +100,9 @@ def _record(found: tuple[int, str] | None) -> str:
     return "nothing" if found is None else f"{found[1]} (epoch {found[0]})"
 
 
-def difference(here: World, there: World) -> Difference:
+def difference(here: Run, there: Run) -> Difference:
     """Compares two worlds as they are now."""
-    snapshots = (here.snapshot()["topics"], there.snapshot()["topics"])
+    snapshots = [snapshot(each.cluster)["topics"] for each in (here, there)]
     partitions: dict[str, PartitionDifference] = {}
     for topic in sorted({**snapshots[0], **snapshots[1]}):
         both = [each.get(topic, {"partitions": {}})["partitions"] for each in snapshots]
@@ -114,19 +113,17 @@ def difference(here: World, there: World) -> Difference:
     return Difference(_parting(here, there), _deeds(here, there), partitions)
 
 
-def _parting(here: World, there: World) -> Parting | None:
+def _parting(here: Run, there: Run) -> Parting | None:
     for number, (a, b) in enumerate(zip_longest(here.cluster.trace, there.cluster.trace)):
         if a != b:
             timelines = (here.timeline, there.timeline)
             events = [each.event_of_line(number) if each else -1 for each in timelines]
-            lines = [
-                world.trace_line(entry) if entry else "" for world, entry in ((here, a), (there, b))
-            ]
+            lines = [trace_line(entry) if entry else "" for entry in (a, b)]
             return Parting((events[0], events[1]), (lines[0], lines[1]))
     return None
 
 
-def _deeds(here: World, there: World) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _deeds(here: Run, there: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What was done to one and not to the other, since the first difference."""
     a, b = here.tape[: here.on_tape], there.tape[: there.on_tape]
     shared = 0
@@ -135,9 +132,7 @@ def _deeds(here: World, there: World) -> tuple[tuple[str, ...], tuple[str, ...]]
     return tuple(map(str, a[shared:])), tuple(map(str, b[shared:]))
 
 
-def _partition(
-    here: World, there: World, key: tuple[str, int], a: Any, b: Any
-) -> PartitionDifference:
+def _partition(here: Run, there: Run, key: tuple[str, int], a: Any, b: Any) -> PartitionDifference:
     found = PartitionDifference(_fields(a, b, CONTROL))
     brokers = sorted({*(a["replicas"] if a else ()), *(b["replicas"] if b else ())})
     for broker in brokers:
@@ -154,8 +149,8 @@ def _fields(a: Any, b: Any, names: tuple[str, ...]) -> dict[str, Pair]:
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _log(world: World, broker: int, key: tuple[str, int]) -> Log | None:
-    node = world.cluster.nodes.get(broker)
+def _log(run: Run, broker: int, key: tuple[str, int]) -> Log | None:
+    node = run.cluster.nodes.get(broker)
     replica = node.replicas.partitions.get(key) if node is not None else None
     return replica.log if replica is not None else None
 

@@ -1,9 +1,9 @@
 """A world's state as bytes, and back into the very same objects.
 
-Who rewinds a world holds on to it: to the world, its cluster, a producer that it was given.
-These must stay the same objects, or the notebook's variable would show a world that is no
-more.  So they are not pickled as a whole: within the pickle a *name* stands for each, beside
-it the contents of each, and loading pours the contents into the objects that carry the names.
+A notebook holds on to a world, to its cluster, to a producer that it added.  These must stay
+the same objects when the world goes back, or the notebook's variables would show a world that
+does not exist any more.  So they are not pickled as a whole.  Within the pickle a *name* stands
+for each object, and its contents lie beside it.  Loading gives each named object its contents.
 
     pickle   parts:     … <cluster> … <producer-1> …
              contents:  cluster: {now: …, queue: […]}   producer-1: {made: 17, …}
@@ -60,6 +60,11 @@ def load(state: bytes, held: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     parts, contents = _Reader(file, found).load()
     for name, each in found.items():
         kept = {LEFT_OUT: vars(each)[LEFT_OUT]} if LEFT_OUT in vars(each) else {}
-        vars(each).clear()
-        vars(each).update(contents[name], **kept)
+        become(each, {**contents[name], **kept})
     return parts, found
+
+
+def become(held: Any, contents: Mapping[str, Any]) -> Any:
+    """Gives an object other contents; it stays the object that users hold on to."""
+    held.__dict__ = dict(contents)
+    return held

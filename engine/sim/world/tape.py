@@ -2,13 +2,13 @@
 
 Everything that happens inside a world follows from its seed.  What comes from outside (a
 fault, a question, a new client) follows from nothing, so it is written down: the tape.  Each
-deed is an event of its own and has that event's number, so that the same seed and the same
+action is an event of its own and has that event's number, so that the same seed and the same
 tape are the same run:
 
     event   1 … 211     212               213 … 480    481
             inside      ask 101 Create…   inside       kill 101
 
-Deeds hold only data.  A client or a request is kept as it was when it was handed over,
+Actions hold only data.  A client or a request is kept as it was when it was handed over,
 pickled, since it changes later.
 """
 
@@ -88,12 +88,12 @@ class UseRule:
         return f"rule {self.rule}"
 
 
-Deed = Fault | Ask | Add | Tell | UseRule
+Action = Fault | Ask | Add | Tell | UseRule
 
 
 @dataclass(frozen=True)
 class Done:
-    """A deed, the number of the event that it was, and the virtual time since the beginning.
+    """A action, the number of the event that it was, and the virtual time since the beginning.
 
     `after` is how many things had left the cluster's queue by then: some concern nobody and are
     no events, such as a request that finds its broker dead, and yet they have consequences.
@@ -101,8 +101,8 @@ class Done:
 
     event: int
     at_us: int
-    deed: Deed
+    action: Action
     after: int = 0
 
     def __str__(self) -> str:
-        return f"{self.event:6} {self.at_us / 1e6:10.6f} {self.deed}"
+        return f"{self.event:6} {self.at_us / 1e6:10.6f} {self.action}"

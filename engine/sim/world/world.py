@@ -9,7 +9,7 @@
 
 The same seed and the same calls give the same trace, byte by byte, in any process: the
 only source of chance is the world's own generator.  What is done from outside is on the
-`tape`, each deed an event of its own, so a world can also go back:
+`tape`, each action an event of its own, so a world can also go back:
 
     world.back()                       one event; back(20) twenty
     world.goto(3.2)                    3.2 s of virtual time after the beginning
@@ -17,13 +17,12 @@ only source of chance is the world's own generator.  What is done from outside i
     other = world.fork(rule="kip-320") an independent copy, perhaps with another rule
     world.diff(other)                  where the two part, and what differs now
 
-After going back, stepping forward replays what happened, deeds included; doing something
+After going back, stepping forward replays what happened, actions included; doing something
 else there cuts the old future off.  The world, its cluster and its clients stay the same
-objects while they go back and forth; a client from before whose birth is undone is nowhere
-until it is born again, under the same name (`world.client(name)`).  A `run(until=…)` is only
-a way to step; it leaves nothing behind.  Change a world through its methods only: what is not
-on the tape is not replayed.  A deed that nobody can do is refused (admissible.py), and one
-that raises has not been; an event that raises, in a client's own code, is an event all the same.
+objects while they go back and forth.  A client whose birth is undone is nowhere until it is
+born again, under the same name (`world.client(name)`).  A `run(until=...)` is only a way to
+step; it leaves nothing behind.  Change a world through its methods only: what is not on the
+tape is not replayed.  How it all works is in run.py.
 
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages
 travel as bytes (engine/sim/world/carriage.py).  A world that shall only run, and fast, keeps no
@@ -32,30 +31,32 @@ checkpoints with `rewindable=False`.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from engine import past
 from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
+from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
+from engine.events import Trace
+from engine.metadata.image import MetadataImage, PartitionImage
+from engine.replication.partition import Partition
 from engine.replication.truncation import DEFAULT_RULE, RULES
-from engine.sim.clients.clients import Admin
+from engine.sim.clients.clients import Admin, Producer, create_topics
+from engine.sim.clients.consumer import Consumer
 from engine.sim.invariants.invariants import Invariants
-from engine.sim.world import admissible as deeds
-from engine.sim.world import rewind
-from engine.sim.world.askable import Askable
-from engine.sim.world.breakable import Breakable
+from engine.sim.world import admissible, views
 from engine.sim.world.carriage import EncodedCarriage
 from engine.sim.world.difference import Difference, difference
-from engine.sim.world.faults import Fault
+from engine.sim.world.faults import Fault, fault
 from engine.sim.world.latency import SimulatedLatency
-from engine.sim.world.tape import Add, Ask, Deed, Done, Tell, UseRule
+from engine.sim.world.run import EPOCH_US, Run
+from engine.sim.world.tape import Add, Ask, Done, Tell, UseRule
 from engine.sim.world.timeline import Timeline
-from engine.sim.world.visible import EPOCH_US, Visible
 from engine.storage.memory_disk import MemoryDisk
+from engine.wire.errors import Errors, KafkaError
 
 FIRST_BROKER = 101
 SETTINGS: Mapping[str, Any] = {
@@ -66,9 +67,11 @@ SETTINGS: Mapping[str, Any] = {
     "auto.create.topics.enable": False,
     "offsets.topic.num.partitions": 1,
 }
+CLIENTS = ("producer-", "consumer-")
+Client = TypeVar("Client")
 
 
-class World(Breakable, Visible, Askable):
+class World:
     """Brokers 101… and controller 100 on disks in memory."""
 
     def __init__(
@@ -86,7 +89,7 @@ class World(Breakable, Visible, Askable):
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
         self.seed = seed
-        self.chance = Random(f"world/{seed}")
+        chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
         spec = ClusterSpec(
             brokers=ids,
@@ -97,60 +100,74 @@ class World(Breakable, Visible, Askable):
             before=past.check(before),
         )
         disks = {node: MemoryDisk() for node in (spec.controller, *ids)}
-        self.cluster = Cluster(spec, disks, EPOCH_US, SimulatedLatency(self.chance),
-                               carriage=EncodedCarriage() if encoded else None)  # fmt: skip
-        self.invariants = Invariants(self.cluster) if checked else None
-        self.events = 0
-        self.tape: list[Done] = []
-        self.on_tape = 0
-        self.held: dict[str, Any] = {"": self.cluster}
-        self.cluster.boot()
-        self._adopt("admin", Admin())
-        self.timeline = Timeline() if rewindable else None
-        if self.timeline is not None:
-            self._note(self.timeline)
+        carriage = EncodedCarriage() if encoded else None
+        cluster = Cluster(spec, disks, EPOCH_US, SimulatedLatency(chance), carriage=carriage)
+        self._run = Run(cluster, chance, checked)
+        cluster.boot()
+        self._run.adopt("admin", Admin())
+        if rewindable:
+            self._run.keep_checkpoints()
         self.run(until=lambda w: all(not w.is_fenced(b) for b in ids), for_s=30)
+
+    # -- what it is made of
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._run.cluster
+
+    @property
+    def chance(self) -> Random:
+        """The only source of chance."""
+        return self._run.chance
+
+    @property
+    def tape(self) -> list[Done]:
+        """What was done from outside, replayed or still to be replayed."""
+        return self._run.tape
+
+    @property
+    def on_tape(self) -> int:
+        """How much of the tape lies behind us."""
+        return self._run.on_tape
+
+    @property
+    def timeline(self) -> Timeline | None:
+        return self._run.timeline
+
+    @property
+    def invariants(self) -> Invariants | None:
+        """What is checked after every event; None checks nothing."""
+        return self._run.invariants
+
+    @invariants.setter
+    def invariants(self, invariants: Invariants | None) -> None:
+        self._run.invariants = invariants
 
     # -- time
 
     @property
     def now_us(self) -> int:
         """Virtual time since the world began."""
-        return self.cluster.now - EPOCH_US
+        return self._run.now_us
+
+    @property
+    def events(self) -> int:
+        """The number of the present event."""
+        return self._run.events
 
     @property
     def last_event(self) -> int:
         """The last event that is known: more than `events` after going back."""
-        return self.events if self.timeline is None else self.timeline.last_event
-
-    def step(self, until: int | None = None) -> bool:
-        """One event; False if nothing will happen, ever or by `until` on the cluster's clock.
-
-        Something that raises is an event all the same, so that a replay comes past it.
-        """
-        happens = True
-        try:
-            if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
-                done = self.tape[self.on_tape]
-                self.on_tape += 1
-                self.cluster.catch_up(done.after)
-                self.cluster.now = max(self.cluster.now, EPOCH_US + done.at_us)
-                self._carry_out(done.deed)
-            else:
-                happens = self.cluster.step(until) is not None
-            if happens and self.invariants is not None:
-                self.invariants.after_event()
-        finally:
-            if happens:
-                self._count()
-        return happens
+        return self._run.last_event
 
     @property
     def next_at(self) -> int | None:
         """When the next event happens, by the cluster's clock; None if none will."""
-        if self.on_tape < len(self.tape) and self.tape[self.on_tape].event == self.events + 1:
-            return max(self.cluster.now, EPOCH_US + self.tape[self.on_tape].at_us)
-        return self.cluster.next_at
+        return self._run.next_at
+
+    def step(self, until: int | None = None) -> bool:
+        """One event; False if nothing will happen, ever or by `until` on the cluster's clock."""
+        return self._run.step(until)
 
     def run(
         self,
@@ -162,21 +179,7 @@ class World(Breakable, Visible, Askable):
 
         True if the condition holds at the end (or none was given).
         """
-        end_us = None if for_s is None else self.cluster.now + _microseconds(for_s)
-        last = None if events is None else self.events + events
-        if until is None and end_us is None and last is None:
-            raise ValueError("run needs until=, for_s= or events=, or it would never end.")
-        while until is None or not until(self):
-            at = self.next_at
-            if at is None or (end_us is not None and at > end_us):
-                self.cluster.now = max(self.cluster.now, end_us or 0)
-                break
-            if last is not None and self.events >= last:
-                break
-            self.step(end_us)
-        return until is None or until(self)
-
-    # -- back, forth and aside
+        return self._run.run(None if until is None else lambda: until(self), for_s, events)
 
     def back(self, events: int = 1) -> None:
         """Undoes the last events; the beginning of the world is as far as it goes."""
@@ -184,140 +187,206 @@ class World(Breakable, Visible, Askable):
 
     def goto(self, t_s: float | None = None, *, event: int | None = None) -> None:
         """To so many seconds after the beginning, or to an event's number; past or future."""
-        timeline = self.timeline
-        if timeline is None:
-            raise ValueError("This world keeps no checkpoints: make it with rewindable=True.")
-        if (t_s is None) == (event is None):
-            raise ValueError("goto needs either seconds or event=, such as goto(3.2).")
-        if (t_s if event is None else event) < 0:  # type: ignore[operator]
-            raise ValueError("A world begins at 0; there is nothing before that to go to.")
-        if t_s is None:
-            assert event is not None
-            rewind.go(self, timeline, event)
-            return
-        at_us = _microseconds(t_s)
-        rewind.go(self, timeline, timeline.event_at(at_us), at_us)
-        self.run(for_s=max(0, at_us - self.now_us) / 1e6)
+        self._run.goto(t_s, event)
 
     def fork(self, rule: str | None = None) -> World:
         """An independent copy of everything, past included; from here on with another rule."""
-        copy = rewind.fork(self)
+        copy = object.__new__(World)
+        copy.seed, copy._run = self.seed, self._run.fork()
         if rule is not None:
             copy.use_rule(rule)
         return copy
 
     def follow(self, tape: Sequence[Done]) -> None:
-        """Does what is on another world's tape from now on, each deed at its virtual time."""
-        for done in tape:
-            if done.at_us < self.now_us:
-                continue
-            if done.at_us > self.now_us:
-                self.run(for_s=(done.at_us - self.now_us) / 1e6)
-            self._do(done.deed)  # the second of one instant follows the first at once
+        """Does what is on another world's tape from now on, each action at its virtual time."""
+        self._run.follow(tape)
 
     def diff(self, other: World) -> Difference:
         """The event at which two worlds part, and what differs between them now."""
-        return difference(self, other)
+        return difference(self._run, other._run)
 
-    def _count(self) -> None:
-        """One more event; the first time, where the world is then is written down."""
-        self.events += 1
-        if self.timeline is not None and self.events > self.timeline.last_event:
-            self._note(self.timeline)
-
-    def _note(self, timeline: Timeline) -> None:
-        timeline.note(self.now_us, self.cluster.trace_count)
-        if not self.events or timeline.wants_checkpoint(self.events):
-            timeline.keep(self.events, rewind.save(self))
-
-    # -- what is done from outside
+    # -- faults: milliseconds, and µs a second for a clock's speed; see faults.py
 
     def apply(self, fault: Fault) -> None:
         """Lets a fault happen now."""
-        self._do(fault)
+        self._run.do(fault)
 
-    def add(self, name: str, node: Any) -> Any:
-        """Adds a node, such as a client; from now on it is part of this world."""
-        deed = Add.of(name, node)
-        deeds.check(self.cluster, deed)
-        self.held[name] = node
-        self._do(deed)
-        return node
+    def kill(self, broker: int) -> None:
+        self.apply(fault("kill", broker))
 
-    def tell(self, name: str, method: str, *arguments: Any) -> None:
-        """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
-        self._do(Tell.of(name, method, *arguments))
+    def stop(self, broker: int) -> None:
+        self.apply(fault("stop", broker))
+
+    def start(self, broker: int) -> None:
+        self.apply(fault("start", broker))
+
+    def pause(self, broker: int) -> None:
+        self.apply(fault("pause", broker))
+
+    def resume(self, broker: int) -> None:
+        self.apply(fault("resume", broker))
+
+    def lose_power(self, broker: int, torn: bool = False) -> None:
+        self.apply(fault("lose_power", broker, torn=int(torn)))
+
+    def write_back(self, broker: int) -> None:
+        self.apply(fault("write_back", broker))
+
+    def cut(self, a: NodeId, b: NodeId) -> None:
+        self.apply(fault("cut", a, b))
+
+    def cut_one_way(self, a: NodeId, b: NodeId) -> None:
+        self.apply(fault("cut_one_way", a, b))
+
+    def isolate(self, broker: int) -> None:
+        self.apply(fault("isolate", broker))
+
+    def slow(self, a: NodeId, b: NodeId, ms: int) -> None:
+        self.apply(fault("slow", a, b, ms=ms))
+
+    def delay(self, a: NodeId, b: NodeId, ms: int, count: int = 1, api: str = "") -> None:
+        self.apply(fault("delay", a, b, ms=ms, count=count, api=api))
+
+    def drop(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
+        self.apply(fault("drop", a, b, count=count, api=api))
+
+    def duplicate(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
+        self.apply(fault("duplicate", a, b, count=count, api=api))
+
+    def reorder(self, a: NodeId, b: NodeId, ms: int = 50, count: int = 1, api: str = "") -> None:
+        self.apply(fault("reorder", a, b, ms=ms, count=count, api=api))
+
+    def jump_clock(self, broker: int, ms: int) -> None:
+        self.apply(fault("jump_clock", broker, ms=ms))
+
+    def skew_clock(self, broker: int, ppm: int) -> None:
+        self.apply(fault("skew_clock", broker, ppm=ppm))
+
+    def set_clock(self, broker: int) -> None:
+        self.apply(fault("set_clock", broker))
+
+    def flip_bit(self, broker: int, topic: str, partition: int = 0, offset: int = -1) -> None:
+        self.apply(fault("flip_bit", broker, topic=topic, partition=partition, offset=offset))
+
+    def fill_disk(self, broker: int) -> None:
+        self.apply(fault("fill_disk", broker))
+
+    def free_disk(self, broker: int) -> None:
+        self.apply(fault("free_disk", broker))
+
+    def heal(self, a: NodeId | None = None, b: NodeId | None = None) -> None:
+        self.apply(fault("heal", *(each for each in (a, b) if each is not None)))
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on; see engine/replication/truncation.py."""
         if rule not in RULES:
             raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}.")
-        self._do(UseRule(rule))
+        self._run.do(UseRule(rule))
 
-    def _do(self, deed: Deed) -> None:
-        """Does a deed and writes it down; what was known to come after this moment is cut off.
+    # -- clients and requests
 
-        If it raises, it has not been, and the old future stays known.  Only a world that cannot
-        go back keeps it, so that its tape tells what broke it.
-        """
-        cluster, timeline = self.cluster, self.timeline
-        deeds.check(cluster, deed)
-        done = Done(self.events + 1, self.now_us, deed, cluster.happened)
-        traced = cluster.trace_count
-        try:
-            self._carry_out(deed)
-        except Exception:
-            if timeline is None:
-                self._write_down(done)
-                self._count()
-            else:
-                rewind.undo(self, timeline, done, traced)
-            raise
-        self._write_down(done)
-        try:
-            if self.invariants is not None:
-                self.invariants.after_event()
-        finally:
-            self._count()
+    def add(self, name: str, node: Client) -> Client:
+        """Adds a node, such as a client; from now on it is part of this world."""
+        action = Add.of(name, node)
+        admissible.check(self.cluster, action)
+        self._run.hold(name, node)
+        self._run.do(action)
+        return node
 
-    def _write_down(self, done: Done) -> None:
-        del self.tape[self.on_tape :]
-        if self.timeline is not None:
-            self.timeline.cut(self.events)
-        self.tape.append(done)
-        self.on_tape += 1
+    def tell(self, name: str, method: str, *arguments: Any) -> None:
+        """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
+        self._run.do(Tell.of(name, method, *arguments))
 
-    def _carry_out(self, deed: Deed) -> None:
-        cluster = self.cluster
-        match deed:
-            case Fault():
-                deed.happen(cluster)
-            case Ask():
-                _, effects = cluster.nodes["admin"].ask(deed.broker, pickle.loads(deed.body))
-                cluster.carry_out("admin", effects)
-            case Add():
-                self._adopt(deed.name, pickle.loads(deed.node))
-            case Tell():
-                node = cluster.nodes[deed.name]
-                arguments = pickle.loads(deed.arguments)
-                effects = getattr(node, deed.method)(cluster.now, *arguments)
-                cluster.carry_out(deed.name, effects or [])
-            case UseRule():
-                cluster.use_rule(deed.rule)
+    def post(self, body: Any, broker: int) -> int:
+        """Sends one request to a broker; the number under which `answer` will know it."""
+        self._run.do(Ask.of(broker, body))
+        return self._admin.asked
 
-    def _adopt(self, name: str, node: Any) -> None:
-        """Adds a node; if one of its kind is held under this name, it becomes what `node` is."""
-        held = self.held.get(name)
-        if type(held) is type(node) and hasattr(node, "__dict__"):
-            vars(held).clear()
-            vars(held).update(vars(node))
-            node = held
-        if hasattr(node, "__dict__"):
-            self.held[name] = node
-        self.cluster.add(name, node)
+    def answer(self, number: int) -> Any:
+        """What was answered to a request; None while nothing was, or if it was lost."""
+        return self._admin.answers.get(number)
 
+    def ask(self, body: Any, broker: int | None = None) -> Any:
+        """Sends one request to a broker (else the first that runs) and runs to the answer."""
+        number = self.post(body, broker or admissible.who_answers(self.cluster))
+        self.run(until=lambda w: number in w._admin.answers, for_s=60)
+        return self.answer(number)
 
-def _microseconds(seconds: float) -> int:
-    if not isfinite(seconds):
-        raise ValueError(f"{seconds} is no time to run or to go to; give seconds, such as 3.2.")
-    return round(seconds * 1_000_000)
+    @property
+    def _admin(self) -> Admin:
+        admin: Admin = self.cluster.nodes["admin"]
+        return admin
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int = 3,
+        config: Mapping[str, Any] | None = None,
+        assignment: Mapping[int, list[int]] | None = None,
+    ) -> None:
+        """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
+        asked = self.ask(create_topics(name, partitions, replicas, config, assignment))
+        if asked is None:
+            raise KafkaError(Errors.REQUEST_TIMED_OUT, f"nobody answered whether {name} is made.")
+        answer = asked.topics[0]
+        if answer.error_code != Errors.NONE:
+            raise KafkaError(Errors(answer.error_code), answer.error_message or name)
+        self.run(until=lambda w: views.is_served(w.cluster, name), for_s=30)
+
+    def load(self, topic: str, **options: Any) -> Producer:
+        """Starts a producer on all partitions of a topic; see `Producer` for the options."""
+        name, brokers = self._name("producer"), self.cluster.spec.brokers
+        return self.add(
+            name, Producer(name, topic, len(self.partitions(topic)), brokers, **options)
+        )
+
+    def reader(self, topic: str) -> Consumer:
+        """Starts a consumer that reads all partitions of a topic from the beginning."""
+        name, brokers = self._name("consumer"), self.cluster.spec.brokers
+        return self.add(name, Consumer(name, topic, len(self.partitions(topic)), brokers))
+
+    def _name(self, kind: str) -> str:
+        past = [done.action for done in self.tape[: self.on_tape]]
+        known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in past)
+        return f"{kind}-{known + 1}"
+
+    # -- what there is to see; ValueError, with the remedy, for what is not there
+
+    def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
+        return snapshot(self.cluster, values, tail)
+
+    def image(self) -> MetadataImage:
+        """The controller's metadata image."""
+        return views.image(self.cluster)
+
+    def partitions(self, topic: str) -> dict[int, PartitionImage]:
+        """A topic's partitions by index, as the controller has them."""
+        return views.partitions(self.cluster, topic)
+
+    def partition(self, topic: str, index: int) -> PartitionImage:
+        return views.partition(self.cluster, topic, index)
+
+    def leader(self, topic: str, index: int) -> int:
+        """The leader's broker id, -1 if there is none."""
+        return self.partition(topic, index).leader
+
+    def replica(self, broker: int, topic: str, index: int) -> Partition:
+        """The replica object on a running broker."""
+        return views.replica(self.cluster, broker, topic, index)
+
+    def client(self, name: str) -> Any:
+        """A node that was added."""
+        return views.client(self.cluster, name)
+
+    def is_fenced(self, broker: int) -> bool:
+        known = self.image().brokers.get(broker)
+        return known is None or known.fenced
+
+    def trace_lines(self, kinds: tuple[str, ...] = ()) -> list[str]:
+        """The trace as text: seconds, node, what happened, why."""
+        lines = self.cluster.trace
+        return [views.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
+
+    def trace_line(self, entry: tuple[int, NodeId, Trace]) -> str:
+        return views.trace_line(entry)

@@ -1,4 +1,4 @@
-"""A deed that cannot be done is refused in a sentence, and leaves no trace in the world."""
+"""A action that cannot be done is refused in a sentence, and leaves no trace in the world."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_question_may_be_put_to_nobody(world: World) -> None:
     assert world.ask(m.DescribeClusterRequest(), -1) is None
 
 
-# -- deeds that fail half-way
+# -- actions that fail half-way
 
 
 def test_a_deed_that_raises_has_not_been(world: World) -> None:
@@ -212,11 +212,11 @@ def test_a_world_that_cannot_go_back_keeps_what_broke_it() -> None:
     world.add("careless", Careless())
     with pytest.raises(ZeroDivisionError):
         world.tell("careless", "fail")
-    assert str(world.tape[-1].deed) == "tell careless fail"
+    assert str(world.tape[-1].action) == "tell careless fail"
     assert world.tape[-1].event == world.events
 
 
-# -- the same deeds in another world
+# -- the same actions in another world
 
 
 def test_deeds_of_one_instant_are_followed_one_by_one() -> None:

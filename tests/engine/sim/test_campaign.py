@@ -46,7 +46,7 @@ def test_the_campaign_does_something(results: list[Outcome]) -> None:
 
 
 def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
-    happened = {str(done.deed).split()[0] for each in results for done in each.tape}
+    happened = {str(done.action).split()[0] for each in results for done in each.tape}
     assert happened == set(KINDS)
 
 
@@ -106,11 +106,11 @@ def test_a_tape_replays_the_run_without_the_schedule(seed: int) -> None:
 def test_a_replica_too_many_is_killed_and_not_robbed_of_what_it_wrote() -> None:
     drawn = replace(draw(0, light=True), plans=())
     first, second = (
-        Done(0, 2_000_000 + number, deed) for number, deed in enumerate(map(_dark, (102, 103)))
+        Done(0, 2_000_000 + number, action) for number, action in enumerate(map(_dark, (102, 103)))
     )
     setup = replace(drawn.setup, brokers=3, min_in_sync=2, calm_us=3_000_000)
     outcome = play(replace(drawn, setup=setup), (first, second))
-    assert [str(done.deed) for done in outcome.tape] == ["lose_power 102", "kill 103"]
+    assert [str(done.action) for done in outcome.tape] == ["lose_power 102", "kill 103"]
     assert outcome.violation == ""
 
 
@@ -149,5 +149,5 @@ def test_a_plan_for_the_same_target_means_the_broker_and_not_its_client() -> Non
     drops = Plan(1_700, "drop", "leader", 300, 1)  # the seventh: from the consumer to the leader
     dies = Plan(1_800, "kill", "same", 500)
     outcome = play(Schedule(setup, False, (*calm, drops, dies)))
-    assert [str(done.deed).split()[0] for done in outcome.tape].count("kill") == 1
+    assert [str(done.action).split()[0] for done in outcome.tape].count("kill") == 1
     assert not outcome.violation

@@ -346,11 +346,11 @@ TROUBLES: dict[str, Callable[[World], None]] = {
 def test_a_world_goes_back_over_it_and_forth_again(kind: str) -> None:
     world = loaded(idempotent=True)
     TROUBLES[kind](world)
-    assert str(world.tape[-1].deed).startswith(kind)
+    assert str(world.tape[-1].action).startswith(kind)
     struck = world.events
     world.run(for_s=3)
     last, before = world.events, world.trace_lines()
     world.goto(event=struck - 1)
-    assert kind not in {str(each.deed).split()[0] for each in world.tape[: world.on_tape]}
+    assert kind not in {str(each.action).split()[0] for each in world.tape[: world.on_tape]}
     world.goto(event=last)
     assert world.trace_lines() == before

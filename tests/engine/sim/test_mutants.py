@@ -17,8 +17,8 @@ import pytest
 from engine.sim.campaign import pinned
 from engine.sim.campaign.campaign import run_one
 from engine.sim.campaign.mutants import MUTANTS
-from engine.sim.campaign.timed_scripts import read, write
-from engine.sim.scripts.scripts import parse, play_simulated
+from engine.sim.campaign.timed_scripts import play, read, write
+from engine.sim.scripts.scripts import parse
 
 FOLDER = Path(__file__).parent / "mutant_tapes"
 ELSEWHERE = range(40)
@@ -34,7 +34,7 @@ def text(name: str) -> str:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_caught(name: str) -> None:
     mutant = MUTANTS[name]
-    outcome = play_simulated(parse(text(name)))
+    outcome = play(parse(text(name)))
     if outcome.removeprefix("violation: ").startswith(mutant.caught_by):
         return
     stale.append(name)
@@ -56,7 +56,7 @@ def test_few_tapes_are_stale() -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_engine_itself_stands_what_breaks_the_mutant(name: str) -> None:
     whole = text(name).replace(f" mutant={name}", "")
-    assert play_simulated(parse(whole)) == "every invariant held"
+    assert play(parse(whole)) == "every invariant held"
 
 
 @pytest.mark.parametrize("name", PROVEN)

@@ -83,7 +83,7 @@ def test_a_fault_keeps_its_options() -> None:
     script = parse("create orders replicas=101,102,103\nlose_power 103 torn=1\n")
     stage = SimulatedStage(script)
     asyncio.run(play(script, stage))
-    assert "lose_power 103 torn=1" in [str(done.deed) for done in stage.world.tape]
+    assert "lose_power 103 torn=1" in [str(done.action) for done in stage.world.tape]
 
 
 def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:

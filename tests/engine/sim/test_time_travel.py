@@ -72,14 +72,14 @@ def test_a_step_back_and_forth_is_nowhere_else(world: World) -> None:
 @pytest.mark.parametrize("event", [0, 1, 499, 500, 501, 1_234, 3_000, 4_999])
 def test_the_future_is_replayed_byte_for_byte(world: World, event: int) -> None:
     before = told(world)
-    deeds = world.tape[:]
+    actions = world.tape[:]
     world.goto(event=event)
     assert world.events == event
     assert world.trace_lines() == before[0][: len(world.trace_lines())]
     while world.events < EVENTS:
         world.step()
     assert told(world) == before
-    assert world.tape == deeds
+    assert world.tape == actions
 
 
 def test_every_way_there_leads_to_the_same_place(world: World) -> None:
@@ -125,11 +125,11 @@ def test_time_beyond_the_end_is_played_for_the_first_time(world: World) -> None:
 def test_something_else_cuts_the_old_future_off(world: World) -> None:
     world.goto(event=1_000)
     assert world.last_event == EVENTS
-    deeds = [done for done in world.tape if done.event <= 1_000]
+    actions = [done for done in world.tape if done.event <= 1_000]
     world.kill(103)
     assert world.last_event == world.events == 1_001
-    assert world.tape[:-1] == deeds
-    assert str(world.tape[-1].deed) == "kill 103"
+    assert world.tape[:-1] == actions
+    assert str(world.tape[-1].action) == "kill 103"
     world.run(for_s=3)
     assert world.cluster.states[103] == "killed"
     new = told(world)
@@ -181,7 +181,7 @@ def test_questions_and_answers_are_replayed() -> None:
     assert world.answer(number) is None
     world.goto(event=world.last_event)
     assert world.answer(number) == answer
-    assert [str(done.deed) for done in world.tape] == [
+    assert [str(done.action) for done in world.tape] == [
         "ask 101 CreateTopics",
         "ask 101 DescribeCluster",
     ]
@@ -218,7 +218,7 @@ def test_a_fork_has_a_past_of_its_own(world: World) -> None:
 def test_a_fork_with_another_rule_goes_on_by_that_rule(world: World) -> None:
     world.goto(event=700)
     other = world.fork(rule="to-high-watermark")
-    assert [str(done.deed) for done in other.tape][-1] == "rule to-high-watermark"
+    assert [str(done.action) for done in other.tape][-1] == "rule to-high-watermark"
     node = other.cluster.nodes[102]
     rules = {node.replicas.rule.name, *(f.rule.name for f in node.replicas.fetchers.values())}
     assert rules == {"to-high-watermark"}
@@ -254,7 +254,7 @@ def test_the_difference_of_two_endings(world: World) -> None:
     assert "killed" in difference.parting.lines[1]
     assert difference.parting.at == "event 1201"
     assert Parting((1_204, 1_201), ("", "")).at == "event 1204 here, 1201 there"
-    assert difference.deeds[1][0].endswith("kill 103")
+    assert difference.actions[1][0].endswith("kill 103")
     replica = difference.partitions["orders-0"].replicas[103]
     assert replica.fields["role"][1] == "offline"
     _, end = replica.fields["log_end_offset"]

@@ -132,7 +132,7 @@ def test_what_a_client_raised_does_not_stop_a_replay() -> None:
 
 
 def test_an_earlier_time_between_the_same_two_events() -> None:
-    """A deed there is done at that time, however the world came there."""
+    """A action there is done at that time, however the world came there."""
     world = World(seed=1)
     world.run(for_s=5)
     world.goto(3.0)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sim.scripts.scripts import parse, play_simulated
+from engine.sim.campaign.timed_scripts import play
+from engine.sim.scripts.scripts import parse
 from kit.cli import main
 
 TAPES = Path(__file__).parents[2] / "engine/sim/mutant_tapes"
@@ -25,7 +26,7 @@ def test_a_replay_ends_with_a_script_that_plays(capsys: pytest.CaptureFixture[st
     told = capsys.readouterr().out
     assert "103 started" in told
     script = told[told.index("# seed 3") :]
-    assert play_simulated(parse(script)) == script.partition("----\n")[2].strip()
+    assert play(parse(script)) == script.partition("----\n")[2].strip()
 
 
 def test_a_failing_seed_is_shrunk_to_a_script(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +34,7 @@ def test_a_failing_seed_is_shrunk_to_a_script(capsys: pytest.CaptureFixture[str]
     assert main(arguments) == 0
     told = capsys.readouterr().out
     assert "mutant=ignore-a-laggard" in told
-    assert play_simulated(parse(told)).startswith("violation: strong ISR")
+    assert play(parse(told)).startswith("violation: strong ISR")
 
 
 def test_a_kept_tape_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

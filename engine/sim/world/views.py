@@ -1,0 +1,85 @@
+"""What there is to see in a cluster: its metadata, one partition, one replica, its trace.
+
+Looking changes nothing and costs no event.  ValueError, with the remedy, for what is not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
+from engine.events import Trace
+from engine.metadata.image import MetadataImage, PartitionImage
+from engine.replication.partition import Partition
+from engine.sim.world.run import EPOCH_US
+
+
+def image(cluster: Cluster) -> MetadataImage:
+    """The controller's metadata image."""
+    found: MetadataImage = _running(cluster, cluster.spec.controller).image
+    return found
+
+
+def partitions(cluster: Cluster, topic: str) -> dict[int, PartitionImage]:
+    """A topic's partitions by index, as the controller has them."""
+    known = image(cluster)
+    if topic not in known.topic_ids:
+        names = ", ".join(sorted(known.topic_ids)) or "none"
+        raise ValueError(
+            f"There is no topic {topic!r}, there are: {names}; "
+            f"world.create_topic({topic!r}) makes it."
+        )
+    return known.topics[known.topic_ids[topic]].partitions
+
+
+def partition(cluster: Cluster, topic: str, index: int) -> PartitionImage:
+    """One partition, as the controller has it."""
+    found = partitions(cluster, topic)
+    if index not in found:
+        known = ", ".join(map(str, found))
+        raise ValueError(f"{topic} has no partition {index}; it has {known}.")
+    return found[index]
+
+
+def replica(cluster: Cluster, broker: int, topic: str, index: int) -> Partition:
+    """The replica object on a running broker."""
+    held: dict[tuple[str, int], Partition] = _running(cluster, broker).replicas.partitions
+    if (topic, index) not in held:
+        raise ValueError(f"Broker {broker} holds no replica of {topic}-{index}.")
+    return held[topic, index]
+
+
+def client(cluster: Cluster, name: str) -> Any:
+    """A node that was added."""
+    if name not in cluster.nodes:
+        known = ", ".join(map(str, cluster.nodes))
+        raise ValueError(f"There is no node {name!r} now; there are {known}.")
+    return cluster.nodes[name]
+
+
+def is_served(cluster: Cluster, topic: str) -> bool:
+    """Whether every broker that a topic is placed on has opened its replicas."""
+    for index, placed in partitions(cluster, topic).items():
+        for broker in placed.replicas:
+            node = cluster.nodes.get(broker)
+            if node is None or (topic, index) not in node.replicas.partitions:
+                return False
+    return True
+
+
+def trace_line(entry: tuple[int, NodeId, Trace]) -> str:
+    """One line of the trace as text: seconds, node, what happened, why."""
+    at, node, line = entry
+    why = f"  ({line.why})" if line.why else ""
+    return f"{(at - EPOCH_US) / 1e6:10.6f} {node} {line}{why}"
+
+
+def _running(cluster: Cluster, node: int) -> Any:
+    if node in cluster.nodes:
+        return cluster.nodes[node]
+    if node not in cluster.disks:
+        known = ", ".join(map(str, cluster.disks))
+        raise ValueError(f"There is no node {node}; there are {known}.")
+    name = "The controller" if node == cluster.spec.controller else f"Broker {node}"
+    raise ValueError(f"{name} is not running; world.start({node}) starts it.")
