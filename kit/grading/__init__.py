@@ -14,6 +14,7 @@ else, are the marks.
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,8 +24,10 @@ __all__ = ["grade"]
 def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: bool = True) -> int:
     """Marks each file; writes one JSON each, `class.csv` and `class.html` into `out`.
 
-    Prints one line per submission.  Gives 0 when every file could be marked, else 1.
-    Raises NoSandbox where learners' code cannot be fenced in.
+    Each file is marked by itself, and the class's files are written again after each: a run
+    that is interrupted keeps what was marked.  Prints one line per submission.  Gives 0 when
+    every file could be marked, else 1.  Raises NoSandbox where learners' code cannot be
+    fenced in.
     """
     from kit.grading import report, sandbox
     from kit.grading.marking import mark
@@ -37,9 +40,15 @@ def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: b
     marked = []
     for file, name in zip(files, report.distinct_names(files), strict=True):
         marks = mark(file, name, time_limit_s=time_limit_s, sandboxed=sandboxed)
-        report.write_json(marks, out)
         marked.append(marks)
-        print(report.line(marks), flush=True)
-    report.write_class(marked, out)
-    print(f"Reports are in {out}: class.html, class.csv, and a JSON file each.")
+        report.write_json(marks, out)
+        report.write_class(marked, out)
+        _say(report.line(marks))
+    _say(f"Reports are in {out}: class.html, class.csv, and a JSON file each.")
     return int(any(marks.problem for marks in marked))
+
+
+def _say(text: str) -> None:
+    """Prints what the terminal can show, and escapes for the rest."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)

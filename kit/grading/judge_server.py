@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
+from kit.exercises.exercise import Verdict
 from kit.exercises.judge import reply_to
 from kit.exercises.plain import LARGEST_ANSWER
 
@@ -25,8 +26,8 @@ class JudgeServer:
     """Serves one submission on a Unix socket, in a thread of its own."""
 
     def __init__(self, address: Path) -> None:
-        self.verdicts: dict[str, dict[str, Any]] = {}
-        """By exercise id: the judge's reply to the last answer."""
+        self.verdicts: dict[str, Verdict] = {}
+        """By exercise id: what the judge said of the last answer."""
         self._requests = 0
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(address))
@@ -58,11 +59,19 @@ class JudgeServer:
         try:
             request = json.loads(line)
             kind, exercise_id = request["ask"], str(request["id"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return json.dumps({"error": "The judge could not read this."})
         if kind in ASKED_FREELY:
             return reply_to(json.dumps(request))
         if kind not in JUDGED:
             return json.dumps({"error": "Not while a submission is marked."})
-        self.verdicts[exercise_id] = json.loads(reply_to(json.dumps(request)))
+        self.verdicts[exercise_id] = _verdict(reply_to(json.dumps(request)))
         return json.dumps({"passed": False, "title": "", "message": "Recorded.", "hints": []})
+
+
+def _verdict(reply: str) -> Verdict:
+    """An answer that the judge could not take is a wrong one; the reason is the message."""
+    said = json.loads(reply)
+    if "error" in said:
+        return Verdict(False, str(said["error"]))
+    return Verdict(**{field.name: said[field.name] for field in fields(Verdict)})

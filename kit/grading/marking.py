@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import nbformat
 
 from kit import places
 from kit.course import PROJECT
 from kit.grading import sandbox, submission
+from kit.grading.stage import Outcome, Task
 from kit.grading.submission import Submission, Unreadable
 
 State = Literal["right", "wrong", "empty", "failed"]
@@ -39,6 +39,9 @@ class Marks:
     """A submission's result.  `problem` is set where it could not be marked at all."""
 
     name: str
+    """Of its report."""
+    file: str = ""
+    """As the command line named it."""
     notebook: str = ""
     marks: tuple[Mark, ...] = ()
     notes: tuple[str, ...] = ()
@@ -54,26 +57,38 @@ class Marks:
         return sum(not mark.prediction for mark in self.marks)
 
 
+class NotRun(Exception):
+    """The stage gave no result; one sentence says why."""
+
+
 def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
     """Never raises over a submission: what is wrong with it stands in the result."""
-    fence = "bubblewrap" if sandboxed else "none"
+    unmarked = Marks(name, printable(str(file)), sandbox="bubblewrap" if sandboxed else "none")
     try:
         submitted = submission.read(file)
-    except Unreadable as reason:
-        return Marks(name, problem=str(reason), sandbox=fence)
-    result: dict[str, Any] = {"verdicts": {}, "stopped_by": "", "errors": {}}
-    if not submission.is_empty(submitted):
-        result = run(submitted, time_limit_s=time_limit_s, sandboxed=sandboxed)
-    if "problem" in result:
-        return Marks(name, submitted.group, problem=result["problem"], sandbox=fence)
-    notes = list(submitted.notes)
-    if result["stopped_by"]:
-        notes.append(result["stopped_by"])
-    return Marks(name, submitted.group, _marks(submitted, result), tuple(notes), "", fence)
+        outcome = Outcome({}, {})
+        if not submission.is_empty(submitted):
+            outcome = run(submitted, time_limit_s=time_limit_s, sandboxed=sandboxed)
+        marks = _marks(submitted, outcome)
+    except (Unreadable, NotRun) as reason:
+        return replace(unmarked, problem=str(reason))
+    except (places.PathTooLong, places.Unwritable):
+        raise  # no file can be marked on this machine
+    except Exception as error:
+        problem = printable(f"Marking it failed ({type(error).__name__}: {error}).")
+        return replace(unmarked, problem=problem)
+    notes = (*submitted.notes, *filter(None, [outcome.stopped_by]))
+    return replace(unmarked, notebook=submitted.group, marks=marks, notes=notes)
 
 
-def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> dict[str, Any]:
-    """Runs a transplanted notebook on a stage of its own and gives the stage's result."""
+def printable(text: str) -> str:
+    """The text on one line, with escapes for what has no glyph or is half a character."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown)
+
+
+def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> Outcome:
+    """Runs a transplanted notebook on a stage of its own.  Raises NotRun."""
     scratch = Path(tempfile.mkdtemp(prefix="kafkalab-grade-"))
     try:
         work = scratch / "work"
@@ -82,63 +97,51 @@ def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> dict[st
         places.socket_path(scratch / "judge" / "socket")
         notebook = work / "notebook.ipynb"
         nbformat.write(submission.transplant(submitted), notebook)
-        task = {
-            "notebook": str(notebook),
-            "time_limit_s": time_limit_s,
-            "sandboxed": sandboxed,
-        }
+        task = Task(str(notebook), time_limit_s, sandboxed)
         command = [sys.executable, "-m", "kit.grading.stage"]
-        return _asked(sandbox.on_stage(command) if sandboxed else command, task, time_limit_s)
+        return _asked(sandbox.on_stage(command) if sandboxed else command, task)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _asked(command: list[str], task: dict, time_limit_s: int) -> dict[str, Any]:
+def _asked(command: list[str], task: Task) -> Outcome:
+    timeout_s = task.time_limit_s + 120
     try:
         done = subprocess.run(
             command,
-            input=json.dumps(task),
+            input=task.to_json(),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             cwd=PROJECT,
-            timeout=time_limit_s + 120,
+            timeout=timeout_s,
             start_new_session=True,
         )
-        result: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        return {"problem": f"Marking took longer than {time_limit_s + 120} s."}
-    except ValueError:
+        raise NotRun(f"Marking took longer than {timeout_s} s.") from None
+    try:
+        return Outcome.from_json(done.stdout)
+    except (ValueError, KeyError, TypeError):
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return {"problem": f"The stage stopped without a result ({last})."}
-    return result
+        raise NotRun(f"The stage stopped without a result ({printable(last)}).") from None
 
 
-def _marks(submitted: Submission, result: dict[str, Any]) -> tuple[Mark, ...]:
+def _marks(submitted: Submission, outcome: Outcome) -> tuple[Mark, ...]:
     cells = submission.cells_of(submitted.group)
     run_cells = [c for c in submission.needed_cells(submitted.group) if not c.has("solution")]
     positions = {c.name: i for i, c in enumerate(run_cells) if c.has("stub")}
     marks = []
     for exercise_id, prediction in submission.open_exercises(cells).items():
         code = submitted.answers.get(exercise_id)
-        verdict = result["verdicts"].get(exercise_id)
-        error = result["errors"].get(str(positions[exercise_id]), "")
+        verdict = outcome.verdicts.get(exercise_id)
+        error = outcome.errors.get(positions[exercise_id], "")
         if code is None or submission.is_untouched(exercise_id, code, cells):
             marks.append(Mark(exercise_id, prediction, "empty"))
         elif verdict is None:
             message = error or "The cell ran, and no answer reached the judge."
             marks.append(Mark(exercise_id, prediction, "failed", message))
-        elif "error" in verdict:
-            marks.append(Mark(exercise_id, prediction, "wrong", verdict["error"]))
         else:
-            marks.append(
-                Mark(
-                    exercise_id,
-                    prediction,
-                    "right" if verdict["passed"] else "wrong",
-                    verdict["message"],
-                    verdict["expected"],
-                    verdict["seen"],
-                    verdict["counter_example"],
-                )
-            )
+            state: State = "right" if verdict.passed else "wrong"
+            seen = (verdict.message, verdict.expected, verdict.seen, verdict.counter_example)
+            marks.append(Mark(exercise_id, prediction, state, *seen))
     return tuple(marks)

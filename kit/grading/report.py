@@ -1,12 +1,17 @@
 """What grading leaves behind: JSON per submission, a CSV and a page for the class.
 
-No times and no paths stand in them, so the same submissions give the same files.
+They hold no times, and no paths but those of the command line: the same submissions give the
+same files.  Every file system takes the names of the files.  A file is there whole or not at
+all, and half a character that a learner wrote is an escape in it.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
+import unicodedata
 from collections import Counter
 from dataclasses import asdict
 from html import escape
@@ -26,15 +31,44 @@ th, td { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transpare
 """
 
 
+KEPT_SIGNS = " .-_'(),+@"
+LONGEST_NAME = 60
+"""Characters: with a number and an ending it stays below 255 bytes of UTF-8."""
+DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10)),
+}
+"""Names that Windows keeps for itself, with any ending."""
+
+
 def distinct_names(files: list[Path]) -> list[str]:
-    """A report name for each file, its stem; files of one name get a number."""
-    seen: Counter[str] = Counter()
+    """A report name for each file, from its stem; files of one name get a number.
+
+    Names that differ only in case count as one, as on the disks of macOS and Windows.
+    """
+    taken: set[str] = set()
     names = []
-    for file in files:
-        seen[file.stem] += 1
-        again = seen[file.stem]
-        names.append(file.stem if again == 1 else f"{file.stem}-{again}")
+    for stem in (_file_name(file.stem) for file in files):
+        name, again = stem, 1
+        while name.casefold() in taken:
+            again += 1
+            name = f"{stem}-{again}"
+        taken.add(name.casefold())
+        names.append(name)
     return names
+
+
+def _file_name(stem: str) -> str:
+    """Letters, digits and a few signs are kept; the rest becomes an underscore."""
+    kept = (
+        c if c in KEPT_SIGNS or unicodedata.category(c)[0] in "LMN" else "_"
+        for c in unicodedata.normalize("NFC", stem)[:LONGEST_NAME]
+    )
+    name = "".join(kept).rstrip(" .") or "submission"
+    return f"_{name}" if name.split(".")[0].upper() in DEVICES else name
 
 
 def line(marks: Marks) -> str:
@@ -48,6 +82,7 @@ def line(marks: Marks) -> str:
 def write_json(marks: Marks, out: Path) -> Path:
     content = {
         "name": marks.name,
+        "file": marks.file,
         "notebook": marks.notebook,
         "score": marks.score,
         "of": marks.out_of,
@@ -57,28 +92,36 @@ def write_json(marks: Marks, out: Path) -> Path:
         "exercises": [asdict(mark) for mark in marks.marks],
     }
     path = out / f"{marks.name}.json"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
 def write_class(marked: list[Marks], out: Path) -> None:
     """`class.csv`, a row per submission, and `class.html`, to be read."""
     exercises = sorted({mark.exercise for marks in marked for mark in marks.marks})
-    with (out / "class.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["name", "notebook", "score", "of", *exercises, "notes"])
-        for marks in marked:
-            states = {mark.exercise: mark.state for mark in marks.marks}
-            notes = " ".join(filter(None, [marks.problem, *marks.notes]))
-            cells = [marks.name, marks.notebook, marks.score, marks.out_of]
-            cells += [states.get(exercise, "") for exercise in exercises]
-            table.writerow([_no_formula(str(cell)) for cell in [*cells, notes]])
-    (out / "class.html").write_text(_page(marked, exercises), encoding="utf-8")
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["name", "file", "notebook", "score", "of", *exercises, "notes"])
+    for marks in marked:
+        states = {mark.exercise: mark.state for mark in marks.marks}
+        notes = " ".join(filter(None, [marks.problem, *marks.notes]))
+        cells = [marks.name, marks.file, marks.notebook, str(marks.score), str(marks.out_of)]
+        cells += [states.get(exercise, "") for exercise in exercises]
+        table.writerow([_no_formula(cell) for cell in [*cells, notes]])
+    _write(out / "class.csv", text.getvalue())
+    _write(out / "class.html", _page(marked, exercises))
+
+
+def _write(path: Path, text: str) -> None:
+    """Replaces the file as a whole: a reader sees the old one or the new one."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(text.encode("utf-8", "backslashreplace"))
+    os.replace(part, path)
 
 
 def _no_formula(text: str) -> str:
     """A spreadsheet would run a cell that starts like a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t" and text not in ("", "-") else text
+    return f"'{text}" if text[:1] in "=+-@\t\r" and text not in ("", "-") else text
 
 
 def _page(marked: list[Marks], exercises: list[str]) -> str:
@@ -100,7 +143,8 @@ def _row(marks: Marks, exercises: list[str]) -> str:
     score = "not marked" if marks.problem else f"{marks.score} of {marks.out_of}"
     notes = escape(" ".join(filter(None, [marks.problem, *marks.notes])))
     return (
-        f"<tr><th scope='row'>{escape(marks.name)}</th><td>{score}</td>{cells}<td>{notes}</td></tr>"
+        f"<tr><th scope='row' title='{escape(marks.file, quote=True)}'>{escape(marks.name)}</th>"
+        f"<td>{score}</td>{cells}<td>{notes}</td></tr>"
     )
 
 

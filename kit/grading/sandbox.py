@@ -141,7 +141,7 @@ def _files(work: Path, socket_folder: Path) -> list[str]:
 
 
 def hand_over(work: Path, socket_folder: Path) -> None:
-    """Makes `work` the property of the user in the sandbox, who reaches the judge's socket."""
+    """Gives `work` to the user in the sandbox, and lets that user reach the judge's socket."""
     socket_folder.chmod(0o755)
     if _is_root():
         for path in (work, *work.rglob("*")):

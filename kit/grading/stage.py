@@ -11,9 +11,10 @@ import json
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from kit.exercises.exercise import Verdict
 from kit.exercises.judge import SEED_VARIABLE
 from kit.grading import sandbox
 from kit.grading.judge_server import JudgeServer
@@ -21,6 +22,42 @@ from kit.grading.judge_server import JudgeServer
 CELL_TIMEOUT_S = 120
 LARGEST_REPORT = 5_000_000
 REPORT = "report.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What `marking` asks of a stage."""
+
+    notebook: str
+    time_limit_s: int
+    sandboxed: bool
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one run.  `stopped_by` names the limit that ended it, if one did."""
+
+    verdicts: dict[str, Verdict]
+    """By exercise id."""
+    errors: dict[int, str]
+    """By position of a code cell: the last line of its error."""
+    stopped_by: str = ""
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Outcome:
+        """Raises ValueError for anything but what `to_json` wrote."""
+        content = json.loads(text)
+        return cls(
+            {exercise: Verdict(**said) for exercise, said in content["verdicts"].items()},
+            {int(position): error for position, error in content["errors"].items()},
+            content["stopped_by"],
+        )
 
 
 def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
@@ -31,8 +68,8 @@ def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
     return [*command, "-c", "/dev/null", f"--rootdir={notebook.parent}", str(notebook)]
 
 
-def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> dict[str, Any]:
-    """Runs the notebook; gives verdicts by exercise, the limit that ended it, cell errors."""
+def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> Outcome:
+    """Runs the notebook beside its judge."""
     work = notebook.parent
     socket_folder = work.parent / "judge"
     address = socket_folder / "socket"
@@ -49,11 +86,7 @@ def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> dict[
         judge.close()
     if not stopped_by and not (work / REPORT).exists():
         stopped_by = f"nbval did not start or was ended ({_last_line(log)})."
-    return {
-        "verdicts": judge.verdicts,
-        "stopped_by": stopped_by,
-        "errors": cell_errors(work / REPORT),
-    }
+    return Outcome(judge.verdicts, cell_errors(work / REPORT), stopped_by)
 
 
 def cell_errors(report: Path) -> dict[int, str]:
@@ -81,11 +114,11 @@ def _last_line(log: Path) -> str:
 
 
 def main() -> None:
-    task = json.loads(sys.stdin.read())
+    task = Task(**json.loads(sys.stdin.read()))
     os.environ[SEED_VARIABLE] = "2"  # inputs that nobody could try in class
-    limits = sandbox.Limits(time_s=task["time_limit_s"])
-    result = perform(Path(task["notebook"]), limits, sandboxed=task["sandboxed"])
-    sys.stdout.write(json.dumps(result) + "\n")
+    limits = sandbox.Limits(time_s=task.time_limit_s)
+    outcome = perform(Path(task.notebook), limits, sandboxed=task.sandboxed)
+    sys.stdout.write(outcome.to_json() + "\n")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ those, by its id.
 from __future__ import annotations
 
 import json
+import os
+import re
+import stat
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +21,9 @@ from kit.course import source_of
 
 LARGEST_SUBMISSION = 20_000_000
 LARGEST_CELL = 100_000
+MOST_NOTES = 20
+EXERCISE_ID = re.compile(r"[A-Z]?[0-9]{1,3}-[0-9]{1,3}", re.ASCII)
+Json = dict[str, object]
 
 
 class Unreadable(Exception):
@@ -35,14 +41,10 @@ class Submission:
 
 def read(path: Path) -> Submission:
     """Raises Unreadable with a sentence."""
+    content = _content(path)
     try:
-        if path.stat().st_size > LARGEST_SUBMISSION:
-            limit = LARGEST_SUBMISSION // 1_000_000
-            raise Unreadable(f"The file is larger than {limit} MB; clear its outputs.")
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = json.loads(content)
         cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    except OSError as error:
-        raise Unreadable(f"The file cannot be read ({error.strerror}).") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Unreadable("The file is not a Jupyter notebook.") from error
     found: list[tuple[str, str]] = []
@@ -52,6 +54,33 @@ def read(path: Path) -> Submission:
     if not found:
         raise Unreadable("The file has no exercise cell of this course.")
     return _submission(found)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file.
+
+    A pipe or a device of that name is not opened: a pipe may never end, and opening a device
+    may act on it.  If one replaces the file after the check, opening it does not block.
+    """
+    try:
+        _must_be_regular(os.stat(path))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            _must_be_regular(os.fstat(descriptor))
+            content = file.read(LARGEST_SUBMISSION + 1) or b""
+    except OSError as error:
+        raise Unreadable(f"The file cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise Unreadable("The file cannot be read (no file can have this name).") from error
+    if len(content) > LARGEST_SUBMISSION:
+        limit = LARGEST_SUBMISSION // 1_000_000
+        raise Unreadable(f"The file is larger than {limit} MB; clear its outputs.")
+    return content
+
+
+def _must_be_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("This is not a regular file but a folder, a pipe, a socket or a device.")
 
 
 def open_exercises(cells: list[Cell]) -> dict[str, bool]:
@@ -105,6 +134,9 @@ def _submission(found: list[tuple[str, str]]) -> Submission:
             notes.append(f"{exercise_id} stands there twice; the last one was marked.")
         answers[exercise_id] = code
     notes += [f"The cell of {name} is missing." for name in known if name not in answers]
+    notes = list(dict.fromkeys(notes))
+    if (more := len(notes) - MOST_NOTES) > 0:
+        notes[MOST_NOTES:] = [f"{more} more notes were left out."]
     return Submission(group, answers, tuple(notes))
 
 
@@ -128,19 +160,21 @@ def _with_answers(notebook: object, answers: dict[str, str]) -> object:
     return notebook
 
 
-def _exercise_of(cell: dict) -> str:
+def _exercise_of(cell: Json) -> str:
     metadata = cell.get("metadata")
     tags = metadata.get("tags") if isinstance(metadata, dict) else None
     if isinstance(tags, list) and "exercise" in tags:
-        ids = [tag for tag in tags if isinstance(tag, str) and "-" in tag and tag[-1:].isdigit()]
-        if ids:
-            return ids[0]
+        for tag in tags:
+            if isinstance(tag, str) and EXERCISE_ID.fullmatch(tag):
+                return tag
     cell_id = cell.get("id")
-    if isinstance(cell_id, str) and cell_id.startswith("exercise-"):
-        return cell_id.removeprefix("exercise-")
-    return ""
+    exercise_id = cell_id.removeprefix("exercise-") if isinstance(cell_id, str) else ""
+    return exercise_id if exercise_id != cell_id and EXERCISE_ID.fullmatch(exercise_id) else ""
 
 
-def _source(cell: dict) -> str:
+def _source(cell: Json) -> str:
+    """The code.  Half a character, which no file of Python can hold, becomes a question mark."""
     source = cell.get("source", "")
-    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+    lines = source if isinstance(source, list) else [source]
+    code = "".join(line for line in lines if isinstance(line, str))
+    return code.encode("utf-8", "replace").decode()

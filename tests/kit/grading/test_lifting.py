@@ -96,6 +96,6 @@ def test_files_of_one_name_get_reports_of_their_own() -> None:
 
 def test_reports_are_inert(tmp_path) -> None:
     mark = Mark("99-2", False, "wrong", "<img src=x onerror=alert(1)>")
-    report.write_class([Marks("=cmd()", "99", (mark,))], tmp_path)
+    report.write_class([Marks("=cmd()", "=cmd().ipynb", "99", (mark,))], tmp_path)
     assert "<img" not in (tmp_path / "class.html").read_text()
     assert "'=cmd()" in (tmp_path / "class.csv").read_text()

@@ -207,7 +207,7 @@ def test_what_a_submission_uses_up_is_limited(tmp_path, fenced, hog, sentence) -
         written_bytes=50_000_000,
     )
     result = perform(work / "notebook.ipynb", limits, sandboxed=True)
-    assert sentence in result["stopped_by"]
+    assert sentence in result.stopped_by
 
 
 def test_the_network_is_loopback_only(fenced) -> None:
