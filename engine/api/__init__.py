@@ -107,7 +107,8 @@ def refusal(request: Request, code: Errors, message: str | None = None) -> Any:
     An API that has no error of its own, only one per topic or group, says in its module's
     `refuse(request, code, message)` where the error goes.
     """
-    refuse = getattr(_module(type(request.body).API_KEY), "refuse", None)
+    key = type(request.body).API_KEY
+    refuse = getattr(_module(key), "refuse", None) if key in _BY_KEY else None
     if refuse is not None:
         return refuse(request, code, message)
     answer = response_class(request.body)()

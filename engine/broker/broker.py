@@ -10,10 +10,11 @@ image, and the image tells the replicas what to be.  See docs/architecture.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from engine import api
 from engine.broker.lifecycle import Lifecycle
 from engine.broker.metadata_fetcher import MetadataFetcher
 from engine.broker.producer_ids import ProducerIds
@@ -42,6 +43,20 @@ from engine.wire.framing import response_class
 FORWARD_TIMEOUT_US = 30_000_000
 
 
+@dataclass(frozen=True)
+class Apis:
+    """How requests are answered: functions of engine/api, which stands above this room.
+
+    An API works with the parts of a broker, and a broker knows no API; so the cluster hands
+    them in.  `dispatch` answers a request, now or later; `refusal` is the answer that refuses all
+    of it; `fit` cuts the controller's answer to what the client's version can carry.
+    """
+
+    dispatch: Callable[[Broker, int, Request], None]
+    refusal: Callable[[Request, Errors], Any]
+    fit: Callable[[Request, Any], Any]
+
+
 class Broker:
     """A broker on `disk`; `ids` is its only source of randomness."""
 
@@ -51,6 +66,7 @@ class Broker:
         settings: Settings,
         disk: Disk,
         ids: Random,
+        apis: Apis,
         controller_id: int = 100,
         cluster_id: str = "",
         rule: str = DEFAULT_RULE,
@@ -60,6 +76,7 @@ class Broker:
         self.settings = settings
         self.disk = disk
         self.ids = ids
+        self.apis = apis
         self.controller_id = controller_id
         self.before = before
         self.outbox = Outbox()
@@ -107,7 +124,7 @@ class Broker:
     def step(self, now: int, event: Event) -> list[Effect]:
         match event:
             case Request():
-                api.dispatch(self, now, event)
+                self.apis.dispatch(self, now, event)
             case Response():
                 self._on_response(now, event)
             case Expired():
@@ -236,6 +253,6 @@ class Broker:
     def _relay(self, number: int, body: Any) -> None:
         request = self.forwarded.pop(number)
         if body is None:
-            body = api.refusal(request, Errors.REQUEST_TIMED_OUT)
+            body = self.apis.refusal(request, Errors.REQUEST_TIMED_OUT)
             assert isinstance(body, response_class(request.body))
-        self.outbox.reply(request, api.fit(request, body))
+        self.outbox.reply(request, self.apis.fit(request, body))

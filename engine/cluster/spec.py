@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from engine import past
-from engine.broker.broker import Broker
+from engine import api, past
+from engine.broker.broker import Apis, Broker
 from engine.control.controller import Controller
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage.disk import Disk
+
+APIS = Apis(api.dispatch, api.refusal, api.fit)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> 
     settings = Settings(spec.settings)
     if node_id == spec.controller:
         levels = past.feature_levels(spec.before)
-        return Controller(node_id, settings, disk, ids, spec.cluster_id, levels)
+        return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels)
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {
         "broker.id": node_id,
@@ -50,5 +52,5 @@ def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> 
     }
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
-    return Broker(node_id, settings.extended(own), disk, ids, spec.controller, spec.cluster_id,
-                  spec.rule, spec.before)  # fmt: skip
+    return Broker(node_id, settings.extended(own), disk, ids, APIS, spec.controller,
+                  spec.cluster_id, spec.rule, spec.before)  # fmt: skip

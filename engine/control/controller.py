@@ -18,11 +18,10 @@ no snapshots, no metadata transactions, no ACLs, no reassignment yet.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from engine import api
 from engine.control import (
     alter_partition,
     brokers,
@@ -45,7 +44,6 @@ from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-from engine.wire.framing import response_class
 
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
 
@@ -63,12 +61,14 @@ class Controller:
         settings: Settings,
         disk: Disk,
         ids: Random,
+        refusal: Callable[[Request, Errors, str], Any],
         cluster_id: str = "",
         levels: Mapping[str, int] | None = None,
     ) -> None:
         self.node_id = node_id
         self.disk = disk
         self.ids = ids
+        self.refusal = refusal
         self.cluster_id = cluster_id
         self.levels = {**features.FINALISED, **(levels or {})}
         self.outbox = Outbox()
@@ -139,7 +139,7 @@ class Controller:
             if quota.throttle_ms:
                 answer.throttle_time_ms = quota.throttle_ms
         except KafkaError as error:
-            answer = _refusal(request, error)
+            answer = self.refusal(request, error.code, error.message)
         self._answer(request, answer)
         if type(request.body).__name__ == "BrokerHeartbeatRequest":
             self._watch(request.body.broker_id)
@@ -277,13 +277,3 @@ class Controller:
             },
             "topics": len(image.topics),
         }
-
-
-def _refusal(request: Request, error: KafkaError) -> Any:
-    """A request's own answer with an error for all of it."""
-    if type(request.body).__name__.removesuffix("Request") in api.VERSIONS:
-        return api.refusal(request, error.code, error.message)
-    # What only brokers send has an error code of its own.
-    answer = response_class(request.body)()
-    answer.error_code = error.code
-    return answer

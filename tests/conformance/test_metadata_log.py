@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from engine import api
 from engine.control.controller import Controller
 from engine.control.partition_changes import Election, Rules, change_partition
 from engine.events import Effect, Expired, Flush, Flushed, Reply, Request
@@ -47,7 +48,7 @@ class Session:
 
     def __init__(self, directory: Path) -> None:
         self.disk = RealDisk(directory)
-        self.controller = Controller(100, Settings(), self.disk, Random(3))
+        self.controller = Controller(100, Settings(), self.disk, Random(3), api.refusal)
         self.replies: list[Any] = []
         self.take(self.controller.start(NOW))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine import api
 from engine.control.controller import Controller
 from engine.events import (
     CancelTimer,
@@ -51,7 +52,7 @@ class ControlBench:
 
     def start(self) -> None:
         self.controller = Controller(
-            100, Settings(self.given), self.disk, Random(11), levels=self.levels
+            100, Settings(self.given), self.disk, Random(11), api.refusal, levels=self.levels
         )
         self.timers: dict[tuple[Any, ...], int] = {}
         self.replies: dict[int, Any] = {}
