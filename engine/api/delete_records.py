@@ -40,7 +40,7 @@ def _delete(broker: Broker, topic: str, asked: Any) -> Any:
     try:
         if topic in INTERNAL:
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION)
-        partition = broker.replicas.leading(topic, asked.partition_index)
+        partition = broker.replicas.hosted.leading(topic, asked.partition_index)
         if not partition.log.config.is_deleted:
             raise KafkaError(Errors.POLICY_VIOLATION)
         offset = asked.offset

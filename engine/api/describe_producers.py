@@ -51,7 +51,7 @@ def _partition(broker: Broker, topic: str, index: int) -> Any:
         problem = problem_with(topic)
         if problem:
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
-        producers = broker.replicas.leading(topic, index).log.producers
+        producers = broker.replicas.hosted.leading(topic, index).log.producers
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
         return answer

@@ -50,7 +50,7 @@ def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
     try:
         if asked.timestamp < 0 and request.version < FIRST_VERSION.get(asked.timestamp, 1 << 15):
             raise KafkaError(Errors.UNSUPPORTED_VERSION)
-        partition = broker.replicas.serving(topic, asked.partition_index)
+        partition = broker.replicas.hosted.serving(topic, asked.partition_index)
         error = partition.check_leader_epoch(asked.current_leader_epoch)
         if error != Errors.NONE:
             raise KafkaError(error)

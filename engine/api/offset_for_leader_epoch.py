@@ -37,7 +37,7 @@ def _look_up(broker: Broker, topic: str, asked: Any) -> Any:
         partition=asked.partition, leader_epoch=-1, end_offset=-1
     )
     try:
-        partition = broker.replicas.serving(topic, asked.partition)
+        partition = broker.replicas.hosted.serving(topic, asked.partition)
         error = partition.check_leader_epoch(asked.current_leader_epoch)
         if error != Errors.NONE:
             raise KafkaError(error)

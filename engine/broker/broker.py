@@ -29,10 +29,14 @@ from engine.events import (
     Outbox,
     Request,
     Response,
+    Token,
 )
 from engine.metadata.image import MetadataImage
 from engine.quotas.client_quotas import ClientQuotas
-from engine.replication.replica_manager import BROKER_RESOURCE, ReplicaManager
+from engine.replication.alter_partition import AlterPartitionRetry, AlterPartitionRound
+from engine.replication.fetcher import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
+from engine.replication.purgatory import PurgatoryTimer
+from engine.replication.replica_manager import BROKER_RESOURCE, PeriodicTimer, ReplicaManager
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage import checkpoints
@@ -85,7 +89,7 @@ class Broker:
             node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule
         )
         self.groups = GroupCoordinator(self)
-        self.replicas.coordinators["groups"] = ("__consumer_offsets", self.groups)
+        self.replicas.coordinators["__consumer_offsets"] = self.groups
         clean_epoch = checkpoints.take_clean_shutdown(disk)
         self.clean_start = clean_epoch is not None
         previous_epoch = -1 if clean_epoch is None else clean_epoch
@@ -136,9 +140,14 @@ class Broker:
 
     def _on_response(self, now: int, event: Response) -> None:
         token, body = event.token, event.body
+        match token:
+            case FetchRound() | EpochQuestion() | OffsetQuestion():
+                self.replicas.fetchers.answered(now, token, body)
+                return
+            case AlterPartitionRound():
+                self.replicas.isr_changes.answered(now, body)
+                return
         match token[0]:
-            case "fetch" | "alter-partition":
-                self.replicas.on_response(now, event.source, token, body)
             case "metadata":
                 before = self.metadata.offset
                 for offset, record in self.metadata_fetcher.records(now, body):
@@ -159,10 +168,21 @@ class Broker:
             case _:
                 self.groups.on_response(now, token, body)
 
-    def _on_timer(self, now: int, token: tuple[Any, ...]) -> None:
+    def _on_timer(self, now: int, token: Token) -> None:
+        match token:
+            case PurgatoryTimer(operation_id):
+                self.replicas.purgatory.expire(now, operation_id)
+                return
+            case FetcherTimer(leader):
+                self.replicas.fetchers.poll(now, leader)
+                return
+            case AlterPartitionRetry():
+                self.replicas.isr_changes.send(now)
+                return
+            case PeriodicTimer(what):
+                self.replicas.do_periodically(now, what)
+                return
         match token[0]:
-            case "purgatory" | "fetcher" | "alter-partition-retry" | "replicas":
-                self.replicas.on_timer(now, token)
             case "lifecycle":
                 self.lifecycle.heartbeat(now)
             case "metadata":

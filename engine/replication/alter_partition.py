@@ -9,9 +9,11 @@ metadata log can tell.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.events import Outbox
+from engine.replication.purgatory import Purgatory
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -28,13 +30,26 @@ _RETRY = {
 _NOT_DONE = {Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED}
 
 
+@dataclass(frozen=True, slots=True)
+class AlterPartitionRound:
+    """One request with all ISR changes that were pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlterPartitionRetry:
+    """Rings when what was refused for the moment is asked again."""
+
+
 class AlterPartitionQueue:
     """Pending proposals by partition key, in the order they came up."""
 
-    def __init__(self, node_id: int, controller_id: int, outbox: Outbox) -> None:
+    def __init__(
+        self, node_id: int, controller_id: int, outbox: Outbox, purgatory: Purgatory
+    ) -> None:
         self.node_id = node_id
         self.controller_id = controller_id
         self.outbox = outbox
+        self.purgatory = purgatory
         self.broker_epoch = -1
         self.pending: dict[tuple[str, int], Partition] = {}
         self.sent: list[Partition] = []
@@ -65,7 +80,7 @@ class AlterPartitionQueue:
                 for topic_id, partitions in by_topic.items()
             ],
         )
-        self.outbox.send(self.controller_id, ("alter-partition",), body)
+        self.outbox.send(self.controller_id, AlterPartitionRound(), body)
 
     def _change(self, partition: Partition) -> m.AlterPartitionRequest.PartitionData:
         request = m.AlterPartitionRequest
@@ -88,18 +103,18 @@ class AlterPartitionQueue:
         known = follower.broker_epoch if follower is not None else None
         return -1 if known is None else known
 
-    def answered(self, now: int, body: m.AlterPartitionResponse | None) -> list[Partition]:
-        """Works an answer (None: lost) into the partitions; gives those whose HW moved."""
+    def answered(self, now: int, body: m.AlterPartitionResponse | None) -> None:
+        """Works an answer (None: lost) into the partitions that it was asked for."""
         sent, self.sent = self.sent, []
         if body is None or body.error_code != Errors.NONE:
             self._retry(now, sent)
-            return []
+            return
         answers = {
             (topic.topic_id, each.partition_index): each
             for topic in body.topics
             for each in topic.partitions
         }
-        moved = []
+        moved: list[Partition] = []
         for partition in sent:
             answer = answers.get((partition.topic_id, partition.index))
             if answer is None or Errors(answer.error_code) in _RETRY:
@@ -110,9 +125,10 @@ class AlterPartitionQueue:
             elif Errors(answer.error_code) in _NOT_DONE:
                 partition.isr.withdraw()
         self.send(now)
-        return moved
+        for partition in moved:
+            self.purgatory.check(now, partition.key)
 
     def _retry(self, now: int, partitions: list[Partition]) -> None:
         for partition in partitions:
             self.pending.setdefault(partition.key, partition)
-        self.outbox.set_timer(("alter-partition-retry",), now + RETRY_US)
+        self.outbox.set_timer(AlterPartitionRetry(), now + RETRY_US)

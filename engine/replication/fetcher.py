@@ -16,7 +16,7 @@ has moved meanwhile ignores them.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from engine.events import Outbox
 from engine.replication.follower_session import FollowerSession, Following, Key
@@ -28,7 +28,43 @@ from engine.wire.errors import Errors, KafkaError
 
 LATEST, EARLIEST = -1, -2
 _HERE = "replication.fetcher.Fetcher"
-__all__ = ["Fetcher", "Following"]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRound:
+    """Asks for records of all partitions that are followed at `leader`."""
+
+    leader: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochQuestion:
+    """Asks where the last epochs of some partitions end (OffsetForLeaderEpoch)."""
+
+    leader: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetQuestion:
+    """Asks where the leader's log of one partition ends or starts: `which` says (ListOffsets)."""
+
+    leader: int
+    generation: int
+    key: Key
+    which: int
+
+
+Question = FetchRound | EpochQuestion | OffsetQuestion
+Answer = m.FetchResponse | m.OffsetForLeaderEpochResponse | m.ListOffsetsResponse
+
+
+@dataclass(frozen=True, slots=True)
+class FetcherTimer:
+    """Rings when a partition followed at `leader` may be asked for again."""
+
+    leader: int
 
 
 class Fetcher:
@@ -98,12 +134,7 @@ class Fetcher:
             )
 
     def _sleep(self, until_us: int) -> None:
-        self.outbox.set_timer(("fetcher", self.leader_id), until_us)
-
-    def _send(self, what: str, body: Any) -> None:
-        self.in_flight = True
-        token = ("fetch", self.leader_id, self.generation, what)
-        self.outbox.send(self.leader_id, token, body)
+        self.outbox.set_timer(FetcherTimer(self.leader_id), until_us)
 
     def _fetch(self, ready: dict[Key, Following]) -> None:
         body = self.session.request(self.following, ready, self.rule)
@@ -113,11 +144,12 @@ class Fetcher:
         body.max_wait_ms = self.max_wait_ms
         body.min_bytes = self.min_bytes
         body.max_bytes = self.max_bytes
-        self._send("records", body)
+        self.in_flight = True
+        self.outbox.send(self.leader_id, FetchRound(self.leader_id, self.generation), body)
 
     def _ask_epochs(self, disagreeing: list[Following]) -> None:
         request = m.OffsetForLeaderEpochRequest
-        topics: dict[str, list[Any]] = {}
+        topics: dict[str, list[m.OffsetForLeaderEpochRequest.OffsetForLeaderPartition]] = {}
         for following in disagreeing:
             partition = following.partition
             following.has_asked = True
@@ -135,24 +167,27 @@ class Fetcher:
                 for name, partitions in topics.items()
             ],
         )
-        self._send("epochs", body)
+        self.in_flight = True
+        self.outbox.send(self.leader_id, EpochQuestion(self.leader_id, self.generation), body)
 
     # -- hearing back
 
-    def answered(self, now: int, token: tuple[Any, ...], body: Any) -> list[Partition]:
-        """Works an answer in; gives the partitions whose log or high watermark moved."""
-        if token[2] != self.generation:
+    def answered(self, now: int, question: Question, body: Answer | None) -> list[Partition]:
+        """Works an answer in (None: lost); gives partitions whose log or high watermark moved."""
+        if question.generation != self.generation:
             return []
         moved: list[Partition] = []
-        if token[3] == "offset":
-            moved = self._take_offset(now, (token[4], token[5]), token[6], body)
-        else:
-            self.in_flight = False
-            if body is None:
+        match question, body:
+            case OffsetQuestion(key=key, which=which), m.ListOffsetsResponse() | None:
+                moved = self._take_offset(now, key, which, body)
+            case _, None:
+                self.in_flight = False
                 self._start_over(now + self.backoff_us)
-            elif token[3] == "records":
+            case FetchRound(), m.FetchResponse():
+                self.in_flight = False
                 moved = self._take_records(now, body)
-            else:
+            case EpochQuestion(), m.OffsetForLeaderEpochResponse():
+                self.in_flight = False
                 moved = self._take_epochs(now, body)
         self.poll(now)
         return moved
@@ -163,7 +198,7 @@ class Fetcher:
         for following in self.following.values():
             following.not_before_us = not_before_us
 
-    def _take_records(self, now: int, body: Any) -> list[Partition]:
+    def _take_records(self, now: int, body: m.FetchResponse) -> list[Partition]:
         if body.error_code != Errors.NONE:
             forgot = (Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.INVALID_FETCH_SESSION_EPOCH)
             self._start_over(now if body.error_code in forgot else now + self.backoff_us)
@@ -177,7 +212,9 @@ class Fetcher:
                     moved.append(following.partition)
         return moved
 
-    def _take_partition(self, now: int, following: Following, data: Any) -> bool:
+    def _take_partition(
+        self, now: int, following: Following, data: m.FetchResponse.PartitionData
+    ) -> bool:
         """One partition's part of a Fetch answer; True if log or high watermark moved."""
         partition = following.partition
         stale = following.asked is None or following.asked[0] != partition.log.log_end_offset
@@ -203,7 +240,7 @@ class Fetcher:
             return appended or advanced
         return False
 
-    def _append(self, now: int, following: Following, records: Any) -> bool:
+    def _append(self, now: int, following: Following, records: bytes) -> bool:
         """Appends what the leader sent; a failure concerns this partition alone."""
         try:
             following.partition.append_as_follower(records)
@@ -220,7 +257,7 @@ class Fetcher:
         partition.truncate(cut.offset, cut.why)
         following.agrees = cut.done or not self.rule.asks_leader
 
-    def _take_epochs(self, now: int, body: Any) -> list[Partition]:
+    def _take_epochs(self, now: int, body: m.OffsetForLeaderEpochResponse) -> list[Partition]:
         by_name = {f.partition.key: f for f in self.following.values()}
         moved = []
         for topic in body.topics:
@@ -251,11 +288,14 @@ class Fetcher:
             timestamp=which,
         )
         topic = request.ListOffsetsTopic(name=partition.topic, partitions=[asked])
-        token = ("fetch", self.leader_id, self.generation, "offset", partition.topic_id,
-                 partition.index, which)  # fmt: skip
-        self.outbox.send(self.leader_id, token, request(replica_id=self.node_id, topics=[topic]))
+        key = (partition.topic_id, partition.index)
+        question = OffsetQuestion(self.leader_id, self.generation, key, which)
+        body = request(replica_id=self.node_id, topics=[topic])
+        self.outbox.send(self.leader_id, question, body)
 
-    def _take_offset(self, now: int, key: Key, which: int, body: Any) -> list[Partition]:
+    def _take_offset(
+        self, now: int, key: Key, which: int, body: m.ListOffsetsResponse | None
+    ) -> list[Partition]:
         following = self.following.get(key)
         if following is None or following.partition.leader_epoch != following.leader_epoch:
             return []

@@ -9,11 +9,11 @@ generation, by which a late answer to the old one is known.
 from __future__ import annotations
 
 from collections.abc import ValuesView
-from typing import Any
 
-from engine.events import Outbox, Token
-from engine.replication.fetcher import Fetcher
+from engine.events import Outbox
+from engine.replication.fetcher import Answer, Fetcher, Question
 from engine.replication.partition import NO_LEADER, Partition
+from engine.replication.purgatory import Purgatory
 from engine.replication.truncation import TruncationRule
 from engine.settings import Settings
 
@@ -21,10 +21,13 @@ from engine.settings import Settings
 class Fetchers:
     """The fetchers of broker `node_id`, by the leader they fetch from."""
 
-    def __init__(self, node_id: int, settings: Settings, outbox: Outbox) -> None:
+    def __init__(
+        self, node_id: int, settings: Settings, outbox: Outbox, purgatory: Purgatory
+    ) -> None:
         self.node_id = node_id
         self.settings = settings
         self.outbox = outbox
+        self.purgatory = purgatory
         self.by_leader: dict[int, Fetcher] = {}
         self.broker_epoch = -1
         self.next_generation = 0
@@ -63,10 +66,12 @@ class Fetchers:
             if not fetcher.following:
                 del self.by_leader[leader]
 
-    def answered(self, now: int, leader: int, token: Token, body: Any) -> list[Partition]:
-        """Works an answer in; gives the partitions whose log or high watermark moved."""
-        fetcher = self.by_leader.get(leader)
-        return fetcher.answered(now, token, body) if fetcher is not None else []
+    def answered(self, now: int, question: Question, body: Answer | None) -> None:
+        """Hands an answer to the fetcher that asked, if it is still there."""
+        fetcher = self.by_leader.get(question.leader)
+        if fetcher is not None:
+            for partition in fetcher.answered(now, question, body):
+                self.purgatory.check(now, partition.key)
 
     def poll(self, now: int, leader: int) -> None:
         """A fetcher has waited long enough, if it is still there."""

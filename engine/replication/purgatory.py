@@ -7,25 +7,35 @@ operation is tried again, and when its time is up it is answered with what there
     watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
                       --(its deadline)------------------------------------> answered
 
-Operations are plain objects, so that a waiting request can be pickled with its broker.
+What waits belongs to the room that lets it wait: DelayedProduce and DelayedFetch to their
+APIs, DelayedAppend to the coordinators' appends.  Operations are plain objects, so that a
+waiting request can be pickled with its broker.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from engine.events import Outbox
 
 Key = tuple[str, int]
 
 
-class Operation(Protocol):
-    """A request that waits."""
+@dataclass(frozen=True, slots=True)
+class PurgatoryTimer:
+    """Rings when an operation's time is up."""
 
-    def try_complete(self, replicas: Any, now: int) -> bool:
+    operation_id: int
+
+
+class Operation(Protocol):
+    """Something that waits."""
+
+    def try_complete(self, now: int) -> bool:
         """Answers if it can be answered; False to go on waiting."""
 
-    def expire(self, replicas: Any, now: int) -> None:
+    def expire(self, now: int) -> None:
         """Answers with what there is: the time is up."""
 
 
@@ -38,27 +48,31 @@ class Purgatory:
         self.watchers: dict[Key, dict[int, None]] = {}
         self.next_id = 0
 
-    def wait(self, operation: Operation, keys: tuple[Key, ...], deadline_us: int) -> None:
-        """Keeps an operation until `check` satisfies it or the deadline passes."""
+    def try_or_wait(
+        self, now: int, operation: Operation, keys: tuple[Key, ...], wait_ms: int
+    ) -> None:
+        """Completes an operation, or keeps it until `check` can or `wait_ms` are over."""
+        if operation.try_complete(now):
+            return
         self.next_id += 1
         self.operations[self.next_id] = (operation, keys)
         for key in keys:
             self.watchers.setdefault(key, {})[self.next_id] = None
-        self.outbox.set_timer(("purgatory", self.next_id), deadline_us)
+        self.outbox.set_timer(PurgatoryTimer(self.next_id), now + wait_ms * 1000)
 
-    def check(self, replicas: Any, now: int, key: Key) -> None:
-        """Tries every operation that watches `key`."""
+    def check(self, now: int, key: Key) -> None:
+        """A log end, a high watermark or a role has moved: tries every operation watching it."""
         for operation_id in tuple(self.watchers.get(key, ())):
             waiting = self.operations.get(operation_id)
-            if waiting is not None and waiting[0].try_complete(replicas, now):
+            if waiting is not None and waiting[0].try_complete(now):
                 self._remove(operation_id)
-                self.outbox.cancel_timer(("purgatory", operation_id))
+                self.outbox.cancel_timer(PurgatoryTimer(operation_id))
 
-    def expire(self, replicas: Any, now: int, operation_id: int) -> None:
+    def expire(self, now: int, operation_id: int) -> None:
         waiting = self.operations.get(operation_id)
         if waiting is not None:
             self._remove(operation_id)
-            waiting[0].expire(replicas, now)
+            waiting[0].expire(now)
 
     def _remove(self, operation_id: int) -> None:
         _, keys = self.operations.pop(operation_id)

@@ -1,31 +1,29 @@
-"""How a leader (or a follower, for a consumer nearby) answers one partition of a Fetch.
+"""What a leader (or a follower, for a consumer nearby) has for one partition of a Fetch.
 
 Three readers, three limits: a follower may read to the log's end, a consumer to the
-high watermark, a read_committed consumer to the last stable offset.  For a follower the
-read is also news: it is noted *after* the read, so the high watermark in the answer is
-the one from before this fetch.
+high watermark, a read_committed consumer to the last stable offset.
 
 The checks come in Kafka's order: does the requester know the current leader epoch
 (KIP-320); is its last record one that we have too (KIP-595); is the offset in the log.
+
+Nothing changes here.  What a follower's fetch tells about the follower is noted after the
+read (engine/api/fetch/fetch.py), so the high watermark in the answer is the one from before
+this fetch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from engine.replication.fetch_sessions import FetchedPartition
+from engine.replication.hosted import HostedPartitions
 from engine.replication.partition import Partition
 from engine.replication.truncation import UNDEFINED, end_of_epoch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
-if TYPE_CHECKING:
-    from engine.replication.replica_manager import ReplicaManager
-
 READ_COMMITTED = 1
 FIRST_VERSION_FOR_FOLLOWER_READS = 11
-FIRST_VERSION_THAT_NAMES_THE_LEADER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,11 @@ class FetchTerms:
         return partition.high_watermark
 
 
-def readable(replicas: ReplicaManager, terms: FetchTerms, asked: FetchedPartition) -> Partition:
+def readable(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> Partition:
     """The partition to read from; KafkaError with the code for the client if it cannot be."""
     if not asked.topic:
         raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
-    partition = replicas.serving(asked.topic, asked.index)
+    partition = hosted.serving(asked.topic, asked.index)
     if terms.version >= 13 and partition.topic_id != asked.topic_id:
         raise KafkaError(Errors.INCONSISTENT_TOPIC_ID)
     epoch_error = partition.check_leader_epoch(asked.current_leader_epoch)
@@ -84,19 +82,13 @@ def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] |
     return None
 
 
-def nothing(asked: FetchedPartition) -> Any:
-    """An answer that says nothing yet, as refusals do."""
-    return m.FetchResponse.PartitionData(
-        partition_index=asked.index, high_watermark=-1, aborted_transactions=None, records=b""
-    )
+def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> bool:
+    """Whether a session's partition may have something to tell.
 
-
-def has_no_news(
-    replicas: ReplicaManager, now: int, terms: FetchTerms, asked: FetchedPartition, note: bool
-) -> bool:
-    """Whether a session's partition has nothing to tell: the common case, settled cheaply."""
-    partition = replicas.partitions.get((asked.topic, asked.index))
-    if (
+    False is the common case, settled cheaply: `read` would only repeat what was told before.
+    """
+    partition = hosted.partitions.get((asked.topic, asked.index))
+    return (
         partition is None
         or not partition.is_leader
         or asked.current_leader_epoch not in (-1, partition.leader_epoch)
@@ -106,62 +98,42 @@ def has_no_news(
         or asked.told_high_watermark != partition.high_watermark
         or asked.told_log_start != partition.log.log_start_offset
         or (terms.from_follower and terms.replica_id not in partition.followers)
-    ):
-        return False
-    if terms.from_follower and note:
-        try:
-            replicas.follower_fetched(now, partition, terms, asked)
-        except KafkaError:
-            return False  # there is a refusal to tell
-    return True
+    )
 
 
 def read(
-    replicas: ReplicaManager,
-    now: int,
+    hosted: HostedPartitions,
     terms: FetchTerms,
     asked: FetchedPartition,
     budget: int,
     at_least_one: bool,
-    note_progress: bool,
-) -> Any:
-    """One partition's FetchResponse.PartitionData, of at most `budget` bytes."""
-    answer = nothing(asked)
-    try:
-        partition = readable(replicas, terms, asked)
-        log = partition.log
-        answer.high_watermark = partition.high_watermark
-        answer.last_stable_offset = partition.last_stable_offset
-        answer.log_start_offset = log.log_start_offset
-        parting = diverges(partition, asked)
-        if parting is not None:
-            answer.diverging_epoch = m.FetchResponse.EpochEndOffset(
-                epoch=parting[0], end_offset=parting[1]
-            )
-            return answer
-        if not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
-            raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
-        limit = terms.limit(partition)
-        if asked.fetch_offset < limit and budget > 0:
-            size = min(budget, asked.max_bytes)
-            answer.records = log.read(asked.fetch_offset, size, limit, at_least_one)
-        if terms.isolation_level == READ_COMMITTED:
-            answer.aborted_transactions = []
-        if terms.from_follower and note_progress:
-            replicas.follower_fetched(now, partition, terms, asked)
-    except KafkaError as error:
-        answer = nothing(asked)
-        answer.error_code = error.code
-        if terms.version >= FIRST_VERSION_THAT_NAMES_THE_LEADER:
-            _name_leader(replicas, asked, answer)
-    return answer
+) -> m.FetchResponse.PartitionData:
+    """What one partition has for this reader, at most `budget` bytes of it.
 
-
-def _name_leader(replicas: ReplicaManager, asked: FetchedPartition, answer: Any) -> None:
-    """Adds to a refusal who leads now, so that the client need not ask (KIP-951)."""
-    if answer.error_code in (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH):
-        leader = replicas.leader_of(asked.topic, asked.index)
-        if leader is not None:
-            answer.current_leader = m.FetchResponse.LeaderIdAndEpoch(
-                leader_id=leader[0], leader_epoch=leader[1]
-            )
+    Raises KafkaError with the code for the client.
+    """
+    partition = readable(hosted, terms, asked)
+    log = partition.log
+    data = m.FetchResponse.PartitionData(
+        partition_index=asked.index,
+        high_watermark=partition.high_watermark,
+        last_stable_offset=partition.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=b"",
+    )
+    parting = diverges(partition, asked)
+    if parting is not None:
+        data.diverging_epoch = m.FetchResponse.EpochEndOffset(
+            epoch=parting[0], end_offset=parting[1]
+        )
+        return data
+    if not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
+        raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
+    limit = terms.limit(partition)
+    if asked.fetch_offset < limit and budget > 0:
+        size = min(budget, asked.max_bytes)
+        data.records = log.read(asked.fetch_offset, size, limit, at_least_one)
+    if terms.isolation_level == READ_COMMITTED:
+        data.aborted_transactions = []
+    return data

@@ -13,28 +13,36 @@ checkpoints, retention.  Simplified: one log directory; a moved replica is delet
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from engine.events import Outbox, Token
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
-from engine.replication.delayed import Coordinator, DelayedAppend, Pending
-from engine.replication.fetch_sessions import FetchedPartition, FetchSessions
+from engine.replication.delayed_append import Coordinator, DelayedAppend, PendingAppend
+from engine.replication.fetch_sessions import FetchSessions
 from engine.replication.fetchers import Fetchers
+from engine.replication.hosted import HostedPartitions
 from engine.replication.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
-from engine.replication.reading import FetchTerms
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.settings import Settings
+from engine.settings.topic_config import TopicConfig
 from engine.storage.disk import Disk
 from engine.storage.log_config import LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 Key = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicTimer:
+    """Rings when one of the prologue's tasks is due again."""
+
+    what: str
 
 
 class ReplicaManager:
@@ -58,14 +66,15 @@ class ReplicaManager:
         self.ids = ids
         self.rule = RULES[rule]
         self.directory = log_directory.LogDirectory(disk, outbox)
-        self.partitions: dict[Key, Partition] = {}
-        self.fetchers = Fetchers(node_id, settings, outbox)
+        self.hosted = HostedPartitions(metadata)
+        self.partitions = self.hosted.partitions
         self.broker_epoch = -1
         self.purgatory = Purgatory(outbox)
-        self.isr_changes = AlterPartitionQueue(node_id, controller_id, outbox)
+        self.fetchers = Fetchers(node_id, settings, outbox, self.purgatory)
+        self.isr_changes = AlterPartitionQueue(node_id, controller_id, outbox, self.purgatory)
         self.sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"], ids)
-        self.coordinators: dict[str, tuple[str, Coordinator]] = {}
-        self.configs: dict[str, Any] = {}
+        self.coordinators: dict[str, Coordinator] = {}
+        self.configs: dict[str, TopicConfig] = {}
 
     def start(self, now: int, clean: bool) -> None:
         """Reads the checkpoints and sets the timers; logs open when metadata names them."""
@@ -78,48 +87,12 @@ class ReplicaManager:
         self.broker_epoch = self.isr_changes.broker_epoch = broker_epoch
         self.fetchers.registered(broker_epoch)
 
-    # -- look-ups
-
     def partition(self, topic: str, index: int) -> Partition | None:
         return self.partitions.get((topic, index))
 
-    def serving(self, topic: str, index: int) -> Partition:
-        """The replica here, in whatever role; KafkaError if there is none."""
-        partition = self.partitions.get((topic, index))
-        if partition is not None:
-            return partition
-        known = self.leader_of(topic, index) is not None
-        raise KafkaError(
-            Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
-        )
-
-    def topic_name(self, topic_id: bytes) -> str:
-        """A topic's name by its id; empty if there is none."""
-        topic = self.metadata.topics.get(topic_id)
-        return topic.name if topic is not None else ""
-
-    def leader_of(self, topic: str, index: int) -> tuple[int, int] | None:
-        """(leader, leader epoch) of any partition in the cluster; None if there is none."""
-        known = self.metadata.topic(topic)
-        image = known.partitions.get(index) if known is not None else None
-        return (image.leader, image.leader_epoch) if image is not None else None
-
-    def leading(self, topic: str, index: int) -> Partition:
-        """The replica here if it leads; KafkaError otherwise."""
-        partition = self.serving(topic, index)
-        if not partition.is_leader:
-            raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
-        return partition
-
-    def endpoints(self, make: Any, leaders: Iterable[Any]) -> list[Any]:
-        """Addresses of the leaders named in an answer, each once."""
-        wanted = sorted({each.leader_id for each in leaders if each is not None})
-        brokers = (self.metadata.brokers.get(broker_id) for broker_id in wanted)
-        return [make(node_id=b.id, host=b.host, port=b.port, rack=b.rack) for b in brokers if b]
-
     # -- what the metadata log says
 
-    def topic_config(self, topic: str) -> Any:
+    def topic_config(self, topic: str) -> TopicConfig:
         """The effective configuration of a topic; computed once per change."""
         config = self.configs.get(topic)
         if config is None:
@@ -160,7 +133,7 @@ class ReplicaManager:
         if partition.update(now, image):
             self.fetchers.assign(now, partition, self.rule)
             self._tell_coordinators(now, partition, was_leader)
-        self.moved(now, partition)
+        self.purgatory.check(now, partition.key)
 
     def _open(self, now: int, topic: str, topic_id: bytes, index: int) -> Partition:
         config = LogConfig.from_topic(self.topic_config(topic))
@@ -183,7 +156,7 @@ class ReplicaManager:
         """A broker was fenced or is back: high watermarks need no longer wait for it, or must."""
         for partition in self.partitions.values():
             if broker_id in partition.followers and partition.advance_high_watermark(now):
-                self.moved(now, partition)
+                self.purgatory.check(now, partition.key)
 
     def topic_deleted(self, now: int, topic: str, indexes: Iterable[int]) -> None:
         """Lets replicas go, with their files."""
@@ -198,21 +171,21 @@ class ReplicaManager:
             self._tell_coordinators(now, partition, was_leader)
             partition.log.delete()
             self.directory.forget(partition.key)
-            self.moved(now, partition)
+            self.purgatory.check(now, partition.key)
 
     def begin(self) -> None:
         """Metadata is current: removes what belongs to topics deleted while we were down."""
         self.directory.begin(self.metadata.topics)
 
     def _tell_coordinators(self, now: int, partition: Partition, was_leader: bool) -> None:
-        for topic, coordinator in self.coordinators.values():
-            if topic == partition.topic:
-                if was_leader:
-                    coordinator.on_resign(now, partition.index)
-                if partition.is_leader:
-                    coordinator.on_leader(now, partition.index)
+        coordinator = self.coordinators.get(partition.topic)
+        if coordinator is not None:
+            if was_leader:
+                coordinator.on_resign(now, partition.index)
+            if partition.is_leader:
+                coordinator.on_leader(now, partition.index)
 
-    # -- appends and fetches
+    # -- appends of this broker's coordinators
 
     def append(self, now: int, topic: str, index: int, batch: bytes, token: Token) -> Errors:
         """Appends a coordinator's batch with acks=all; `on_appended` tells how it ended.
@@ -220,57 +193,20 @@ class ReplicaManager:
         The answer is NONE when the append is under way, else the reason why it is not.
         """
         try:
-            partition = self.leading(topic, index)
+            partition = self.hosted.leading(topic, index)
             info = partition.append_as_leader(now, batch, -1, "coordinator")
         except KafkaError as error:
             return error.code
-        pending = Pending(partition.leader_epoch, info.last_offset + 1, info.base_offset)
-        self.moved(now, partition)
-        waiting = DelayedAppend(token, partition.key, pending)
-        if not waiting.try_complete(self, now):
-            deadline = now + self.settings["offsets.commit.timeout.ms"] * 1000
-            self.purgatory.wait(waiting, (partition.key,), deadline)
+        pending = PendingAppend(partition.key, partition.leader_epoch, info.last_offset + 1)
+        self.purgatory.check(now, partition.key)
+        waiting = DelayedAppend(
+            self.hosted, self.coordinators[topic], token, info.base_offset, pending
+        )
+        wait_ms = self.settings["offsets.commit.timeout.ms"]
+        self.purgatory.try_or_wait(now, waiting, (partition.key,), wait_ms)
         return Errors.NONE
 
-    def appended(self, now: int, token: Token, error: Errors, offset: int) -> None:
-        """Tells a coordinator how its append ended."""
-        self.coordinators[token[0]][1].on_appended(now, token, error, offset)
-
-    def follower_fetched(
-        self, now: int, partition: Partition, terms: FetchTerms, asked: FetchedPartition
-    ) -> None:
-        """A follower's fetch tells how far it has come."""
-        if partition.follower_fetched(
-            now, terms.replica_id, asked.fetch_offset, asked.log_start_offset, terms.replica_epoch
-        ):
-            self.moved(now, partition)
-
-    def moved(self, now: int, partition: Partition) -> None:
-        """A log end, a high watermark or a role has moved: try whoever waits for it."""
-        self.purgatory.check(self, now, partition.key)
-
-    # -- events
-
-    def on_response(self, now: int, source: int, token: Token, body: Any) -> None:
-        """Answers to ("fetch", leader, …) and ("alter-partition",)."""
-        if token[0] == "fetch":
-            moved = self.fetchers.answered(now, source, token, body)
-        else:
-            moved = self.isr_changes.answered(now, body)
-        for partition in moved:
-            self.moved(now, partition)
-
-    def on_timer(self, now: int, token: Token) -> None:
-        """Timers ("purgatory", id), ("fetcher", leader), ("alter-partition-retry",) and our own."""
-        kind = token[0]
-        if kind == "purgatory":
-            self.purgatory.expire(self, now, token[1])
-        elif kind == "fetcher":
-            self.fetchers.poll(now, token[1])
-        elif kind == "alter-partition-retry":
-            self.isr_changes.send(now)
-        else:
-            self._periodic(now, token[1])
+    # -- what is done by the clock
 
     def _set_timer(self, what: str, now: int) -> None:
         period_ms = {
@@ -281,9 +217,10 @@ class ReplicaManager:
             LOG_STARTS: self.settings["log.flush.start.offset.checkpoint.interval.ms"],
         }[what]
         if period_ms > 0:
-            self.outbox.set_timer(("replicas", what), now + period_ms * 1000)
+            self.outbox.set_timer(PeriodicTimer(what), now + period_ms * 1000)
 
-    def _periodic(self, now: int, what: str) -> None:
+    def do_periodically(self, now: int, what: str) -> None:
+        """One of the tasks that the prologue names; sets its next timer."""
         if what == "isr":
             for partition in self.partitions.values():
                 partition.shrink_isr(now)

@@ -24,8 +24,9 @@ from engine.client.verdicts import Verdicts
 from engine.control import partition_changes
 from engine.metadata.image import PartitionImage
 from engine.replication import fetcher, reading
-from engine.replication.delayed import Pending
+from engine.replication.delayed_append import PendingAppend
 from engine.replication.follower_state import FollowerState
+from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
 from engine.storage.log import Log
@@ -158,10 +159,11 @@ def _never_under(original: Any, self: Partition) -> bool:
     return False
 
 
-def _at_once(original: Any, self: Pending, partition: Partition | None) -> bool:
+def _at_once(original: Any, self: PendingAppend, hosted: HostedPartitions) -> bool:
+    partition = hosted.partitions.get(self.key)
     if partition is not None and partition.is_leader:
         self.error, self.done = Errors.NONE, True
-    return bool(original(self, partition))
+    return bool(original(self, hosted))
 
 
 def _log_end(original: Any, self: reading.FetchTerms, partition: Partition) -> int:
@@ -290,7 +292,7 @@ _ALL = (
     Mutant("never-under-min-isr", "it moves with fewer than min.insync.replicas in sync",
            (Patch(Partition, "is_under_min_isr", _never_under),), "no loss"),
     Mutant("answer-too-early", "acks=all is answered when the leader has the record",
-           (Patch(Pending, "judge", _at_once),), "no loss"),
+           (Patch(PendingAppend, "judge", _at_once),), "no loss"),
     Mutant("read-uncommitted", "a consumer reads beyond the high watermark",
            (Patch(reading.FetchTerms, "limit", _log_end),), "no loss"),
     Mutant("latest-goes-back", "a new leader tells its high watermark before it knows it",

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.processes import PAUSED, RUNNING
+from engine.replication.fetcher import Question
 from engine.replication.partition import Partition
 
 
@@ -72,7 +73,7 @@ def is_still(cluster: Cluster, broker: int) -> bool:
     return all(
         number in answered
         for number, call in cluster.agenda.calls.items()
-        if call.sender == broker and call.token[0] == "fetch"
+        if call.sender == broker and isinstance(call.token, Question)
     )
 
 

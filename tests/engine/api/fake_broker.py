@@ -25,6 +25,7 @@ class FakeReplicas:
 
     def __init__(self) -> None:
         self.partitions: dict[tuple[str, int], Any] = {}
+        self.hosted = self
 
     def leading(self, topic: str, index: int) -> Any:
         if (topic, index) not in self.partitions:

@@ -1,0 +1,96 @@
+"""Fetch (key 1): read batches; for followers also the way to tell how far they are.
+
+The answer waits (long polling) until `min_bytes` are there, something is wrong, or
+`max_wait_ms` is over; yet nobody waits who reads an older segment than the last, or stands above
+what they may see.  Consumers see what is below the high watermark; followers all of
+it.  A fetch that carries the epoch of the last fetched record learns if the two
+histories differ (KIP-595).  Fetch sessions: engine/replication/fetch_sessions.py.
+
+Left out: replication quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
+a consumer may fetch from a follower, KIP-392).
+Simplified: an answer ends with a whole batch; Kafka fills it to the byte limit, so that the last
+batch may be cut, and clients drop such a piece.  A high watermark where two segments meet counts
+to the older; in Kafka to either, by whether the newer was there when the last follower asked.
+Versions: 7+ sessions; 11+ reads from followers; 12+ flexible, last fetched epoch; 13+
+topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high watermark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.api.fetch.answers import Found, fetch_answer, is_due, read_all, refusal
+from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
+from engine.events import Request
+from engine.replication.reading import FetchTerms
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+if TYPE_CHECKING:
+    from engine.broker.broker import Broker
+
+
+def handle(broker: Broker, now: int, request: Request) -> None:
+    body: m.FetchRequest = request.body
+    hosted = broker.replicas.hosted
+    terms = _terms(broker, request)
+    context = broker.replicas.sessions.open(now, body, terms.from_follower, hosted.topic_name)
+    if context.error != Errors.NONE:
+        broker.outbox.reply(request, m.FetchResponse(error_code=context.error))
+        return
+    found = read_all(hosted, terms, context)
+    if terms.from_follower:
+        _note_progress(broker, now, terms, found)
+    if is_due(terms, found) or body.max_wait_ms <= 0 or not context.partitions:
+        broker.outbox.reply(request, fetch_answer(hosted, terms, context, found))
+        return
+    keys = tuple((asked.topic, asked.index) for asked in context.partitions)
+    segments = tuple(
+        segment_with(hosted.partitions[key], asked.fetch_offset)
+        for key, asked in zip(keys, context.partitions, strict=True)
+    )
+    waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, segments)
+    broker.replicas.purgatory.try_or_wait(now, waiting, keys, body.max_wait_ms)
+
+
+def _terms(broker: Broker, request: Request) -> FetchTerms:
+    body: m.FetchRequest = request.body
+    replica_id, replica_epoch = body.replica_id, -1
+    if body.replica_state is not None:
+        replica_id, replica_epoch = body.replica_state.replica_id, body.replica_state.replica_epoch
+    limit: int = broker.settings["fetch.max.bytes"]
+    if broker.metadata.quotas:
+        limit = min(limit, broker.quotas.fetch_bytes_max(request) or limit)
+    return FetchTerms(
+        request.version,
+        replica_id,
+        replica_epoch,
+        min(body.max_bytes, limit),
+        min(body.min_bytes, body.max_bytes, limit),
+        body.isolation_level,
+    )
+
+
+def _note_progress(broker: Broker, now: int, terms: FetchTerms, found: Found) -> None:
+    """Notes, partition by partition, that the follower holds all below the offset it asks for.
+
+    That may move the high watermark, and with it answer whoever waits for it.  A partition that
+    was refused, or whose history differs from the follower's, says nothing about its progress.
+    """
+    for number, (asked, data) in enumerate(found):
+        if data is not None and (data.error_code or data.diverging_epoch is not None):
+            continue
+        partition = broker.replicas.partitions[asked.topic, asked.index]
+        try:
+            moved = partition.follower_fetched(
+                now,
+                terms.replica_id,
+                asked.fetch_offset,
+                asked.log_start_offset,
+                terms.replica_epoch,
+            )
+        except KafkaError as error:
+            found[number] = (asked, refusal(broker.replicas.hosted, terms, asked, error))
+            continue
+        if moved:
+            broker.replicas.purgatory.check(now, partition.key)

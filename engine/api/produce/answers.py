@@ -1,0 +1,41 @@
+"""The ProduceResponse, partition by partition."""
+
+from __future__ import annotations
+
+from engine.events import Request
+from engine.replication.hosted import HostedPartitions, Key
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+FIRST_VERSION_THAT_NAMES_THE_LEADER = 10
+Part = m.ProduceResponse.PartitionProduceResponse
+
+
+def refusal(key: Key, error: KafkaError) -> Part:
+    """A partition's part when nothing was appended."""
+    return Part(
+        index=key[1],
+        error_code=error.code,
+        base_offset=-1,
+        error_message=error.message or None,
+    )
+
+
+def produce_answer(
+    hosted: HostedPartitions, request: Request, answer: m.ProduceResponse
+) -> m.ProduceResponse:
+    """The answer made ready to go: it names the leader of what is not led here (KIP-951)."""
+    if request.version < FIRST_VERSION_THAT_NAMES_THE_LEADER:
+        return answer
+    leaders = []
+    for topic in answer.responses:
+        for part in topic.partition_responses:
+            if part.error_code == Errors.NOT_LEADER_OR_FOLLOWER:
+                leader = hosted.leader_of(topic.name, part.index)
+                if leader is not None:
+                    part.current_leader = m.ProduceResponse.LeaderIdAndEpoch(
+                        leader_id=leader[0], leader_epoch=leader[1]
+                    )
+                    leaders.append(leader[0])
+    answer.node_endpoints = hosted.endpoints(m.ProduceResponse.NodeEndpoint, leaders)
+    return answer

@@ -1,0 +1,79 @@
+r"""Appends that wait until every in-sync replica has them: acks=all.
+
+    appended ----> the high watermark passes it ---------> NONE
+             \---> and the ISR is too small by then -----> NOT_ENOUGH_REPLICAS_AFTER_APPEND
+             \---> this broker no longer leads ----------> NOT_LEADER_OR_FOLLOWER
+             \---> time is up ---------------------------> REQUEST_TIMED_OUT
+
+None of the three refusals says that the records are lost: they are in this log, and may be
+in the next leader's.  A producer waits in engine/api/produce/delayed_produce.py, a coordinator
+of this broker here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.events import Token
+from engine.replication.hosted import HostedPartitions, Key
+from engine.wire.errors import Errors
+
+
+@dataclass(slots=True)
+class PendingAppend:
+    """One partition of a waiting append: done once the high watermark reaches `required`."""
+
+    key: Key
+    leader_epoch: int
+    required: int
+    error: Errors = Errors.REQUEST_TIMED_OUT
+    done: bool = False
+
+    def judge(self, hosted: HostedPartitions) -> bool:
+        """Finds out whether the wait is over, and how it ended."""
+        if self.done:
+            return True
+        partition = hosted.partitions.get(self.key)
+        if partition is None:
+            self.error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        elif not partition.is_leader or partition.leader_epoch != self.leader_epoch:
+            self.error = Errors.NOT_LEADER_OR_FOLLOWER
+        elif partition.high_watermark < self.required:
+            return False
+        elif len(partition.isr.maximal) < partition.min_in_sync_replicas:
+            self.error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        else:
+            self.error = Errors.NONE
+        self.done = True
+        return True
+
+
+class Coordinator(Protocol):
+    """A part of this broker that keeps its state in an internal topic."""
+
+    def on_appended(self, now: int, token: Token, error: Errors, offset: int) -> None: ...
+
+    def on_leader(self, now: int, partition_index: int) -> None: ...
+
+    def on_resign(self, now: int, partition_index: int) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class DelayedAppend:
+    """A coordinator's append; `token` tells it which."""
+
+    hosted: HostedPartitions
+    coordinator: Coordinator
+    token: Token
+    base_offset: int
+    pending: PendingAppend
+
+    def try_complete(self, now: int) -> bool:
+        if not self.pending.judge(self.hosted):
+            return False
+        self.expire(now)
+        return True
+
+    def expire(self, now: int) -> None:
+        self.coordinator.on_appended(now, self.token, self.pending.error, self.base_offset)
