@@ -5,8 +5,9 @@ returns the effects it has.  No role reads a clock, opens a socket, starts a thr
 draws a random number; that is the driver's job.  Two drivers exist: `engine.server.server`
 (real sockets, real time) and `engine.sim` (one seeded scheduler, virtual time).
 
-`now` is integer microseconds since the Unix epoch.  A `token` is a tuple of plain values
-that the receiver hands back untouched, so that an answer or a timer finds its way.
+`now` is integer microseconds since the Unix epoch.  A `token` is a small value that
+the receiver hands back untouched, so that an answer or a timer finds its way; its class says
+which part of the node it belongs to.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-Token = tuple[Any, ...]
+Token = Any
+"""Hashable, and equal only to a token that means the same: a frozen dataclass, or a tuple."""
 Source = int | str
 """A node id, or the driver's name for a client's connection."""
 

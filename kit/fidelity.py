@@ -122,7 +122,13 @@ def _versions(facts: Any) -> Iterator[Sequence[object]]:
 
 def left_out(name: str) -> str:
     """What an API's module says that it leaves out or simplifies."""
-    return _notes(Path(api.__file__).with_name(f"{api.module_name(name)}.py"))
+    return "; ".join(filter(None, map(_notes, modules_of(name))))
+
+
+def modules_of(name: str) -> list[Path]:
+    """The module of an API, or those of its folder."""
+    module = Path(api.__file__).with_name(f"{api.module_name(name)}.py")
+    return [module] if module.exists() else sorted(module.with_suffix("").glob("*.py"))
 
 
 def _notes(path: Path) -> str:
@@ -138,11 +144,10 @@ def _notes(path: Path) -> str:
 
 def _elsewhere() -> Iterator[Sequence[object]]:
     """The engine's other modules.  Not the simulator, which is no part of Kafka."""
-    listed = {f"{api.module_name(name)}.py" for name in api.VERSIONS}
+    listed = {path for name in api.VERSIONS for path in modules_of(name)}
     for path in sorted((ROOT / "engine").rglob("*.py")):
         place = path.relative_to(ROOT / "engine")
-        is_api = place.parts[0] == "api" and place.name in listed
-        if not is_api and place.parts[0] != "sim" and (notes := _notes(path)):
+        if path not in listed and place.parts[0] != "sim" and (notes := _notes(path)):
             yield f"`engine/{place.as_posix()}`", notes
 
 

@@ -232,12 +232,11 @@ class Fetcher:
             self._cut(following, told.epoch, told.end_offset)
             return True
         else:
-            appended = bool(data.records)
-            if appended and not self._append(now, following, data.records):
+            if data.records and not self._append(now, following, data.records):
                 return False
             advanced = partition.follow_high_watermark(data.high_watermark)
             partition.advance_log_start(data.log_start_offset)
-            return appended or advanced
+            return bool(data.records) or advanced
         return False
 
     def _append(self, now: int, following: Following, records: bytes) -> bool:

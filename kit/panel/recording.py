@@ -262,7 +262,7 @@ class Recording:
             why = f"acks={word.acks}" if word.acks else ""
             if kind == "acknowledged" or word.values:
                 yield Line(flight.arrives_us, flight.source, kind, name, told, why,
-                           "api.produce.handle")  # fmt: skip
+                           "api.produce.produce.handle")  # fmt: skip
 
 
 def record(world: World, topic: str) -> Recording:

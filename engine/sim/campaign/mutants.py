@@ -25,6 +25,7 @@ from engine.control import partition_changes
 from engine.metadata.image import PartitionImage
 from engine.replication import fetcher, reading
 from engine.replication.delayed_append import PendingAppend
+from engine.replication.follower_session import Following
 from engine.replication.follower_state import FollowerState
 from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
@@ -207,7 +208,7 @@ def _at_high_watermark(original: Any, log: Log, epoch: int, end: int, high_water
 
 
 def _keep_tail(
-    original: Any, self: fetcher.Fetcher, following: fetcher.Following, epoch: int, end: int
+    original: Any, self: fetcher.Fetcher, following: Following, epoch: int, end: int
 ) -> None:
     log = following.partition.log
     log.epochs.assign(following.leader_epoch, log.log_end_offset)

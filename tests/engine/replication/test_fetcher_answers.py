@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.events import Send, SetTimer
-from engine.replication.fetcher import Fetcher
+from engine.replication.fetcher import Fetcher, FetcherTimer, FetchRound
 from engine.replication.partition import Partition
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -120,7 +120,7 @@ def test_an_answer_from_before_a_truncation_is_not_heard() -> None:
 def test_an_answer_to_a_fetcher_of_before_is_not_heard() -> None:
     following = Following()
     following.sent()
-    following.token = ("fetch", LEADER, 0, "records")
+    following.token = FetchRound(LEADER, generation=0)
     assert following.records(records=written(0, 0, "a")) == []
     assert following.partition.log.log_end_offset == 0
 
@@ -134,7 +134,7 @@ def test_a_lost_answer_begins_a_new_session_after_a_while() -> None:
     effects = following.outbox.drain()
     wake = [effect for effect in effects if isinstance(effect, SetTimer)]
     assert [(each.token, each.at) for each in wake] == [
-        (("fetcher", LEADER), NOW + following.fetcher.backoff_us)
+        (FetcherTimer(LEADER), NOW + following.fetcher.backoff_us)
     ]
     following.fetcher.poll(wake[0].at)
     request = following.sent()

@@ -10,6 +10,7 @@ from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.follower_state import FollowerState
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
+from engine.replication.purgatory import Purgatory
 from engine.wire.errors import Errors, KafkaError
 from tests.engine.replication.parts import (
     LEADER,
@@ -194,7 +195,7 @@ def test_who_left_the_isr_before_its_first_fetch_holds_nothing_back() -> None:
 def test_a_proposal_names_the_epoch_of_each_members_last_fetch() -> None:
     """A member that has not fetched from this leader is vouched for by nothing: -1."""
     replica = leading(isr=(LEADER, THIRD))
-    queue = AlterPartitionQueue(LEADER, 100, replica.outbox)
+    queue = AlterPartitionQueue(LEADER, 100, replica.outbox, Purgatory(replica.outbox))
     queue.broker_epoch = 9
     replica.follower_fetched(NOW, OTHER, 0, 0, 7)
     queue.propose(NOW, replica)

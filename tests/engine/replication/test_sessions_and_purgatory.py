@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.events import CancelTimer, Outbox, SetTimer
 from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions
-from engine.replication.purgatory import Purgatory
+from engine.replication.purgatory import Purgatory, PurgatoryTimer
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -116,12 +116,12 @@ class Waiting:
         self.ready = False
         self.ends: list[str] = []
 
-    def try_complete(self, replicas: Any, now: int) -> bool:
+    def try_complete(self, now: int) -> bool:
         if self.ready:
             self.ends.append("answered")
         return self.ready
 
-    def expire(self, replicas: Any, now: int) -> None:
+    def expire(self, now: int) -> None:
         self.ends.append("expired")
 
 
@@ -131,42 +131,42 @@ KEYS = (("orders", 0), ("orders", 1))
 def purgatory(operation: Waiting) -> tuple[Purgatory, Outbox]:
     outbox = Outbox()
     waiting = Purgatory(outbox)
-    waiting.wait(operation, KEYS, deadline_us=500)
+    waiting.try_or_wait(0, operation, KEYS, wait_ms=5)
     return waiting, outbox
 
 
 def test_a_satisfied_operation_is_answered_once_and_its_timer_cancelled() -> None:
     operation = Waiting()
     waiting, outbox = purgatory(operation)
-    waiting.check(None, 1, KEYS[0])
+    waiting.check(1, KEYS[0])
     assert operation.ends == []
     operation.ready = True
-    waiting.check(None, 2, KEYS[1])
-    waiting.check(None, 3, KEYS[0])
-    waiting.expire(None, 500, 1)
+    waiting.check(2, KEYS[1])
+    waiting.check(3, KEYS[0])
+    waiting.expire(5_000, 1)
     assert operation.ends == ["answered"]
-    assert outbox.drain() == [SetTimer(("purgatory", 1), 500), CancelTimer(("purgatory", 1))]
+    assert outbox.drain() == [SetTimer(PurgatoryTimer(1), 5_000), CancelTimer(PurgatoryTimer(1))]
 
 
 def test_an_operation_expires_once_and_is_not_tried_again() -> None:
     operation = Waiting()
     waiting, _ = purgatory(operation)
-    waiting.expire(None, 500, 1)
+    waiting.expire(5_000, 1)
     operation.ready = True
-    waiting.check(None, 501, KEYS[0])
+    waiting.check(5_001, KEYS[0])
     assert operation.ends == ["expired"]
 
 
 def test_nothing_is_kept_of_what_is_over() -> None:
     operation = Waiting()
     waiting, _ = purgatory(operation)
-    waiting.expire(None, 500, 1)
+    waiting.expire(5_000, 1)
     assert (waiting.operations, waiting.watchers) == ({}, {})
 
 
 def test_other_partitions_wake_nobody() -> None:
     operation = Waiting()
-    operation.ready = True
     waiting, _ = purgatory(operation)
-    waiting.check(None, 1, ("payments", 0))
+    operation.ready = True
+    waiting.check(1, ("payments", 0))
     assert operation.ends == []
