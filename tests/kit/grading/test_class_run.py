@@ -19,6 +19,7 @@ from kit.grading import grade, marking, report, submission
 from kit.grading.marking import Mark, Marks
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
+SOURCE = SAMPLE / "lessons" / "nb99_sample" / "source" / "99_sample.py"
 CLASS_FILES = {"class.csv", "class.html"}
 pytestmark = pytest.mark.timeout(60)
 
@@ -30,7 +31,7 @@ def sample_course(monkeypatch) -> None:
 
 def handed_in(path: Path, answer: str | None = None) -> Path:
     """A submission; without an answer it is marked (as empty) and not run."""
-    notebook = compose.student(read_source(SAMPLE / "source" / "99_sample.py"))
+    notebook = compose.student(read_source(SOURCE))
     for cell in notebook.cells:
         if answer is not None and cell.id == "exercise-99-2":
             cell.source = answer
