@@ -121,9 +121,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class HangUp:
-    """Close a client's connection."""
+    """Close a client's connection; the driver logs the reason."""
 
     destination: Source
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +198,8 @@ class Outbox:
     def reply(self, request: Request, body: Any) -> None:
         self.effects.append(Reply(request.source, request.token, request.version, body, request))
 
-    def hang_up(self, request: Request) -> None:
-        self.effects.append(HangUp(request.source))
+    def hang_up(self, request: Request, reason: str) -> None:
+        self.effects.append(HangUp(request.source, reason))
 
     def set_timer(self, token: Token, at: int) -> None:
         self.effects.append(SetTimer(token, at))

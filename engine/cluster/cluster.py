@@ -74,7 +74,7 @@ class Cluster(Processes):
         self.muted = MutedClients()
         self.happened = 0
         self.outgoing: list[tuple[NodeId, Reply]] = []
-        self.hang_ups: list[NodeId] = []
+        self.hang_ups: list[tuple[NodeId, HangUp]] = []
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -233,7 +233,7 @@ class Cluster(Processes):
                     )
                 case HangUp(destination):
                     if destination not in self.states:
-                        self.hang_ups.append(destination)
+                        self.hang_ups.append((node_id, effect))
                     for number, call in self.agenda.calls.items():
                         if (call.sender, call.destination) == (destination, node_id):
                             self.transmit(node_id, destination, ("answer", number, None))

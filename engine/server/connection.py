@@ -12,16 +12,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine import api
+from engine.broker.request_metrics import RequestMetrics
 from engine.events import Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
 from engine.wire.messages import Message
-
-if TYPE_CHECKING:
-    from engine.server.listener import Listener
 
 log = logging.getLogger("engine")
 LENGTH = 4
@@ -29,12 +27,32 @@ MANY_FRAMES = 64
 MANY_BYTES = 1 << 20
 
 
+class Door(Protocol):
+    """Where a connection came in: it leads to one broker."""
+
+    node_id: int
+    max_request_bytes: int
+    metrics: RequestMetrics
+
+    @property
+    def is_paused(self) -> bool: ...
+
+    def opened(self, connection: Connection) -> None:
+        """Lets a connection in, or keeps it waiting, or ends it."""
+
+    def lost(self, connection: Connection) -> None: ...
+
+    def submit(self, request: Request) -> None:
+        """Gives the broker a request; the answer comes to `replied`."""
+
+
 class Connection(asyncio.Protocol):
     """A client of one broker; `name` is how the cluster knows it."""
 
-    def __init__(self, listener: Listener, name: str) -> None:
-        self.listener = listener
+    def __init__(self, door: Door, name: str) -> None:
+        self.door = door
         self.name = name
+        self.loop = asyncio.get_running_loop()
         self.peer = ""
         self.transport: asyncio.Transport
         self.buffer = bytearray()
@@ -48,7 +66,7 @@ class Connection(asyncio.Protocol):
         self.unsent_bytes = 0  # of an answer that the client is slow to read
         self.mute_timer: asyncio.TimerHandle | None = None
         self.thread_time_us = 0  # spent on the last request, charged with the next
-        self.last_active = 0.0
+        self.last_active = self.loop.time()
 
     @property
     def is_waited_for(self) -> bool:
@@ -62,16 +80,16 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
-        self.listener.opened(self)
+        self.door.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        self.last_active = self.listener.loop.time()
+        self.last_active = self.loop.time()
         self.buffer += data
         position = 0
         while len(self.buffer) - position >= LENGTH:
             size = int.from_bytes(self.buffer[position : position + LENGTH], "big", signed=True)
-            if not 0 < size <= self.listener.max_request_bytes:
-                limit = f"socket.request.max.bytes={self.listener.max_request_bytes}"
+            if not 0 < size <= self.door.max_request_bytes:
+                limit = f"socket.request.max.bytes={self.door.max_request_bytes}"
                 self.abort(f"a frame of {size} bytes is none, or larger than {limit}")
                 return
             end = position + LENGTH + size
@@ -100,13 +118,14 @@ class Connection(asyncio.Protocol):
         self.frames.clear()
         if self.mute_timer is not None:
             self.mute_timer.cancel()
-        self.listener.lost(self)
+        self.door.metrics.lost(self.name)
+        self.door.lost(self)
 
     # -- requests and replies
 
     def next_frame(self) -> None:
         """Takes up the next request, if the last one is answered and the answer is read."""
-        while self.frames and not (self.is_waited_for or self.closed or self.listener.is_paused):
+        while self.frames and not (self.is_waited_for or self.closed or self.door.is_paused):
             if not self.writable:
                 return
             frame = self.frames.popleft()
@@ -132,11 +151,12 @@ class Connection(asyncio.Protocol):
             self.name, token, header.api_version, body, header.client_id or "", self.peer,
             len(frame), spent_us,
         )  # fmt: skip
-        self.listener.submit(self, request)
+        self.door.metrics.read(self.name, request)
+        self.door.submit(request)
 
     def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> int:
-        """Sends a response; gives its size."""
-        if self.closed:
+        """Sends a response, if somebody is still there; gives its size."""
+        if self.closed or self.transport.is_closing():
             return 0
         response = framing.write_response(api_key, version, correlation_id, body)
         self.transport.write(response)
@@ -144,9 +164,8 @@ class Connection(asyncio.Protocol):
 
     def replied(self, reply: Reply) -> None:
         """The broker has answered the request under way (body None: it gets no answer)."""
-        metrics = self.listener.server.metrics
         self.busy = False
-        metrics.writing(self.name)
+        self.door.metrics.writing(self.name)
         size = 0
         if reply.body is not None:
             size = self.write(reply.token[0], reply.version, reply.body, reply.token[1])
@@ -155,16 +174,15 @@ class Connection(asyncio.Protocol):
         else:
             self.unsent_bytes = size
         if reply.mute_ms and not self.closed:
-            loop = self.listener.loop
-            self.mute_timer = loop.call_later(reply.mute_ms / 1000, self._unmute)
+            self.mute_timer = self.loop.call_later(reply.mute_ms / 1000, self._unmute)
             self._regulate()
         self.next_frame()
 
     def _written(self, size: int, was_slow: bool = False) -> None:
         """The answer has left for the operating system, but for a small rest."""
         self.unsent_bytes = 0
-        metrics = self.listener.server.metrics
-        self.thread_time_us += metrics.written(self.listener.node_id, self.name, size, was_slow)
+        written = self.door.metrics.written
+        self.thread_time_us += written(self.door.node_id, self.name, size, was_slow)
 
     def _unmute(self) -> None:
         self.mute_timer = None
@@ -174,7 +192,7 @@ class Connection(asyncio.Protocol):
         """Stops reading while many requests wait, so that a flood stays outside."""
         many = len(self.frames) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
         heard = self.admitted and self.mute_timer is None
-        want = heard and not (many or self.listener.is_paused)
+        want = heard and not (many or self.door.is_paused)
         if want != self.reading and not self.closed:
             self.reading = want
             if want:
@@ -188,9 +206,13 @@ class Connection(asyncio.Protocol):
         self.next_frame()
 
     def abort(self, why: str) -> None:
-        """Ends the connection at once."""
+        """Ends the connection at once, and says why."""
         if not self.closed:
             log.warning("broker %d: connection from %s closed: %s",
-                        self.listener.node_id, self.peer or "?", why)  # fmt: skip
-            self.closed = True
-            self.transport.abort()
+                        self.door.node_id, self.peer or "?", why)  # fmt: skip
+            self.drop()
+
+    def drop(self) -> None:
+        """Ends the connection at once; what was not sent is forgotten."""
+        self.closed = True
+        self.transport.abort()

@@ -12,38 +12,60 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from engine.cluster.processes import PAUSED
+from engine.broker.request_metrics import RequestMetrics
 from engine.events import Request
 from engine.quotas import connection_limits
 from engine.server.connection import Connection
-
-if TYPE_CHECKING:
-    from engine.server.server import Server
+from engine.settings import Settings
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
 TOO_MANY = "its address has max.connections.per.ip connections"
 
 
-class Listener:
-    """The door of one broker of `server`."""
+class Brokers(Protocol):
+    """The brokers behind the doors, each known by its number."""
 
-    def __init__(self, server: Server, node_id: int, port: int) -> None:
-        self.server = server
+    def is_paused(self, node_id: int) -> bool: ...
+
+    def settings_of(self, node_id: int) -> Settings | None:
+        """None for a broker that does not run."""
+
+    def submit(self, node_id: int, request: Request) -> None:
+        """Gives a broker a request; the answer comes to `Connection.replied`."""
+
+    def disconnected(self, node_id: int, client: str) -> None:
+        """Tells a broker that a client has gone."""
+
+
+class Listener:
+    """The door of one of the `brokers`."""
+
+    def __init__(
+        self,
+        node_id: int,
+        port: int,
+        brokers: Brokers,
+        metrics: RequestMetrics,
+        max_request_bytes: int,
+    ) -> None:
         self.node_id = node_id
-        self.loop = server.loop
+        self.brokers = brokers
+        self.metrics = metrics
+        self.max_request_bytes = max_request_bytes
+        self.loop = asyncio.get_running_loop()
         self.socket = bind(port)  # listens while the broker runs, else keeps the port for it
         self.port: int = self.socket.getsockname()[1]
         self.serving: asyncio.Task[None] | None = None
         self.acceptor: asyncio.Server | None = None
         self.connections: dict[str, Connection] = {}
-        self.max_request_bytes: int = server.settings["socket.request.max.bytes"]
+        self.last_connection = 0
 
     @property
     def is_paused(self) -> bool:
-        return self.server.cluster.states.get(self.node_id) == PAUSED
+        return self.brokers.is_paused(self.node_id)
 
     def open(self) -> None:
         self.serving = self.loop.create_task(self._serve())
@@ -64,31 +86,28 @@ class Listener:
             self.acceptor = None
         self.socket.close()
         for connection in tuple(self.connections.values()):
-            connection.closed = True
-            connection.transport.abort()
+            connection.drop()
         self.socket = bind(self.port)
 
     def _accept(self) -> Connection:
-        self.server.last_connection += 1
-        return Connection(self, f"client-{self.server.last_connection}")
+        self.last_connection += 1
+        return Connection(self, f"client-{self.node_id}-{self.last_connection}")
 
     def opened(self, connection: Connection) -> None:
-        connection.last_active = self.loop.time()
         verdict = self._admit(connection)
         if verdict == connection_limits.CLOSE:
             connection.abort(TOO_MANY)
             return
         connection.admitted = verdict == connection_limits.SERVE
         self.connections[connection.name] = connection
-        self.server.connections[connection.name] = connection
         connection.pause_changed()
 
     def _admit(self, connection: Connection) -> str:
-        broker = self.server.cluster.nodes.get(self.node_id)
-        if broker is None:
+        settings = self.brokers.settings_of(self.node_id)
+        if settings is None:
             return connection_limits.SERVE
         served = (each.peer for each in self.connections.values() if each.admitted)
-        return connection_limits.admit(broker.settings, connection.peer, served)
+        return connection_limits.admit(settings, connection.peer, served)
 
     def _admit_next(self) -> None:
         """A connection is gone: the next one of those that wait may come in, unless its
@@ -107,17 +126,10 @@ class Listener:
     def lost(self, connection: Connection) -> None:
         self.connections.pop(connection.name, None)
         self._admit_next()
-        self.server.connections.pop(connection.name, None)
-        self.server.metrics.lost(connection.name)
-        if self.node_id in self.server.cluster.nodes:
-            self.server.cluster.disconnected(self.node_id, connection.name)
-            self.server.pump()
+        self.brokers.disconnected(self.node_id, connection.name)
 
-    def submit(self, connection: Connection, request: Request) -> None:
-        self.server.metrics.read(connection.name, request)
-        # The queue's clock stands since the last event; a time-out counts from now.
-        self.server.cluster.submit(self.node_id, request, self.server.now())
-        self.server.pump()
+    def submit(self, request: Request) -> None:
+        self.brokers.submit(self.node_id, request)
 
     def close_idle(self, max_idle_s: float) -> None:
         if self.is_paused:
@@ -125,7 +137,7 @@ class Listener:
         now = self.loop.time()
         for connection in tuple(self.connections.values()):
             if now - connection.last_active > max_idle_s and not connection.is_waited_for:
-                connection.transport.close()
+                connection.drop()
 
 
 def bind(port: int) -> socket.socket:

@@ -24,9 +24,11 @@ from typing import Any
 from engine.broker.request_metrics import RequestMetrics
 from engine.cluster import link_faults, machine_faults
 from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
 from engine.cluster.processes import PAUSED, RUNNING, DiskFailed
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
+from engine.events import Request, Source
 from engine.server.connection import Connection
 from engine.server.listener import HOST, Listener
 from engine.settings import Settings
@@ -49,10 +51,12 @@ class Server:
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.settings = Settings(spec.settings)
-        self.connections: dict[str, Connection] = {}
-        self.last_connection = 0
         self.started_ns = time.time_ns() - time.monotonic_ns()
-        self.listeners = {b: Listener(self, b, (ports or {}).get(b, 0)) for b in spec.brokers}
+        self.metrics = RequestMetrics()
+        limit: int = self.settings["socket.request.max.bytes"]
+        self.listeners = {
+            b: Listener(b, (ports or {}).get(b, 0), self, self.metrics, limit) for b in spec.brokers
+        }
         addresses = {b: (HOST, listener.port) for b, listener in self.listeners.items()}
         self.cluster = Cluster(
             replace(spec, addresses=addresses),
@@ -61,7 +65,7 @@ class Server:
             trace_limit=TRACE_LINES,
         )
         self.cluster.crashes = []
-        self.metrics = self.cluster.meter = RequestMetrics()
+        self.cluster.meter = self.metrics
         self.alarm: asyncio.TimerHandle | None = None
         self.pumping = self.closed = False
         self.changed = asyncio.Event()
@@ -139,11 +143,12 @@ class Server:
             while True:
                 self.cluster.run(self.now(), EVENTS_IN_ONE_GO)
                 self._hang_up()
+                self._report_crashes()
                 if not self.cluster.outgoing:
                     break
                 replies, self.cluster.outgoing = self.cluster.outgoing, []
-                for _, reply in replies:
-                    connection = self.connections.get(str(reply.destination))
+                for node_id, reply in replies:
+                    connection = self._connection(node_id, reply.destination)
                     if connection is not None:
                         connection.replied(reply)
         finally:
@@ -153,13 +158,18 @@ class Server:
             self._report_recoveries()
             self._set_alarm()
 
+    def _connection(self, node_id: NodeId, name: Source) -> Connection | None:
+        return self.listeners[int(node_id)].connections.get(str(name))
+
     def _hang_up(self) -> None:
-        """Closes the connections that brokers want closed, and reports brokers that crashed."""
-        names, self.cluster.hang_ups = self.cluster.hang_ups, []
-        for name in names:
-            connection = self.connections.get(str(name))
+        """Closes the connections that brokers want closed."""
+        effects, self.cluster.hang_ups = self.cluster.hang_ups, []
+        for node_id, effect in effects:
+            connection = self._connection(node_id, effect.destination)
             if connection is not None:
-                connection.abort("a record sent with acks=0 could not be appended")
+                connection.abort(effect.reason)
+
+    def _report_crashes(self) -> None:
         crashes, self.cluster.crashes = self.cluster.crashes or [], []
         for node_id, error in crashes:
             if isinstance(error, DiskFailed):
@@ -199,6 +209,25 @@ class Server:
         for listener in self.listeners.values():
             listener.close_idle(self.settings["connections.max.idle.ms"] / 1000)
         self.loop.call_later(60, self._close_idle)
+
+    # -- what listeners ask
+
+    def is_paused(self, node_id: int) -> bool:
+        return self.cluster.states.get(node_id) == PAUSED
+
+    def settings_of(self, node_id: int) -> Settings | None:
+        broker = self.cluster.nodes.get(node_id)
+        return None if broker is None else broker.settings
+
+    def submit(self, node_id: int, request: Request) -> None:
+        # The queue's clock stands since the last event; a time-out counts from now.
+        self.cluster.submit(node_id, request, self.now())
+        self.pump()
+
+    def disconnected(self, node_id: int, client: str) -> None:
+        if node_id in self.cluster.nodes:
+            self.cluster.disconnected(node_id, client)
+            self.pump()
 
     # -- what may be done to it
 

@@ -53,8 +53,14 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     for key in parts:
         broker.replicas.purgatory.check(now, key)
     if body.acks == 0:
-        if any(each.error_code for each in parts.values()):
-            broker.outbox.hang_up(request)
+        refused = [
+            f"{topic}-{index}: {Errors(each.error_code).name}"
+            for (topic, index), each in parts.items()
+            if each.error_code
+        ]
+        if refused:
+            why = f"a record sent with acks=0 could not be appended ({', '.join(refused)})"
+            broker.outbox.hang_up(request, why)
         broker.outbox.reply(request, None)
     elif body.acks == 1 or not waiting:
         broker.outbox.reply(request, produce_answer(hosted, request, answer))

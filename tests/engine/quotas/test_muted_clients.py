@@ -80,7 +80,7 @@ async def _served() -> tuple[float, float, float]:
         answered = time.monotonic()
         streams[1].write(framing.write_request(12, 2, "report", producing(value_bytes=10)))
         await asyncio.sleep(first.throttle_time_ms / 4000)
-        connection = next(iter(server.connections.values()))
+        connection = next(iter(server.listeners[101].connections.values()))
         assert not connection.reading
         await streams[0].readexactly(4)
         again = time.monotonic()

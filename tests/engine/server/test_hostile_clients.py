@@ -86,6 +86,7 @@ def frame(body: bytes) -> bytes:
 
 
 REQUEST = bytes(framing.write_request(12, 7, "hostile", m.MetadataRequest(topics=None)))
+RESET = struct.pack("ii", 1, 0)  # close with a reset, whatever is under way
 BROKEN = {
     "an endless frame": struct.pack(">i", 0x7FFFFFFF) + b"x" * 100,
     "a frame above socket.request.max.bytes": struct.pack(">i", 1_000_001),
@@ -200,6 +201,30 @@ def test_half_a_request_and_then_nothing(cluster, victim) -> None:
         client.shutdown(socket.SHUT_WR)
         assert closed(client)
     assert is_served(victim)
+
+
+def test_a_refused_record_without_acks_ends_its_connection_and_the_line_says_why(cluster) -> None:
+    part = m.ProduceRequest.PartitionProduceData(7_777, b"")
+    topic = m.ProduceRequest.TopicProduceData(name="hostile", partition_data=[part])
+    before = len(log_lines(cluster))
+    with connect(cluster) as client:
+        client.sendall(framing.write_request(9, 1, "x", m.ProduceRequest(topic_data=[topic])))
+        assert closed(client)
+    (line,) = log_lines(cluster)[before:]
+    assert line.endswith(
+        "a record sent with acks=0 could not be appended (hostile-7777: UNKNOWN_TOPIC_OR_PARTITION)"
+    )
+
+
+def test_clients_that_go_before_their_answers_leave_one_line_each_at_most(cluster, victim) -> None:
+    before = len(log_lines(cluster))
+    for _ in range(20):
+        with connect(cluster) as client:
+            client.sendall(REQUEST * 60)
+            time.sleep(0.01)  # some are answered
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    assert is_served(victim)
+    assert len(log_lines(cluster)) - before <= 20
 
 
 def test_a_client_that_never_reads_is_not_read_from(cluster, victim) -> None:
