@@ -15,8 +15,10 @@ This engine has one thread, an event loop.  The same six stages exist in it as m
 Only a driver with a clock measures: `engine.server.server`.  A connection has one request under
 way at a time, so its name finds the request again.
 
-Simplified: a response counts as sent when all but a small rest is with the operating
-system; there are counts and sums, no percentiles; followers' fetches come in without a socket,
+A response is sent when all of it is with the operating system; a Fetch answer's records are
+read from their file in this stage, as Kafka's sendfile does.
+
+Simplified: there are counts and sums, no percentiles; followers' fetches come in without a socket,
 so of them only the local time is measured.
 """
 

@@ -37,6 +37,7 @@ from engine.replication.fetch_sessions import FetchSessions
 from engine.settings import Settings
 from engine.wire import codec, framing
 from engine.wire import messages as m
+from engine.wire.slices import Frame
 
 LENGTH = 4
 PERCENT_PER_US = 100 / 1_000_000
@@ -124,7 +125,9 @@ class ClientQuotas:
         """What the answer would take on the wire; only worked out where a limit may need it."""
         if not any(CONSUMER_BYTE_RATE in limits for limits in self.image.quotas.values()):
             return 0
-        return LENGTH + len(codec.encode(reply.body, reply.version))
+        out = Frame(bytes(LENGTH))
+        codec.encode_into(reply.body, reply.version, out)
+        return out.whole_size
 
     def _empty_answer(self, request: Request, answer: Any) -> Any:
         """A throttled fetch gets no records: they are fetched again, when there is room."""

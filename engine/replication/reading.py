@@ -14,6 +14,7 @@ this fetch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from engine.replication.fetch_sessions import FetchedPartition
 from engine.replication.hosted import HostedPartitions
@@ -36,6 +37,7 @@ class FetchTerms:
     max_bytes: int
     min_bytes: int
     isolation_level: int
+    slices: bool = False  # of files, for an answer that goes out over a socket
 
     @property
     def from_follower(self) -> bool:
@@ -133,7 +135,10 @@ def read(
     limit = terms.limit(partition)
     if asked.fetch_offset < limit and budget > 0:
         size = min(budget, asked.max_bytes)
-        data.records = log.read(asked.fetch_offset, size, limit, at_least_one)
+        found = log.slice(asked.fetch_offset, size, limit, at_least_one)
+        if found:
+            # The codec takes a slice for its bytes (engine.wire.slices).
+            data.records = cast(bytes, found) if terms.slices else found.read()
     if terms.isolation_level == READ_COMMITTED:
         data.aborted_transactions = []
     return data

@@ -1,10 +1,14 @@
 """One client connection: bytes to request frames, replies to bytes.
 
 Requests on a connection are handled one after the other, and answered in that order, as
-in Kafka: the next frame is looked at when the last is answered.  A frame that cannot be
-read ends the connection with one log line and touches nothing else.  A client that does
-not read its answers is not read from either, so it holds at most one answer in memory;
-and a client that is over its quota is not read from until its time is up (KIP-219).
+in Kafka: the next frame is looked at when the last answer is with the operating system.
+A frame that cannot be read ends the connection with one log line and touches nothing else.
+A client that is over its quota is not read from until its time is up (KIP-219).
+
+A client may be slow to read its answer, or never read it.  The socket's buffer takes a
+part; the rest is made when there is room again, a chunk at a time (engine.wire.slices).
+So a slow client holds one chunk of a Fetch answer in memory, however long the answer is.
+A client that sends its end of stream still gets the answers to what it has asked.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Iterator
 from typing import Protocol
 
 from engine import api
@@ -20,6 +25,7 @@ from engine.events import Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
 from engine.wire.messages import Message
+from engine.wire.slices import SliceGone
 
 log = logging.getLogger("engine")
 LENGTH = 4
@@ -61,9 +67,12 @@ class Connection(asyncio.Protocol):
         self.busy = False
         self.writable = True
         self.reading = True
+        self.ended = False  # the client sends no more
         self.closed = False
         self.admitted = True
-        self.unsent_bytes = 0  # of an answer that the client is slow to read
+        self.unsent: Iterator[bytes | bytearray] = iter(())  # the rest of an answer
+        self.answer_bytes = 0
+        self.was_slow = False  # the client, to read the answer
         self.mute_timer: asyncio.TimerHandle | None = None
         self.thread_time_us = 0  # spent on the last request, charged with the next
         self.last_active = self.loop.time()
@@ -73,11 +82,16 @@ class Connection(asyncio.Protocol):
         """Its silence is the broker's doing."""
         return self.busy or self.mute_timer is not None or not self.admitted
 
+    @property
+    def _owes_answers(self) -> bool:
+        return self.busy or bool(self.frames) or not self.writable
+
     # -- called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        transport.set_write_buffer_limits(0)  # what the socket does not take is unsent
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
         self.door.opened(self)
@@ -104,18 +118,28 @@ class Connection(asyncio.Protocol):
         self._regulate()
         self.next_frame()
 
+    def eof_received(self) -> bool:
+        self.ended = True
+        return self._owes_answers
+
     def pause_writing(self) -> None:
         self.writable = False
+        self.was_slow = True
 
     def resume_writing(self) -> None:
+        # Not in here: asyncio loses count when a transport is closed while it calls this.
+        self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
         self.writable = True
-        if self.unsent_bytes:
-            self._written(self.unsent_bytes, was_slow=True)
+        self.last_active = self.loop.time()
+        self._send()
         self.next_frame()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.frames.clear()
+        self.unsent = iter(())
         if self.mute_timer is not None:
             self.mute_timer.cancel()
         self.door.metrics.lost(self.name)
@@ -136,6 +160,8 @@ class Connection(asyncio.Protocol):
             except MalformedMessage as error:
                 self.abort(str(error))
                 return
+        if self.ended and not self._owes_answers:
+            self.transport.close()
 
     def _take(self, frame: bytes) -> None:
         header = framing.read_request_header(frame)
@@ -154,35 +180,43 @@ class Connection(asyncio.Protocol):
         self.door.metrics.read(self.name, request)
         self.door.submit(request)
 
-    def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> int:
-        """Sends a response, if somebody is still there; gives its size."""
-        if self.closed or self.transport.is_closing():
-            return 0
-        response = framing.write_response(api_key, version, correlation_id, body)
-        self.transport.write(response)
-        return len(response)
+    def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> None:
+        """Sends a response, if somebody is still there."""
+        self.answer_bytes = 0
+        if not self.closed:
+            response = framing.write_response(api_key, version, correlation_id, body)
+            self.answer_bytes = response.whole_size
+            self.unsent = response.chunks()
+        self._send()
+
+    def _send(self) -> None:
+        """Hands over as much of the answer as the socket takes."""
+        try:
+            while not self.transport.is_closing() and (chunk := next(self.unsent, None)):
+                self.transport.write(chunk)
+                if not self.writable:
+                    return
+        except (SliceGone, OSError) as error:
+            self.abort(str(error))
+            return
+        self.thread_time_us += self.door.metrics.written(
+            self.door.node_id, self.name, self.answer_bytes, self.was_slow
+        )
+        self.was_slow = False
 
     def replied(self, reply: Reply) -> None:
         """The broker has answered the request under way (body None: it gets no answer)."""
         self.busy = False
         self.door.metrics.writing(self.name)
-        size = 0
         if reply.body is not None:
-            size = self.write(reply.token[0], reply.version, reply.body, reply.token[1])
-        if self.writable:
-            self._written(size)
+            self.write(reply.token[0], reply.version, reply.body, reply.token[1])
         else:
-            self.unsent_bytes = size
+            self.answer_bytes = 0
+            self._send()
         if reply.mute_ms and not self.closed:
             self.mute_timer = self.loop.call_later(reply.mute_ms / 1000, self._unmute)
             self._regulate()
         self.next_frame()
-
-    def _written(self, size: int, was_slow: bool = False) -> None:
-        """The answer has left for the operating system, but for a small rest."""
-        self.unsent_bytes = 0
-        written = self.door.metrics.written
-        self.thread_time_us += written(self.door.node_id, self.name, size, was_slow)
 
     def _unmute(self) -> None:
         self.mute_timer = None

@@ -32,7 +32,7 @@ from engine.storage.log_loader import Checkpointed, LogLoader, replay
 from engine.storage.log_validator import Origin, validate_append
 from engine.storage.producer_snapshots import ProducerSnapshots
 from engine.storage.producer_states import ProducerStates
-from engine.storage.segment import Segment
+from engine.storage.segment import FileSlice, Segment
 from engine.storage.segments import Segments
 from engine.wire.errors import Errors, KafkaError
 
@@ -196,8 +196,8 @@ class Log:
                 self.producers.note(batch)
 
     def _note_marker(self, batch: BatchHeader) -> None:
-        data = self.segments.active.read(batch.base_offset, 0, None, at_least_one=True)
-        for record in decode(data or b""):
+        found = self.segments.active.slice(batch.base_offset, 0, None, at_least_one=True)
+        for record in decode(found.read() if found else b""):
             self.producers.note_marker(batch, record)
 
     def _should_roll(self, batch: BatchHeader) -> bool:
@@ -227,7 +227,18 @@ class Log:
         limit_offset: int | None = None,
         at_least_one: bool = True,
     ) -> bytes:
-        """Whole batches from the one with `offset` on, out of one segment.
+        """The bytes of `slice`."""
+        found = self.slice(offset, max_bytes, limit_offset, at_least_one)
+        return found.read() if found else b""
+
+    def slice(
+        self,
+        offset: int,
+        max_bytes: int,
+        limit_offset: int | None = None,
+        at_least_one: bool = True,
+    ) -> FileSlice | None:
+        """Whole batches from the one with `offset` on, out of one segment; None if none.
 
         At most `max_bytes`, unless `at_least_one` and the first is larger; nothing of the
         batch that contains `limit_offset`, and nothing beyond.  The first batch may begin
@@ -240,8 +251,8 @@ class Log:
             )
         limit = self._below_end(limit_offset)
         if offset >= (self.log_end_offset if limit is None else limit):
-            return b""
-        return self.segments.read(offset, max_bytes, limit, at_least_one)
+            return None
+        return self.segments.slice(offset, max_bytes, limit, at_least_one)
 
     def bytes_between(self, offset: int, limit_offset: int | None = None) -> int:
         """How much there is to read; for the least bytes that a fetch waits for."""
@@ -371,4 +382,6 @@ class Log:
         self.disk.flush(self.directory)
 
     def delete(self) -> None:
+        for segment in self.segments:
+            segment.size = 0  # nobody reads on in it, whatever will have its name
         self.disk.delete(self.directory)

@@ -16,6 +16,7 @@ old segments are deleted whole: that is how a log forgets without ever rewriting
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from engine.records.batch import BatchHeader, decode
 from engine.storage import file_names, scan
@@ -23,9 +24,37 @@ from engine.storage.disk import Disk
 from engine.storage.log_config import LogConfig
 from engine.storage.offset_index import OffsetIndex
 from engine.storage.time_index import NO_TIMESTAMP, TimeIndex
+from engine.wire.slices import SliceGone
 
 REMEMBERED_MAX = 32
 RELATIVE_OFFSET_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """A part of a segment's file; nothing is read before `read`."""
+
+    segment: Segment
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Up to `length` bytes from `start` on, all by default.
+
+        SliceGone when the segment was deleted, or cut off below the slice's end.
+        """
+        rest = self.length - start
+        length = rest if length is None else min(length, rest)
+        segment = self.segment
+        data = b""
+        if self.position + self.length <= segment.size:
+            data = segment.disk.read(segment.path, self.position + start, length)
+        if len(data) != length:
+            raise SliceGone(f"{segment.path} was cut off while it was being sent")
+        return data
 
 
 class Segment:
@@ -139,9 +168,9 @@ class Segment:
                 return position, header
         return self.size, None
 
-    def read(
+    def slice(
         self, offset: int, bytes_max: int, limit_offset: int | None, at_least_one: bool
-    ) -> bytes | None:
+    ) -> FileSlice | None:
         """Whole batches from the one with `offset` on, in at most `bytes_max` bytes.
 
         With `at_least_one` the first comes even if it is larger.  The batch that contains
@@ -152,12 +181,12 @@ class Segment:
             return None
         end = self.size if limit_offset is None else self.find(limit_offset)[0]
         if end <= start:
-            return b""
+            return FileSlice(self, start, 0)
         if end - start > bytes_max:
             end = self._last_boundary(start, start + max(bytes_max, 0))
             if end == start and at_least_one:
                 end += (first or next(self.headers(start))[0]).size_in_bytes
-        return self.disk.read(self.path, start, end - start)
+        return FileSlice(self, start, end - start)
 
     def _last_boundary(self, start: int, at_most: int) -> int:
         """The end of the last batch that fits between two positions."""
@@ -249,6 +278,7 @@ class Segment:
         self.time_index.reset()
 
     def delete(self) -> None:
+        self.size = 0
         stem = self.path[: -len(file_names.LOG)]
         for suffix in file_names.OF_A_SEGMENT:
             self.disk.delete(stem + suffix)

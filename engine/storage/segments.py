@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from engine.storage.disk import Disk
-from engine.storage.segment import Segment
+from engine.storage.segment import FileSlice, Segment
 
 
 class Segments:
@@ -76,15 +76,16 @@ class Segments:
 
     # -- read; a `limit_offset` of None is the log's end
 
-    def read(
+    def slice(
         self, offset: int, max_bytes: int, limit_offset: int | None, at_least_one: bool
-    ) -> bytes:
+    ) -> FileSlice | None:
+        """None if there is nothing at `offset`."""
         for number in range(self._number_of(offset), len(self._segments)):
             limit = self._limit_in(number, limit_offset)
-            data = self._segments[number].read(offset, max_bytes, limit, at_least_one)
-            if data is not None:
-                return data
-        return b""
+            found = self._segments[number].slice(offset, max_bytes, limit, at_least_one)
+            if found is not None:
+                return found
+        return None
 
     def bytes_between(self, offset: int, limit_offset: int | None) -> int:
         total = 0

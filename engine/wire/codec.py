@@ -21,7 +21,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, overload
 
-from engine.wire import compiler, messages, schema
+from engine.wire import compiler, messages, schema, slices
 from engine.wire.structures import Message
 
 
@@ -154,6 +154,8 @@ def _functions(name: str, version: int) -> tuple[Reader, Writer]:
         "decode_uvarint": decode_uvarint,
         "skip_tags": skip_tags,
         "write_tags": _write_tags,
+        "insert": slices.insert,
+        "IN_MEMORY": (bytes, bytearray, memoryview),
         "new": object.__new__,
         name: root,
         **{each: getattr(root, each) for each in definition.structs},

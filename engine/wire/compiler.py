@@ -246,7 +246,10 @@ class _Compiler:
             if f.type == "string":
                 self.add(depth, "v = v.encode()")
             self.write_length(depth, f, _LENGTHS[f.type])
-            self.add(depth, "o += v")
+            held = f.type == "records"
+            self.add(
+                depth, "o += v if isinstance(v, IN_MEMORY) else insert(v, o)" if held else "o += v"
+            )
 
     def write_null(self, depth: int, f: Field) -> int:
         """Deals with None; gives the depth at which everything else goes on."""

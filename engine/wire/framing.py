@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from engine.wire import codec, messages, schema
 from engine.wire.codec import Buffer, MalformedMessage
+from engine.wire.slices import Frame
 from engine.wire.structures import Message, RequestMessage
 
 Answer = TypeVar("Answer", bound=Message)
@@ -84,14 +85,14 @@ def read_request_body(header: RequestFrame, frame: Buffer) -> Message:
     return codec.decode_prefix(name, header.api_version, frame, header.body_at)[0]
 
 
-def write_response(api_key: int, version: int, correlation_id: int, body: Message) -> bytearray:
+def write_response(api_key: int, version: int, correlation_id: int, body: Message) -> Frame:
     """A whole response frame, length included."""
-    out = bytearray(4)
+    out = Frame(bytes(4))
     out += _INT32.pack(correlation_id)
     if api_key != API_VERSIONS_KEY and _is_flexible(api_key, version):
         out.append(0)
     codec.encode_into(body, version, out)
-    _INT32.pack_into(out, 0, len(out) - 4)
+    _INT32.pack_into(out, 0, out.whole_size - 4)
     return out
 
 

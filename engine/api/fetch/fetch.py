@@ -68,6 +68,7 @@ def _terms(broker: Broker, request: Request) -> FetchTerms:
         min(body.max_bytes, limit),
         min(body.min_bytes, body.max_bytes, limit),
         body.isolation_level,
+        slices=request.size > 0,
     )
 
 
