@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from kit import exercises
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, source_files
 from kit.exercises import catalogue
@@ -123,13 +122,3 @@ def test_hints_grow_from_a_nudge_to_nearly_the_answer() -> None:
     for found in catalogue.everything():
         if isinstance(found, Exercise):
             assert len(set(found.hints)) == 3, f"{found.id} repeats a hint"
-
-
-def test_the_kernel_side_imports_no_definition() -> None:
-    import subprocess
-    import sys
-
-    code = "import sys, kit.exercises; print([m for m in sys.modules if 'definitions' in m])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
-    assert exercises.check is not None
