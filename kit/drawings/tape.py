@@ -22,6 +22,7 @@ from engine.cluster.agenda import Call
 from engine.records import batch
 from engine.sim.world.world import World
 from engine.wire.errors import Errors
+from kit.probes import requests
 from kit.probes.virtual import produce_request, topic_id
 
 CLIENT = "admin"
@@ -102,7 +103,7 @@ class Tape:
             case "ProduceRequest":
                 records = body.topic_data[0].partition_data[0].records
                 acks = "all" if body.acks == -1 else body.acks
-                return f"produce {', '.join(values(records))} (acks={acks})"
+                return f"produce {', '.join(requests.values(records))} (acks={acks})"
         return ""
 
     def _answer(self, body: Any) -> str:
@@ -216,12 +217,6 @@ def _arrow(heard: Heard, span: int, lanes: list[str]) -> str:
 
 def lane(node: int | str) -> str:
     return LANE_OF_CLIENT if node == CLIENT else str(node)
-
-
-def values(records: bytes) -> list[str]:
-    """The values of all records in some batches."""
-    found = [batch.decode(records, position) for _, position in batch.iterate(records)]
-    return [(record.value or b"").decode() for decoded in found for record in decoded]
 
 
 def _fetched(data: Any) -> str:

@@ -23,15 +23,14 @@ from engine.records import batch
 from engine.sim.world.faults import Fault
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
-from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.drawings.frames import Frame, Replica, Strip
+from kit.probes import requests
 from kit.probes.virtual import produce_request, topic_id
 
 Condition = Callable[[World], bool]
 PATIENCE_S = 30.0
 CLIENTS = {"admin": "client"}
-LATEST = -1
 TOPIC = "orders"
 
 
@@ -75,22 +74,16 @@ class Walkthrough:
 
     def list_latest(self, broker: int) -> str:
         """A consumer asks where the log ends: the offset, or the error's name."""
-        request = m.ListOffsetsRequest
-        part = request.ListOffsetsPartition(0, timestamp=LATEST)
-        body = request(-1, topics=[request.ListOffsetsTopic(self.topic, [part])])
-        told = self.ask(body, broker).topics[0].partitions[0]
-        return Errors(told.error_code).name if told.error_code else str(told.offset)
+        told = requests.told(self.ask(requests.listing(self.topic), broker))
+        return requests.refusal(told) or str(told.offset)
 
     def read(self, broker: int, offset: int) -> str:
         """A consumer's Fetch that does not wait: the error's name, or the values."""
-        request = m.FetchRequest
-        part = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-        named = request.FetchTopic(topic_id=topic_id(self.world, self.topic), partitions=[part])
-        body = request(max_wait_ms=0, min_bytes=0, topics=[named], session_epoch=-1)
-        told = self.ask(body, broker).responses[0].partitions[0]
-        if told.error_code:
-            return Errors(told.error_code).name
-        return " ".join(values(told.records, offset)) or "nothing"
+        body = requests.fetching(topic_id(self.world, self.topic), offset)
+        told = requests.told(self.ask(body, broker))
+        return (
+            requests.refusal(told) or " ".join(requests.values(told.records, offset)) or "nothing"
+        )
 
     def follow(self, tape: Sequence[Done]) -> None:
         """Does what is on another world's tape, each action at its virtual time."""
@@ -247,7 +240,7 @@ class Walkthrough:
             case "ListOffsetsRequest":
                 return "ListOffsets: latest"
             case "ProduceRequest":
-                sent = values(body.topic_data[0].partition_data[0].records)
+                sent = requests.values(body.topic_data[0].partition_data[0].records)
                 acks = "all" if body.acks == -1 else body.acks
                 return f"Produce: {' '.join(sent)} (acks={acks})"
         return ""
@@ -284,13 +277,6 @@ def fetched(data: Any) -> str:
     return f"HW {data.high_watermark}, " + (
         f"records {', '.join(found)}" if found else "no records"
     )
-
-
-def values(records: Any, since: int = 0) -> list[str]:
-    """The values of the records from an offset on."""
-    data = records or b""
-    found = [record for _, place in batch.iterate(data) for record in batch.decode(data, place)]
-    return [(record.value or b"").decode() for record in found if record.offset >= since]
 
 
 def log_of(replica: Any) -> list[tuple[str, int]]:

@@ -7,19 +7,18 @@ a raw request to one broker, whoever it is, which no client would send.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from engine.records import batch
 from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.clusters.connections import Connections
 from kit.clusters.interface import Cluster, ClusterError
+from kit.probes import requests
 
 ANSWER_S = 20.0
 READER = {
@@ -30,11 +29,6 @@ READER = {
     "fetch.wait.max.ms": 20,
     "log_level": 0,
 }
-
-
-def now_ms() -> int:
-    """The time for a record: one of long ago may be gone soon, by retention.ms (seven days)."""
-    return time.time_ns() // 1_000_000
 
 
 def send(cluster: Cluster, topic: str, value: str, acks: str = "all") -> str:
@@ -132,29 +126,16 @@ def set_broker_config(cluster: Cluster, broker: str, setting: str, value: str) -
 
 def produce_at(cluster: Cluster, broker: int, topic: str, value: str) -> str:
     """A Produce request sent to a broker of our choice; the error's name."""
-    records = batch.encode([batch.Record(0, now_ms(), None, value.encode(), ())])
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=0, records=records)
-    named = request.TopicProduceData(
-        name=topic, topic_id=_topic_id(cluster, topic), partition_data=[part]
-    )
-    body = request(acks=-1, timeout_ms=5_000, topic_data=[named])
-    told = ask(cluster, broker, body).responses[0].partition_responses[0]
-    return Errors(told.error_code).name
+    records = requests.one_batch(value.encode())
+    body = requests.producing(topic_id(cluster, topic), acks=-1, records=records, timeout_ms=5_000)
+    return requests.refusal(requests.told(ask(cluster, broker, body))) or "NONE"
 
 
 def fetch_at(cluster: Cluster, broker: int, topic: str) -> str:
     """A consumer's Fetch from offset 0 to a broker of our choice: what it answers."""
-    request = m.FetchRequest
-    part = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    named = request.FetchTopic(topic=topic, topic_id=_topic_id(cluster, topic), partitions=[part])
-    body = request(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[named], session_epoch=-1)
-    answer = ask(cluster, broker, body).responses[0].partitions[0]
-    if answer.error_code:
-        return Errors(answer.error_code).name
-    headers = [header for header, _ in batch.iterate(answer.records or b"")]
-    return f"{sum(header.records_count for header in headers)} record(s)"
+    answer = ask(cluster, broker, requests.fetching(topic_id(cluster, topic)))
+    return requests.refusal(requests.told(answer)) or f"{requests.records_in(answer)} record(s)"
 
 
-def _topic_id(cluster: Cluster, topic: str) -> bytes:
+def topic_id(cluster: Cluster, topic: str) -> bytes:
     return uuids.from_text(cluster.snapshot()["topics"][topic]["id"])

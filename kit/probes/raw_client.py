@@ -6,7 +6,8 @@
     client.receive()                                    # (first, its answer)
 
 Client libraries batch, retry, and obey throttle times.  This one does only what it is told,
-so that a lesson can be impolite.  Topics go by name: Produce and Fetch in version 12.
+so that a lesson can be impolite.  The requests are made in kit/probes/requests.py; here topics
+go by name: Produce and Fetch in version 12.
 """
 
 from __future__ import annotations
@@ -16,11 +17,9 @@ import socket
 from types import TracebackType
 from typing import Any, Self
 
-from engine.records import batch
 from engine.wire import framing
 from engine.wire import messages as m
 from kit.clusters.interface import Cluster
-from kit.probes.clients import now_ms
 
 NAMED = 12
 """The last version of Produce and Fetch that names topics."""
@@ -138,52 +137,3 @@ def addresses(cluster: Cluster) -> dict[int, tuple[str, int]]:
     """Where each broker's clients reach it."""
     brokers = cluster.snapshot()["brokers"]
     return {number: (each["host"], each["port"]) for number, each in brokers.items()}
-
-
-def one_batch(value: bytes, records: int = 1) -> bytes:
-    """A batch of equal records, uncompressed."""
-    return batch.encode([batch.Record(0, now_ms(), None, value, ())] * records)
-
-
-def producing(topic: str, value_bytes: int = 10, acks: int = 1, records: bytes = b"") -> Any:
-    """A Produce request with one record of so many bytes, or with a batch that is given."""
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=0, records=records or one_batch(bytes(value_bytes)))
-    named = request.TopicProduceData(name=topic, partition_data=[part])
-    return request(acks=acks, timeout_ms=int(PATIENCE_S * 1000), topic_data=[named])
-
-
-def fetching(
-    topic: str,
-    offset: int = 0,
-    *,
-    max_wait_ms: int = 0,
-    min_bytes: int = 1,
-    partitions: int = 1,
-    session: tuple[int, int] = (0, -1),
-) -> Any:
-    """A consumer's Fetch; `session` is its id and epoch, (0, -1) for none."""
-    request = m.FetchRequest
-    parts = [
-        request.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 20)
-        for index in range(partitions)
-    ]
-    return request(
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        max_bytes=1 << 22,
-        session_id=session[0],
-        session_epoch=session[1],
-        topics=[request.FetchTopic(topic=topic, partitions=parts)] if parts else [],
-    )
-
-
-def records_in(answer: Any) -> int:
-    """How many records a Fetch answer holds."""
-    found = [p.records or b"" for topic in answer.responses for p in topic.partitions]
-    return sum(header.records_count for data in found for header, _ in batch.iterate(data))
-
-
-def told(answer: Any) -> Any:
-    """What a Produce answer says about its one partition."""
-    return answer.responses[0].partition_responses[0]

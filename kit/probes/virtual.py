@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.records import batch
 from engine.sim.world.world import World
-from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.description import Description
+from kit.probes import requests
 
 ACKS = {"all": -1, "1": 1, "0": 0}
 
@@ -35,12 +34,15 @@ class Answer:
 def produce_request(world: World, topic: str, values: tuple[str, ...], acks: str,
                     timeout_ms: int, partition: int = 0) -> Any:  # fmt: skip
     """A Produce request with one batch of `values`, as any client would send it."""
-    now_ms = world.cluster.now // 1000
-    records = [batch.Record(0, now_ms, None, value.encode(), ()) for value in values]
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=partition, records=batch.encode(records))
-    named = request.TopicProduceData(topic_id=topic_id(world, topic), partition_data=[part])
-    return request(acks=ACKS[acks], timeout_ms=timeout_ms, topic_data=[named])
+    encoded = (value.encode() for value in values)
+    records = requests.one_batch(*encoded, at_ms=world.cluster.now // 1000)
+    return requests.producing(
+        topic_id(world, topic),
+        acks=ACKS[acks],
+        records=records,
+        partition=partition,
+        timeout_ms=timeout_ms,
+    )
 
 
 def topic_id(world: World, topic: str) -> bytes:
@@ -63,20 +65,15 @@ def send(world: World, topic: str, *values: str, acks: str = "all", timeout_ms: 
     after_ms = (world.now_us - asked_us) / 1000
     if answer is None:
         return Answer("lost connection", -1, after_ms)
-    told = answer.responses[0].partition_responses[0]
+    told = requests.told(answer)
     return Answer(Errors(told.error_code).name, told.base_offset, after_ms)
 
 
 def readable(world: World, topic: str, partition: int = 0) -> list[str]:
     """The values that a consumer gets from the leader now: those below the high watermark."""
-    request = m.FetchRequest
-    part = request.FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)
-    named = request.FetchTopic(topic_id=topic_id(world, topic), partitions=[part])
-    body = request(max_wait_ms=0, min_bytes=0, topics=[named], session_epoch=-1)
+    body = requests.fetching(topic_id(world, topic), partitions=[partition])
     answer = world.ask(body, world.leader(topic, partition))
-    data = answer.responses[0].partitions[0].records or b""
-    found = [batch.decode(data, position) for _, position in batch.iterate(data)]
-    return [(record.value or b"").decode() for records in found for record in records]
+    return requests.values(requests.told(answer).records)
 
 
 def ends(world: World, topic: str, partition: int = 0) -> dict[int, tuple[int, int]]:

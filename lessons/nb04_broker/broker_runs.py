@@ -14,9 +14,9 @@ from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.probes.one_partition import TOPIC, cluster
+from kit.probes.requests import fetching
 from kit.probes.virtual import ends, produce_request, readable, send, topic_id
 from kit.tables import Table
-from lessons.nb04_broker.request_path import consumer_fetch
 
 KB = 1_000
 RATE = 100 * KB
@@ -229,7 +229,7 @@ def fetch_experiment(
 
 
 def _fetch(world: World, reader: Admin, offset: int, min_bytes: int, max_wait_ms: int) -> int:
-    body = consumer_fetch(topic_id(world, TOPIC), offset, max_wait_ms, min_bytes)
+    body = fetching(topic_id(world, TOPIC), offset, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
     reader.asked += 1
     reader.outbox.send(101, ("admin", reader.asked), body, PATIENCE_US)
     world.cluster.carry_out("reader", reader.outbox.drain())

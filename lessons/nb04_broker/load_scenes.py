@@ -20,7 +20,8 @@ from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.broker_metrics import STAGES, Requests
 from kit.clusters.interface import Cluster
-from kit.probes.raw_client import RawClient, fetching, producing, records_in, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import fetching, producing, records_in, told
 from kit.tables import Table
 from lessons.nb04_broker.quota_scenes import ONE_SIDE, RATE, limited, somebody
 from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed

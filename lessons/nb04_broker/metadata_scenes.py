@@ -14,7 +14,8 @@ from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.clients import admin, outcome, partition
-from kit.probes.raw_client import RawClient, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import producing, told
 from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, placed
 
 

@@ -18,7 +18,8 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes.raw_client import RawClient, fetching, producing, records_in, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import fetching, producing, records_in, told
 from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, TOPIC, placed, settings
 
 Entity = Mapping[str, str | None]

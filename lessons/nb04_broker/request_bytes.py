@@ -13,6 +13,8 @@ from typing import Any
 from engine.records import batch
 from engine.wire import framing, uuids
 from engine.wire import messages as m
+from kit.probes.requests import fetching, one_batch, producing
+from kit.probes.virtual import produce_request, send, topic_id
 from kit.tables import Table
 
 VERSION = 13
@@ -52,11 +54,8 @@ class Reader:
 
 def produce_frame(value: bytes = b"forty euros to Alice", acks: int = -1) -> bytes:
     """A Produce request with one record for partition 0."""
-    records = batch.encode([batch.Record(0, _WHEN_MS, b"Bob", value, ())])
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=0, records=records)
-    topic = request.TopicProduceData(topic_id=_TOPIC_ID, partition_data=[part])
-    body = request(acks=acks, timeout_ms=30_000, topic_data=[topic])
+    records = one_batch(value, at_ms=_WHEN_MS, key=b"Bob")
+    body = producing(_TOPIC_ID, acks=acks, records=records, timeout_ms=30_000)
     return bytes(framing.write_request(VERSION, 7, "till-4", body))
 
 
@@ -158,9 +157,6 @@ def _replica_id(frame: bytes, version: int, body: Any) -> str:
 
 def stored_bytes(world: Any, topic: str = "orders") -> Table:
     """What a broker changes in a batch between socket, disk and socket."""
-    from kit.probes.virtual import produce_request, send, topic_id
-    from lessons.nb04_broker.request_path import consumer_fetch
-
     send(world, topic, "earlier", "records")
     log = world.replica(101, topic, 0).log
     before = log.size_in_bytes
@@ -168,7 +164,7 @@ def stored_bytes(world: Any, topic: str = "orders") -> Table:
     sent = body.topic_data[0].partition_data[0].records
     base = world.ask(body, 101).responses[0].partition_responses[0].base_offset
     stored = log.read(base, 1 << 20)
-    answer = world.ask(consumer_fetch(topic_id(world, topic), base, 0), 101)
+    answer = world.ask(fetching(topic_id(world, topic), base), 101)
     fetched = answer.responses[0].partitions[0].records
     changed = [place for place, (a, b) in enumerate(zip(sent, stored, strict=True)) if a != b]
     rows = [

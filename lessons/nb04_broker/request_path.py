@@ -12,6 +12,8 @@ from typing import Any
 from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
 from kit.drawings.tape import NOTE, REQUEST, Heard, Tape
+from kit.probes.requests import fetching
+from kit.probes.virtual import topic_id
 from lessons.nb04_broker.gantt import BROKER, MUTED, NETWORK, OTHERS, WAITING, Gantt, Span
 
 TOPIC = "orders"
@@ -70,12 +72,10 @@ def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Sp
 
 def fetch_timeline(world: World, max_wait_ms: int = 500, write_after_ms: int | None = 120) -> Gantt:
     """A consumer's fetch at the end of the log, answered by a write or by its time."""
-    from kit.probes.virtual import topic_id
-
     cluster, admin = world.cluster, world.cluster.nodes["admin"]
     began = world.now_us
     end = world.replica(101, TOPIC, 0).high_watermark
-    body = consumer_fetch(topic_id(world, TOPIC), end, max_wait_ms)
+    body = fetching(topic_id(world, TOPIC), end, max_wait_ms=max_wait_ms)
     number, effects = admin.ask(101, body)
     cluster.carry_out("admin", effects)
     parked = _run_until(world, lambda: _waits(world))
@@ -109,19 +109,6 @@ def fetch_timeline(world: World, max_wait_ms: int = 500, write_after_ms: int | N
         Span("socket", NETWORK, (written - began) / 1000, (heard - began) / 1000, f"{size} bytes")
     )
     return Gantt(f"One Fetch request, fetch.max.wait.ms={max_wait_ms}", "ms", spans)
-
-
-def consumer_fetch(topic_id: bytes, offset: int, max_wait_ms: int, min_bytes: int = 1) -> Any:
-    from engine.wire import messages as m
-
-    request = m.FetchRequest
-    part = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-    return request(
-        max_wait_ms=max_wait_ms,
-        min_bytes=min_bytes,
-        topics=[request.FetchTopic(topic_id=topic_id, partitions=[part])],
-        session_epoch=-1,
-    )
 
 
 def _waits(world: World) -> bool:

@@ -17,15 +17,8 @@ from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import partition
-from kit.probes.raw_client import (
-    RawClient,
-    addresses,
-    fetching,
-    one_batch,
-    producing,
-    records_in,
-    told,
-)
+from kit.probes.raw_client import RawClient, addresses
+from kit.probes.requests import fetching, one_batch, producing, records_in, told
 
 ALL = (101, 102, 103)
 TOPIC = "orders"
@@ -241,15 +234,15 @@ def fetch_session(cluster: Cluster) -> Seen:
     cluster.create_topic("fifty", assignment={index: [101] for index in range(50)})
     with RawClient(cluster, 101, "session") as client:
         cluster.wait_until(lambda _: _is_led(client), PATIENCE_S, "all fifty to be led")
-        opened = client.ask(fetching("fifty", partitions=50, session=(0, 0)))
+        opened = client.ask(fetching("fifty", partitions=range(50), session=(0, 0)))
         full = [client.bytes_out, client.bytes_in]
         number = opened.session_id
-        quiet = client.ask(fetching("fifty", partitions=0, session=(number, 1)))
+        quiet = client.ask(fetching("fifty", partitions=(), session=(number, 1)))
         small = [client.bytes_out, client.bytes_in]
         client.ask(producing("fifty", 100))
-        news = client.ask(fetching("fifty", partitions=0, session=(number, 2), max_wait_ms=2_000))
-        wrong = client.ask(fetching("fifty", partitions=0, session=(number, 2)))
-        unknown = client.ask(fetching("fifty", partitions=0, session=(number ^ 1, 1)))
+        news = client.ask(fetching("fifty", partitions=(), session=(number, 2), max_wait_ms=2_000))
+        wrong = client.ask(fetching("fifty", partitions=(), session=(number, 2)))
+        unknown = client.ask(fetching("fifty", partitions=(), session=(number ^ 1, 1)))
     return {
         "full request and its answer, bytes": full,
         "incremental request and its answer, bytes": small,
@@ -263,7 +256,7 @@ def fetch_session(cluster: Cluster) -> Seen:
 
 
 def _is_led(client: RawClient) -> bool:
-    answer = client.ask(fetching("fifty", partitions=50))
+    answer = client.ask(fetching("fifty", partitions=range(50)))
     parts = [part for topic in answer.responses for part in topic.partitions]
     return len(parts) == 50 and not any(part.error_code for part in parts)
 

@@ -23,12 +23,9 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from engine.records import batch
-from engine.wire import messages as m
-from engine.wire import uuids
-from engine.wire.errors import Errors
 from kit.clusters.interface import Cluster, ClusterError
-from kit.probes.clients import ANSWER_S, ask, in_sync, partition, send, values
+from kit.probes import requests
+from kit.probes.clients import ANSWER_S, ask, in_sync, partition, send, topic_id, values
 from lessons.nb07_reconciliation import replica_files
 from lessons.nb07_reconciliation.replica_files import ReplicaFiles
 
@@ -184,24 +181,13 @@ def _deliver(producer: Producer, value: str) -> str:
 
 def list_offset(cluster: Cluster, broker: int, timestamp: int) -> str:
     """A consumer's ListOffsets: the offset, or the error's name."""
-    request = m.ListOffsetsRequest
-    asked = request.ListOffsetsPartition(0, timestamp=timestamp)
-    body = request(-1, topics=[request.ListOffsetsTopic(TOPIC, [asked])])
-    answer = ask(cluster, broker, body).topics[0].partitions[0]
-    return Errors(answer.error_code).name if answer.error_code else str(answer.offset)
+    answer = requests.told(ask(cluster, broker, requests.listing(TOPIC, timestamp)))
+    return requests.refusal(answer) or str(answer.offset)
 
 
 def fetch(cluster: Cluster, broker: int, offset: int) -> str:
     """A consumer's Fetch that does not wait: the error if any, the values, the high watermark."""
-    request = m.FetchRequest
-    topic_id = uuids.from_text(cluster.snapshot()["topics"][TOPIC]["id"])
-    part = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-    named = request.FetchTopic(topic=TOPIC, topic_id=topic_id, partitions=[part])
-    body = request(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[named], session_epoch=-1)
-    answer = ask(cluster, broker, body).responses[0].partitions[0]
-    if answer.error_code:
-        return Errors(answer.error_code).name
-    data = answer.records or b""
-    found = [r for header, place in batch.iterate(data) for r in batch.decode(data, place)]
-    read = " ".join((r.value or b"").decode() for r in found if r.offset >= offset)
-    return f"{read or 'no records'}, HW {answer.high_watermark}"
+    body = requests.fetching(topic_id(cluster, TOPIC), offset)
+    answer = requests.told(ask(cluster, broker, body))
+    read = " ".join(requests.values(answer.records, offset)) or "no records"
+    return requests.refusal(answer) or f"{read}, HW {answer.high_watermark}"

@@ -10,13 +10,11 @@ from contextlib import nullcontext
 from textwrap import indent
 from typing import Any
 
-from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.campaign.mutants import MUTANTS
 from engine.sim.world.world import World
-from engine.wire import messages as m
-from engine.wire.errors import Errors
 from kit.drawings.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends, log_of
+from kit.probes import requests
 from kit.probes.virtual import produce_request, send, topic_id
 from kit.tables import Table
 
@@ -70,19 +68,12 @@ def a_reader_and_a_dying_leader() -> Table:
     return Table("A consumer and a leader that dies", columns, rows)
 
 
-def read(world: World, broker: int, epoch: int = -1, timeout_ms: int = 0) -> list[str]:
+def read(world: World, broker: int, epoch: int = -1) -> list[str]:
     """A consumer's Fetch from offset 0: the values, or the error's name."""
-    request = m.FetchRequest
-    part = request.FetchPartition(
-        partition=0, current_leader_epoch=epoch, fetch_offset=0, partition_max_bytes=1 << 20
-    )
-    named = request.FetchTopic(topic_id=topic_id(world, TOPIC), partitions=[part])
-    body = request(max_wait_ms=timeout_ms, min_bytes=0, topics=[named], session_epoch=-1)
-    told = world.ask(body, broker).responses[0].partitions[0]
-    if told.error_code:
-        return [Errors(told.error_code).name]
-    records = batch.decode_all(told.records) if told.records else []
-    return [(record.value or b"").decode() for record in records]
+    body = requests.fetching(topic_id(world, TOPIC), epoch=epoch)
+    told = requests.told(world.ask(body, broker))
+    refused = requests.refusal(told)
+    return [refused] if refused else requests.values(told.records)
 
 
 # -- two leaders die
@@ -177,7 +168,5 @@ def told(values: list[str]) -> str:
 
 def _write(world: World, value: str, acks: str) -> str:
     body: Any = produce_request(world, TOPIC, (value,), acks, 1_000)
-    answer = world.ask(body, 101).responses[0].partition_responses[0]
-    if answer.error_code:
-        return Errors(answer.error_code).name
-    return f"acknowledged, offset {answer.base_offset}"
+    answer = requests.told(world.ask(body, 101))
+    return requests.refusal(answer) or f"acknowledged, offset {answer.base_offset}"

@@ -9,11 +9,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from engine.records import batch
 from engine.sim.cases import play_case
 from engine.sim.world.world import World
-from engine.wire import messages as m
-from engine.wire.errors import Errors
+from kit.probes import requests
 from kit.probes.virtual import topic_id
 from kit.tables import Table
 from lessons.nb08_producers.producer_world import (
@@ -30,6 +28,7 @@ from lessons.nb08_producers.producer_world import (
 )
 
 PRODUCER_ID = 7_000
+WHEN_MS = 1_767_225_600_000
 GAP, LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER", "NETWORK_EXCEPTION"
 ONE_EACH = {"batch.size": 0, "linger.ms": 0}
 
@@ -37,15 +36,13 @@ ONE_EACH = {"batch.size": 0, "linger.ms": 0}
 def numbered(world: World, value: str, sequence: int, epoch: int = 0, who: int = PRODUCER_ID,
              count: int = 1) -> str:  # fmt: skip
     """One batch to the leader of partition 0; the offset or the error that it answers."""
-    records = [batch.Record(0, 1_767_225_600_000, None, value.encode(), ())] * count
-    data = batch.encode(records, producer_id=who, producer_epoch=epoch, base_sequence=sequence)
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=0, records=data)
-    named = request.TopicProduceData(topic_id=topic_id(world, TOPIC), partition_data=[part])
-    body = request(acks=-1, timeout_ms=5_000, topic_data=[named])
-    told = world.ask(body, world.leader(TOPIC, 0)).responses[0].partition_responses[0]
-    error = Errors(told.error_code)
-    return error.name if error else f"offset {told.base_offset}"
+    records = requests.one_batch(
+        *[value.encode()] * count, at_ms=WHEN_MS,
+        producer_id=who, producer_epoch=epoch, base_sequence=sequence,
+    )  # fmt: skip
+    body = requests.producing(topic_id(world, TOPIC), acks=-1, records=records, timeout_ms=5_000)
+    told = requests.told(world.ask(body, world.leader(TOPIC, 0)))
+    return requests.refusal(told) or f"offset {told.base_offset}"
 
 
 def window() -> Table:

@@ -14,13 +14,12 @@ from typing import Any
 from confluent_kafka import Producer as ConfluentProducer
 
 from engine.client.producer import Producer
-from engine.records import batch
 from engine.wire import messages as m
-from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes.clients import ask, in_sync, name, now_ms, produce_at, values
+from kit.probes import requests
+from kit.probes.clients import ask, in_sync, name, produce_at, topic_id, values
 from kit.tables import Table
 from lessons.nb08_producers import fault_tape
 from lessons.nb08_producers.fault_stages import Live, driver
@@ -103,17 +102,12 @@ def _rules(cluster: Cluster) -> dict[str, str]:
 
 def numbered(cluster: Cluster, topic: str, who: int, epoch: int, sequence: int) -> str:
     """One batch with these numbers to 101: the offset or the error that it answers."""
-    records = batch.encode(
-        [batch.Record(0, now_ms(), None, b"x", ())],
-        producer_id=who, producer_epoch=epoch, base_sequence=sequence,
-    )  # fmt: skip
-    request = m.ProduceRequest
-    part = request.PartitionProduceData(index=0, records=records)
-    topic_id = uuids.from_text(cluster.snapshot()["topics"][topic]["id"])
-    named = request.TopicProduceData(name=topic, topic_id=topic_id, partition_data=[part])
-    body = request(acks=-1, timeout_ms=5_000, topic_data=[named])
-    told = ask(cluster, 101, body).responses[0].partition_responses[0]
-    return Errors(told.error_code).name if told.error_code else f"offset {told.base_offset}"
+    records = requests.one_batch(
+        b"x", producer_id=who, producer_epoch=epoch, base_sequence=sequence
+    )
+    body = requests.producing(topic_id(cluster, topic), acks=-1, records=records, timeout_ms=5_000)
+    told = requests.told(ask(cluster, 101, body))
+    return requests.refusal(told) or f"offset {told.base_offset}"
 
 
 # -- lost answers, and time that runs out

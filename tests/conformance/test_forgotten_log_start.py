@@ -16,7 +16,8 @@ from confluent_kafka.admin import AdminClient
 
 from kit.clusters.contract import partition
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.probes.raw_client import RawClient, one_batch, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import one_batch, producing, told
 from kit.testing import restored
 
 pytestmark = pytest.mark.real

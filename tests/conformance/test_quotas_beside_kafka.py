@@ -18,7 +18,7 @@ from engine.wire.errors import Errors
 from kit import jars
 from kit.clusters.connections import Connection
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.probes.clients import now_ms
+from kit.probes.requests import now_ms
 from kit.testing import require_local_kafka
 from tests.engine.quotas.quota_cluster import TOPIC, Entity, alteration, fetching, producing
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kit.clusters import engine
 from kit.probes.clients import partition, produce_at
-from kit.probes.raw_client import RawClient, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import producing, told
 from lessons.nb08_producers.scenes import numbered
 
 PATIENCE_S = 60

@@ -291,7 +291,8 @@ lab.both(metadata_scenes.metadata_and_admin)
 # client; on a busy machine it can be the longest stage of a small request.
 
 # %% measured-timeline tags=["live"]
-from kit.probes.raw_client import RawClient, producing
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import producing
 
 eng.create_topic("orders", assignment={0: [101, 102, 103]})
 with RawClient(eng, 101, "followed") as client:

@@ -15,7 +15,8 @@ from kit.clusters import link_proxy, local, registry, remote
 from kit.clusters.contract import partition, produce, whole_again
 from kit.clusters.interface import ClusterError, LeaseTaken, NotOffered
 from kit.clusters.reaper import LABEL_VARIABLE
-from kit.probes.raw_client import RawClient, one_batch, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import one_batch, producing, told
 from kit.testing import require_local_kafka, restored
 
 pytestmark = pytest.mark.real

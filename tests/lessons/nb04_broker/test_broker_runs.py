@@ -13,7 +13,8 @@ from kit.clusters import engine
 from kit.clusters.broker_metrics import STAGES, Requests
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.one_partition import cluster
-from kit.probes.raw_client import RawClient, producing
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import producing
 from lessons.nb04_broker import (
     broker_runs,
     connection_scenes,
