@@ -8,10 +8,10 @@ differ in their layout only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.coordinators.classic.states import GroupState
-from engine.coordinators.offsets import delete_group
+from engine.coordinators.removal import delete_group
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -19,12 +19,12 @@ from engine.wire.errors import Errors
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
+GroupRow = m.DeleteGroupsResponse.DeletableGroupResult
+
 
 def handle(broker: Broker, now: int, request: Request) -> None:
     names = list(dict.fromkeys(request.body.groups_names))
-    answer = m.DeleteGroupsResponse(
-        results=[m.DeleteGroupsResponse.DeletableGroupResult(group_id=each) for each in names]
-    )
+    answer = m.DeleteGroupsResponse(results=[GroupRow(group_id=each) for each in names])
     waiting = Answer(broker.outbox, request, answer, len(names))
     if not names:
         broker.outbox.reply(request, answer)
@@ -32,7 +32,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
         _delete(broker, now, row, Row(waiting, row))
 
 
-def _delete(broker: Broker, now: int, row: Any, then: Row) -> None:
+def _delete(broker: Broker, now: int, row: GroupRow, then: Row) -> None:
     shard, error = broker.groups.shard_of(row.group_id)
     group = None if shard is None else shard.groups.get(row.group_id)
     if shard is not None and group is None:
@@ -42,7 +42,7 @@ def _delete(broker: Broker, now: int, row: Any, then: Row) -> None:
     if shard is None or group is None or error is not Errors.NONE:
         then.stored(now, error)
     else:
-        delete_group(broker.groups, now, shard, group, then)
+        delete_group(shard, now, group, then)
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Answer:
 
     outbox: Outbox
     request: Request
-    body: Any
+    body: m.DeleteGroupsResponse
     missing: int
 
 
@@ -60,7 +60,7 @@ class Row:
     """One group of a request."""
 
     answer: Answer
-    row: Any
+    row: GroupRow
 
     def stored(self, now: int, error: Errors) -> None:
         self.row.error_code = error

@@ -12,7 +12,7 @@ Left out: authorization.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.coordinators.classic.group import Member
 from engine.coordinators.classic.states import GroupState
@@ -40,7 +40,9 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def _describe(broker: Broker, version: int, group_id: str) -> Any:
+def _describe(
+    broker: Broker, version: int, group_id: str
+) -> m.DescribeGroupsResponse.DescribedGroup:
     described = m.DescribeGroupsResponse.DescribedGroup(group_id=group_id)
     shard, error = broker.groups.shard_of(group_id)
     if shard is None:
@@ -64,7 +66,9 @@ def _describe(broker: Broker, version: int, group_id: str) -> Any:
     return described
 
 
-def _member(member: Member, version: int, protocol: str | None) -> Any:
+def _member(
+    member: Member, version: int, protocol: str | None
+) -> m.DescribeGroupsResponse.DescribedGroupMember:
     described = m.DescribeGroupsResponse.DescribedGroupMember(
         member_id=member.id,
         group_instance_id=member.instance_id if version >= 4 else None,

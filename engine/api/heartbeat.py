@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 from engine.coordinators.classic.membership import heartbeat
 from engine.events import Request
 from engine.wire import messages as m
+from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    error = heartbeat(broker.groups, now, request.body)
+    body: m.HeartbeatRequest = request.body
+    shard, error = broker.groups.shard_of(body.group_id)
+    if not body.group_id:
+        error = Errors.INVALID_GROUP_ID
+    elif shard is not None:
+        error = heartbeat(shard.classic, now, body)
     broker.outbox.reply(request, m.HeartbeatResponse(error_code=error))

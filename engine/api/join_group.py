@@ -17,12 +17,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.coordinators.classic.join import join
+from engine.coordinators.classic.join import check_join, join
+from engine.coordinators.classic.rebalance import refuse_join
 from engine.events import Request
+from engine.wire import messages as m
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    join(broker.groups, now, request)
+    body: m.JoinGroupRequest = request.body
+    shard, not_here = broker.groups.shard_of(body.group_id)
+    error = check_join(broker.settings, body) or not_here
+    if shard is None or error:
+        refuse_join(broker.outbox, request, error, body.member_id)
+    else:
+        join(shard.classic, now, request)

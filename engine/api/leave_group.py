@@ -15,18 +15,24 @@ from typing import TYPE_CHECKING
 from engine.coordinators.classic.membership import leave
 from engine.events import Request
 from engine.wire import messages as m
+from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    body, answer = request.body, m.LeaveGroupResponse()
+    body: m.LeaveGroupRequest = request.body
+    answer, errors = m.LeaveGroupResponse(), list[Errors]()
     if request.version < 3:
         leaving: list[tuple[str, str | None]] = [(body.member_id, None)]
     else:
         leaving = [(each.member_id, each.group_instance_id) for each in body.members]
-    answer.error_code, errors = leave(broker.groups, now, body.group_id, leaving)
+    shard, answer.error_code = broker.groups.shard_of(body.group_id)
+    if not body.group_id:
+        answer.error_code = Errors.INVALID_GROUP_ID
+    elif shard is not None:
+        errors = leave(shard.classic, now, body.group_id, leaving)
     if request.version < 3:
         answer.error_code = next((each for each in errors if each), answer.error_code)
     else:

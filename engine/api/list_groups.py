@@ -23,7 +23,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     states = [each.lower() for each in request.body.states_filter]
     types = [each.lower() for each in request.body.types_filter]
     answer = m.ListGroupsResponse()
-    for _, shard in sorted(broker.groups.shards.items()):
+    for shard in broker.groups.shards:
         for group in shard.groups.values():
             if states and str(group.state).lower() not in states:
                 continue

@@ -2,7 +2,7 @@
 
 Topics and partitions that do not exist are refused one by one; the rest is one batch of
 records in `__consumer_offsets`, and the answer waits until it is replicated.  Who may
-commit is in `engine.coordinators.offsets`.
+commit is in `engine.coordinators.classic.offset_rules`.
 
     v2-4    a retention of its own for these offsets; -1 means the broker's
     v6      the leader epoch of the committed position (KIP-320)
@@ -16,10 +16,10 @@ Left out: authorization, groups of the new protocol.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.coordinators.group_records import CommittedOffset, OffsetRecord, StoredRecord
-from engine.coordinators.offsets import check_commit, committing
+from engine.coordinators.classic.offset_rules import check_commit, committing
+from engine.coordinators.offsets import CommittedOffset, OffsetRecord
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.metadata.image import TopicImage
 
+CommitRow = m.OffsetCommitResponse.OffsetCommitResponsePartition
+
 DEFAULT_RETENTION = -1
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    body, c = request.body, broker.groups
+    body: m.OffsetCommitRequest = request.body
     answer = m.OffsetCommitResponse()
-    records: list[StoredRecord] = []
-    accepted: list[Any] = []
+    records: list[OffsetRecord] = []
+    accepted: list[CommitRow] = []
     metadata_max = broker.settings["offset.metadata.max.bytes"]
     for topic in body.topics:
         image, unknown = _find(broker, request.version, topic)
@@ -58,11 +60,10 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     if not accepted:
         waiting.stored(now, Errors.NONE)
         return
-    shard, error = c.shard_of(body.group_id)
+    shard, error = broker.groups.shard_of(body.group_id)
     if shard is not None:
         error = check_commit(
-            shard,
-            body.group_id,
+            shard.groups.get(body.group_id),
             body.member_id,
             body.group_instance_id,
             body.generation_id_or_member_epoch,
@@ -71,8 +72,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     if shard is None or error is not Errors.NONE:
         waiting.stored(now, error)
         return
-    committing(c, now, shard, body.group_id, body.member_id)
-    c.store(now, shard, records, waiting)
+    committing(shard.classic, now, body.group_id, body.member_id)
+    shard.log.store(now, records, waiting)
 
 
 @dataclass(slots=True)
@@ -81,8 +82,8 @@ class Answer:
 
     outbox: Outbox
     request: Request
-    body: Any
-    accepted: list[Any]
+    body: m.OffsetCommitResponse
+    accepted: list[CommitRow]
 
     def stored(self, now: int, error: Errors) -> None:
         if error is not Errors.NONE:
@@ -91,7 +92,9 @@ class Answer:
         self.outbox.reply(self.request, self.body)
 
 
-def _find(broker: Broker, version: int, topic: Any) -> tuple[TopicImage | None, Errors]:
+def _find(
+    broker: Broker, version: int, topic: m.OffsetCommitRequest.OffsetCommitRequestTopic
+) -> tuple[TopicImage | None, Errors]:
     """The topic, or None; and the error for partitions that are not there."""
     metadata = broker.metadata
     if version >= 10:
@@ -104,7 +107,12 @@ def _find(broker: Broker, version: int, topic: Any) -> tuple[TopicImage | None, 
     return image, Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _record(now: int, body: Any, image: TopicImage, partition: Any) -> OffsetRecord:
+def _record(
+    now: int,
+    body: m.OffsetCommitRequest,
+    image: TopicImage,
+    partition: m.OffsetCommitRequest.OffsetCommitRequestPartition,
+) -> OffsetRecord:
     now_ms = now // 1000
     retention = body.retention_time_ms
     committed = CommittedOffset(

@@ -9,10 +9,10 @@ waits until the tombstones are replicated.  One version.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.coordinators.group_records import OffsetRecord, StoredRecord
-from engine.coordinators.offsets import check_delete_offsets
+from engine.coordinators.classic.offset_rules import check_delete_offsets
+from engine.coordinators.offsets import TopicPartition, tombstones
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    body, c = request.body, broker.groups
+    body: m.OffsetDeleteRequest = request.body
     answer = Answer(broker.outbox, request, m.OffsetDeleteResponse())
-    shard, error = c.shard_of(body.group_id)
+    shard, error = broker.groups.shard_of(body.group_id)
     group = None if shard is None else shard.groups.get(body.group_id)
     if not body.group_id:
         error = Errors.INVALID_GROUP_ID
@@ -34,7 +34,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
         answer.stored(now, error)
         return
     written = shard.written(group.id)
-    records: list[StoredRecord] = []
+    removed: list[TopicPartition] = []
     for topic in body.topics:
         topic_id = broker.metadata.topic_ids.get(topic.name)
         existing = () if topic_id is None else broker.metadata.topics[topic_id].partitions
@@ -49,8 +49,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
             elif group.is_subscribed(topic.name):
                 row.error_code = Errors.GROUP_SUBSCRIBED_TO_TOPIC
             elif (topic.name, index) in written:
-                records.append(OffsetRecord(group.id, topic.name, index, None))
-    c.store(now, shard, records, answer)
+                removed.append((topic.name, index))
+    shard.log.store(now, tombstones(group.id, removed), answer)
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Answer:
 
     outbox: Outbox
     request: Request
-    body: Any
+    body: m.OffsetDeleteResponse
 
     def stored(self, now: int, error: Errors) -> None:
         self.body.error_code = error

@@ -19,9 +19,11 @@ does not count.  Left out: UNSTABLE_OFFSET_COMMIT, which needs transactions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from engine.coordinators.offsets import CommittedOffset
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -29,22 +31,28 @@ from engine.wire.errors import Errors
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
+Asked = m.OffsetFetchRequest | m.OffsetFetchRequest.OffsetFetchRequestGroup
+"""One group of a request; before version 8 the request itself."""
+
+Group = m.OffsetFetchResponse.OffsetFetchResponseGroup
+Topics = m.OffsetFetchResponse.OffsetFetchResponseTopics
+Partitions = m.OffsetFetchResponse.OffsetFetchResponsePartitions
+
 _NO_ID = bytes(16)
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    body, c = request.body, broker.groups
-    groups = [body] if request.version < 8 else body.groups
-    answer = Answer(broker, request, [None] * len(groups), len(groups))
+    groups = _asked(request)
+    answer = Answer(broker, request, [Group(each.group_id) for each in groups], len(groups))
     if not groups:
         answer.reply()
     for position, asked in enumerate(groups):
-        shard, _ = c.shard_of(asked.group_id)
+        shard, _ = broker.groups.shard_of(asked.group_id)
         if shard is not None:
-            c.settle(now, shard)
-        late = shard is not None and any(each.late for each in shard.writes)
-        if body.require_stable and shard is not None and shard.writes and not late:
-            shard.writes[-1].waiting.append(WaitingGroup(answer, position))
+            shard.log.settle(now)
+        late = shard is not None and any(each.late for each in shard.log.writes)
+        if request.body.require_stable and shard is not None and not late:
+            shard.log.after_writes(now, WaitingGroup(answer, position))
         else:
             answer.fill(now, position)
 
@@ -66,12 +74,11 @@ class Answer:
 
     broker: Broker
     request: Request
-    groups: list[Any]
+    groups: list[Group]
     missing: int
 
     def fill(self, now: int, position: int) -> None:
-        body = self.request.body
-        asked = body if self.request.version < 8 else body.groups[position]
+        asked = _asked(self.request)[position]
         self.groups[position] = _group(self.broker, now, self.request, asked)
         self.missing -= 1
         if not self.missing:
@@ -86,12 +93,17 @@ class Answer:
         self.broker.outbox.reply(self.request, answer)
 
 
-def _group(broker: Broker, now: int, request: Request, asked: Any) -> Any:
-    c, version = broker.groups, request.version
-    answer = m.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id)
-    shard, error = c.shard_of(asked.group_id)
+def _asked(request: Request) -> Sequence[Asked]:
+    body: m.OffsetFetchRequest = request.body
+    return [body] if request.version < 8 else body.groups
+
+
+def _group(broker: Broker, now: int, request: Request, asked: Asked) -> Group:
+    version = request.version
+    answer = Group(group_id=asked.group_id)
+    shard, error = broker.groups.shard_of(asked.group_id)
     if shard is not None and (
-        not c.settle(now, shard) or (request.body.require_stable and shard.writes)
+        not shard.log.settle(now) or (request.body.require_stable and shard.log.writes)
     ):
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS
     if shard is None or error is not Errors.NONE:
@@ -106,27 +118,33 @@ def _group(broker: Broker, now: int, request: Request, asked: Any) -> Any:
                 wanted.setdefault((name, topic_id), []).append(partition)
     else:
         for topic in asked.topics:
-            names = _by_id(broker, topic.topic_id) if version >= 10 else _by_name(broker, topic)
+            names = _find(broker, version, topic)
             wanted.setdefault(names, []).extend(topic.partition_indexes)
     for (name, topic_id), partitions in wanted.items():
-        answers = m.OffsetFetchResponse.OffsetFetchResponseTopics(name=name, topic_id=topic_id)
+        answers = Topics(name=name, topic_id=topic_id)
         answer.topics.append(answers)
         for index in partitions:
             answers.partitions.append(_partition(offsets.get((name, index)), name, topic_id, index))
     return answer
 
 
-def _by_id(broker: Broker, topic_id: bytes) -> tuple[str, bytes]:
-    image = broker.metadata.topics.get(topic_id)
-    return "" if image is None else image.name, topic_id
+def _find(
+    broker: Broker,
+    version: int,
+    topic: m.OffsetFetchRequest.OffsetFetchRequestTopic
+    | m.OffsetFetchRequest.OffsetFetchRequestTopics,
+) -> tuple[str, bytes]:
+    """A topic's name and id; an unknown id has no name, an unknown name the id 0."""
+    if version < 10 or isinstance(topic, m.OffsetFetchRequest.OffsetFetchRequestTopic):
+        return topic.name, broker.metadata.topic_ids.get(topic.name, _NO_ID)
+    image = broker.metadata.topics.get(topic.topic_id)
+    return "" if image is None else image.name, topic.topic_id
 
 
-def _by_name(broker: Broker, topic: Any) -> tuple[str, bytes]:
-    return topic.name, broker.metadata.topic_ids.get(topic.name, _NO_ID)
-
-
-def _partition(committed: Any, name: str, topic_id: bytes, index: int) -> Any:
-    answer = m.OffsetFetchResponse.OffsetFetchResponsePartitions(
+def _partition(
+    committed: CommittedOffset | None, name: str, topic_id: bytes, index: int
+) -> Partitions:
+    answer = Partitions(
         partition_index=index, committed_offset=-1, committed_leader_epoch=-1, metadata=""
     )
     if not name:
@@ -140,7 +158,7 @@ def _partition(committed: Any, name: str, topic_id: bytes, index: int) -> Any:
     return answer
 
 
-def _flatten(answer: Any, group: Any, request: Request) -> None:
+def _flatten(answer: m.OffsetFetchResponse, group: Group, request: Request) -> None:
     """The one group of versions below 8, in their form."""
     answer.error_code = group.error_code
     topics = [(each.name, each.partitions) for each in group.topics]
@@ -149,9 +167,7 @@ def _flatten(answer: Any, group: Any, request: Request) -> None:
             (
                 topic.name,
                 [
-                    m.OffsetFetchResponse.OffsetFetchResponsePartitions(
-                        index, -1, -1, "", group.error_code
-                    )
+                    Partitions(index, -1, -1, "", group.error_code)
                     for index in topic.partition_indexes
                 ],
             )

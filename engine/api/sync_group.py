@@ -12,12 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.coordinators.classic.membership import sync
+from engine.coordinators.classic.membership import check_sync, sync
 from engine.events import Request
+from engine.wire import messages as m
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request) -> None:
-    sync(broker.groups, now, request)
+    shard, not_here = broker.groups.shard_of(request.body.group_id)
+    error = check_sync(request) or not_here
+    if shard is None or error:
+        broker.outbox.reply(request, m.SyncGroupResponse(error_code=error))
+    else:
+        sync(shard.classic, now, request)

@@ -18,7 +18,10 @@ from typing import Any
 from engine.broker.lifecycle import Lifecycle
 from engine.broker.metadata_fetcher import MetadataFetcher
 from engine.broker.producer_ids import ProducerIds
-from engine.coordinators.group_coordinator import GroupCoordinator
+from engine.coordinators.classic.groups import JoinTimer, SessionTimer, SyncTimer
+from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopicCreation
+from engine.coordinators.group_shard import ExpiryTimer
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.events import (
     Disconnected,
     Effect,
@@ -89,7 +92,7 @@ class Broker:
             node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule
         )
         self.groups = GroupCoordinator(self)
-        self.replicas.coordinators["__consumer_offsets"] = self.groups
+        self.replicas.coordinators[OFFSETS_TOPIC] = self.groups
         clean_epoch = checkpoints.take_clean_shutdown(disk)
         self.clean_start = clean_epoch is not None
         previous_epoch = -1 if clean_epoch is None else clean_epoch
@@ -147,6 +150,9 @@ class Broker:
             case AlterPartitionRound():
                 self.replicas.isr_changes.answered(now, body)
                 return
+            case OffsetsTopicCreation():
+                self.groups.topic_creation_answered(body)
+                return
         match token[0]:
             case "metadata":
                 before = self.metadata.offset
@@ -165,8 +171,6 @@ class Broker:
                 self.producer_ids.on_response(now, body)
             case "auto-create":
                 pass  # the client asks for metadata again and sees what came of it
-            case _:
-                self.groups.on_response(now, token, body)
 
     def _on_timer(self, now: int, token: Token) -> None:
         match token:
@@ -182,6 +186,9 @@ class Broker:
             case PeriodicTimer(what):
                 self.replicas.do_periodically(now, what)
                 return
+            case SessionTimer() | JoinTimer() | SyncTimer() | ExpiryTimer():
+                self.groups.on_timer(now, token)
+                return
         match token[0]:
             case "lifecycle":
                 self.lifecycle.heartbeat(now)
@@ -189,8 +196,6 @@ class Broker:
                 self.metadata_fetcher.poll()
             case "producer-ids":
                 self.producer_ids.ask()
-            case _:
-                self.groups.on_timer(now, token)
 
     # -- metadata
 

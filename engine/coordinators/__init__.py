@@ -1,0 +1,6 @@
+"""Coordinators: brokers that keep the state of groups, and later of transactions, in a log.
+
+`group_coordinator` is the door; a partition's groups are in `group_shard`, their offsets in
+`offsets`.  One room per group protocol: `classic/` now, `consumer/` (KIP-848) beside it.
+May import: engine.events, metadata, records, settings, wire.  Not: api, broker, replication.
+"""

@@ -21,115 +21,20 @@ Other kinds of key (KIP-848 and share groups) are skipped.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
-from engine.coordinators.classic.group import Group, Member
-from engine.coordinators.classic.states import GroupState
-from engine.records import batch
+from engine.coordinators.classic.stored_group import GroupRecord
+from engine.coordinators.offsets import CommittedOffset, OffsetRecord
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
+from engine.coordinators.runtime.shard import LogTopic
 from engine.wire import codec
 from engine.wire import messages as m
 
 OFFSET_COMMIT_KEY = 1
 GROUP_METADATA_KEY = 2
 _OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
-_NO_TOPIC_ID = bytes(16)
-
-
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
-    """Where a group stands in one partition; times in milliseconds, -1 for none."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int = -1
-    topic_id: bytes = _NO_TOPIC_ID
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetRecord:
-    """A commit, or the removal of one when `committed` is None."""
-
-    group: str
-    topic: str
-    partition: int
-    committed: CommittedOffset | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRecord:
-    """A group's stored form (a `GroupMetadataValue`), or its removal when None."""
-
-    group: str
-    value: m.GroupMetadataValue | None
 
 
 StoredRecord = OffsetRecord | GroupRecord
-
-
-def group_record(group: Group, assignments: dict[str, bytes]) -> GroupRecord:
-    """The group as it stands, with `assignments` by member id."""
-    value = m.GroupMetadataValue(
-        protocol_type=group.protocol_type,
-        generation=group.generation,
-        protocol=group.protocol,
-        leader=group.leader,
-        current_state_timestamp=group.state_timestamp_ms,
-        members=[
-            m.GroupMetadataValue.MemberMetadata(
-                member_id=each.id,
-                group_instance_id=each.instance_id,
-                client_id=each.client_id,
-                client_host=each.client_host,
-                rebalance_timeout=each.rebalance_timeout_ms,
-                session_timeout=each.session_timeout_ms,
-                subscription=each.metadata(group.protocol),
-                assignment=assignments[each.id],
-            )
-            for each in group.members.values()
-        ],
-    )
-    return GroupRecord(group.id, value)
-
-
-def restore_group(record: GroupRecord) -> Group:
-    """The group a record describes: stable with its members, or empty."""
-    value = record.value
-    assert value is not None
-    group = Group(
-        record.group,
-        state=GroupState.STABLE if value.members else GroupState.EMPTY,
-        generation=value.generation,
-        protocol_type=value.protocol_type,
-        protocol=value.protocol,
-        leader=value.leader,
-        state_timestamp_ms=value.current_state_timestamp,
-    )
-    for each in value.members:
-        group.add(
-            Member(
-                each.member_id,
-                each.group_instance_id,
-                each.client_id,
-                each.client_host,
-                each.session_timeout if each.rebalance_timeout < 0 else each.rebalance_timeout,
-                each.session_timeout,
-                {value.protocol or "": each.subscription},
-                each.assignment,
-            )
-        )
-    group.restore_subscriptions()
-    return group
-
-
-def encode_batch(records: list[StoredRecord], timestamp_ms: int, compression: int) -> bytes:
-    """One record batch that holds `records` in order."""
-    encoded = []
-    for position, record in enumerate(records):
-        key, value = _encode(record)
-        encoded.append(batch.Record(position, timestamp_ms, key, value, ()))
-    return batch.encode(encoded, compression=compression)
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None:
@@ -146,7 +51,8 @@ def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None
     return None
 
 
-def _encode(record: StoredRecord) -> tuple[bytes, bytes | None]:
+def encode_record(record: StoredRecord) -> tuple[bytes, bytes | None]:
+    """A record's key and value; no value for a removal."""
     if isinstance(record, GroupRecord):
         key = _prefixed(GROUP_METADATA_KEY, m.GroupMetadataKey(group=record.group), 0)
         value = record.value
@@ -190,3 +96,12 @@ def _read(kind: type[codec.Kind], value: bytes) -> codec.Kind:
 
 def _prefixed(number: int, message: m.Message, version: int) -> bytes:
     return struct.pack(">h", number) + codec.encode(message, version)
+
+
+OFFSETS_LOG: LogTopic[StoredRecord] = LogTopic(
+    OFFSETS_TOPIC,
+    encode_record,
+    decode_record,
+    compression_config="offsets.topic.compression.codec",
+    timeout_config="offsets.commit.timeout.ms",
+)

@@ -12,12 +12,9 @@ brokers than `offsets.topic.replication.factor` and it cannot be created, as in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from engine.metadata.image import MetadataImage
+from engine.settings import Settings
 from engine.wire import messages as m
-
-if TYPE_CHECKING:
-    from engine.metadata.image import MetadataImage
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -37,7 +34,7 @@ def partition_for(group_id: str, partitions: int) -> int:
     return 0 if value == -(1 << 31) else abs(value) % partitions
 
 
-def partition_count(metadata: MetadataImage, settings: Any) -> int:
+def partition_count(metadata: MetadataImage, settings: Settings) -> int:
     """Of the topic as it is, or as it will be created."""
     topic_id = metadata.topic_ids.get(OFFSETS_TOPIC)
     if topic_id is None:
@@ -56,7 +53,7 @@ def coordinator_of(metadata: MetadataImage, group_id: str) -> int | None:
     return None if broker is None or broker.fenced else leader
 
 
-def creation_request(settings: Any) -> m.CreateTopicsRequest:
+def creation_request(settings: Settings) -> m.CreateTopicsRequest:
     """CreateTopics for the topic, with the configs Kafka gives it."""
     configs = {
         "cleanup.policy": "compact",

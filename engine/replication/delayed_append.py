@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.events import Token
 from engine.replication.hosted import HostedPartitions, Key
 from engine.wire.errors import Errors
 
@@ -52,21 +51,23 @@ class PendingAppend:
 class Coordinator(Protocol):
     """A part of this broker that keeps its state in an internal topic."""
 
-    def on_appended(self, now: int, token: Token, error: Errors, offset: int) -> None: ...
-
     def on_leader(self, now: int, partition_index: int) -> None: ...
 
     def on_resign(self, now: int, partition_index: int) -> None: ...
 
 
+class Appended(Protocol):
+    """Hears how a coordinator's append ended."""
+
+    def appended(self, now: int, error: Errors) -> None: ...
+
+
 @dataclass(slots=True, eq=False)
 class DelayedAppend:
-    """A coordinator's append; `token` tells it which."""
+    """A coordinator's append."""
 
     hosted: HostedPartitions
-    coordinator: Coordinator
-    token: Token
-    base_offset: int
+    then: Appended
     pending: PendingAppend
 
     def try_complete(self, now: int) -> bool:
@@ -76,4 +77,4 @@ class DelayedAppend:
         return True
 
     def expire(self, now: int) -> None:
-        self.coordinator.on_appended(now, self.token, self.pending.error, self.base_offset)
+        self.then.appended(now, self.pending.error)

@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
-from engine.events import Outbox, Token
+from engine.events import Outbox
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
-from engine.replication.delayed_append import Coordinator, DelayedAppend, PendingAppend
+from engine.replication.delayed_append import Appended, Coordinator, DelayedAppend, PendingAppend
 from engine.replication.fetch_sessions import FetchSessions
 from engine.replication.fetchers import Fetchers
 from engine.replication.hosted import HostedPartitions
@@ -187,8 +187,10 @@ class ReplicaManager:
 
     # -- appends of this broker's coordinators
 
-    def append(self, now: int, topic: str, index: int, batch: bytes, token: Token) -> Errors:
-        """Appends a coordinator's batch with acks=all; `on_appended` tells how it ended.
+    def append(
+        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+    ) -> Errors:
+        """Appends a coordinator's batch with acks=all; `then` hears how it ended.
 
         The answer is NONE when the append is under way, else the reason why it is not.
         """
@@ -199,11 +201,8 @@ class ReplicaManager:
             return error.code
         pending = PendingAppend(partition.key, partition.leader_epoch, info.last_offset + 1)
         self.purgatory.check(now, partition.key)
-        waiting = DelayedAppend(
-            self.hosted, self.coordinators[topic], token, info.base_offset, pending
-        )
-        wait_ms = self.settings["offsets.commit.timeout.ms"]
-        self.purgatory.try_or_wait(now, waiting, (partition.key,), wait_ms)
+        waiting = DelayedAppend(self.hosted, then, pending)
+        self.purgatory.try_or_wait(now, waiting, (partition.key,), timeout_ms)
         return Errors.NONE
 
     # -- what is done by the clock

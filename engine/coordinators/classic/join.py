@@ -24,72 +24,65 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.coordinators.classic import rebalance
 from engine.coordinators.classic.group import Group, Member
+from engine.coordinators.classic.groups import ClassicGroups, SessionTimer
 from engine.coordinators.classic.rebalance import joined, refuse_join
 from engine.coordinators.classic.states import GroupState
-from engine.coordinators.group_records import group_record
+from engine.coordinators.classic.stored_group import group_record
 from engine.events import Request
+from engine.settings import Settings
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.coordinators.group_coordinator import GroupCoordinator
-    from engine.coordinators.runtime.shard import Shard
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """How long a first JoinGroup may stay parked: its sender has no id to heartbeat with."""
 
 
-def join(c: GroupCoordinator, now: int, request: Request) -> None:
-    """Answers at once, or parks the request until the join phase ends."""
-    body = request.body
-    shard, error = c.shard_of(body.group_id)
-    low, high = (c.settings[f"group.{end}.session.timeout.ms"] for end in ("min", "max"))
+def check_join(settings: Settings, body: m.JoinGroupRequest) -> Errors:
+    """What is wrong with a JoinGroup, whoever coordinates the group."""
     if not body.group_id:
-        refuse_join(c, request, Errors.INVALID_GROUP_ID, body.member_id)
-    elif not low <= body.session_timeout_ms <= high:
-        refuse_join(c, request, Errors.INVALID_SESSION_TIMEOUT, body.member_id)
-    elif shard is None:
-        refuse_join(c, request, error, body.member_id)
-    else:
-        _join(c, now, shard, request)
+        return Errors.INVALID_GROUP_ID
+    low, high = (settings[f"group.{end}.session.timeout.ms"] for end in ("min", "max"))
+    if not low <= body.session_timeout_ms <= high:
+        return Errors.INVALID_SESSION_TIMEOUT
+    return Errors.NONE
 
 
-def _join(c: GroupCoordinator, now: int, shard: Shard, request: Request) -> None:
-    body = request.body
-    group = shard.groups.get(body.group_id)
+def join(groups: ClassicGroups, now: int, request: Request) -> None:
+    """Answers at once, or parks the request until the join phase ends."""
+    body: m.JoinGroupRequest = request.body
+    group = groups.by_id.get(body.group_id)
     if group is None:
         if body.member_id:
-            refuse_join(c, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
+            refuse_join(groups.outbox, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
             return
         group = Group(body.group_id, state_timestamp_ms=now // 1000)
-        error = c.store(now, shard, [group_record(group, {})])
+        error = groups.log.store(now, [group_record(group, {})])
         if error is not Errors.NONE:
-            refuse_join(c, request, error)
+            refuse_join(groups.outbox, request, error)
             return
-        shard.groups[group.id] = group
-    if not _has_room(c, group, body.member_id):
+        groups.by_id[group.id] = group
+    if not _has_room(groups, group, body.member_id):
         group.remove(body.member_id)
-        refuse_join(c, request, Errors.GROUP_MAX_SIZE_REACHED)
+        refuse_join(groups.outbox, request, Errors.GROUP_MAX_SIZE_REACHED)
     elif not group.supports(body.protocol_type, _protocols(request)):
-        refuse_join(c, request, Errors.INCONSISTENT_GROUP_PROTOCOL, body.member_id)
+        refuse_join(groups.outbox, request, Errors.INCONSISTENT_GROUP_PROTOCOL, body.member_id)
     elif not body.member_id:
-        _join_as_new(c, now, shard, group, request)
+        _join_as_new(groups, now, group, request)
     elif body.member_id in group.pending_members:
         if body.group_instance_id is not None:
-            refuse_join(c, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
+            refuse_join(groups.outbox, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
         else:
-            _sit_down(c, now, shard, group, request, body.member_id)
+            _sit_down(groups, now, group, request, body.member_id)
     else:
-        _rejoin(c, now, shard, group, request)
+        _rejoin(groups, now, group, request)
 
 
-def _has_room(c: GroupCoordinator, group: Group, member_id: str) -> bool:
+def _has_room(groups: ClassicGroups, group: Group, member_id: str) -> bool:
     """`group.max.size`; in a rebalance the first to rejoin keep their seats."""
-    limit: int = c.settings["group.max.size"]
+    limit: int = groups.settings["group.max.size"]
     member = group.members.get(member_id)
     if group.is_in(GroupState.EMPTY, GroupState.DEAD):
         return True
@@ -99,30 +92,28 @@ def _has_room(c: GroupCoordinator, group: Group, member_id: str) -> bool:
     return member is not None or len(group.members) < limit
 
 
-def _join_as_new(
-    c: GroupCoordinator, now: int, shard: Shard, group: Group, request: Request
-) -> None:
-    body = request.body
+def _join_as_new(groups: ClassicGroups, now: int, group: Group, request: Request) -> None:
+    body: m.JoinGroupRequest = request.body
     instance_id = body.group_instance_id
-    unique = uuid.UUID(int=c.ids.getrandbits(128), version=4)
+    unique = uuid.UUID(int=groups.ids.getrandbits(128), version=4)
     member_id = f"{request.client_id if instance_id is None else instance_id}-{unique}"
     if instance_id is None and request.version >= 4:
         group.pending_members[member_id] = None
-        c.outbox.set_timer(
-            c.timer("session", group.id, member_id), now + body.session_timeout_ms * 1000
+        groups.outbox.set_timer(
+            SessionTimer(group.id, member_id), now + body.session_timeout_ms * 1000
         )
-        refuse_join(c, request, Errors.MEMBER_ID_REQUIRED, member_id)
+        refuse_join(groups.outbox, request, Errors.MEMBER_ID_REQUIRED, member_id)
     elif instance_id in group.static_members:
-        _take_seat_back(c, now, shard, group, request, member_id)
+        _take_seat_back(groups, now, group, request, member_id)
     else:
-        _sit_down(c, now, shard, group, request, member_id)
+        _sit_down(groups, now, group, request, member_id)
 
 
 def _sit_down(
-    c: GroupCoordinator, now: int, shard: Shard, group: Group, request: Request, member_id: str
+    groups: ClassicGroups, now: int, group: Group, request: Request, member_id: str
 ) -> None:
     """A new member: everybody else has to join again."""
-    body = request.body
+    body: m.JoinGroupRequest = request.body
     member = Member(
         member_id,
         body.group_instance_id,
@@ -139,37 +130,37 @@ def _sit_down(
     if group.is_in(GroupState.PREPARING_REBALANCE) and group.previous_state is GroupState.EMPTY:
         group.new_member_added = True
     group.add(member)
-    c.heard_from(now, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-    rebalance.prepare_or_complete(c, now, shard, group, f"{member_id} joins")
+    groups.heard_from(now, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    rebalance.prepare_or_complete(groups, now, group, f"{member_id} joins")
 
 
-def _rejoin(c: GroupCoordinator, now: int, shard: Shard, group: Group, request: Request) -> None:
-    body = request.body
+def _rejoin(groups: ClassicGroups, now: int, group: Group, request: Request) -> None:
+    body: m.JoinGroupRequest = request.body
     error = group.check_member(body.member_id, body.group_instance_id)
     if error is not Errors.NONE:
-        refuse_join(c, request, error, body.member_id)
+        refuse_join(groups.outbox, request, error, body.member_id)
         return
     member = group.members[body.member_id]
     changed = member.protocols != _protocols(request)
     if group.is_in(GroupState.PREPARING_REBALANCE):
-        _update(c, group, member, request)
-        rebalance.prepare_or_complete(c, now, shard, group, "")
+        _update(groups, group, member, request)
+        rebalance.prepare_or_complete(groups, now, group, "")
     elif group.is_in(GroupState.COMPLETING_REBALANCE) and not changed:
         # It missed our answer; the generation is the one it asked for.
-        c.outbox.reply(request, joined(group, member, request.version))
+        groups.outbox.reply(request, joined(group, member, request.version))
     elif group.is_in(GroupState.STABLE) and not changed and group.leader != member.id:
-        c.outbox.reply(request, joined(group, member, request.version))
+        groups.outbox.reply(request, joined(group, member, request.version))
     elif group.is_in(GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
         # A leader rejoins unchanged when what it assigns has changed, say the number
         # of partitions of a topic.
-        _update(c, group, member, request)
+        _update(groups, group, member, request)
         why = "changed its subscription" if changed else "leads the group and asks for it"
-        rebalance.prepare_or_complete(c, now, shard, group, f"{member.id} {why}")
+        rebalance.prepare_or_complete(groups, now, group, f"{member.id} {why}")
     else:
-        refuse_join(c, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
+        refuse_join(groups.outbox, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
 
 
-def _update(c: GroupCoordinator, group: Group, member: Member, request: Request) -> None:
+def _update(groups: ClassicGroups, group: Group, member: Member, request: Request) -> None:
     group.update(
         member,
         _protocols(request),
@@ -178,50 +169,50 @@ def _update(c: GroupCoordinator, group: Group, member: Member, request: Request)
     )
     replaced = group.park_join(member, request)
     if replaced is not None:
-        refuse_join(c, replaced, Errors.REBALANCE_IN_PROGRESS, member.id)
+        refuse_join(groups.outbox, replaced, Errors.REBALANCE_IN_PROGRESS, member.id)
 
 
 # -- static members
 
 
 def _take_seat_back(
-    c: GroupCoordinator, now: int, shard: Shard, group: Group, request: Request, new_id: str
+    groups: ClassicGroups, now: int, group: Group, request: Request, new_id: str
 ) -> None:
     """A static member returns under its name, usually after a restart."""
     old_id = group.static_members[request.body.group_instance_id]
     member = group.members[old_id]
     parked = group.take_join(member)
     if parked is not None:
-        refuse_join(c, parked, Errors.FENCED_INSTANCE_ID, old_id)
+        refuse_join(groups.outbox, parked, Errors.FENCED_INSTANCE_ID, old_id)
     syncing, member.syncing = member.syncing, None
     if syncing is not None:
-        c.outbox.reply(syncing, m.SyncGroupResponse(error_code=Errors.FENCED_INSTANCE_ID))
+        groups.outbox.reply(syncing, m.SyncGroupResponse(error_code=Errors.FENCED_INSTANCE_ID))
     before = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
     leader_before = group.leader or ""
-    c.outbox.cancel_timer(c.timer("session", group.id, old_id))
+    groups.outbox.cancel_timer(SessionTimer(group.id, old_id))
     group.rename(old_id, new_id)
     group.pending_syncs.pop(old_id, None)
-    _update(c, group, member, request)
-    c.heard_from(now, group, member)
+    _update(groups, group, member, request)
+    groups.heard_from(now, group, member)
     if not group.is_in(GroupState.STABLE):
         # The leader may have been told the old id already, and would assign to it.
         if group.is_in(GroupState.COMPLETING_REBALANCE):
-            rebalance.prepare(c, now, shard, group, f"{member.instance_id} has a new member id")
+            rebalance.prepare(groups, now, group, f"{member.instance_id} has a new member id")
         else:
-            rebalance.complete_if_all_joined(c, now, shard, group)
+            rebalance.complete_if_all_joined(groups, now, group)
     elif group.select_protocol() != group.protocol:
-        rebalance.prepare(c, now, shard, group, f"{member.instance_id} changes the assignor")
+        rebalance.prepare(groups, now, group, f"{member.instance_id} changes the assignor")
     else:
         assignments = {each.id: each.assignment for each in group.members.values()}
-        then = SeatStored(c, group, member, old_id, new_id, leader_before, before)
-        c.store(now, shard, [group_record(group, assignments)], then)
+        then = SeatStored(groups, group, member, old_id, new_id, leader_before, before)
+        groups.log.store(now, [group_record(group, assignments)], then)
 
 
 @dataclass(slots=True)
 class SeatStored:
     """What follows once the new id of a static member is replicated, or is not."""
 
-    coordinator: GroupCoordinator
+    groups: ClassicGroups
     group: Group
     member: Member
     old_id: str
@@ -230,7 +221,7 @@ class SeatStored:
     before: tuple[dict[str, bytes], int, int]
 
     def stored(self, now: int, error: Errors) -> None:
-        c, group, member = self.coordinator, self.group, self.member
+        groups, group, member = self.groups, self.group, self.member
         if group.members.get(self.new_id) is not member or not group.is_in(GroupState.STABLE):
             return  # left, fenced, unloaded, or in a rebalance: answered there
         request = group.take_join(member)
@@ -241,19 +232,19 @@ class SeatStored:
         else:
             group.update(member, *self.before)
             group.rename(self.new_id, self.old_id)
-            refuse_join(c, request, error)
-        c.heard_from(now, group, member)
+            refuse_join(groups.outbox, request, error)
+        groups.heard_from(now, group, member)
 
     def _welcome(self, request: Request) -> None:
         """Only from version 9 on can a leader be told that nothing is to be assigned."""
-        c, group, member = self.coordinator, self.group, self.member
+        groups, group, member = self.groups, self.group, self.member
         leads = group.leader == member.id
         answer = joined(group, member, request.version, skip_assignment=leads)
         if leads and request.version < 9:
             answer.skip_assignment = False
             answer.members = []
             answer.leader = self.leader_before
-        c.outbox.reply(request, answer)
+        groups.outbox.reply(request, answer)
 
 
 def _protocols(request: Request) -> dict[str, bytes]:
@@ -261,6 +252,6 @@ def _protocols(request: Request) -> dict[str, bytes]:
 
 
 def _rebalance_timeout_ms(request: Request) -> int:
-    body = request.body
+    body: m.JoinGroupRequest = request.body
     timeout: int = body.rebalance_timeout_ms
     return body.session_timeout_ms if timeout < 0 else timeout

@@ -13,57 +13,55 @@ remove a static member by its instance id alone (KIP-345).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from engine.coordinators.classic import rebalance
 from engine.coordinators.classic.group import Group
+from engine.coordinators.classic.groups import ClassicGroups, SessionTimer, SyncTimer
 from engine.coordinators.classic.rebalance import propagate, synced
 from engine.coordinators.classic.states import HEARTBEAT_ANSWERS, GroupEvent, GroupState
-from engine.coordinators.group_records import group_record
+from engine.coordinators.classic.stored_group import group_record
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-if TYPE_CHECKING:
-    from engine.coordinators.group_coordinator import GroupCoordinator
-    from engine.coordinators.runtime.shard import Shard
 
-
-def sync(c: GroupCoordinator, now: int, request: Request) -> None:
-    """Answers at once, or parks the request until the assignment is stored."""
-    body = request.body
-    shard, error = c.shard_of(body.group_id)
-    group = None if shard is None else shard.groups.get(body.group_id)
+def check_sync(request: Request) -> Errors:
+    """What is wrong with a SyncGroup, whoever coordinates the group."""
+    body: m.SyncGroupRequest = request.body
     if request.version >= 5 and None in (body.protocol_type, body.protocol_name):
-        error, shard = Errors.INCONSISTENT_GROUP_PROTOCOL, None
-    elif not body.group_id:
-        error = Errors.INVALID_GROUP_ID
-    elif shard is not None:
-        error = Errors.UNKNOWN_MEMBER_ID if group is None else _check_sync(group, body)
-    if error is not Errors.NONE or shard is None or group is None:
-        c.outbox.reply(request, m.SyncGroupResponse(error_code=error))
+        return Errors.INCONSISTENT_GROUP_PROTOCOL
+    return Errors.NONE if body.group_id else Errors.INVALID_GROUP_ID
+
+
+def sync(groups: ClassicGroups, now: int, request: Request) -> None:
+    """Answers at once, or parks the request until the assignment is stored."""
+    body: m.SyncGroupRequest = request.body
+    group = groups.by_id.get(body.group_id)
+    error = Errors.UNKNOWN_MEMBER_ID if group is None else _check_member(group, body)
+    if error is not Errors.NONE or group is None:
+        groups.outbox.reply(request, m.SyncGroupResponse(error_code=error))
         return
     member = group.members[body.member_id]
     if group.is_in(GroupState.PREPARING_REBALANCE):
-        c.outbox.reply(request, m.SyncGroupResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
+        groups.outbox.reply(request, m.SyncGroupResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
         return
     group.pending_syncs.pop(member.id, None)
     if not group.pending_syncs:
-        c.outbox.cancel_timer(c.timer("sync", group.id))
+        groups.outbox.cancel_timer(SyncTimer(group.id))
     if group.is_in(GroupState.STABLE):
-        c.outbox.reply(request, synced(group, member, Errors.NONE))
+        groups.outbox.reply(request, synced(group, member, Errors.NONE))
         return
     replaced, member.syncing = member.syncing, request
     if replaced is not None:
-        c.outbox.reply(replaced, m.SyncGroupResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
+        groups.outbox.reply(replaced, m.SyncGroupResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
     if member.id == group.leader:
         given = {each.member_id: bytes(each.assignment) for each in body.assignments}
         assignments = {each: given.get(each, b"") for each in group.members}
-        then = AssignmentStored(c, shard, group, group.generation, assignments)
-        c.store(now, shard, [group_record(group, assignments)], then)
+        then = AssignmentStored(groups, group, group.generation, assignments)
+        groups.log.store(now, [group_record(group, assignments)], then)
 
 
-def _check_sync(group: Group, body: Any) -> Errors:
+def _check_member(group: Group, body: m.SyncGroupRequest) -> Errors:
     if group.is_in(GroupState.EMPTY):
         return Errors.UNKNOWN_MEMBER_ID
     error = group.check_member(body.member_id, body.group_instance_id)
@@ -83,35 +81,29 @@ def _check_sync(group: Group, body: Any) -> Errors:
 class AssignmentStored:
     """What follows once the leader's assignment is replicated, or is not."""
 
-    coordinator: GroupCoordinator
-    shard: Shard
+    groups: ClassicGroups
     group: Group
     generation: int
     assignments: dict[str, bytes]
 
     def stored(self, now: int, error: Errors) -> None:
-        c, group = self.coordinator, self.group
+        groups, group = self.groups, self.group
         if not group.is_in(GroupState.COMPLETING_REBALANCE) or group.generation != self.generation:
             return  # another rebalance began, and answered everybody
         if error is not Errors.NONE:
-            propagate(c, now, group, {}, error)
-            rebalance.prepare(c, now, self.shard, group, "the assignment could not be stored")
+            propagate(groups, now, group, {}, error)
+            rebalance.prepare(groups, now, group, "the assignment could not be stored")
             return
         group.moves(now, GroupEvent.ASSIGNMENT_STORED)
-        c.trace(
+        groups.trace(
             "coordinators.classic.membership.sync", group, "the leader's assignment is replicated"
         )
-        propagate(c, now, group, self.assignments, Errors.NONE)
+        propagate(groups, now, group, self.assignments, Errors.NONE)
 
 
-def heartbeat(c: GroupCoordinator, now: int, body: Any) -> Errors:
-    """The answer to a heartbeat; the member's session starts anew."""
-    shard, error = c.shard_of(body.group_id)
-    if not body.group_id:
-        return Errors.INVALID_GROUP_ID
-    if shard is None:
-        return error
-    group = shard.groups.get(body.group_id)
+def heartbeat(groups: ClassicGroups, now: int, body: m.HeartbeatRequest) -> Errors:
+    """The answer to a heartbeat; the member's session starts again."""
+    group = groups.by_id.get(body.group_id)
     if group is None:
         return Errors.UNKNOWN_MEMBER_ID
     error = group.check_member(body.member_id, body.group_instance_id)
@@ -119,41 +111,36 @@ def heartbeat(c: GroupCoordinator, now: int, body: Any) -> Errors:
         return error
     if body.generation_id != group.generation:
         return Errors.ILLEGAL_GENERATION
-    c.heard_from(now, group, group.members[body.member_id])
+    groups.heard_from(now, group, group.members[body.member_id])
     return HEARTBEAT_ANSWERS[group.state]
 
 
 def leave(
-    c: GroupCoordinator, now: int, group_id: str, leaving: list[tuple[str, str | None]]
-) -> tuple[Errors, list[Errors]]:
-    """Removes members given as (member id, instance id); an error for all, then for each."""
-    shard, error = c.shard_of(group_id)
-    if not group_id:
-        return Errors.INVALID_GROUP_ID, []
-    if shard is None:
-        return error, []
-    group = shard.groups.get(group_id)
+    groups: ClassicGroups, now: int, group_id: str, leaving: list[tuple[str, str | None]]
+) -> list[Errors]:
+    """Removes members given as (member id, instance id); an error for each."""
+    group = groups.by_id.get(group_id)
     if group is None:
-        return Errors.NONE, [Errors.UNKNOWN_MEMBER_ID] * len(leaving)
-    errors = [_leave(c, group, *each) for each in leaving]
+        return [Errors.UNKNOWN_MEMBER_ID] * len(leaving)
+    errors = [_leave(groups, group, *each) for each in leaving]
     if Errors.NONE in errors:
         if group.is_in(GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-            rebalance.prepare_or_complete(c, now, shard, group, "a member left")
+            rebalance.prepare_or_complete(groups, now, group, "a member left")
         elif group.is_in(GroupState.PREPARING_REBALANCE):
-            rebalance.complete_if_all_joined(c, now, shard, group)
-    return Errors.NONE, errors
+            rebalance.complete_if_all_joined(groups, now, group)
+    return errors
 
 
-def _leave(c: GroupCoordinator, group: Group, member_id: str, instance_id: str | None) -> Errors:
+def _leave(groups: ClassicGroups, group: Group, member_id: str, instance_id: str | None) -> Errors:
     if not member_id:
         if instance_id not in group.static_members:
             return Errors.UNKNOWN_MEMBER_ID
         member_id = group.static_members[instance_id or ""]
     elif member_id in group.pending_members:
         group.remove(member_id)
-        c.outbox.cancel_timer(c.timer("session", group.id, member_id))
+        groups.outbox.cancel_timer(SessionTimer(group.id, member_id))
         return Errors.NONE
     error = group.check_member(member_id, instance_id)
     if error is Errors.NONE:
-        rebalance.forget(c, group, group.members[member_id])
+        rebalance.forget(groups, group, group.members[member_id])
     return error

@@ -11,115 +11,123 @@ A group's first rebalance waits `group.initial.rebalance.delay.ms` instead, and 
 more for each batch of newcomers, so that ten consumers started together make one
 generation and not ten (KIP-134).
 
-Timers: `join` ends the join phase, `sync` drops members that joined and then never sent
-SyncGroup, `session` drops a member that has not been heard of.  A session is only a
-number in the member; its timer looks at that number when it fires, and is set again if
-the member has been heard since.  So a heartbeat costs one assignment.
-
 Static members that miss a rebalance stay in the group, with the assignment the leader
 gives them, until their session is over (KIP-345).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.coordinators.classic.group import Group, Member
+from engine.coordinators.classic.groups import (
+    ClassicGroups,
+    GroupTimer,
+    JoinTimer,
+    SessionTimer,
+    SyncTimer,
+)
 from engine.coordinators.classic.states import GroupEvent, GroupState
-from engine.coordinators.group_records import group_record
-from engine.events import Request
+from engine.coordinators.classic.stored_group import group_record
+from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.coordinators.group_coordinator import GroupCoordinator
-    from engine.coordinators.runtime.shard import Shard
 
 _HERE = "coordinators.classic.rebalance"
 
 
-def prepare_or_complete(
-    c: GroupCoordinator, now: int, shard: Shard, group: Group, why: str
-) -> None:
+def prepare_or_complete(groups: ClassicGroups, now: int, group: Group, why: str) -> None:
     """Starts a rebalance, or sees whether the one under way can end."""
     if group.can_rebalance:
-        prepare(c, now, shard, group, why)
+        prepare(groups, now, group, why)
     else:
-        complete_if_all_joined(c, now, shard, group)
+        complete_if_all_joined(groups, now, group)
 
 
-def prepare(c: GroupCoordinator, now: int, shard: Shard, group: Group, why: str) -> None:
+def prepare(groups: ClassicGroups, now: int, group: Group, why: str) -> None:
     """Calls everybody to join again."""
     if group.is_in(GroupState.COMPLETING_REBALANCE):
-        propagate(c, now, group, {}, Errors.REBALANCE_IN_PROGRESS)
+        propagate(groups, now, group, {}, Errors.REBALANCE_IN_PROGRESS)
     group.pending_syncs.clear()
-    c.outbox.cancel_timer(c.timer("sync", group.id))
+    groups.outbox.cancel_timer(SyncTimer(group.id))
     first = group.is_in(GroupState.EMPTY)
     group.moves(now, GroupEvent.REBALANCE)
-    c.trace(f"{_HERE}.prepare", group, why)
+    groups.trace(f"{_HERE}.prepare", group, why)
     if first:
-        delay_ms = c.settings["group.initial.rebalance.delay.ms"]
+        delay_ms = groups.settings["group.initial.rebalance.delay.ms"]
         group.new_member_added = False
         group.initial_delay_left_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
-        c.outbox.set_timer(c.timer("join", group.id), now + delay_ms * 1000)
+        groups.outbox.set_timer(JoinTimer(group.id), now + delay_ms * 1000)
     elif group.all_joined:
-        complete(c, now, shard, group)
+        complete(groups, now, group)
     else:
-        c.outbox.set_timer(c.timer("join", group.id), now + group.rebalance_timeout_ms * 1000)
+        groups.outbox.set_timer(JoinTimer(group.id), now + group.rebalance_timeout_ms * 1000)
 
 
-def join_phase_over(c: GroupCoordinator, now: int, shard: Shard, group: Group) -> None:
+def on_timer(groups: ClassicGroups, now: int, timer: GroupTimer) -> None:
+    """A timer of one of these groups fired."""
+    group = groups.by_id.get(timer.group)
+    if group is None:
+        return
+    match timer:
+        case SessionTimer():
+            session_over(groups, now, group, timer.member)
+        case JoinTimer():
+            join_phase_over(groups, now, group)
+        case SyncTimer():
+            sync_phase_over(groups, now, group)
+
+
+def join_phase_over(groups: ClassicGroups, now: int, group: Group) -> None:
     """The `join` timer fired."""
     if not group.is_in(GroupState.PREPARING_REBALANCE):
         return
     first = group.previous_state is GroupState.EMPTY
     if first and group.new_member_added and group.initial_delay_left_ms > 0:
-        delay_ms = c.settings["group.initial.rebalance.delay.ms"]
+        delay_ms = groups.settings["group.initial.rebalance.delay.ms"]
         wait_ms = min(delay_ms, group.initial_delay_left_ms)
         group.new_member_added = False
         group.initial_delay_left_ms = max(group.initial_delay_left_ms - delay_ms, 0)
-        c.outbox.set_timer(c.timer("join", group.id), now + wait_ms * 1000)
+        groups.outbox.set_timer(JoinTimer(group.id), now + wait_ms * 1000)
     else:
-        complete(c, now, shard, group)
+        complete(groups, now, group)
 
 
-def complete_if_all_joined(c: GroupCoordinator, now: int, shard: Shard, group: Group) -> None:
+def complete_if_all_joined(groups: ClassicGroups, now: int, group: Group) -> None:
     """Ends the join phase early, except the first one, which waits for its delay."""
     if (
         group.is_in(GroupState.PREPARING_REBALANCE)
         and group.previous_state is not GroupState.EMPTY
         and group.all_joined
     ):
-        complete(c, now, shard, group)
+        complete(groups, now, group)
 
 
-def complete(c: GroupCoordinator, now: int, shard: Shard, group: Group) -> None:
+def complete(groups: ClassicGroups, now: int, group: Group) -> None:
     """Ends the join phase and answers all who wait."""
-    c.outbox.cancel_timer(c.timer("join", group.id))
+    groups.outbox.cancel_timer(JoinTimer(group.id))
     late = [each for each in group.members.values() if each.joining is None]
     for member in late:
         if member.instance_id is None:
-            forget(c, group, member)
+            forget(groups, group, member)
     if not group.elect_leader() and group.members:
         # Only static members are left and none has joined: wait for them, or for the
         # end of their sessions.
-        c.outbox.set_timer(c.timer("join", group.id), now + group.rebalance_timeout_ms * 1000)
+        groups.outbox.set_timer(JoinTimer(group.id), now + group.rebalance_timeout_ms * 1000)
         return
     group.next_generation(now)
-    c.trace(f"{_HERE}.complete", group, f"{len(group.members)} members have joined")
+    groups.trace(f"{_HERE}.complete", group, f"{len(group.members)} members have joined")
     if group.is_in(GroupState.EMPTY):
         # If this write fails, a successor starts from the generation before, whose
         # members are gone and will be timed out again.
-        c.store(now, shard, [group_record(group, {})])
+        groups.log.store(now, [group_record(group, {})])
         return
     for member in list(group.members.values()):
         request = group.take_join(member)
         if request is not None:
-            c.outbox.reply(request, joined(group, member, request.version))
-        c.heard_from(now, group, member)
+            groups.outbox.reply(request, joined(group, member, request.version))
+        groups.heard_from(now, group, member)
         member.is_new = False
         group.pending_syncs[member.id] = None
-    c.outbox.set_timer(c.timer("sync", group.id), now + group.rebalance_timeout_ms * 1000)
+    groups.outbox.set_timer(SyncTimer(group.id), now + group.rebalance_timeout_ms * 1000)
 
 
 def joined(
@@ -147,25 +155,25 @@ def joined(
     )
 
 
-def refuse_join(c: GroupCoordinator, request: Request, error: Errors, member_id: str = "") -> None:
+def refuse_join(outbox: Outbox, request: Request, error: Errors, member_id: str = "") -> None:
     """An error answer to JoinGroup; before version 7 a protocol name cannot be null."""
     name = None if request.version >= 7 else ""
-    c.outbox.reply(
+    outbox.reply(
         request,
         m.JoinGroupResponse(error_code=error, member_id=member_id, protocol_name=name),
     )
 
 
 def propagate(
-    c: GroupCoordinator, now: int, group: Group, assignments: dict[str, bytes], error: Errors
+    groups: ClassicGroups, now: int, group: Group, assignments: dict[str, bytes], error: Errors
 ) -> None:
     """Gives every member its assignment, or all who wait an error and nobody anything."""
     for member in group.members.values():
         member.assignment = assignments.get(member.id, b"")
         request, member.syncing = member.syncing, None
         if request is not None:
-            c.outbox.reply(request, synced(group, member, error))
-            c.heard_from(now, group, member)
+            groups.outbox.reply(request, synced(group, member, error))
+            groups.heard_from(now, group, member)
 
 
 def synced(group: Group, member: Member, error: Errors) -> m.SyncGroupResponse:
@@ -178,49 +186,49 @@ def synced(group: Group, member: Member, error: Errors) -> m.SyncGroupResponse:
     )
 
 
-def forget(c: GroupCoordinator, group: Group, member: Member) -> None:
+def forget(groups: ClassicGroups, group: Group, member: Member) -> None:
     """Removes a member, whatever it waits for."""
     joining = group.take_join(member)
     if joining is not None:
-        refuse_join(c, joining, Errors.UNKNOWN_MEMBER_ID)
+        refuse_join(groups.outbox, joining, Errors.UNKNOWN_MEMBER_ID)
     syncing, member.syncing = member.syncing, None
     if syncing is not None:
-        c.outbox.reply(syncing, m.SyncGroupResponse(error_code=Errors.UNKNOWN_MEMBER_ID))
-    c.outbox.cancel_timer(c.timer("session", group.id, member.id))
+        groups.outbox.reply(syncing, m.SyncGroupResponse(error_code=Errors.UNKNOWN_MEMBER_ID))
+    groups.outbox.cancel_timer(SessionTimer(group.id, member.id))
     group.remove(member.id)
 
 
-def session_over(c: GroupCoordinator, now: int, shard: Shard, group: Group, member_id: str) -> None:
+def session_over(groups: ClassicGroups, now: int, group: Group, member_id: str) -> None:
     """The `session` timer fired: the member may be gone, or heard of since it was set."""
     if member_id in group.pending_members:
         group.remove(member_id)
         if group.is_in(GroupState.PREPARING_REBALANCE) and group.all_joined:
-            complete(c, now, shard, group)
+            complete(groups, now, group)
         return
     member = group.members.get(member_id)
     if member is None:
         return
     member.timer_at = 0
     if now < member.session_ends_at:
-        c.watch(group, member)
+        groups.watch(group, member)
         return
     waits = member.joining is not None or member.syncing is not None
     if waits and not member.is_new:
         return  # it cannot send heartbeats while its answer is parked
-    forget(c, group, member)
+    forget(groups, group, member)
     if group.is_in(GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare_or_complete(c, now, shard, group, f"the session of {member_id} is over")
+        prepare_or_complete(groups, now, group, f"the session of {member_id} is over")
     elif group.is_in(GroupState.PREPARING_REBALANCE) and group.all_joined:
-        complete(c, now, shard, group)
+        complete(groups, now, group)
 
 
-def sync_phase_over(c: GroupCoordinator, now: int, shard: Shard, group: Group) -> None:
+def sync_phase_over(groups: ClassicGroups, now: int, group: Group) -> None:
     """The `sync` timer fired: who joined but never asked for its assignment goes."""
     if not group.is_in(GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return
     silent = list(group.pending_syncs)
     for member_id in silent:
         if member_id in group.members:
-            forget(c, group, group.members[member_id])
+            forget(groups, group, group.members[member_id])
     if silent:
-        prepare(c, now, shard, group, f"{len(silent)} members joined and did not sync")
+        prepare(groups, now, group, f"{len(silent)} members joined and did not sync")

@@ -1,0 +1,6 @@
+"""The runtime: a state machine, kept in one partition of an internal topic.
+
+`runtime` has the partitions led here, `shard` loads and settles one, `writes` are under way.
+Groups use it, and transactions will, for `__transaction_state`.
+May import: engine.events, metadata, records, settings, wire.  Nothing of any coordinator.
+"""

@@ -1,11 +1,21 @@
-"""One partition of `__consumer_offsets`, as the coordinator holds it in memory.
+"""One partition of a coordinator's topic: its log on disk, its state machine in memory.
 
-    log       g1: generation 4 | g1/orders-0 at 17 | g1/orders-0 at 23 | g2: deleted | ...
-    groups    what the last group record of each id says, plus what nobody stores: who has
-              joined so far, whose answer is parked
-    offsets   the last *replicated* offset of each (group, topic, partition)
-    writes    appended, not known to be replicated yet; applied in the log's order when
-              the high watermark has passed them
+    load      reads the partition from its start and replays every record; the topic is
+              compacted, so the last record of a key is the truth
+    store     appends records; they are on their way
+    settle    applies what the high watermark has passed, and tells those who wait
+    resign    another broker leads: those who wait are sent there
+
+So an acknowledged change survives as any acks=all record does, and a broker that takes
+over has every one of them.
+
+State has two views.  What is *replicated* may be shown: no later coordinator forgets it.
+What is *written* (the replicated state and `on_their_way`) is what a change must start
+from, because whatever is in the log already comes before it.
+
+Kafka's coordinator runtime replays records when they are appended, shows the last
+committed snapshot, and takes snapshots back when an append fails.  Here a state machine
+applies its records when they are replicated, and nothing needs to be taken back.
 
 Simplified: the partition is read in one step, not in the background.
 """
@@ -13,108 +23,181 @@ Simplified: the partition is read in one step, not in the background.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from engine.coordinators.classic import consumer_protocol
-from engine.coordinators.classic.group import Group
-from engine.coordinators.group_records import (
-    CommittedOffset,
-    GroupRecord,
-    OffsetRecord,
-    StoredRecord,
-    decode_record,
-    restore_group,
+from engine.coordinators.runtime.host import Host, Log
+from engine.coordinators.runtime.writes import (
+    STILL_IN_THE_LOG,
+    Record,
+    Stored,
+    Write,
+    append_answer,
 )
-from engine.coordinators.offsets import Offsets
 from engine.records import batch
 from engine.wire.errors import Errors
 
 _LOAD_BYTES = 1 << 20
 
-
-class Stored(Protocol):
-    """What happens once a write is replicated (error NONE) or has failed."""
-
-    def stored(self, now: int, error: Errors) -> None: ...
+Written = TypeVar("Written", contravariant=True)
 
 
-@dataclass(slots=True)
-class Write:
-    """Records on their way: `end` is the log end behind them, `late` that time was up."""
+class StateMachine(Protocol[Written]):
+    """What a coordinator knows about one partition's keys."""
 
-    sequence: int
-    end: int
-    records: list[StoredRecord]
-    waiting: list[Stored]
-    late: bool = False
+    def replay(self, record: Written) -> None:
+        """Takes over a record found in the log while loading."""
 
-    def finish(self, now: int, error: Errors) -> None:
-        """Tells those who wait, once."""
-        waiting, self.waiting = self.waiting, []
-        for each in waiting:
-            each.stored(now, error)
+    def replicated(self, record: Written) -> None:
+        """Takes over a record of its own that cannot be lost any more."""
+
+    def loaded(self, now: int) -> None:
+        """The end of the log is reached: timers may be set."""
+
+    def unloaded(self, now: int) -> None:
+        """Another broker coordinates: answers what is parked and cancels the timers."""
 
 
-@dataclass(slots=True)
-class Shard:
-    """The groups of partition `index`; its log ended at `loaded_end` when it was read."""
+class Store(Protocol[Written]):
+    """The part of a shard that a state machine writes to."""
 
-    index: int
-    loaded_end: int
-    groups: dict[str, Group] = field(default_factory=dict)
-    offsets: Offsets = field(default_factory=Offsets)
-    writes: deque[Write] = field(default_factory=deque)
+    def store(self, now: int, records: Sequence[Written], then: Stored | None = None) -> Errors: ...
 
-    @staticmethod
-    def load(index: int, log: Any) -> Shard:
-        """Rebuilds groups and offsets from the log: the last value of each key holds."""
-        shard = Shard(index, log.log_end_offset)
-        for record in _stored_records(log):
-            if isinstance(record, OffsetRecord):
-                shard.offsets.apply(record)
-            elif record.value is None:
-                shard.groups.pop(record.group, None)
-            else:
-                shard.groups[record.group] = restore_group(record)
-        for group_id in shard.offsets.by_group:  # groups of simple consumers
-            shard.groups.setdefault(group_id, Group(group_id))
-        return shard
 
-    def settle(self, now: int, high_watermark: int) -> None:
-        """Applies the writes that the high watermark has passed, and answers for them."""
-        while self.writes and self.writes[0].end <= high_watermark:
+@dataclass(frozen=True, slots=True)
+class LogTopic(Generic[Record]):
+    """An internal topic, and how its records are written; None is a kind we do not know."""
+
+    name: str
+    encode: Callable[[Record], tuple[bytes, bytes | None]]
+    decode: Callable[[bytes | None, bytes | None], Record | None]
+    compression_config: str
+    timeout_config: str
+
+
+State = TypeVar("State", bound=StateMachine)
+
+
+class Shard(Generic[Record, State]):
+    """Partition `index` of `topic`; its log ended at `loaded_end` when it was read."""
+
+    def __init__(
+        self,
+        host: Host,
+        topic: LogTopic[Record],
+        index: int,
+        machine: Callable[[Shard[Record, State]], State],
+    ) -> None:
+        self.host = host
+        self.topic = topic
+        self.index = index
+        self.loaded_end = 0
+        self.writes: deque[Write[Record]] = deque()
+        self.state = machine(self)
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic.name}-{self.index}"
+
+    def load(self, now: int, log: Log) -> None:
+        """Rebuilds the state from the log."""
+        self.loaded_end = log.log_end_offset
+        for record in _records(log, self.topic.decode):
+            self.state.replay(record)
+        self.state.loaded(now)
+
+    def resign(self, now: int) -> None:
+        """Another broker leads the partition, or it is gone."""
+        self.state.unloaded(now)
+        while self.writes:
+            self.writes.popleft().finish(now, Errors.NOT_COORDINATOR)
+
+    # -- writing, and knowing what is written
+
+    def store(self, now: int, records: Sequence[Record], then: Stored | None = None) -> Errors:
+        """Appends `records`; `then` hears once, now or later, how it ended.
+
+        With no records `then` still waits for what is on its way, because the decision that
+        there is nothing to write rests on it.
+        """
+        if not records:
+            if then is not None:
+                self.after_writes(now, then)
+            return Errors.NONE
+        waiting = [] if then is None else [then]
+        partition = self.host.replicas.partition(self.topic.name, self.index)
+        end = 0 if partition is None else partition.log.log_end_offset + len(records)
+        write = Write(self, end, list(records), waiting)
+        if partition is None:
+            write.finish(now, Errors.NOT_COORDINATOR)
+            return Errors.NOT_COORDINATOR
+        self.writes.append(write)
+        error = self.host.replicas.append(
+            now, self.topic.name, self.index, self._batch(now, write.records), write,
+            self.host.settings[self.topic.timeout_config],
+        )  # fmt: skip
+        if error is not Errors.NONE:
+            self.writes.remove(write)
+            error = append_answer(error)
+            write.finish(now, error)
+        return error
+
+    def after_writes(self, now: int, then: Stored) -> None:
+        """`then` hears when all that is on its way is replicated, or that it is late."""
+        if not self.writes:
+            then.stored(now, Errors.NONE)
+        elif self.writes[-1].late:
+            then.stored(now, Errors.COORDINATOR_NOT_AVAILABLE)
+        else:
+            self.writes[-1].waiting.append(then)
+
+    def appended(self, now: int, write: Write[Record], error: Errors) -> None:
+        """A write is replicated, and with it all before it; or time was up, or it failed."""
+        if error is Errors.NONE:
+            self.settle(now)
+        elif write in self.writes:
+            write.late = error in STILL_IN_THE_LOG
+            if not write.late:
+                self.writes.remove(write)
+            write.finish(now, append_answer(error))
+
+    def settle(self, now: int) -> bool:
+        """Applies what is replicated; False while what was loaded may be lost."""
+        partition = self.host.replicas.partition(self.topic.name, self.index)
+        if partition is None:
+            return False
+        while self.writes and self.writes[0].end <= partition.high_watermark:
             write = self.writes.popleft()
             for record in write.records:
-                if isinstance(record, OffsetRecord):
-                    self.offsets.apply(record)
+                self.state.replicated(record)
             write.finish(now, Errors.NONE)
+        return partition.high_watermark >= self.loaded_end
 
-    def written(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
-        """The group's offsets as they will be once all writes on their way are replicated.
-
-        What is removed is removed from these; what is shown are the replicated ones.
-        """
-        offsets = dict(self.offsets.of(group_id))
+    def on_their_way(self) -> Iterator[Record]:
+        """The records that are written and not applied, in the log's order."""
         for write in self.writes:
-            for record in write.records:
-                if not isinstance(record, OffsetRecord) or record.group != group_id:
-                    continue
-                if record.committed is None:
-                    offsets.pop((record.topic, record.partition), None)
-                else:
-                    offsets[record.topic, record.partition] = record.committed
-        return offsets
+            yield from write.records
 
-    def snapshot(self, coordinator: int) -> dict[str, Any]:
-        """The groups by id, as plain data."""
-        return {
-            group.id: _snapshot(group, coordinator, self.offsets) for group in self.groups.values()
-        }
+    def _batch(self, now: int, records: list[Record]) -> bytes:
+        compression = self.host.settings[self.topic.compression_config]
+        return encode_batch(self.topic, records, now // 1000, compression)
 
 
-def _stored_records(log: Any) -> Iterator[GroupRecord | OffsetRecord]:
+def encode_batch(
+    topic: LogTopic[Record], records: Sequence[Record], timestamp_ms: int, compression: int
+) -> bytes:
+    """One record batch that holds `records` in order."""
+    encoded = []
+    for position, record in enumerate(records):
+        key, value = topic.encode(record)
+        encoded.append(batch.Record(position, timestamp_ms, key, value, ()))
+    return batch.encode(encoded, compression=compression)
+
+
+def _records(
+    log: Log, decode: Callable[[bytes | None, bytes | None], Record | None]
+) -> Iterator[Record]:
     """The log from its start to its end, without the kinds we do not know."""
     position = log.log_start_offset
     while position < log.log_end_offset:
@@ -126,32 +209,6 @@ def _stored_records(log: Any) -> Iterator[GroupRecord | OffsetRecord]:
             if header.is_control:
                 continue
             for each in batch.decode(chunk, start):
-                record = decode_record(each.key, each.value)
+                record = decode(each.key, each.value)
                 if record is not None:
                     yield record
-
-
-def _snapshot(group: Group, coordinator: int, offsets: Offsets) -> dict[str, Any]:
-    by_topic: dict[str, dict[int, int]] = {}
-    for (topic, partition), committed in sorted(offsets.of(group.id).items()):
-        by_topic.setdefault(topic, {})[partition] = committed.offset
-    return {
-        "state": str(group.state),
-        "generation": group.generation,
-        "coordinator": coordinator,
-        "protocol_type": group.protocol_type,
-        "protocol": group.protocol,
-        "leader": group.leader,
-        "members": [
-            {
-                "id": each.id,
-                "instance_id": each.instance_id,
-                "client_id": each.client_id,
-                "host": each.client_host,
-                "session_ends_at": each.session_ends_at,
-                "assignment": consumer_protocol.assigned_partitions(each.assignment),
-            }
-            for each in group.members.values()
-        ],
-        "offsets": by_topic,
-    }

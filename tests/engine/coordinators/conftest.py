@@ -17,7 +17,8 @@ from engine import api
 from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.group_coordinator import GroupCoordinator
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
-from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer
+from engine.coordinators.runtime.host import Appended
+from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, Token
 from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.records import batch
 from engine.settings import Settings
@@ -38,11 +39,9 @@ class SharedLog:
         self.batches: list[bytes] = []
         self.log_end_offset = 0
 
-    def append(self, data: bytes) -> int:
-        base = self.log_end_offset
-        self.batches.append(bytes(batch.assign(data, base, 0)))
+    def append(self, data: bytes) -> None:
+        self.batches.append(bytes(batch.assign(data, self.log_end_offset, 0)))
         self.log_end_offset = batch.read_header(self.batches[-1]).next_offset
-        return base
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         kept = [each for each in self.batches if batch.read_header(each).last_offset >= offset]
@@ -54,7 +53,7 @@ class SharedPartition:
         self.log = SharedLog()
         self.high_watermark = 0
         self.leader = 101
-        self.under_way: list[tuple[tuple[Any, ...], int, int]] = []
+        self.under_way: list[tuple[Appended, int]] = []
         self.refuses = Errors.NONE
         self.holds = False
 
@@ -79,15 +78,15 @@ class StubReplicas:
         return self.shared if (topic, index) == (OFFSETS_TOPIC, 0) else None
 
     def append(
-        self, now: int, topic: str, index: int, data: bytes, token: tuple[Any, ...]
+        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
     ) -> Errors:
         shared = self.shared
         if shared.leader != self.broker.node_id:
             return Errors.NOT_LEADER_OR_FOLLOWER
         if shared.refuses is not Errors.NONE:
             return shared.refuses
-        base = shared.log.append(data)
-        shared.under_way.append((token, base, shared.log.log_end_offset))
+        shared.log.append(batch)
+        shared.under_way.append((then, shared.log.log_end_offset))
         if not shared.holds:
             self.deliver(now)
         return Errors.NONE
@@ -95,10 +94,10 @@ class StubReplicas:
     def deliver(self, now: int, error: Errors = Errors.NONE) -> None:
         shared = self.shared
         under_way, shared.under_way = shared.under_way, []
-        for token, base, end in under_way:
+        for then, end in under_way:
             if error is Errors.NONE:
                 shared.high_watermark = max(shared.high_watermark, end)
-            self.broker.groups.on_appended(now, token, error, base)
+            then.appended(now, error)
 
 
 class StubBroker:
@@ -112,7 +111,7 @@ class StubBroker:
         self.ids = Random(node_id)
         self.outbox = Outbox()
         self.replicas = StubReplicas(self, shared)
-        self.groups = GroupCoordinator(self)  # type: ignore[arg-type]
+        self.groups = GroupCoordinator(self)
 
 
 class Groups:
@@ -138,7 +137,7 @@ class Groups:
         self.brokers = {
             node: StubBroker(node, self.settings, self.metadata, self.shared) for node in (101, 102)
         }
-        self.timers: dict[tuple[int, tuple[Any, ...]], int] = {}
+        self.timers: dict[tuple[int, Token], int] = {}
         self.answers: dict[int, Any] = {}
         self.waiting: dict[int, Request] = {}
         self.sent: list[Send] = []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.coordinators.classic import consumer_protocol
+from engine.coordinators.group_coordinator import OffsetsTopicCreation
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, java_hash, partition_for
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -46,10 +47,10 @@ def test_the_first_search_creates_the_offsets_topic_and_asks_once(make_groups: A
     (send,) = groups.sent
     topic = send.body.topics[0]
     configs = {each.name: each.value for each in topic.configs}
-    assert (send.destination, send.token) == (100, ("groups-create",))
+    assert (send.destination, send.token) == (100, OffsetsTopicCreation())
     assert (topic.name, topic.num_partitions, topic.replication_factor) == (OFFSETS_TOPIC, 7, 2)
     assert configs["cleanup.policy"] == "compact"
-    groups.brokers[102].groups.on_response(groups.now, send.token, None)
+    groups.brokers[102].groups.topic_creation_answered(None)
     find(groups, "g")
     assert len(groups.sent) == 2, "the first request was lost"
     groups.lead(101)

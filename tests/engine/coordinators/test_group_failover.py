@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.group_records import (
-    GroupRecord,
-    OffsetRecord,
-    decode_record,
-    encode_batch,
-    group_record,
-    restore_group,
-)
+from engine.coordinators.classic.stored_group import GroupRecord, group_record, restore_group
+from engine.coordinators.group_records import OFFSETS_LOG, decode_record
+from engine.coordinators.offsets import OffsetRecord
+from engine.coordinators.runtime.shard import encode_batch
 from engine.records import batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -93,10 +89,10 @@ def test_offsets_above_the_high_watermark_are_not_given_out_after_a_failover(gro
 def test_a_late_word_about_a_write_of_a_former_term_changes_nothing(groups: Any):
     groups.shared.holds = True
     groups.commit(18)
-    token, base, _ = groups.shared.under_way[0]
+    write, _ = groups.shared.under_way[0]
     groups.lead(102)
     groups.lead(101)
-    groups.coordinator.on_appended(groups.now, token, Errors.NOT_LEADER_OR_FOLLOWER, base)
+    write.appended(groups.now, Errors.NOT_LEADER_OR_FOLLOWER)
     groups.carry_out(101)
     groups.shared.high_watermark = groups.shared.log.log_end_offset
     assert groups.committed() == 18
@@ -106,7 +102,7 @@ def test_a_group_over_the_limit_rebalances_after_loading(make_groups: Any):
     groups = make_groups()
     groups.lead(101)
     first, second, _ = groups.stable_pair()
-    groups.brokers[102].groups.settings = type(groups.settings)({
+    groups.brokers[102].settings = type(groups.settings)({
         **groups.settings.static, "group.max.size": 1,
     })  # fmt: skip
     groups.lead(102)
@@ -148,11 +144,11 @@ def test_records_of_a_real_kafka_are_read_and_written_back_byte_by_byte(key: str
     stored = bytes.fromhex(key), bytes.fromhex(RECORDED[key])
     record = decode_record(*stored)
     if isinstance(record, GroupRecord):
-        group = restore_group(record)
+        group = restore_group(record.group, record.value)
         assert (group.state, group.static_members) == ("Stable", {"i1": group.leader})
         assert group.subscribed_topics == ("orders",)
         record = group_record(group, {each.id: each.assignment for each in group.members.values()})
-    (written,) = batch.decode_all(encode_batch([record], 0, 0))
+    (written,) = batch.decode_all(encode_batch(OFFSETS_LOG, [record], 0, 0))
     assert (written.key, written.value) == stored
 
 

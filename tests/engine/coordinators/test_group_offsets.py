@@ -46,7 +46,7 @@ def test_a_stable_fetch_waits_for_commits_on_their_way(groups: Any):
 def test_a_commit_that_is_too_slow_is_an_error_that_may_still_come_true(groups: Any):
     groups.shared.holds = True
     waiting = groups.commit(17)
-    _, _, end = groups.shared.under_way[0]
+    _, end = groups.shared.under_way[0]
     groups.replicate(Errors.REQUEST_TIMED_OUT)
     answer = groups.answers[waiting].topics[0].partitions[0]
     assert answer.error_code == Errors.COORDINATOR_NOT_AVAILABLE

@@ -1,0 +1,48 @@
+"""A group's coordinator moves: what its old broker lets go and its new broker takes up.
+
+The old one sends everybody who waits to its successor (NOT_COORDINATOR).  The new one has
+the last stored generation with all its members.  It gives each of them a fresh session, so
+a move costs nobody a session timeout, and the heartbeats go on under the same generation.
+"""
+
+from __future__ import annotations
+
+from engine.coordinators.classic import rebalance
+from engine.coordinators.classic.group import Group
+from engine.coordinators.classic.groups import ClassicGroups, JoinTimer, SessionTimer, SyncTimer
+from engine.coordinators.classic.states import GroupEvent
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+
+def loaded(groups: ClassicGroups, now: int) -> None:
+    """The groups are as the log has them; time begins to count for their members."""
+    for group in groups.by_id.values():
+        for member in group.members.values():
+            groups.heard_from(now, group, member)
+        if len(group.members) > groups.settings["group.max.size"]:
+            rebalance.prepare(groups, now, group, "more members than group.max.size")
+
+
+def unloaded(groups: ClassicGroups, now: int) -> None:
+    """Another broker coordinates these groups."""
+    for group in groups.by_id.values():
+        group.moves(now, GroupEvent.UNLOADED)
+        groups.trace("coordinators.classic.failover.unloaded", group, "its coordinator moved")
+        _send_away(groups, group)
+        for member_id in group.pending_members:
+            groups.outbox.cancel_timer(SessionTimer(group.id, member_id))
+        groups.outbox.cancel_timer(JoinTimer(group.id))
+        groups.outbox.cancel_timer(SyncTimer(group.id))
+
+
+def _send_away(groups: ClassicGroups, group: Group) -> None:
+    for member in group.members.values():
+        joining = group.take_join(member)
+        if joining is not None:
+            rebalance.refuse_join(groups.outbox, joining, Errors.NOT_COORDINATOR, member.id)
+        syncing, member.syncing = member.syncing, None
+        if syncing is not None:
+            answer = m.SyncGroupResponse(error_code=Errors.NOT_COORDINATOR)
+            groups.outbox.reply(syncing, answer)
+        groups.outbox.cancel_timer(SessionTimer(group.id, member.id))

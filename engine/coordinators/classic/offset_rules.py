@@ -1,0 +1,79 @@
+"""What a classic group says to the offsets that are committed in its name.
+
+Who may store an offset:
+
+    generation -1, no member id   a *simple* consumer that assigns partitions to itself,
+                                  or an administrator; only while the group is empty
+    a member of this generation   what it owns is its own business; a member of an older
+                                  generation is fenced (ILLEGAL_GENERATION), so that a
+                                  consumer that slept through a rebalance cannot move
+                                  the group back
+
+An offset that the group may still read does not age.  Others age from the moment the group
+became empty, or from their commit: for simple consumers, and for topics that a stable
+group no longer subscribes to (KIP-211).
+"""
+
+from __future__ import annotations
+
+from engine.coordinators.classic.consumer_protocol import PROTOCOL_TYPE
+from engine.coordinators.classic.group import Group
+from engine.coordinators.classic.groups import ClassicGroups
+from engine.coordinators.classic.states import COMMIT_ANSWERS, GroupState
+from engine.wire.errors import Errors
+
+
+def check_commit(
+    group: Group | None,
+    member_id: str,
+    instance_id: str | None,
+    generation: int,
+    version: int,
+) -> Errors:
+    """Whether this committer may store offsets now; `group` is None if there is none."""
+    if group is None:
+        if generation < 0:
+            return Errors.NONE
+        return Errors.GROUP_ID_NOT_FOUND if version >= 9 else Errors.ILLEGAL_GENERATION
+    if generation < 0 and group.is_in(GroupState.EMPTY):
+        return Errors.NONE
+    if generation < 0 and not member_id and instance_id is None:
+        return Errors.UNKNOWN_MEMBER_ID
+    error = group.check_member(member_id, instance_id)
+    if error is not Errors.NONE:
+        return error
+    if generation != group.generation:
+        return Errors.ILLEGAL_GENERATION
+    return COMMIT_ANSWERS[group.state]
+
+
+def committing(groups: ClassicGroups, now: int, group_id: str, member_id: str) -> None:
+    """Side effects of an accepted commit: a simple group appears, a member is alive."""
+    group = groups.by_id.get(group_id)
+    if group is None:
+        groups.by_id[group_id] = Group(group_id, state_timestamp_ms=now // 1000)
+    elif member_id in group.members and group.is_in(
+        GroupState.STABLE, GroupState.PREPARING_REBALANCE
+    ):
+        groups.heard_from(now, group, group.members[member_id])
+
+
+def check_delete_offsets(group: Group) -> Errors:
+    """A consumer group may lose offsets of topics it does not read; others must be empty."""
+    if group.is_in(GroupState.EMPTY) or group.protocol_type == PROTOCOL_TYPE:
+        return Errors.NONE
+    return Errors.NON_EMPTY_GROUP
+
+
+def ages_from(group: Group, topic: str, commit_timestamp_ms: int) -> int | None:
+    """The moment, in milliseconds, from which a topic's offset ages; None if it does not."""
+    if group.is_subscribed(topic):
+        return None
+    if group.protocol_type and group.is_in(GroupState.EMPTY):
+        since_ms = group.state_timestamp_ms
+        return commit_timestamp_ms if since_ms == -1 else since_ms
+    if group.protocol_type and not (
+        group.is_in(GroupState.STABLE) and group.subscribed_topics is not None
+    ):
+        return None
+    return commit_timestamp_ms

@@ -1,0 +1,117 @@
+"""The groups and offsets of one partition of `__consumer_offsets`, as a state machine.
+
+    log       g1: generation 4 | g1/orders-0 at 17 | g1/orders-0 at 23 | g2: deleted | ...
+    classic   the groups: what the last group record of each id says, plus what nobody
+              stores, such as who has joined so far and whose answer is parked
+    offsets   the last *replicated* offset of each (group, topic, partition)
+
+A group changes in memory first and is written then, because its members wait for each
+other anyway; so its own record, once replicated, has nothing to add.  An offset changes
+when its record is replicated.
+
+After loading, OffsetFetch is refused until the high watermark has passed what was loaded;
+see `group_coordinator`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.coordinators.classic import consumer_protocol, failover
+from engine.coordinators.classic.group import Group
+from engine.coordinators.classic.groups import ClassicGroups
+from engine.coordinators.classic.stored_group import GroupRecord
+from engine.coordinators.group_records import StoredRecord
+from engine.coordinators.offsets import CommittedOffset, OffsetRecord, Offsets, TopicPartition
+from engine.coordinators.runtime.shard import Shard
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryTimer:
+    """The offsets of a partition of `__consumer_offsets` are to be looked through."""
+
+    partition: int
+
+
+class GroupShard:
+    """The state machine behind `log`; a room per group protocol, one set of offsets."""
+
+    def __init__(self, log: Shard[StoredRecord, GroupShard]) -> None:
+        self.log = log
+        self.outbox = log.host.outbox
+        self.settings = log.host.settings
+        self.classic = ClassicGroups(log.host, log)
+        self.offsets = Offsets()
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """All groups by id; an id belongs to one protocol."""
+        return self.classic.by_id
+
+    # -- what the runtime asks of a state machine
+
+    def replay(self, record: StoredRecord) -> None:
+        match record:
+            case OffsetRecord():
+                self.offsets.apply(record)
+            case GroupRecord():
+                self.classic.replay(record)
+
+    def replicated(self, record: StoredRecord) -> None:
+        if isinstance(record, OffsetRecord):
+            self.offsets.apply(record)
+
+    def loaded(self, now: int) -> None:
+        for group_id in self.offsets.by_group:  # groups of simple consumers
+            self.groups.setdefault(group_id, Group(group_id))
+        self.outbox.trace(
+            "coordinators.group_shard.GroupShard.loaded", "groups-loaded", self.log.name,
+            groups=len(self.groups), end=self.log.loaded_end,
+        )  # fmt: skip
+        failover.loaded(self.classic, now)
+        self.schedule_expiry(now)
+
+    def unloaded(self, now: int) -> None:
+        failover.unloaded(self.classic, now)
+        self.outbox.cancel_timer(ExpiryTimer(self.log.index))
+
+    # -- offsets
+
+    def written(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
+        """The group's offsets with those on their way: what a removal starts from."""
+        return self.offsets.written(group_id, self.log.on_their_way())
+
+    def schedule_expiry(self, now: int) -> None:
+        interval_us = self.settings["offsets.retention.check.interval.ms"] * 1000
+        self.outbox.set_timer(ExpiryTimer(self.log.index), now + interval_us)
+
+    # -- showing
+
+    def snapshot(self) -> dict[str, dict[str, object]]:
+        """The groups by id, as plain data."""
+        return {group.id: self._shown(group) for group in self.groups.values()}
+
+    def _shown(self, group: Group) -> dict[str, object]:
+        by_topic: dict[str, dict[int, int]] = {}
+        for (topic, partition), committed in sorted(self.offsets.of(group.id).items()):
+            by_topic.setdefault(topic, {})[partition] = committed.offset
+        return {
+            "state": str(group.state),
+            "generation": group.generation,
+            "coordinator": self.log.host.node_id,
+            "protocol_type": group.protocol_type,
+            "protocol": group.protocol,
+            "leader": group.leader,
+            "members": [
+                {
+                    "id": each.id,
+                    "instance_id": each.instance_id,
+                    "client_id": each.client_id,
+                    "host": each.client_host,
+                    "session_ends_at": each.session_ends_at,
+                    "assignment": consumer_protocol.assigned_partitions(each.assignment),
+                }
+                for each in group.members.values()
+            ],
+            "offsets": by_topic,
+        }
