@@ -13,8 +13,11 @@ which part of the node it belongs to.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from engine.wire.structures import Message, RequestMessage
+
+Body = TypeVar("Body", bound=RequestMessage[Message], covariant=True)
 Token = Any
 """Hashable, and equal only to a token that means the same: a frozen dataclass, or a tuple."""
 Source = int | str
@@ -33,9 +36,10 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Generic[Body]):
     """Somebody asks.  Answer with `Outbox.reply(request, body)`, at once or later.
 
+    A handler says in its signature which body it takes: `Request[m.FetchRequest]`.
     `size` is what came over the wire, 0 if nothing did; `thread_time_us` the time that the
     driver has spent on this client since its last request.
     """
@@ -43,12 +47,21 @@ class Request:
     source: Source
     token: Token
     version: int
-    body: Any
+    body: Body
     client_id: str = ""
     client_host: str = ""
     size: int = 0
     thread_time_us: int = 0
     envelope: Envelope | None = None
+
+
+AnyRequest = Request[RequestMessage[Message]]
+
+NoAnswer = tuple[()]
+NO_ANSWER: NoAnswer = ()
+
+Answered = Message | NoAnswer | None
+"""What can come back from another node: `isinstance` tells the answer that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +73,7 @@ class Response:
 
     source: int
     token: Token
-    body: Any
-
-
-NO_ANSWER = ()
+    body: Answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class Disconnected:
     source: Source
 
 
-Event = Request | Response | Expired | Flushed | Disconnected
+Event = AnyRequest | Response | Expired | Flushed | Disconnected
 
 
 # -- effects: what `step` returns, carried out by the driver in this order
@@ -99,7 +109,7 @@ class Send:
 
     destination: int
     token: Token
-    body: Any
+    body: RequestMessage[Message]
     timeout_us: int
     envelope: Envelope | None = None
 
@@ -114,8 +124,8 @@ class Reply:
     destination: Source
     token: Token
     version: int
-    body: Any
-    request: Request | None = None
+    body: Message | None
+    request: AnyRequest | None = None
     mute_ms: int = 0
 
 
@@ -189,16 +199,16 @@ class Outbox:
         self,
         destination: int,
         token: Token,
-        body: Any,
+        body: RequestMessage[Message],
         timeout_us: int = 30_000_000,
         envelope: Envelope | None = None,
     ) -> None:
         self.effects.append(Send(destination, token, body, timeout_us, envelope))
 
-    def reply(self, request: Request, body: Any) -> None:
+    def reply(self, request: AnyRequest, body: Message | None) -> None:
         self.effects.append(Reply(request.source, request.token, request.version, body, request))
 
-    def hang_up(self, request: Request, reason: str) -> None:
+    def hang_up(self, request: AnyRequest, reason: str) -> None:
         self.effects.append(HangUp(request.source, reason))
 
     def set_timer(self, token: Token, at: int) -> None:
@@ -214,7 +224,7 @@ class Outbox:
         self.effects.append(Halt())
 
     def trace(
-        self, rule: str, kind: str, partition: str = "", why: str = "", **fields: Any
+        self, rule: str, kind: str, partition: str = "", why: str = "", **fields: object
     ) -> None:
         self.effects.append(Trace(kind, partition, tuple(fields.items()), why, rule))
 

@@ -17,10 +17,10 @@ engine/replication/truncation.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from engine.metadata.features import ELR_FEATURE
 from engine.records import batch
+from engine.storage.log import Log
 from engine.wire.errors import Errors, KafkaError
 
 KIP_207, KIP_360, KIP_966 = "KIP-207", "KIP-360", "KIP-966"
@@ -40,7 +40,7 @@ def feature_levels(before: Sequence[str]) -> dict[str, int]:
     return {ELR_FEATURE: 0} if KIP_966 in before else {}
 
 
-def refuse_unknown_producer(log: Any, records: bytes) -> None:
+def refuse_unknown_producer(log: Log, records: bytes) -> None:
     """KafkaError(UNKNOWN_PRODUCER_ID) for a batch that goes on where nothing is remembered."""
     header = next(iter(batch.iterate(records)), (None, 0))[0]
     if header is None or header.producer_id < 0 or header.base_sequence == 0:

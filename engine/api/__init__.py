@@ -18,12 +18,13 @@ import re
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from engine.events import Request
+from engine.events import AnyRequest
 from engine.wire.codec import MalformedMessage
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import RequestFrame, response_class
+from engine.wire.structures import Message
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -72,7 +73,7 @@ VERSIONS: dict[str, tuple[int, int, int]] = {
 _BY_KEY = {key: (name, low, high) for name, (key, low, high) in VERSIONS.items()}
 
 
-def check_version(header: RequestFrame) -> tuple[int, Any] | None:
+def check_version(header: RequestFrame) -> tuple[int, Message] | None:
     """Whether a request may be decoded: None if so, else the version and body of the answer.
 
     Only ApiVersions is answered in a version that is not offered, in version 0, which every
@@ -86,13 +87,14 @@ def check_version(header: RequestFrame) -> tuple[int, Any] | None:
     if low <= header.api_version <= high:
         return None
     if name == "ApiVersions":
-        return 0, _module(header.api_key).unsupported()
+        answer: Message = _module(header.api_key).unsupported()
+        return 0, answer
     raise MalformedMessage(
         f"{name} is offered in versions {low} to {high}, not in {header.api_version}"
     )
 
 
-def dispatch(broker: Broker, now: int, request: Request) -> None:
+def dispatch(broker: Broker, now: int, request: AnyRequest) -> None:
     """Hands a request to its API's module."""
     module = _module(type(request.body).API_KEY)
     try:
@@ -101,7 +103,7 @@ def dispatch(broker: Broker, now: int, request: Request) -> None:
         broker.outbox.reply(request, refusal(request, error.code, error.message))
 
 
-def refusal(request: Request, code: Errors, message: str | None = None) -> Any:
+def refusal(request: AnyRequest, code: Errors, message: str | None = None) -> Message:
     """The answer that refuses a whole request.
 
     An API that has no error of its own, only one per topic or group, says in its module's
@@ -110,7 +112,8 @@ def refusal(request: Request, code: Errors, message: str | None = None) -> Any:
     key = type(request.body).API_KEY
     refuse = getattr(_module(key), "refuse", None) if key in _BY_KEY else None
     if refuse is not None:
-        return refuse(request, code, message)
+        refused: Message = refuse(request, code, message)
+        return refused
     answer = response_class(request.body)()
     if not hasattr(answer, "error_code"):
         raise TypeError(f"{type(answer).__name__} has no error_code, and its API no refuse().")
@@ -120,7 +123,7 @@ def refusal(request: Request, code: Errors, message: str | None = None) -> Any:
     return answer
 
 
-def fit(request: Request, answer: Any) -> Any:
+def fit(request: AnyRequest, answer: Message) -> Message:
     """The controller's answer, cut to what the version of the client's request can carry.
 
     Requests travel to the controller in their latest version.  Most fields that a version lacks
@@ -128,7 +131,10 @@ def fit(request: Request, answer: Any) -> Any:
     `fit(answer, version)`.
     """
     cut = getattr(_module(type(request.body).API_KEY), "fit", None)
-    return answer if cut is None else cut(answer, request.version)
+    if cut is None:
+        return answer
+    fitting: Message = cut(answer, request.version)
+    return fitting
 
 
 @cache

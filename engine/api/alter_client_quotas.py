@@ -9,7 +9,7 @@ Versions: 1+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.AlterClientQuotasRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.AlterClientQuotasRequest], code: Errors, message: str | None
+) -> m.AlterClientQuotasResponse:
     response = m.AlterClientQuotasResponse
     entries = []
     for asked in request.body.entries:

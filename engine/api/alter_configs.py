@@ -10,17 +10,18 @@ Versions: 2+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.api import config_changes
 from engine.events import Request
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.AlterConfigsRequest]) -> None:
     changes = {
         (each.resource_type, each.resource_name): {c.name: c.value for c in each.configs}
         for each in request.body.resources
@@ -28,5 +29,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     config_changes.forward_or_refuse(broker, now, request, changes)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
-    return config_changes.refuse_all(request, code, message)
+def refuse(
+    request: Request[m.AlterConfigsRequest], code: Errors, message: str | None
+) -> m.AlterConfigsResponse:
+    answer: m.AlterConfigsResponse = config_changes.refuse_all(request, code, message)
+    return answer

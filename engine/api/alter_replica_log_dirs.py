@@ -11,7 +11,7 @@ Versions: 2+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -26,7 +26,7 @@ _ON_ITS_WAY = len("." + 32 * "0" + "-future")
 """What the directory of a moving replica has after `topic-partition`: a unique id, a word."""
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.AlterReplicaLogDirsRequest]) -> None:
     errors = {
         (topic.name, index): _outcome(broker, each.path, topic.name, index)
         for each in request.body.dirs
@@ -36,7 +36,9 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, _answer(errors))
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.AlterReplicaLogDirsRequest], code: Errors, message: str | None
+) -> m.AlterReplicaLogDirsResponse:
     return _answer(
         {
             (topic.name, index): code
@@ -58,9 +60,9 @@ def _outcome(broker: Broker, path: str, topic: str, index: int) -> Errors:
     return Errors.NONE
 
 
-def _answer(errors: dict[tuple[str, int], Errors]) -> Any:
+def _answer(errors: dict[tuple[str, int], Errors]) -> Response:
     """The outcome per partition, topics in the order in which they were asked for."""
-    topics: dict[str, Any] = {}
+    topics: dict[str, Response.AlterReplicaLogDirTopicResult] = {}
     for (name, index), code in errors.items():
         topic = topics.setdefault(name, Response.AlterReplicaLogDirTopicResult(topic_name=name))
         topic.partitions.append(

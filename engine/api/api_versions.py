@@ -18,7 +18,7 @@ is withheld, since older Java clients choke on it (KAFKA-17011).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine import api
 from engine.events import Request
@@ -40,7 +40,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _KEY = m.ApiVersionsRequest.API_KEY
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ApiVersionsRequest]) -> None:
     if request.version >= 3:
         _check_software(request.body)
     answer = m.ApiVersionsResponse(
@@ -56,7 +56,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def unsupported() -> Any:
+def unsupported() -> m.ApiVersionsResponse:
     """The answer, in version 0, to a request in a version that is not offered."""
     return m.ApiVersionsResponse(
         error_code=Errors.UNSUPPORTED_VERSION,
@@ -64,19 +64,21 @@ def unsupported() -> Any:
     )
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.ApiVersionsRequest], code: Errors, message: str | None
+) -> m.ApiVersionsResponse:
 
     return m.ApiVersionsResponse(error_code=code)
 
 
-def _ranges() -> list[Any]:
+def _ranges() -> list[m.ApiVersionsResponse.ApiVersion]:
     return [
         m.ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
         for key, low, high in api.VERSIONS.values()
     ]
 
 
-def _finalized(metadata: MetadataImage) -> list[Any]:
+def _finalized(metadata: MetadataImage) -> list[m.ApiVersionsResponse.FinalizedFeatureKey]:
     return [
         m.ApiVersionsResponse.FinalizedFeatureKey(
             name=name, max_version_level=level, min_version_level=level
@@ -86,7 +88,7 @@ def _finalized(metadata: MetadataImage) -> list[Any]:
     ]
 
 
-def _check_software(body: Any) -> None:
+def _check_software(body: m.ApiVersionsRequest) -> None:
     for what, text in (
         ("name", body.client_software_name),
         ("version", body.client_software_version),

@@ -8,7 +8,7 @@ Versions: 2+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.CreatePartitionsRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.CreatePartitionsRequest], code: Errors, message: str | None
+) -> m.CreatePartitionsResponse:
     return m.CreatePartitionsResponse(
         results=[
             m.CreatePartitionsResponse.CreatePartitionsTopicResult(

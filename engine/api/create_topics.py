@@ -11,7 +11,7 @@ Versions: 5+ flexible, the answer has configs; 7+ it has the topic's id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.CreateTopicsRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.CreateTopicsRequest], code: Errors, message: str | None
+) -> m.CreateTopicsResponse:
     return m.CreateTopicsResponse(
         topics=[
             m.CreateTopicsResponse.CreatableTopicResult(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GroupRow = m.DeleteGroupsResponse.DeletableGroupResult
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DeleteGroupsRequest]) -> None:
     names = list(dict.fromkeys(request.body.groups_names))
     answer = m.DeleteGroupsResponse(results=[GroupRow(group_id=each) for each in names])
     waiting = Answer(broker.outbox, request, answer, len(names))
@@ -50,7 +50,7 @@ class Answer:
     """Goes out when every row is settled."""
 
     outbox: Outbox
-    request: Request
+    request: Request[m.DeleteGroupsRequest]
     body: m.DeleteGroupsResponse
     missing: int
 

@@ -9,7 +9,7 @@ only then); a compact-only topic is refused with POLICY_VIOLATION, as in Kafka.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 UP_TO_HIGH_WATERMARK = -1
+Asked = m.DeleteRecordsRequest.DeleteRecordsPartition
+Result = m.DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DeleteRecordsRequest]) -> None:
     response = m.DeleteRecordsResponse
     answer = response()
     for topic in request.body.topics:
@@ -33,10 +35,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def _delete(broker: Broker, topic: str, asked: Any) -> Any:
-    answer = m.DeleteRecordsResponse.DeleteRecordsPartitionResult(
-        partition_index=asked.partition_index, low_watermark=-1
-    )
+def _delete(broker: Broker, topic: str, asked: Asked) -> Result:
+    answer = Result(partition_index=asked.partition_index, low_watermark=-1)
     try:
         if topic in INTERNAL:
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION)

@@ -9,7 +9,7 @@ Versions: before 6 topics have names only; 4+ flexible; 5+ the answer has messag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DeleteTopicsRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DeleteTopicsRequest], code: Errors, message: str | None
+) -> m.DeleteTopicsResponse:
     asked = [(topic.name, topic.topic_id) for topic in request.body.topics]
     asked += [(name, bytes(16)) for name in request.body.topic_names]
     return m.DeleteTopicsResponse(

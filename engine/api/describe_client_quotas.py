@@ -15,7 +15,7 @@ Versions: 1+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.metadata import quota_entities as entities
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 EXACT, DEFAULT, SPECIFIED = range(3)
+Component = m.DescribeClientQuotasRequest.ComponentData
+Response = m.DescribeClientQuotasResponse
 _TYPES = (entities.USER, entities.CLIENT_ID, entities.IP)
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeClientQuotasRequest]) -> None:
     wanted = _filter(request.body.components)
     entries = [
         _entry(whose, limits)
@@ -40,13 +42,15 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, m.DescribeClientQuotasResponse(entries=entries))
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DescribeClientQuotasRequest], code: Errors, message: str | None
+) -> m.DescribeClientQuotasResponse:
     return m.DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
 
 
-def _filter(components: Any) -> dict[str, Any]:
+def _filter(components: list[Component]) -> dict[str, Component]:
     """By type: the component that it must satisfy."""
-    wanted: dict[str, Any] = {}
+    wanted: dict[str, Component] = {}
     for each in components:
         if not each.entity_type:
             raise KafkaError(Errors.INVALID_REQUEST, "Invalid empty entity type.")
@@ -75,7 +79,7 @@ def _filter(components: Any) -> dict[str, Any]:
     return wanted
 
 
-def _matches(names: dict[str, str | None], wanted: dict[str, Any], strict: bool) -> bool:
+def _matches(names: dict[str, str | None], wanted: dict[str, Component], strict: bool) -> bool:
     if strict and len(names) != len(wanted):
         return False
     return all(
@@ -84,9 +88,8 @@ def _matches(names: dict[str, str | None], wanted: dict[str, Any], strict: bool)
     )
 
 
-def _entry(whose: Entity, limits: dict[str, float]) -> Any:
-    response = m.DescribeClientQuotasResponse
-    return response.EntryData(
-        entity=[response.EntityData(entity_type=kind, entity_name=name) for kind, name in whose],
-        values=[response.ValueData(key=key, value=value) for key, value in limits.items()],
+def _entry(whose: Entity, limits: dict[str, float]) -> Response.EntryData:
+    return Response.EntryData(
+        entity=[Response.EntityData(entity_type=kind, entity_name=name) for kind, name in whose],
+        values=[Response.ValueData(key=key, value=value) for key, value in limits.items()],
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeClusterRequest]) -> None:
     body = request.body
     if body.endpoint_type == CONTROLLERS:
         raise KafkaError(

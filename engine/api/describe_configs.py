@@ -16,7 +16,7 @@ Versions: 1+ synonyms, 3+ type and documentation.  The documentation is our own 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.metadata.topic_names import problem_with
@@ -44,7 +44,7 @@ Row = tuple[Config, str | None, list[tuple[str, str | None, Source]]]
 """A config, its value and its synonyms."""
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeConfigsRequest]) -> None:
     body = request.body
     answer = Response()
     for asked in body.resources:
@@ -66,7 +66,9 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DescribeConfigsRequest], code: Errors, message: str | None
+) -> m.DescribeConfigsResponse:
     return Response(
         results=[
             Response.DescribeConfigsResult(
@@ -155,7 +157,9 @@ _DESCRIBE: dict[int, Callable[[Broker, str], list[Row]]] = {
 }
 
 
-def _entry(row: Row, resource_type: int, body: Any) -> Any:
+def _entry(
+    row: Row, resource_type: int, body: m.DescribeConfigsRequest
+) -> Response.DescribeConfigsResourceResult:
     config, value, synonyms = row
     return Response.DescribeConfigsResourceResult(
         name=config.name,

@@ -30,7 +30,7 @@ ALL_OPERATIONS = sum(
 """What can be done to a group, as a bit field."""
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeGroupsRequest]) -> None:
     answer = m.DescribeGroupsResponse()
     for group_id in request.body.groups:
         described = _describe(broker, request.version, group_id)

@@ -10,7 +10,7 @@ Versions: 2+ flexible, 3+ an error of its own, 4+ volume sizes, 5+ cordoned.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Response = m.DescribeLogDirsResponse
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeLogDirsRequest]) -> None:
     asked = None
     if request.body.topics is not None:
         asked = {(t.topic, index) for t in request.body.topics for index in t.partitions}
     settings = broker.settings
     directory = (settings["log.dirs"] or settings["log.dir"])[0]
     result = Response.DescribeLogDirsResult(log_dir=directory)
-    topics: dict[str, Any] = {}
+    topics: dict[str, Response.DescribeLogDirsTopic] = {}
     for (name, index), partition in sorted(broker.replicas.partitions.items()):
         if asked is not None and (name, index) not in asked:
             continue

@@ -7,7 +7,7 @@ this API was made to find.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.metadata.topic_names import problem_with
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Response = m.DescribeProducersResponse
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeProducersRequest]) -> None:
     answer = Response()
     for topic in request.body.topics:
         partitions = [_partition(broker, topic.name, i) for i in topic.partition_indexes]
@@ -28,7 +28,9 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DescribeProducersRequest], code: Errors, message: str | None
+) -> m.DescribeProducersResponse:
     return Response(
         topics=[
             Response.TopicResponse(
@@ -45,7 +47,7 @@ def refuse(request: Request, code: Errors, message: str | None) -> Any:
     )
 
 
-def _partition(broker: Broker, topic: str, index: int) -> Any:
+def _partition(broker: Broker, topic: str, index: int) -> Response.PartitionResponse:
     answer = Response.PartitionResponse(partition_index=index)
     try:
         problem = problem_with(topic)

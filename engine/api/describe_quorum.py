@@ -10,7 +10,7 @@ Versions: 1+ times of the last fetch, 2+ directory ids and the voters' addresses
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeQuorumRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DescribeQuorumRequest], code: Errors, message: str | None
+) -> m.DescribeQuorumResponse:
     return m.DescribeQuorumResponse(error_code=code, error_message=message)
 
 
-def fit(answer: Any, version: int) -> Any:
+def fit(answer: m.DescribeQuorumResponse, version: int) -> m.DescribeQuorumResponse:
     """Directory ids and addresses are only for clients that asked in version 2."""
     if version >= 2:
         return answer

@@ -13,7 +13,7 @@ Left out: authorisation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.api.metadata import live_brokers
 from engine.api.operations import TOPIC_OPERATIONS
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 Response = m.DescribeTopicPartitionsResponse
+Topic = Response.DescribeTopicPartitionsResponseTopic
+Partition = Response.DescribeTopicPartitionsResponsePartition
+Cursor = m.DescribeTopicPartitionsRequest.Cursor
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.DescribeTopicPartitionsRequest]) -> None:
     body, image = request.body, broker.metadata
     names = sorted(image.topic_ids) if not body.topics else sorted({t.name for t in body.topics})
     start = _start(body.cursor, names, asked_for_all=not body.topics)
@@ -50,7 +53,7 @@ def handle(broker: Broker, now: int, request: Request) -> None:
         end = min(len(topic.partitions), first + remaining)
         alive = live_brokers(image)
         answer.topics.append(
-            Response.DescribeTopicPartitionsResponseTopic(
+            Topic(
                 name=name,
                 topic_id=topic.id,
                 is_internal=name in INTERNAL,
@@ -65,16 +68,15 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.DescribeTopicPartitionsRequest], code: Errors, message: str | None
+) -> m.DescribeTopicPartitionsResponse:
     return Response(
-        topics=[
-            Response.DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name)
-            for topic in request.body.topics
-        ]
+        topics=[Topic(error_code=code, name=topic.name) for topic in request.body.topics]
     )
 
 
-def _start(cursor: Any, names: list[str], asked_for_all: bool) -> tuple[str, int]:
+def _start(cursor: Cursor | None, names: list[str], asked_for_all: bool) -> tuple[str, int]:
     """The topic and the partition to begin with."""
     if cursor is None:
         return "", 0
@@ -87,9 +89,9 @@ def _start(cursor: Any, names: list[str], asked_for_all: bool) -> tuple[str, int
     return cursor.topic_name, cursor.partition_index
 
 
-def _missing(name: str) -> Any:
+def _missing(name: str) -> Topic:
     illegal = problem_with(name) is not None
-    return Response.DescribeTopicPartitionsResponseTopic(
+    return Topic(
         error_code=Errors.INVALID_TOPIC_EXCEPTION if illegal else Errors.UNKNOWN_TOPIC_OR_PARTITION,
         name=name,
         is_internal=name in INTERNAL,
@@ -97,8 +99,8 @@ def _missing(name: str) -> Any:
     )
 
 
-def _partition(index: int, image: PartitionImage, alive: frozenset[int]) -> Any:
-    return Response.DescribeTopicPartitionsResponsePartition(
+def _partition(index: int, image: PartitionImage, alive: frozenset[int]) -> Partition:
+    return Partition(
         partition_index=index,
         leader_id=image.leader,
         leader_epoch=image.leader_epoch,

@@ -10,7 +10,7 @@ Versions: 0 knows preferred elections only; 1+ election type and an error for th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ElectLeadersRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.ElectLeadersRequest], code: Errors, message: str | None
+) -> m.ElectLeadersResponse:
     return m.ElectLeadersResponse(
         error_code=code if request.version >= 1 else 0,
         replica_election_results=[

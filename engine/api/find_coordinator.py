@@ -30,7 +30,7 @@ Answer = m.FindCoordinatorResponse | m.FindCoordinatorResponse.Coordinator
 """Before version 4 the whole answer is about one key, from then on there are rows."""
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.FindCoordinatorRequest]) -> None:
     body, answer = request.body, m.FindCoordinatorResponse()
     if request.version >= 4:
         for key in body.coordinator_keys:

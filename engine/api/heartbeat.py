@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.HeartbeatRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.HeartbeatRequest]) -> None:
+    body = request.body
     shard, error = broker.groups.shard_of(body.group_id)
     if not body.group_id:
         error = Errors.INVALID_GROUP_ID

@@ -8,18 +8,19 @@ Versions: 1+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.api import config_changes
 from engine.events import Request
 from engine.settings.dynamic import Operation
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.IncrementalAlterConfigsRequest]) -> None:
     changes = {
         (each.resource_type, each.resource_name): {
             c.name: c.value if c.config_operation == Operation.SET else None for c in each.configs
@@ -29,5 +30,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     config_changes.forward_or_refuse(broker, now, request, changes)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
-    return config_changes.refuse_all(request, code, message)
+def refuse(
+    request: Request[m.IncrementalAlterConfigsRequest], code: Errors, message: str | None
+) -> m.IncrementalAlterConfigsResponse:
+    answer: m.IncrementalAlterConfigsResponse = config_changes.refuse_all(request, code, message)
+    return answer

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) -> None:
     transactional_id = request.body.transactional_id
     if transactional_id is None:
         broker.producer_ids.give(request, broker.lifecycle.epoch)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.JoinGroupRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.JoinGroupRequest]) -> None:
+    body = request.body
     shard, not_here = broker.groups.shard_of(body.group_id)
     error = check_join(broker.settings, body) or not_here
     if shard is None or error:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.LeaveGroupRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.LeaveGroupRequest]) -> None:
+    body = request.body
     answer, errors = m.LeaveGroupResponse(), list[Errors]()
     if request.version < 3:
         leaving: list[tuple[str, str | None]] = [(body.member_id, None)]

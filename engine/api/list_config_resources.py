@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KNOWN_TYPES = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ListConfigResourcesRequest]) -> None:
     image = broker.metadata
     types = (request.body.resource_types or KNOWN_TYPES) if request.version >= 1 else ()
     unknown = sorted(set(types) - set(KNOWN_TYPES))

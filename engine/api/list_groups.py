@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GROUP_TYPE = "classic"
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ListGroupsRequest]) -> None:
     states = [each.lower() for each in request.body.states_filter]
     types = [each.lower() for each in request.body.types_filter]
     answer = m.ListGroupsResponse()

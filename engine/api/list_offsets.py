@@ -15,7 +15,7 @@ LEADER_NOT_AVAILABLE); 6+ flexible; 7+ -3; 8+ -4; 9+ -5; 10+ timeout.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine import past
 from engine.events import Request
@@ -33,7 +33,7 @@ CONSUMER, DEBUGGER = -1, -2
 READ_COMMITTED = 1
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ListOffsetsRequest]) -> None:
     answer = m.ListOffsetsResponse()
     for topic in request.body.topics:
         topic_answer = m.ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name)
@@ -43,7 +43,12 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def _look_up(broker: Broker, request: Request, topic: str, asked: Any) -> Any:
+def _look_up(
+    broker: Broker,
+    request: Request[m.ListOffsetsRequest],
+    topic: str,
+    asked: m.ListOffsetsRequest.ListOffsetsPartition,
+) -> m.ListOffsetsResponse.ListOffsetsPartitionResponse:
     answer = m.ListOffsetsResponse.ListOffsetsPartitionResponse(
         partition_index=asked.partition_index
     )

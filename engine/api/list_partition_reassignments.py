@@ -7,7 +7,7 @@ Left out: moving them.  Without AlterPartitionReassignments the list is always e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.ListPartitionReassignmentsRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.ListPartitionReassignmentsRequest], code: Errors, message: str | None
+) -> m.ListPartitionReassignmentsResponse:
     return m.ListPartitionReassignmentsResponse(error_code=code, error_message=message)

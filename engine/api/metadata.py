@@ -18,8 +18,7 @@ empty list for all; 5+ offline replicas; 7+ leader epochs; 8-10 cluster, 8+ topi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.api.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, creation_request
@@ -35,9 +34,11 @@ if TYPE_CHECKING:
 
 NO_CONTROLLER = NO_LEADER = -1
 CREATE_TIMEOUT_MS = 30_000
+Topic = m.MetadataResponse.MetadataResponseTopic
+Partition = m.MetadataResponse.MetadataResponsePartition
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.MetadataRequest]) -> None:
     body, version, image = request.body, request.version, broker.metadata
     _check(body, version)
     alive = live_brokers(image)
@@ -66,12 +67,12 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.MetadataRequest], code: Errors, message: str | None
+) -> m.MetadataResponse:
     return m.MetadataResponse(
         topics=[
-            m.MetadataResponse.MetadataResponseTopic(
-                error_code=code, name=topic.name or "", topic_id=topic.topic_id
-            )
+            Topic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.body.topics or ()
         ]
     )
@@ -89,7 +90,7 @@ def controller_id(broker: Broker, alive: frozenset[int]) -> int:
     return min(alive, default=NO_CONTROLLER)
 
 
-def _check(body: Any, version: int) -> None:
+def _check(body: m.MetadataRequest, version: int) -> None:
     for topic in body.topics or ():
         if version < 12 and (topic.name is None or topic.topic_id != ZERO):
             raise KafkaError(Errors.INVALID_REQUEST, "Before version 12, topics have names only.")
@@ -98,7 +99,9 @@ def _check(body: Any, version: int) -> None:
 
 
 def _find(
-    image: MetadataImage, asked: Iterable[Any], answer: Any
+    image: MetadataImage,
+    asked: list[m.MetadataRequest.MetadataRequestTopic],
+    answer: m.MetadataResponse,
 ) -> tuple[list[TopicImage], list[str]]:
     """The topics that exist, and the names of those that do not, each once.
 
@@ -109,19 +112,17 @@ def _find(
         for topic_id in dict.fromkeys(ids):
             if topic_id not in image.topics:
                 answer.topics.append(
-                    m.MetadataResponse.MetadataResponseTopic(
-                        error_code=Errors.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id
-                    )
+                    Topic(error_code=Errors.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
                 )
         return [image.topics[each] for each in dict.fromkeys(ids) if each in image.topics], []
-    names = dict.fromkeys(topic.name for topic in asked)
+    names = dict.fromkeys(topic.name for topic in asked if topic.name is not None)
     known = [image.topics[image.topic_ids[name]] for name in names if name in image.topic_ids]
     return known, [name for name in names if name not in image.topic_ids]
 
 
-def _topic(topic: TopicImage, alive: frozenset[int], version: int) -> Any:
+def _topic(topic: TopicImage, alive: frozenset[int], version: int) -> Topic:
     make = _partition_v0 if version == 0 else _partition
-    return m.MetadataResponse.MetadataResponseTopic(
+    return Topic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL,
@@ -129,17 +130,15 @@ def _topic(topic: TopicImage, alive: frozenset[int], version: int) -> Any:
     )
 
 
-def _partition(index: int, image: PartitionImage, alive: frozenset[int]) -> Any:
+def _partition(index: int, image: PartitionImage, alive: frozenset[int]) -> Partition:
     """One of perhaps thousands: positional, and lists are made only where they are not empty."""
     replicas = image.replicas
     offline = [] if alive.issuperset(replicas) else [r for r in replicas if r not in alive]
     error = Errors.NONE if image.leader != NO_LEADER else Errors.LEADER_NOT_AVAILABLE
-    return m.MetadataResponse.MetadataResponsePartition(
-        error, index, image.leader, image.leader_epoch, replicas, image.isr, offline
-    )
+    return Partition(error, index, image.leader, image.leader_epoch, replicas, image.isr, offline)
 
 
-def _partition_v0(index: int, image: PartitionImage, alive: frozenset[int]) -> Any:
+def _partition_v0(index: int, image: PartitionImage, alive: frozenset[int]) -> Partition:
     partition = _partition(index, image, alive)
     partition.replica_nodes = [r for r in image.replicas if r in alive]
     partition.isr_nodes = [r for r in image.isr if r in alive]
@@ -149,21 +148,19 @@ def _partition_v0(index: int, image: PartitionImage, alive: frozenset[int]) -> A
     return partition
 
 
-def _answer_missing(broker: Broker, allowed: bool, names: list[str], answer: Any) -> None:
+def _answer_missing(
+    broker: Broker, allowed: bool, names: list[str], answer: m.MetadataResponse
+) -> None:
     """An error for each topic that does not exist; asks the controller to create it if allowed."""
     for name in names:
         illegal = problem_with(name) is not None
         error = Errors.INVALID_TOPIC_EXCEPTION if illegal else Errors.UNKNOWN_TOPIC_OR_PARTITION
-        answer.topics.append(
-            m.MetadataResponse.MetadataResponseTopic(
-                error_code=error, name=name, is_internal=name in INTERNAL
-            )
-        )
+        answer.topics.append(Topic(error_code=error, name=name, is_internal=name in INTERNAL))
         if allowed and not illegal and broker.settings["auto.create.topics.enable"]:
             broker.outbox.send(broker.controller_id, ("auto-create", name), _creation(broker, name))
 
 
-def _creation(broker: Broker, name: str) -> Any:
+def _creation(broker: Broker, name: str) -> m.CreateTopicsRequest:
     if name == OFFSETS_TOPIC:
         return creation_request(broker.settings)
     topic = m.CreateTopicsRequest.CreatableTopic(

@@ -33,8 +33,8 @@ CommitRow = m.OffsetCommitResponse.OffsetCommitResponsePartition
 DEFAULT_RETENTION = -1
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.OffsetCommitRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.OffsetCommitRequest]) -> None:
+    body = request.body
     answer = m.OffsetCommitResponse()
     records: list[OffsetRecord] = []
     accepted: list[CommitRow] = []
@@ -81,7 +81,7 @@ class Answer:
     """Goes out when the records are replicated; `accepted` rows share their fate."""
 
     outbox: Outbox
-    request: Request
+    request: Request[m.OffsetCommitRequest]
     body: m.OffsetCommitResponse
     accepted: list[CommitRow]
 

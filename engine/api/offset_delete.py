@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.OffsetDeleteRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) -> None:
+    body = request.body
     answer = Answer(broker.outbox, request, m.OffsetDeleteResponse())
     shard, error = broker.groups.shard_of(body.group_id)
     group = None if shard is None else shard.groups.get(body.group_id)
@@ -58,7 +58,7 @@ class Answer:
     """Goes out when the tombstones are replicated."""
 
     outbox: Outbox
-    request: Request
+    request: Request[m.OffsetDeleteRequest]
     body: m.OffsetDeleteResponse
 
     def stored(self, now: int, error: Errors) -> None:

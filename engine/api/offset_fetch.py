@@ -41,7 +41,7 @@ Partitions = m.OffsetFetchResponse.OffsetFetchResponsePartitions
 _NO_ID = bytes(16)
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.OffsetFetchRequest]) -> None:
     groups = _asked(request)
     answer = Answer(broker, request, [Group(each.group_id) for each in groups], len(groups))
     if not groups:
@@ -73,7 +73,7 @@ class Answer:
     """Collects the groups' answers; the last one sends the response."""
 
     broker: Broker
-    request: Request
+    request: Request[m.OffsetFetchRequest]
     groups: list[Group]
     missing: int
 
@@ -93,12 +93,12 @@ class Answer:
         self.broker.outbox.reply(self.request, answer)
 
 
-def _asked(request: Request) -> Sequence[Asked]:
-    body: m.OffsetFetchRequest = request.body
+def _asked(request: Request[m.OffsetFetchRequest]) -> Sequence[Asked]:
+    body = request.body
     return [body] if request.version < 8 else body.groups
 
 
-def _group(broker: Broker, now: int, request: Request, asked: Asked) -> Group:
+def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], asked: Asked) -> Group:
     version = request.version
     answer = Group(group_id=asked.group_id)
     shard, error = broker.groups.shard_of(asked.group_id)
@@ -158,7 +158,9 @@ def _partition(
     return answer
 
 
-def _flatten(answer: m.OffsetFetchResponse, group: Group, request: Request) -> None:
+def _flatten(
+    answer: m.OffsetFetchResponse, group: Group, request: Request[m.OffsetFetchRequest]
+) -> None:
     """The one group of versions below 8, in their form."""
     answer.error_code = group.error_code
     topics = [(each.name, each.partitions) for each in group.topics]
@@ -171,7 +173,7 @@ def _flatten(answer: m.OffsetFetchResponse, group: Group, request: Request) -> N
                     for index in topic.partition_indexes
                 ],
             )
-            for topic in request.body.topics
+            for topic in request.body.topics or ()
         ]
     answer.topics = [
         m.OffsetFetchResponse.OffsetFetchResponseTopic(

@@ -10,7 +10,7 @@ Versions: 2+ leader epoch of the requester; 3+ replica id; 4+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.replication.truncation import end_of_epoch
@@ -20,8 +20,11 @@ from engine.wire.errors import Errors, KafkaError
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
+Asked = m.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
+Answer = m.OffsetForLeaderEpochResponse.EpochEndOffset
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+
+def handle(broker: Broker, now: int, request: Request[m.OffsetForLeaderEpochRequest]) -> None:
     response = m.OffsetForLeaderEpochResponse
     answer = response()
     for topic in request.body.topics:
@@ -32,10 +35,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.outbox.reply(request, answer)
 
 
-def _look_up(broker: Broker, topic: str, asked: Any) -> Any:
-    answer = m.OffsetForLeaderEpochResponse.EpochEndOffset(
-        partition=asked.partition, leader_epoch=-1, end_offset=-1
-    )
+def _look_up(broker: Broker, topic: str, asked: Asked) -> Answer:
+    answer = Answer(partition=asked.partition, leader_epoch=-1, end_offset=-1)
     try:
         partition = broker.replicas.hosted.serving(topic, asked.partition)
         error = partition.check_leader_epoch(asked.current_leader_epoch)

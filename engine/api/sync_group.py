@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.SyncGroupRequest]) -> None:
     shard, not_here = broker.groups.shard_of(request.body.group_id)
     error = check_sync(request) or not_here
     if shard is None or error:

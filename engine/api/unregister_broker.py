@@ -6,7 +6,7 @@ good stays in the metadata, fenced, and in the replica lists of its partitions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.events import Request
 from engine.wire import messages as m
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
+def handle(broker: Broker, now: int, request: Request[m.UnregisterBrokerRequest]) -> None:
     broker.forward(now, request)
 
 
-def refuse(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(
+    request: Request[m.UnregisterBrokerRequest], code: Errors, message: str | None
+) -> m.UnregisterBrokerResponse:
     return m.UnregisterBrokerResponse(error_code=code, error_message=message)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from engine.broker.lifecycle import Lifecycle
 from engine.broker.metadata_fetcher import MetadataFetcher
@@ -23,6 +22,8 @@ from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopic
 from engine.coordinators.group_shard import ExpiryTimer
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.events import (
+    Answered,
+    AnyRequest,
     Disconnected,
     Effect,
     Envelope,
@@ -35,6 +36,7 @@ from engine.events import (
     Token,
 )
 from engine.metadata.image import MetadataImage
+from engine.metadata.records import MetadataRecord
 from engine.quotas.client_quotas import ClientQuotas
 from engine.replication.alter_partition import AlterPartitionRetry, AlterPartitionRound
 from engine.replication.fetcher import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
@@ -44,8 +46,10 @@ from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage import checkpoints
 from engine.storage.disk import Disk
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 from engine.wire.framing import response_class
+from engine.wire.structures import Message
 
 FORWARD_TIMEOUT_US = 30_000_000
 
@@ -59,9 +63,9 @@ class Apis:
     of it; `fit` cuts the controller's answer to what the client's version can carry.
     """
 
-    dispatch: Callable[[Broker, int, Request], None]
-    refusal: Callable[[Request, Errors], Any]
-    fit: Callable[[Request, Any], Any]
+    dispatch: Callable[[Broker, int, AnyRequest], None]
+    refusal: Callable[[AnyRequest, Errors], Message]
+    fit: Callable[[AnyRequest, Message], Message]
 
 
 class Broker:
@@ -110,7 +114,7 @@ class Broker:
         self.producer_ids = ProducerIds(node_id, controller_id, self.outbox)
         self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
         self.is_serving = False
-        self.forwarded: dict[int, Request] = {}
+        self.forwarded: dict[int, AnyRequest] = {}
         self.last_forwarded = 0
 
     def start(self, now: int) -> list[Effect]:
@@ -162,7 +166,7 @@ class Broker:
                 if self.metadata.offset > before:
                     self.lifecycle.caught_up(now)
             case "heartbeat" | "register":
-                if self.lifecycle.on_response(now, token, body):
+                if self.lifecycle.on_response(now, body):
                     self.replicas.registered(self.lifecycle.epoch)
                     self._begin_serving(now)
             case "forward":
@@ -224,28 +228,28 @@ class Broker:
             for index, image in sorted(topic.partitions.items()):
                 self.replicas.partition_changed(now, topic.name, topic.id, index, image)
 
-    def _apply(self, now: int, offset: int, record: Any) -> None:
+    def _apply(self, now: int, offset: int, record: MetadataRecord) -> None:
         """Applies one metadata record: to the image first, then to what is hosted here."""
         deleted = None
-        if type(record).__name__ == "RemoveTopicRecord":
+        if isinstance(record, m.RemoveTopicRecord):
             deleted = self.metadata.topics.get(record.topic_id)
         self.metadata.apply(record)
         self.metadata.offset = offset + 1
         if not self.is_serving:
             return
-        match type(record).__name__:
-            case "PartitionRecord" | "PartitionChangeRecord":
+        match record:
+            case m.PartitionRecord() | m.PartitionChangeRecord():
                 topic = self.metadata.topics[record.topic_id]
                 image = topic.partitions[record.partition_id]
                 self.replicas.partition_changed(
                     now, topic.name, topic.id, record.partition_id, image
                 )
-            case "RemoveTopicRecord" if deleted is not None:
+            case m.RemoveTopicRecord() if deleted is not None:
                 self.replicas.topic_deleted(now, deleted.name, sorted(deleted.partitions))
                 self.groups.on_topic_deleted(now, deleted.name)
-            case "BrokerRegistrationChangeRecord" | "RegisterBrokerRecord":
+            case m.BrokerRegistrationChangeRecord() | m.RegisterBrokerRecord():
                 self.replicas.broker_changed(now, record.broker_id)
-            case "ConfigRecord":
+            case m.ConfigRecord():
                 self._config_changed(record.resource_type, record.resource_name)
 
     def _config_changed(self, resource_type: int, name: str) -> None:
@@ -260,7 +264,7 @@ class Broker:
 
     # -- requests that only the controller can answer
 
-    def forward(self, now: int, request: Request) -> None:
+    def forward(self, now: int, request: AnyRequest) -> None:
         """Sends a client's request on to the controller and relays the answer.
 
         Simplified: of the Envelope (KIP-590) there is the client's id and version, no principal.
@@ -275,9 +279,9 @@ class Broker:
             Envelope(request.client_id, request.version),
         )
 
-    def _relay(self, number: int, body: Any) -> None:
+    def _relay(self, number: int, body: Answered) -> None:
         request = self.forwarded.pop(number)
-        if body is None:
+        if not isinstance(body, Message):
             body = self.apis.refusal(request, Errors.REQUEST_TIMED_OUT)
             assert isinstance(body, response_class(request.body))
         self.outbox.reply(request, self.apis.fit(request, body))

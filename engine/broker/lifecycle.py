@@ -14,9 +14,8 @@ data, and its replicas leave ISR and ELR (KIP-966).
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
-from engine.events import Outbox
+from engine.events import Answered, Outbox
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.wire import messages as m
@@ -100,21 +99,25 @@ class Lifecycle:
         if self.epoch >= 0 and self.fenced and not self.leaving:
             self.heartbeat(now)
 
-    def on_response(self, now: int, token: tuple[Any, ...], body: Any) -> bool:
+    def on_response(self, now: int, body: Answered) -> bool:
         """True if a registration has just succeeded."""
-        if body is None or body.error_code != Errors.NONE:
-            self.outbox.set_timer(("lifecycle",), now + RETRY_US)
-            return False
-        if token[0] == "register":
-            self.epoch = body.broker_epoch
-            self.heartbeat(now)
-            return True
+        match body:
+            case m.BrokerRegistrationResponse(error_code=Errors.NONE):
+                self.epoch = body.broker_epoch
+                self.heartbeat(now)
+                return True
+            case m.BrokerHeartbeatResponse(error_code=Errors.NONE):
+                self._heard(now, body)
+            case _:
+                self.outbox.set_timer(("lifecycle",), now + RETRY_US)
+        return False
+
+    def _heard(self, now: int, body: m.BrokerHeartbeatResponse) -> None:
         self.fenced = body.is_fenced
         if self.leaving and body.should_shut_down:
             self.outbox.halt()
-            return False
+            return
         interval_us: int = self.settings["broker.heartbeat.interval.ms"] * 1000
         soon = self.fenced or self.leaving
         pause_us = min(interval_us, RETRY_US) if soon else interval_us
         self.outbox.set_timer(("lifecycle",), now + pause_us)
-        return False

@@ -11,11 +11,10 @@ when it starts, and there are no snapshots yet.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from engine.events import Outbox
+from engine.events import Answered, Outbox
 from engine.metadata.image import MetadataImage
-from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
+from engine.metadata.records import METADATA_TOPIC_ID, MetadataRecord, decode_batches
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -50,9 +49,10 @@ class MetadataFetcher:
         )
         self.outbox.send(self.controller_id, ("metadata",), body, TIMEOUT_US)
 
-    def records(self, now: int, body: Any) -> Iterator[tuple[int, Any]]:
+    def records(self, now: int, body: Answered) -> Iterator[tuple[int, MetadataRecord]]:
         """The (offset, record) pairs of an answer, in order; the caller applies each."""
-        data = body.responses[0].partitions[0] if body is not None and body.responses else None
+        responses = body.responses if isinstance(body, m.FetchResponse) else ()
+        data = responses[0].partitions[0] if responses else None
         if data is None or data.error_code != Errors.NONE:
             self.outbox.set_timer(("metadata",), now + RETRY_US)
             return

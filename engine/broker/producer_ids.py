@@ -7,9 +7,7 @@ come while no id is at hand wait for the next block.
 
 from __future__ import annotations
 
-from typing import Any
-
-from engine.events import Outbox, Request
+from engine.events import Answered, Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -26,10 +24,10 @@ class ProducerIds:
         self.broker_epoch = -1
         self.next_id = 0
         self.block_end = 0
-        self.waiting: list[Request] = []
+        self.waiting: list[Request[m.InitProducerIdRequest]] = []
         self.asking = False
 
-    def give(self, request: Request, broker_epoch: int) -> None:
+    def give(self, request: Request[m.InitProducerIdRequest], broker_epoch: int) -> None:
         """Answers InitProducerId with a fresh id and epoch 0, now or when there is one."""
         self.broker_epoch = broker_epoch
         self.waiting.append(request)
@@ -49,8 +47,9 @@ class ProducerIds:
         body = m.AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
         self.outbox.send(self.controller_id, ("producer-ids",), body)
 
-    def on_response(self, now: int, body: Any) -> None:
-        if body is None or body.error_code != Errors.NONE:
+    def on_response(self, now: int, body: Answered) -> None:
+        answer = m.AllocateProducerIdsResponse
+        if not isinstance(body, answer) or body.error_code != Errors.NONE:
             self.outbox.set_timer(("producer-ids",), now + RETRY_US)
             return
         self.asking = False

@@ -29,7 +29,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.events import Event, Reply, Request
+from engine.events import AnyRequest, Event, Reply, Request
 
 LOCAL, MUTED, SENDING = "LocalTimeMs", "ThrottleTimeMs", "ResponseSendTimeMs"
 TOTAL = "TotalTimeMs"
@@ -118,7 +118,7 @@ class RequestMetrics:
         self.step_began_ns = 0
         self.spent_us: dict[int, int] = {}
 
-    def read(self, connection: str, request: Request) -> None:
+    def read(self, connection: str, request: AnyRequest) -> None:
         """A request has been read from its socket."""
         name = api_name(request)
         now = time.perf_counter_ns()
@@ -195,7 +195,7 @@ class RequestMetrics:
         ]
 
 
-def api_name(request: Request) -> str:
+def api_name(request: AnyRequest) -> str:
     """Kafka's name of the request's kind: who fetches makes two kinds of one API."""
     name = type(request.body).__name__.removesuffix("Request")
     if name != "Fetch":

@@ -30,6 +30,7 @@ from engine.cluster.processes import PAUSED, Processes
 from engine.cluster.spec import ClusterSpec
 from engine.events import (
     NO_ANSWER,
+    AnyRequest,
     CancelTimer,
     Disconnected,
     Effect,
@@ -293,7 +294,7 @@ class Cluster(Processes):
 
     # -- clients of the driver
 
-    def submit(self, node_id: int, request: Request, at: int = 0) -> None:
+    def submit(self, node_id: int, request: AnyRequest, at: int = 0) -> None:
         """A request from a client's connection arrives at a node: now, or later at `at`."""
         self.agenda.push(max(self.now, at), ("event", node_id, request))
 

@@ -16,37 +16,34 @@ leader still counts its old fetches; the broker epoch tells the two apart.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.control.partition_changes import Election, change_partition
 from engine.control.state import ControlState, Decision
 from engine.metadata.image import RECOVERED, RECOVERING, PartitionImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
+Proposal = m.AlterPartitionRequest.PartitionData
 _Member = tuple[int, int]
 """Broker id and the broker epoch that the leader saw, -1 if it does not say."""
 
 
-def alter_partition(state: ControlState, body: Any) -> Decision:
+def alter_partition(state: ControlState, body: m.AlterPartitionRequest) -> Decision:
     """Works a leader's proposals into the metadata log, partition by partition."""
     state.check_broker_epoch(body.broker_id, body.broker_epoch)
-    response = m.AlterPartitionResponse
-    decision = Decision(response())
+    answer = m.AlterPartitionResponse()
+    decision = Decision(answer)
     for asked in body.topics:
         partitions = [
             _alter(state, decision, body.broker_id, asked.topic_id, each)
             for each in asked.partitions
         ]
-        decision.answer.topics.append(
-            response.TopicData(topic_id=asked.topic_id, partitions=partitions)
-        )
+        answer.topics.append(answer.TopicData(topic_id=asked.topic_id, partitions=partitions))
     return decision
 
 
 def _alter(
-    state: ControlState, decision: Decision, broker_id: int, topic_id: bytes, asked: Any
-) -> Any:
+    state: ControlState, decision: Decision, broker_id: int, topic_id: bytes, asked: Proposal
+) -> m.AlterPartitionResponse.PartitionData:
     answer = m.AlterPartitionResponse.PartitionData(partition_index=asked.partition_index)
     topic = state.image.topics.get(topic_id)
     if topic is None:
@@ -80,7 +77,7 @@ def _alter(
     return answer
 
 
-def _members(asked: Any) -> list[_Member]:
+def _members(asked: Proposal) -> list[_Member]:
     """The proposed ISR; up to version 2 it comes without epochs."""
     if asked.new_isr_with_epochs:
         return [(each.broker_id, each.broker_epoch) for each in asked.new_isr_with_epochs]
@@ -91,7 +88,7 @@ def _refusal(
     state: ControlState,
     broker_id: int,
     partition: PartitionImage | None,
-    asked: Any,
+    asked: Proposal,
     members: list[_Member],
 ) -> Errors:
     """Why the proposal cannot be taken; NONE if it can."""

@@ -6,9 +6,8 @@ replicas that are up; the first of those leads, in epoch 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any
 
 from engine.control.placement import UsableBroker, place
 from engine.control.state import ControlState
@@ -20,7 +19,9 @@ DEFAULT = -1
 Replicas = tuple[int, ...]
 
 
-def for_new_topic(state: ControlState, ids: Random, topic: Any) -> dict[int, Replicas]:
+def for_new_topic(
+    state: ControlState, ids: Random, topic: m.CreateTopicsRequest.CreatableTopic
+) -> dict[int, Replicas]:
     """Replicas by partition index, placed or as the client wants them."""
     if topic.assignments:
         return _manual(state, topic)
@@ -42,7 +43,9 @@ def for_new_topic(state: ControlState, ids: Random, topic: Any) -> dict[int, Rep
     return dict(enumerate(place(count, replicas, _usable(state), ids)))
 
 
-def _manual(state: ControlState, topic: Any) -> dict[int, Replicas]:
+def _manual(
+    state: ControlState, topic: m.CreateTopicsRequest.CreatableTopic
+) -> dict[int, Replicas]:
     if topic.replication_factor != DEFAULT or topic.num_partitions != DEFAULT:
         raise KafkaError(
             Errors.INVALID_REQUEST,
@@ -62,7 +65,11 @@ def _manual(state: ControlState, topic: Any) -> dict[int, Replicas]:
 
 
 def for_added_partitions(
-    state: ControlState, ids: Random, asked: Any, added: int, replication_factor: int
+    state: ControlState,
+    ids: Random,
+    asked: m.CreatePartitionsRequest.CreatePartitionsTopic,
+    added: int,
+    replication_factor: int,
 ) -> list[Replicas]:
     """Replicas of `added` partitions of a topic that has some."""
     if asked.assignments is None:
@@ -75,7 +82,7 @@ def for_added_partitions(
 
 
 def _check_assignment(
-    state: ControlState, brokers: list[int], replication_factor: int | None
+    state: ControlState, brokers: Sequence[int], replication_factor: int | None
 ) -> None:
     if not brokers:
         raise _bad_assignment("a partition has no replicas.")
@@ -104,7 +111,9 @@ def _usable(state: ControlState) -> Iterable[UsableBroker]:
             yield UsableBroker(broker.id, broker.rack, broker.fenced)
 
 
-def partition_record(state: ControlState, topic_id: bytes, index: int, replicas: Replicas) -> Any:
+def partition_record(
+    state: ControlState, topic_id: bytes, index: int, replicas: Replicas
+) -> m.PartitionRecord:
     """A partition in epoch 0: the replicas that are up are in sync, the first of them leads."""
     isr = [replica for replica in replicas if state.is_active(replica)]
     if not isr:

@@ -18,8 +18,6 @@ process may still be alive.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.control import broker_states, elections
 from engine.control.broker_states import BrokerEvent, BrokerState
 from engine.control.sessions import Session, Sessions
@@ -33,7 +31,12 @@ IN_CONTROLLED_SHUTDOWN = 1
 
 
 def register(
-    state: ControlState, sessions: Sessions, now: int, body: Any, cluster_id: str, next_offset: int
+    state: ControlState,
+    sessions: Sessions,
+    now: int,
+    body: m.BrokerRegistrationRequest,
+    cluster_id: str,
+    next_offset: int,
 ) -> Decision:
     """Takes a broker in, fenced; its epoch is the offset at which this is written."""
     if cluster_id and body.cluster_id != cluster_id:
@@ -97,7 +100,10 @@ def register(
 
 
 def _clean_up_former_life(
-    state: ControlState, decision: Decision, existing: BrokerImage | None, body: Any
+    state: ControlState,
+    decision: Decision,
+    existing: BrokerImage | None,
+    body: m.BrokerRegistrationRequest,
 ) -> None:
     clean = existing is not None and existing.epoch == body.previous_broker_epoch
     if state.elr_enabled and not clean:
@@ -109,7 +115,7 @@ def _clean_up_former_life(
         elections.without_broker(state, decision, body.broker_id, keys, why)
 
 
-def _check_features(state: ControlState, body: Any) -> None:
+def _check_features(state: ControlState, body: m.BrokerRegistrationRequest) -> None:
     """A broker that says what it supports must support what is finalised."""
     for feature in body.features:
         level = state.image.features.get(feature.name, 0)
@@ -121,7 +127,7 @@ def _check_features(state: ControlState, body: Any) -> None:
             )
 
 
-def _check_directories(state: ControlState, body: Any) -> None:
+def _check_directories(state: ControlState, body: m.BrokerRegistrationRequest) -> None:
     if len(set(body.log_dirs)) != len(body.log_dirs):
         raise KafkaError(Errors.INVALID_REGISTRATION, "A log directory is named twice.")
     for broker in state.image.brokers.values():
@@ -135,7 +141,9 @@ def _check_directories(state: ControlState, body: Any) -> None:
 # -- heartbeats
 
 
-def heartbeat(state: ControlState, sessions: Sessions, now: int, body: Any) -> Decision:
+def heartbeat(
+    state: ControlState, sessions: Sessions, now: int, body: m.BrokerHeartbeatRequest
+) -> Decision:
     """Notes that a broker lives, and moves it to its next standing."""
     state.check_broker_epoch(body.broker_id, body.broker_epoch)
     session = sessions.by_broker[body.broker_id]
@@ -170,7 +178,7 @@ def state_of(state: ControlState, broker_id: int) -> BrokerState:
 
 
 def _event(
-    state: ControlState, sessions: Sessions, body: Any, current: BrokerState
+    state: ControlState, sessions: Sessions, body: m.BrokerHeartbeatRequest, current: BrokerState
 ) -> BrokerEvent | None:
     """What a heartbeat means for a broker in this state."""
     if body.want_shut_down or current is BrokerState.CONTROLLED_SHUTDOWN:
@@ -181,12 +189,14 @@ def _event(
     return BrokerEvent.CAUGHT_UP if _is_caught_up(state, body) else None
 
 
-def _is_caught_up(state: ControlState, body: Any) -> bool:
+def _is_caught_up(state: ControlState, body: m.BrokerHeartbeatRequest) -> bool:
     """Has it read its own registration?"""
     return bool(body.current_metadata_offset >= state.registered_at[body.broker_id])
 
 
-def _is_needed(state: ControlState, sessions: Sessions, body: Any, current: BrokerState) -> bool:
+def _is_needed(
+    state: ControlState, sessions: Sessions, body: m.BrokerHeartbeatRequest, current: BrokerState
+) -> bool:
     """Would something stand still if the broker stopped now?"""
     leads = state.index.leads_any(body.broker_id)
     if current is not BrokerState.CONTROLLED_SHUTDOWN:
@@ -250,7 +260,9 @@ def expire(state: ControlState, sessions: Sessions, broker_id: int) -> Decision:
     return decision
 
 
-def unregister(state: ControlState, sessions: Sessions, body: Any) -> Decision:
+def unregister(
+    state: ControlState, sessions: Sessions, body: m.UnregisterBrokerRequest
+) -> Decision:
     """Forgets a broker for good (kafka-cluster unregister)."""
     broker = state.image.brokers.get(body.broker_id)
     if broker is None:

@@ -10,8 +10,6 @@ refused: how fast connections are made is not limited here.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.control.state import ControlState, Decision
 from engine.metadata import quota_entities as entities
 from engine.metadata.quota_entities import Entity
@@ -20,14 +18,16 @@ from engine.wire.errors import Errors, KafkaError
 
 INTEGRAL = (entities.PRODUCER_BYTE_RATE, entities.CONSUMER_BYTE_RATE)
 KEYS = (*INTEGRAL, entities.REQUEST_PERCENTAGE, entities.CONTROLLER_MUTATION_RATE)
+Asked = m.AlterClientQuotasRequest
 _LONG_MAX = 2**63 - 1
 _FRACTION = 1e-6
 
 
-def alter(state: ControlState, body: Any) -> Decision:
+def alter(state: ControlState, body: m.AlterClientQuotasRequest) -> Decision:
     """AlterClientQuotas; with `validate_only`, only judged."""
     response = m.AlterClientQuotasResponse
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     seen: dict[Entity, None] = {}
     for entry in body.entries:
         result = response.EntryData(
@@ -36,7 +36,7 @@ def alter(state: ControlState, body: Any) -> Decision:
                 for part in entry.entity
             ]
         )
-        decision.answer.entries.append(result)
+        answer.entries.append(result)
         try:
             whose = _entity(entry.entity)
             if whose in seen:
@@ -49,10 +49,10 @@ def alter(state: ControlState, body: Any) -> Decision:
         decision.records += records
         for record in records:
             _tell(decision, whose, record)
-    return Decision(decision.answer) if body.validate_only else decision
+    return Decision(answer) if body.validate_only else decision
 
 
-def _entity(parts: Any) -> Entity:
+def _entity(parts: list[Asked.EntityData]) -> Entity:
     if not parts:
         raise _invalid("Invalid empty client quota entity")
     types = [part.entity_type for part in parts]
@@ -70,7 +70,9 @@ def _entity(parts: Any) -> Entity:
     return entities.entity((part.entity_type, part.entity_name) for part in parts)
 
 
-def _records(state: ControlState, entry: Any, whose: Entity) -> list[Any]:
+def _records(
+    state: ControlState, entry: Asked.EntryData, whose: Entity
+) -> list[m.ClientQuotaRecord]:
     keys = [op.key for op in entry.ops]
     current = state.image.quotas.get(whose, {})
     records = []
@@ -99,7 +101,7 @@ def _check(key: str, value: float) -> None:
             raise _invalid(f"{key} cannot be a fractional value.")
 
 
-def _record(whose: Entity, op: Any) -> Any:
+def _record(whose: Entity, op: Asked.OpData) -> m.ClientQuotaRecord:
     parts = [
         m.ClientQuotaRecord.EntityData(entity_type=kind, entity_name=name) for kind, name in whose
     ]
@@ -107,7 +109,7 @@ def _record(whose: Entity, op: Any) -> Any:
     return m.ClientQuotaRecord(entity=parts, key=op.key, value=value, remove=op.remove)
 
 
-def _tell(decision: Decision, whose: Entity, record: Any) -> None:
+def _tell(decision: Decision, whose: Entity, record: m.ClientQuotaRecord) -> None:
     named = " ".join(f"{kind}={name or '<default>'}" for kind, name in whose)
     decision.tell(
         "client_quotas.alter",

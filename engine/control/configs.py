@@ -53,14 +53,15 @@ def legacy_alter(state: ControlState, body: Any) -> Decision:
 
 
 def _alter(state: ControlState, body: Any, response: Any, changes_of: Any) -> Decision:
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     asked = [(each.resource_type, each.resource_name) for each in body.resources]
     for resource in body.resources:
         key = (resource.resource_type, resource.resource_name)
         result = response.AlterConfigsResourceResponse(
             resource_type=resource.resource_type, resource_name=resource.resource_name
         )
-        decision.answer.responses.append(result)
+        answer.responses.append(result)
         try:
             if asked.count(key) > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
@@ -72,7 +73,7 @@ def _alter(state: ControlState, body: Any, response: Any, changes_of: Any) -> De
             continue
         _record(state, decision, key, changes)
     if body.validate_only:
-        return Decision(decision.answer)
+        return Decision(answer)
     return decision
 
 

@@ -32,11 +32,11 @@ from engine.control import (
     quorum,
     topics,
 )
-from engine.control.metadata_fetches import MetadataFetches
+from engine.control.metadata_fetches import MetadataFetches, is_fetch
 from engine.control.metadata_log import MetadataLog
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
-from engine.events import Effect, Event, Expired, Flushed, Outbox, Request
+from engine.events import AnyRequest, Effect, Event, Expired, Flushed, Outbox, Request, Token
 from engine.metadata import features
 from engine.metadata.image import MetadataImage
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
@@ -44,6 +44,7 @@ from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
+from engine.wire.structures import Message, RequestMessage
 
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
 
@@ -61,7 +62,7 @@ class Controller:
         settings: Settings,
         disk: Disk,
         ids: Random,
-        refusal: Callable[[Request, Errors, str], Any],
+        refusal: Callable[[AnyRequest, Errors, str], Message],
         cluster_id: str = "",
         levels: Mapping[str, int] | None = None,
     ) -> None:
@@ -75,7 +76,7 @@ class Controller:
         self.state = ControlState(node_id, settings)
         self.sessions = Sessions(settings["broker.session.timeout.ms"] * 1000)
         self.mutations = MutationQuotas(settings, self.state.image)
-        self.unanswered: deque[tuple[int, Request, Any]] = deque()
+        self.unanswered: deque[tuple[int, AnyRequest, Message | None]] = deque()
         self.log: MetadataLog
         self.fetches: MetadataFetches
 
@@ -127,8 +128,8 @@ class Controller:
 
     # -- requests
 
-    def _on_request(self, now: int, request: Request) -> None:
-        if type(request.body).__name__ == "FetchRequest":
+    def _on_request(self, now: int, request: AnyRequest) -> None:
+        if is_fetch(request):
             self.fetches.fetch(now, request)
             return
         quota = self.mutations.of(now, request)
@@ -136,48 +137,49 @@ class Controller:
             decision = self._decide(now, request.body, quota)
             self._append(now, decision)
             answer = decision.answer
-            if quota.throttle_ms:
+            if quota.throttle_ms and answer and hasattr(answer, "throttle_time_ms"):
                 answer.throttle_time_ms = quota.throttle_ms
         except KafkaError as error:
             answer = self.refusal(request, error.code, error.message)
         self._answer(request, answer)
-        if type(request.body).__name__ == "BrokerHeartbeatRequest":
+        if isinstance(request.body, m.BrokerHeartbeatRequest):
             self._watch(request.body.broker_id)
 
-    def _decide(self, now: int, body: Any, quota: MutationQuota) -> Decision:
+    def _decide(self, now: int, body: RequestMessage[Message], quota: MutationQuota) -> Decision:
         """The rule for a request; KafkaError refuses it as a whole."""
-        match type(body).__name__:
-            case "BrokerHeartbeatRequest":
+        match body:
+            case m.BrokerHeartbeatRequest():
                 return brokers.heartbeat(self.state, self.sessions, now, body)
-            case "BrokerRegistrationRequest":
+            case m.BrokerRegistrationRequest():
                 return brokers.register(
                     self.state, self.sessions, now, body, self.cluster_id, self.log.end_offset
                 )
-            case "UnregisterBrokerRequest":
+            case m.UnregisterBrokerRequest():
                 return brokers.unregister(self.state, self.sessions, body)
-            case "AlterPartitionRequest":
+            case m.AlterPartitionRequest():
                 return alter_partition.alter_partition(self.state, body)
-            case "AllocateProducerIdsRequest":
+            case m.AllocateProducerIdsRequest():
                 return producer_ids.allocate(self.state, body)
-            case "CreateTopicsRequest":
+            case m.CreateTopicsRequest():
                 return topics.create(self.state, self.ids, body, quota)
-            case "CreatePartitionsRequest":
+            case m.CreatePartitionsRequest():
                 return topics.create_partitions(self.state, self.ids, body, quota)
-            case "DeleteTopicsRequest":
+            case m.DeleteTopicsRequest():
                 return topics.delete(self.state, body, quota)
-            case "ElectLeadersRequest":
+            case m.ElectLeadersRequest():
                 return elections.elect_leaders(self.state, body)
-            case "IncrementalAlterConfigsRequest":
+            case m.IncrementalAlterConfigsRequest():
                 return configs.incremental_alter(self.state, body)
-            case "AlterConfigsRequest":
+            case m.AlterConfigsRequest():
                 return configs.legacy_alter(self.state, body)
-            case "AlterClientQuotasRequest":
+            case m.AlterClientQuotasRequest():
                 return client_quotas.alter(self.state, body)
-            case "DescribeQuorumRequest":
+            case m.DescribeQuorumRequest():
                 return Decision(quorum.describe(self.log, self.fetches, now, body))
-            case "ListPartitionReassignmentsRequest":
+            case m.ListPartitionReassignmentsRequest():
                 return Decision(m.ListPartitionReassignmentsResponse())
-            case name:
+            case _:
+                name = type(body).__name__
                 raise KafkaError(Errors.UNSUPPORTED_VERSION, f"A controller answers no {name}.")
 
     def _append(self, now: int, decision: Decision) -> None:
@@ -191,7 +193,7 @@ class Controller:
                 self.state.apply(offset, record)
         self.outbox.effects.extend(decision.story)
 
-    def _answer(self, request: Request, answer: Any) -> None:
+    def _answer(self, request: AnyRequest, answer: Message | None) -> None:
         """Answers once everything so far is committed."""
         if self.log.end_offset <= self.log.high_watermark:
             self.outbox.reply(request, answer)
@@ -207,7 +209,7 @@ class Controller:
 
     # -- timers
 
-    def _on_timer(self, now: int, token: tuple[Any, ...]) -> None:
+    def _on_timer(self, now: int, token: Token) -> None:
         match token[0]:
             case "metadata-fetch":
                 self.fetches.expired(token)

@@ -15,8 +15,7 @@ How an election goes is in `partition_changes`; here is only who is asked and wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from engine.control.partition_changes import Change, Election, change_partition
 from engine.control.state import ControlState, Decision
@@ -89,12 +88,13 @@ def _decide_anew(
 # -- the ElectLeaders API
 
 
-def elect_leaders(state: ControlState, body: Any) -> Decision:
+def elect_leaders(state: ControlState, body: m.ElectLeadersRequest) -> Decision:
     """Preferred or unclean elections, for the partitions named or (None) for all."""
     response = m.ElectLeadersResponse
     if body.election_type not in (PREFERRED, UNCLEAN):
         raise KafkaError(Errors.INVALID_REQUEST, f"Unknown election type {body.election_type}.")
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     for topic, indexes in _wanted(state, body):
         results = []
         for index in indexes:
@@ -108,13 +108,13 @@ def elect_leaders(state: ControlState, body: Any) -> Decision:
                         error_message=error.message if error.code else None,
                     )
                 )
-        decision.answer.replica_election_results.append(
+        answer.replica_election_results.append(
             response.ReplicaElectionResult(topic=topic, partition_result=results)
         )
     return decision
 
 
-def _wanted(state: ControlState, body: Any) -> list[tuple[str, list[int]]]:
+def _wanted(state: ControlState, body: m.ElectLeadersRequest) -> list[tuple[str, Sequence[int]]]:
     if body.topic_partitions is None:
         return [
             (topic.name, sorted(topic.partitions))

@@ -9,10 +9,10 @@ polling interval.  The answer never goes beyond the high watermark.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeGuard
 
 from engine.control.metadata_log import MetadataLog
-from engine.events import Outbox, Request, Token
+from engine.events import AnyRequest, Outbox, Request, Token
 from engine.metadata.records import METADATA_TOPIC_ID
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -34,11 +34,11 @@ class MetadataFetches:
         self.node_id = node_id
         self.log = log
         self.outbox = outbox
-        self.waiting: dict[int, tuple[Request, int]] = {}
+        self.waiting: dict[int, tuple[Request[m.FetchRequest], int]] = {}
         self.last_number = 0
         self.observers: dict[int, Observer] = {}
 
-    def fetch(self, now: int, request: Request) -> None:
+    def fetch(self, now: int, request: Request[m.FetchRequest]) -> None:
         """Answers at once if there is something (or something is wrong), else waits."""
         body = request.body
         asked = body.topics[0].partitions[0] if body.topics else None
@@ -71,7 +71,7 @@ class MetadataFetches:
         if token[1] in self.waiting:
             self._answer(*self.waiting.pop(token[1]))
 
-    def _observe(self, now: int, request: Request, offset: int) -> None:
+    def _observe(self, now: int, request: Request[m.FetchRequest], offset: int) -> None:
         state = request.body.replica_state
         reader = state.replica_id if state is not None else request.body.replica_id
         if reader < 0:
@@ -82,7 +82,7 @@ class MetadataFetches:
             caught_up = before.caught_up_at
         self.observers[reader] = Observer(offset, now, caught_up)
 
-    def _answer(self, request: Request, offset: int) -> None:
+    def _answer(self, request: Request[m.FetchRequest], offset: int) -> None:
         response = m.FetchResponse
         data = response.PartitionData(
             partition_index=0,
@@ -103,9 +103,9 @@ class MetadataFetches:
         topic = response.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])
         self.outbox.reply(request, response(responses=[topic]))
 
-    def _answer_others(self, request: Request) -> None:
+    def _answer_others(self, request: Request[m.FetchRequest]) -> None:
         """There is one topic here; for others the controller is the wrong node to ask."""
-        response: Any = m.FetchResponse
+        response = m.FetchResponse
         topics = [
             response.FetchableTopicResponse(
                 topic=topic.topic,
@@ -122,3 +122,7 @@ class MetadataFetches:
             for topic in request.body.topics
         ]
         self.outbox.reply(request, response(responses=topics))
+
+
+def is_fetch(request: AnyRequest) -> TypeGuard[Request[m.FetchRequest]]:
+    return isinstance(request.body, m.FetchRequest)

@@ -15,13 +15,13 @@ log is read from its beginning; there are no snapshots yet.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from engine.events import Outbox
 from engine.metadata.records import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     LeaderChange,
+    MetadataRecord,
     decode_batches,
     encode_batch,
     encode_leader_change,
@@ -31,6 +31,7 @@ from engine.storage.disk import Disk
 from engine.storage.log import Log
 from engine.storage.log_config import UNLIMITED, LogConfig
 from engine.wire.errors import Errors, KafkaError
+from engine.wire.structures import Message
 
 FLUSH_TOKEN = "metadata-flush"
 REPLAY_BYTES = 1 << 20
@@ -53,7 +54,7 @@ class MetadataLog:
     def end_offset(self) -> int:
         return self.log.log_end_offset
 
-    def replay(self) -> Iterator[tuple[int, Any]]:
+    def replay(self) -> Iterator[tuple[int, MetadataRecord]]:
         """Every record of the log with its offset."""
         offset = self.log.log_start_offset
         while offset < self.end_offset:
@@ -67,7 +68,7 @@ class MetadataLog:
         self._append(encode_leader_change(node_id, self.epoch, offset, now // 1000), now)
         return offset, LeaderChange(node_id, self.epoch)
 
-    def append(self, records: Sequence[Any], now: int) -> Iterator[tuple[int, Any]]:
+    def append(self, records: Sequence[Message], now: int) -> Iterator[tuple[int, Message]]:
         """Appends one change, as one batch; gives each record with its offset."""
         base_offset = self.end_offset
         self._append(encode_batch(records, now // 1000), now)

@@ -44,7 +44,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from engine.metadata.image import LEADER_UNCHANGED, NO_LEADER, RECOVERING, PartitionImage
 from engine.wire import messages as m
@@ -78,7 +77,7 @@ class Change:
     `elected` is one of the words of the table above, "" if the leader stays.
     """
 
-    record: Any
+    record: m.PartitionChangeRecord
     before: PartitionImage
     after: PartitionImage
     elected: str
@@ -183,7 +182,7 @@ def _elect(
     return NO_LEADER, "nobody"
 
 
-def _remember_last_leader(partition: PartitionImage, record: Any) -> None:
+def _remember_last_leader(partition: PartitionImage, record: m.PartitionChangeRecord) -> None:
     """Notes who led when the leader goes to nobody, and forgets it with a new leader."""
     if record.leader == NO_LEADER and not partition.last_known_elr:
         record.last_known_elr = [partition.leader]

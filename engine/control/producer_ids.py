@@ -6,15 +6,13 @@ metadata log first and used afterwards; a broker that dies wastes the rest of it
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.control.state import ControlState, Decision
 from engine.wire import messages as m
 
 BLOCK_SIZE = 1_000
 
 
-def allocate(state: ControlState, body: Any) -> Decision:
+def allocate(state: ControlState, body: m.AllocateProducerIdsRequest) -> Decision:
     """AllocateProducerIds: the next block, for this incarnation of a broker."""
     state.check_broker_epoch(body.broker_id, body.broker_epoch)
     start = state.image.next_producer_id

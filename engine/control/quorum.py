@@ -7,8 +7,6 @@ quorum will live; what can be asked about it is answered already.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.control.metadata_fetches import MetadataFetches
 from engine.control.metadata_log import MetadataLog
 from engine.wire import messages as m
@@ -17,7 +15,9 @@ from engine.wire.errors import Errors
 METADATA_TOPIC = "__cluster_metadata"
 
 
-def describe(log: MetadataLog, fetches: MetadataFetches, now: int, body: Any) -> Any:
+def describe(
+    log: MetadataLog, fetches: MetadataFetches, now: int, body: m.DescribeQuorumRequest
+) -> m.DescribeQuorumResponse:
     """DescribeQuorum: the voter, and the brokers as observers with what they have fetched."""
     response = m.DescribeQuorumResponse
     answer = response(
@@ -36,7 +36,9 @@ def describe(log: MetadataLog, fetches: MetadataFetches, now: int, body: Any) ->
     return answer
 
 
-def _partition(log: MetadataLog, fetches: MetadataFetches, now: int, topic: str, index: int) -> Any:
+def _partition(
+    log: MetadataLog, fetches: MetadataFetches, now: int, topic: str, index: int
+) -> m.DescribeQuorumResponse.PartitionData:
     response = m.DescribeQuorumResponse
     answer = response.PartitionData(partition_index=index)
     if topic != METADATA_TOPIC or index != 0:

@@ -10,15 +10,17 @@ timeline data structures).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.control.partition_changes import Change, Rules
 from engine.events import Trace
 from engine.metadata.features import ELR_FEATURE
 from engine.metadata.image import BROKER, TOPIC, MetadataImage, PartitionImage
 from engine.metadata.partition_index import Key, PartitionIndex, partition_at, touched_by
+from engine.metadata.records import MetadataRecord
 from engine.settings import Settings, TopicConfig
+from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 
@@ -26,11 +28,11 @@ from engine.wire.errors import Errors, KafkaError
 class Decision:
     """Records to append (none: nothing changes), the answer, and the story."""
 
-    answer: Any = None
-    records: list[Any] = field(default_factory=list)
+    answer: m.Message | None = None
+    records: list[m.Message] = field(default_factory=list)
     story: list[Trace] = field(default_factory=list)
 
-    def tell(self, rule: str, kind: str, why: str, partition: str = "", **fields: Any) -> None:
+    def tell(self, rule: str, kind: str, why: str, partition: str = "", **fields: object) -> None:
         self.story.append(Trace(kind, partition, tuple(fields.items()), why, f"control.{rule}"))
 
     def change(self, topic: str, index: int, change: Change, why: str) -> None:
@@ -64,26 +66,26 @@ class ControlState:
         self.registered_at: dict[int, int] = {}
         self._topic_configs: dict[str, TopicConfig] = {}
 
-    def apply(self, offset: int, record: Any) -> None:
+    def apply(self, offset: int, record: MetadataRecord) -> None:
         """Applies one record of the log to the image and all that hangs on it."""
         changed = [(key, self.partition(key)) for key in touched_by(self.image, record)]
         self.image.apply(record)
         self.image.offset = offset + 1
         for key, before in changed:
             self.index.replace(key, before, self.partition(key))
-        match type(record).__name__:
-            case "RegisterBrokerRecord":
+        match record:
+            case m.RegisterBrokerRecord():
                 self.registered_at[record.broker_id] = offset
-            case "UnregisterBrokerRecord":
+            case m.UnregisterBrokerRecord():
                 del self.registered_at[record.broker_id]
-            case "ConfigRecord" if record.resource_type == BROKER:
+            case m.ConfigRecord() if record.resource_type == BROKER:
                 self._topic_configs.clear()
                 configs = self.image.configs
                 own = configs.get((BROKER, str(self.node_id)), {})
                 self.settings.set_dynamic(configs.get((BROKER, ""), {}), own)
-            case "ConfigRecord":
+            case m.ConfigRecord():
                 self._topic_configs.pop(record.resource_name, None)
-            case "RemoveTopicRecord":
+            case m.RemoveTopicRecord():
                 self._topic_configs.clear()
 
     # -- questions
@@ -108,7 +110,7 @@ class ControlState:
         broker = self.image.brokers.get(broker_id)
         return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
 
-    def rules(self, topic: str, usable: Any = None) -> Rules:
+    def rules(self, topic: str, usable: Callable[[int], bool] | None = None) -> Rules:
         """What decides about the partitions of a topic."""
         partitions = self.image.topics[self.image.topic_ids[topic]].partitions
         wanted: int = self.topic_config(topic)["min.insync.replicas"]

@@ -40,7 +40,8 @@ def create(
 ) -> Decision:
     """CreateTopics: each topic made or refused; with `validate_only`, only judged."""
     response = m.CreateTopicsResponse
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     names = Counter(topic.name for topic in body.topics)
     taken = {collision_key(name): name for name in state.image.topic_ids}
     too_many = _partitions_wanted(state, body) > RECORDS_PER_BATCH_MAX
@@ -56,9 +57,9 @@ def create(
             result = response.CreatableTopicResult(
                 name=topic.name, error_code=error.code, error_message=error.message
             )
-        decision.answer.topics.append(result)
+        answer.topics.append(result)
     if body.validate_only:
-        return Decision(decision.answer)
+        return Decision(answer)
     return decision
 
 
@@ -152,7 +153,8 @@ def create_partitions(
 ) -> Decision:
     """CreatePartitions: more partitions for topics that exist.  Old records stay put."""
     response = m.CreatePartitionsResponse
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     names = Counter(topic.name for topic in body.topics)
     for asked in body.topics:
         error = KafkaError(Errors.NONE)
@@ -162,7 +164,7 @@ def create_partitions(
             _add_partitions(state, ids, decision, asked, quota)
         except KafkaError as refused:
             error = refused
-        decision.answer.results.append(
+        answer.results.append(
             response.CreatePartitionsTopicResult(
                 name=asked.name,
                 error_code=error.code,
@@ -170,7 +172,7 @@ def create_partitions(
             )
         )
     if body.validate_only:
-        return Decision(decision.answer)
+        return Decision(answer)
     return decision
 
 
@@ -213,14 +215,15 @@ def delete(state: ControlState, body: Any, quota: MutationQuota = NO_QUOTA) -> D
     response = m.DeleteTopicsResponse
     if not state.settings["delete.topic.enable"]:
         raise KafkaError(Errors.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
-    decision = Decision(response())
+    answer = response()
+    decision = Decision(answer)
     asked = [(name, uuids.ZERO) for name in body.topic_names]
     asked += [(topic.name, topic.topic_id) for topic in body.topics]
     times = Counter(asked)
     going: dict[bytes, None] = {}
     for name, topic_id in asked:
         result = response.DeletableTopicResult(name=name, topic_id=topic_id)
-        decision.answer.responses.append(result)
+        answer.responses.append(result)
         try:
             if times[name, topic_id] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "The topic is named twice.")

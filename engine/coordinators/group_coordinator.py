@@ -42,6 +42,7 @@ from engine.coordinators.offsets_topic import (
 from engine.coordinators.removal import expire, topic_deleted
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.runtime import Runtime
+from engine.events import Answered
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -88,10 +89,10 @@ class GroupCoordinator:
             )
         return coordinator_of(self.host.metadata, group_id)
 
-    def topic_creation_answered(self, body: m.CreateTopicsResponse | None) -> None:
+    def topic_creation_answered(self, body: Answered) -> None:
         """The controller answered CreateTopics, or was lost; the next client asks again."""
         self.creating_topic = False
-        for topic in () if body is None else body.topics:
+        for topic in body.topics if isinstance(body, m.CreateTopicsResponse) else ():
             if topic.error_code not in (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS):
                 why = topic.error_message or Errors(topic.error_code).name
                 rule = f"{_HERE}.topic_creation_answered"

@@ -14,7 +14,6 @@ voter it is 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from engine.metadata.image import BROKER
 from engine.wire import messages as m
@@ -26,13 +25,13 @@ METADATA_VERSION = 30
 FINALISED: dict[str, int] = {"metadata.version": METADATA_VERSION, ELR_FEATURE: 1}
 
 
-def bootstrap_records(levels: Mapping[str, int], min_in_sync: int) -> list[Any]:
+def bootstrap_records(levels: Mapping[str, int], min_in_sync: int) -> list[m.Message]:
     """The first records of a new cluster's metadata log.
 
     With ELR on, the cluster's min.insync.replicas is written down, so that no broker's
     own file decides it.  Simplified: one atomic batch, where Kafka writes a transaction.
     """
-    records: list[Any] = [
+    records: list[m.Message] = [
         m.FeatureLevelRecord(name=name, feature_level=level)
         for name, level in levels.items()
         if level > 0

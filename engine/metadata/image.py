@@ -19,11 +19,15 @@ no snapshots are taken.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 from engine.metadata.quota_entities import Quotas, entity
+from engine.metadata.records import LeaderChange, MetadataRecord
+from engine.wire import messages as m
 
+T = TypeVar("T")
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 RECOVERED, RECOVERING = 0, 1
@@ -34,16 +38,16 @@ TOPIC, BROKER = 2, 4
 
 Configs = dict[tuple[int, str], dict[str, str]]
 
-_NOT_IN_THE_IMAGE = {
-    "NoOpRecord",
-    "BeginTransactionRecord",
-    "EndTransactionRecord",
-    "RegisterControllerRecord",
-    "KRaftVersionRecord",
-    "VotersRecord",
-    "SnapshotHeaderRecord",
-    "SnapshotFooterRecord",
-}
+_NOT_IN_THE_IMAGE = (
+    m.NoOpRecord,
+    m.BeginTransactionRecord,
+    m.EndTransactionRecord,
+    m.RegisterControllerRecord,
+    m.KRaftVersionRecord,
+    m.VotersRecord,
+    m.SnapshotHeaderRecord,
+    m.SnapshotFooterRecord,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,10 @@ class PartitionImage:
     leader_recovery_state: int = RECOVERED
     directories: tuple[bytes, ...] = ()
 
-    def merge(self, record: Any) -> PartitionImage:
+    def merge(self, record: m.PartitionChangeRecord) -> PartitionImage:
         """This partition after a PartitionChangeRecord."""
 
-        def changed(new: list[Any] | None, old: tuple[Any, ...]) -> tuple[Any, ...]:
+        def changed(new: Sequence[T] | None, old: tuple[T, ...]) -> tuple[T, ...]:
             return old if new is None else tuple(new)
 
         new_leader = record.leader != LEADER_UNCHANGED
@@ -129,44 +133,44 @@ class MetadataImage:
         topic_id = self.topic_ids.get(name)
         return None if topic_id is None else self.topics[topic_id]
 
-    def apply(self, record: Any) -> None:
+    def apply(self, record: MetadataRecord) -> None:
         """Applies one record of the log.  The caller keeps `offset`, which only it knows."""
-        match type(record).__name__:
-            case "PartitionChangeRecord":
+        match record:
+            case m.PartitionChangeRecord():
                 partitions = self.topics[record.topic_id].partitions
                 partitions[record.partition_id] = partitions[record.partition_id].merge(record)
-            case "PartitionRecord":
+            case m.PartitionRecord():
                 partitions = self.topics[record.topic_id].partitions
                 partitions[record.partition_id] = _partition(record)
-            case "TopicRecord":
+            case m.TopicRecord():
                 self.topics[record.topic_id] = TopicImage(record.name, record.topic_id)
                 self.topic_ids[record.name] = record.topic_id
-            case "RemoveTopicRecord":
+            case m.RemoveTopicRecord():
                 topic = self.topics.pop(record.topic_id)
                 del self.topic_ids[topic.name]
                 self.configs.pop((TOPIC, topic.name), None)
-            case "ConfigRecord":
+            case m.ConfigRecord():
                 self._apply_config(record)
-            case "ClientQuotaRecord":
+            case m.ClientQuotaRecord():
                 self._apply_quota(record)
-            case "ClearElrRecord":
+            case m.ClearElrRecord():
                 self._clear_elr(record.topic_name)
-            case "FeatureLevelRecord":
+            case m.FeatureLevelRecord():
                 self.features[record.name] = record.feature_level
                 if record.feature_level == 0:
                     del self.features[record.name]
-            case "ProducerIdsRecord":
+            case m.ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
-            case "LeaderChange":
+            case LeaderChange():
                 self.epoch = record.epoch
-            case name:
-                self._apply_to_broker(name, record)
+            case _:
+                self._apply_to_broker(record)
 
-    def _apply_to_broker(self, name: str, record: Any) -> None:
-        match name:
-            case "RegisterBrokerRecord":
+    def _apply_to_broker(self, record: m.Message) -> None:
+        match record:
+            case m.RegisterBrokerRecord():
                 self.brokers[record.broker_id] = _broker(record)
-            case "BrokerRegistrationChangeRecord":
+            case m.BrokerRegistrationChangeRecord():
                 broker = self.brokers[record.broker_id]
                 self.brokers[record.broker_id] = replace(
                     broker,
@@ -177,17 +181,18 @@ class MetadataImage:
                     ),
                     directories=tuple(record.log_dirs) or broker.directories,
                 )
-            case "UnregisterBrokerRecord":
+            case m.UnregisterBrokerRecord():
                 del self.brokers[record.broker_id]
-            case "FenceBrokerRecord" | "UnfenceBrokerRecord":
-                fenced = name == "FenceBrokerRecord"
+            case m.FenceBrokerRecord() | m.UnfenceBrokerRecord():
+                fenced = isinstance(record, m.FenceBrokerRecord)
                 self.brokers[record.id] = replace(self.brokers[record.id], fenced=fenced)
-            case _ if name not in _NOT_IN_THE_IMAGE:
+            case _ if not isinstance(record, _NOT_IN_THE_IMAGE):
+                name = type(record).__name__
                 raise ValueError(
                     f"the metadata log holds a {name}, which this engine does not know"
                 )
 
-    def _apply_config(self, record: Any) -> None:
+    def _apply_config(self, record: m.ConfigRecord) -> None:
         key = (record.resource_type, record.resource_name)
         configs = self.configs.setdefault(key, {})
         if record.value is None:
@@ -197,7 +202,7 @@ class MetadataImage:
         if not configs:
             del self.configs[key]
 
-    def _apply_quota(self, record: Any) -> None:
+    def _apply_quota(self, record: m.ClientQuotaRecord) -> None:
         whose = entity((each.entity_type, each.entity_name) for each in record.entity)
         limits = self.quotas.setdefault(whose, {})
         if record.remove:
@@ -225,7 +230,7 @@ class MetadataImage:
                     )
 
 
-def _partition(record: Any) -> PartitionImage:
+def _partition(record: m.PartitionRecord) -> PartitionImage:
     return PartitionImage(
         replicas=tuple(record.replicas),
         isr=tuple(record.isr),
@@ -239,7 +244,7 @@ def _partition(record: Any) -> PartitionImage:
     )
 
 
-def _broker(record: Any) -> BrokerImage:
+def _broker(record: m.RegisterBrokerRecord) -> BrokerImage:
     listener = record.end_points[0] if record.end_points else None
     return BrokerImage(
         id=record.broker_id,

@@ -8,9 +8,9 @@ dictionary entries, and no timer ever walks the partitions.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.metadata.image import NO_LEADER, MetadataImage, PartitionImage
+from engine.metadata.records import MetadataRecord
+from engine.wire import messages as m
 
 Key = tuple[bytes, int]
 """Topic id and partition index."""
@@ -61,14 +61,14 @@ class PartitionIndex:
                 self.imbalanced[key] = None
 
 
-def touched_by(image: MetadataImage, record: Any) -> list[Key]:
+def touched_by(image: MetadataImage, record: MetadataRecord) -> list[Key]:
     """The partitions that a record of the log is going to change."""
-    match type(record).__name__:
-        case "PartitionRecord" | "PartitionChangeRecord":
+    match record:
+        case m.PartitionRecord() | m.PartitionChangeRecord():
             return [(record.topic_id, record.partition_id)]
-        case "RemoveTopicRecord":
+        case m.RemoveTopicRecord():
             topics = [image.topics[record.topic_id]]
-        case "ClearElrRecord":
+        case m.ClearElrRecord():
             topic = image.topic(record.topic_name)
             topics = list(image.topics.values()) if topic is None else [topic]
         case _:

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from engine.events import Effect, Reply, Request, Trace
+from engine.events import AnyRequest, Effect, Reply, Trace
 from engine.metadata import quota_entities as entities
 from engine.metadata.image import MetadataImage
 from engine.metadata.quota_entities import (
@@ -65,14 +64,14 @@ class ClientQuotas:
                 charged.append(effect)
         return charged
 
-    def fetch_bytes_max(self, request: Request) -> int | None:
+    def fetch_bytes_max(self, request: AnyRequest) -> int | None:
         """More than this in one answer would be throttled whatever came before."""
         _, limit = entities.find(self.image.quotas, CONSUMER_BYTE_RATE, request.client_id)
         if limit is None or not is_client(request):
             return None
         return int(limit * (self.samples - 1) * self.window_ms / 1000)
 
-    def _charge_reply(self, now_ms: int, reply: Reply, request: Request) -> list[Effect]:
+    def _charge_reply(self, now_ms: int, reply: Reply, request: AnyRequest) -> list[Effect]:
         body, client = reply.body, request.client_id
         by_controller: int = getattr(body, "throttle_time_ms", 0)
         by_time = 0
@@ -80,20 +79,20 @@ class ClientQuotas:
             spent = request.thread_time_us * PERCENT_PER_US
             by_time = min(self._record(REQUEST_PERCENTAGE, client, spent, now_ms), self.window_ms)
         by_bytes, kind = 0, REQUEST_PERCENTAGE
-        match type(request.body).API_KEY:
-            case m.ProduceRequest.API_KEY:
+        match request.body:
+            case m.ProduceRequest():
                 kind, size = PRODUCER_BYTE_RATE, request_size(request)
                 by_bytes = self._record(kind, client, size, now_ms)
-            case m.FetchRequest.API_KEY:
-                kind, size = CONSUMER_BYTE_RATE, self._answer_size(reply)
+            case m.FetchRequest() if isinstance(body, m.FetchResponse):
+                kind, size = CONSUMER_BYTE_RATE, self._answer_size(body, reply.version)
                 by_bytes = self._record(kind, client, size, now_ms)
                 if by_bytes or by_time:
                     self._record(kind, client, -size, now_ms)
-                    body = self._empty_answer(request, body)
+                    body = self._empty_answer(request.body, body)
         mute_ms = max(by_bytes, by_time, by_controller)
         if not mute_ms:
             return [reply]
-        if hasattr(body, "throttle_time_ms"):
+        if body is not None and hasattr(body, "throttle_time_ms"):
             body.throttle_time_ms = mute_ms
         why = f"over {kind if by_bytes >= by_time else REQUEST_PERCENTAGE}"
         if by_controller >= mute_ms:
@@ -121,27 +120,27 @@ class ClientQuotas:
         for name in [each for each, rate in self.accounts.items() if not rate.measure(now_ms)]:
             del self.accounts[name]
 
-    def _answer_size(self, reply: Reply) -> int:
+    def _answer_size(self, answer: m.FetchResponse, version: int) -> int:
         """What the answer would take on the wire; only worked out where a limit may need it."""
         if not any(CONSUMER_BYTE_RATE in limits for limits in self.image.quotas.values()):
             return 0
         out = Frame(bytes(LENGTH))
-        codec.encode_into(reply.body, reply.version, out)
+        codec.encode_into(answer, version, out)
         return out.whole_size
 
-    def _empty_answer(self, request: Request, answer: Any) -> Any:
+    def _empty_answer(self, request: m.FetchRequest, answer: m.FetchResponse) -> m.FetchResponse:
         """A throttled fetch gets no records: they are fetched again, when there is room."""
-        incremental = request.body.session_epoch > 0
+        incremental = request.session_epoch > 0
         self.sessions.take_back(answer, incremental)
         return m.FetchResponse(session_id=answer.session_id if incremental else 0)
 
 
-def is_client(request: Request) -> bool:
+def is_client(request: AnyRequest) -> bool:
     """Brokers, which are known by number, are exempt."""
     return not isinstance(request.source, int)
 
 
-def request_size(request: Request) -> int:
+def request_size(request: AnyRequest) -> int:
     """A request's bytes on the wire, without the four of its length."""
     if request.size:
         return request.size
@@ -149,5 +148,5 @@ def request_size(request: Request) -> int:
     return len(frame) - LENGTH
 
 
-def _api_name(request: Request) -> str:
+def _api_name(request: AnyRequest) -> str:
     return type(request.body).__name__.removesuffix("Request")

@@ -19,12 +19,13 @@ override names an address; Kafka also takes a host name and looks its address up
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+
+from engine.settings import Settings
 
 CLOSE, WAIT, SERVE = "close", "wait", "serve"
 
 
-def admit(settings: Any, address: str, served: Iterable[str]) -> str:
+def admit(settings: Settings, address: str, served: Iterable[str]) -> str:
     """What to do with a new connection; `served` are the addresses of those that are served."""
     present = list(served)
     if len(present) >= settings["max.connections"]:
@@ -32,7 +33,7 @@ def admit(settings: Any, address: str, served: Iterable[str]) -> str:
     return CLOSE if present.count(address) >= per_address(settings, address) else SERVE
 
 
-def per_address(settings: Any, address: str) -> int:
+def per_address(settings: Settings, address: str) -> int:
     """The limit for one address."""
     for each in (settings["max.connections.per.ip.overrides"] or "").split(","):
         host, _, number = each.strip().rpartition(":")

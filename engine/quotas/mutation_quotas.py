@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.events import Request
+from engine.events import AnyRequest
 from engine.metadata import quota_entities as entities
 from engine.metadata.image import MetadataImage
 from engine.metadata.quota_entities import CONTROLLER_MUTATION_RATE, Account
@@ -63,7 +63,7 @@ class MutationQuotas:
         self.window_ms: int = settings["controller.quota.window.size.seconds"] * 1000
         self.buckets: dict[Account, TokenBucket] = {}
 
-    def of(self, now: int, request: Request) -> MutationQuota:
+    def of(self, now: int, request: AnyRequest) -> MutationQuota:
         """The quota of whoever sent the request that a broker has passed on."""
         since = STRICT_SINCE.get(type(request.body).__name__)
         if since is None or request.envelope is None:

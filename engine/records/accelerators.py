@@ -13,8 +13,7 @@ third-party module (a test holds this).  Without them everything still runs:
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 
 def _optional(name: str) -> Any:
@@ -24,12 +23,19 @@ def _optional(name: str) -> Any:
         return None
 
 
-def _find_crc32c() -> Callable[..., int] | None:
+class Checksum(Protocol):
+    """CRC-32C of `data`, going on from the checksum of what came before."""
+
+    def __call__(self, data: bytes | bytearray | memoryview, so_far: int = 0, /) -> int: ...
+
+
+def _find_crc32c() -> Checksum | None:
     if module := _optional("crc32c"):
-        return module.crc32c
+        found: Checksum = module.crc32c
+        return found
     google = _optional("google_crc32c")
     if google and google.implementation == "c":
-        return lambda data, so_far=0: google.extend(so_far, bytes(data))
+        return lambda data, so_far=0: int(google.extend(so_far, bytes(data)))
     return None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.events import Outbox
+from engine.events import Answered, Outbox
 from engine.replication.purgatory import Purgatory
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -103,10 +103,10 @@ class AlterPartitionQueue:
         known = follower.broker_epoch if follower is not None else None
         return -1 if known is None else known
 
-    def answered(self, now: int, body: m.AlterPartitionResponse | None) -> None:
+    def answered(self, now: int, body: Answered) -> None:
         """Works an answer (None: lost) into the partitions that it was asked for."""
         sent, self.sent = self.sent, []
-        if body is None or body.error_code != Errors.NONE:
+        if not isinstance(body, m.AlterPartitionResponse) or body.error_code != Errors.NONE:
             self._retry(now, sent)
             return
         answers = {

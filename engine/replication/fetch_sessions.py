@@ -15,10 +15,11 @@ lets followers and larger sessions push out others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 FINAL_EPOCH = -1
@@ -26,6 +27,7 @@ INITIAL_EPOCH = 0
 EVICTION_US = 120_000_000
 MAX_SESSION_ID = 0x7FFFFFFF
 Key = tuple[bytes | str, int]
+Names = Callable[[bytes], str]
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class FetchedPartition:
     told_high_watermark: int = -2
     told_log_start: int = -2
 
-    def ask(self, request: Any) -> None:
+    def ask(self, request: m.FetchRequest.FetchPartition) -> None:
         """Takes over a FetchPartition of a request."""
         self.fetch_offset = request.fetch_offset
         self.current_leader_epoch = request.current_leader_epoch
@@ -52,7 +54,7 @@ class FetchedPartition:
         self.log_start_offset = request.log_start_offset
         self.max_bytes = request.partition_max_bytes
 
-    def has_news(self, data: Any) -> bool:
+    def has_news(self, data: m.FetchResponse.PartitionData) -> bool:
         """Whether an incremental answer must mention this partition; remembers what it says."""
         news = (
             data.error_code != 0
@@ -104,7 +106,9 @@ class FetchSessions:
         self.ids = ids
         self.sessions: dict[int, FetchSession] = {}
 
-    def open(self, now: int, request: Any, is_follower: bool, names: Any) -> FetchContext:
+    def open(
+        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names
+    ) -> FetchContext:
         """Finds out what a request asks for.  `names(topic_id)` gives a topic's name or ''."""
         session = self.sessions.get(request.session_id)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -127,7 +131,7 @@ class FetchSessions:
                 partition.topic = names(partition.topic_id)
         return FetchContext(Errors.NONE, session.id, session, list(session.partitions.values()))
 
-    def take_back(self, answer: Any, incremental: bool) -> None:
+    def take_back(self, answer: m.FetchResponse, incremental: bool) -> None:
         """An answer that was made is not sent: what it told is still to be told."""
         session = self.sessions.get(answer.session_id)
         if session is None:
@@ -144,7 +148,9 @@ class FetchSessions:
             if (partition.topic, partition.index) in told:
                 partition.told_high_watermark = partition.told_log_start = -2
 
-    def _full(self, now: int, request: Any, is_follower: bool, names: Any) -> FetchContext:
+    def _full(
+        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names
+    ) -> FetchContext:
         partitions: dict[Key, FetchedPartition] = {}
         self._update(partitions, request, names)
         context = FetchContext(partitions=list(partitions.values()))
@@ -161,7 +167,9 @@ class FetchSessions:
             continue
         return session_id
 
-    def _update(self, partitions: dict[Key, FetchedPartition], request: Any, names: Any) -> None:
+    def _update(
+        self, partitions: dict[Key, FetchedPartition], request: m.FetchRequest, names: Names
+    ) -> None:
         for topic in request.topics:
             for asked in topic.partitions:
                 key = _key(topic, asked.partition)
@@ -183,5 +191,5 @@ class FetchSessions:
         return True
 
 
-def _key(topic: Any, index: int) -> Key:
+def _key(topic: m.FetchRequest.FetchTopic | m.FetchRequest.ForgottenTopic, index: int) -> Key:
     return (topic.topic or topic.topic_id, index)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.events import Outbox
+from engine.events import Answered, Outbox
 from engine.replication.follower_session import FollowerSession, Following, Key
 from engine.replication.partition import Partition
 from engine.replication.truncation import TruncationRule, where_to_cut
@@ -57,7 +57,6 @@ class OffsetQuestion:
 
 
 Question = FetchRound | EpochQuestion | OffsetQuestion
-Answer = m.FetchResponse | m.OffsetForLeaderEpochResponse | m.ListOffsetsResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ class Fetcher:
 
     # -- hearing back
 
-    def answered(self, now: int, question: Question, body: Answer | None) -> list[Partition]:
+    def answered(self, now: int, question: Question, body: Answered) -> list[Partition]:
         """Works an answer in (None: lost); gives partitions whose log or high watermark moved."""
         if question.generation != self.generation:
             return []

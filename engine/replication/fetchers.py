@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import ValuesView
 
-from engine.events import Outbox
-from engine.replication.fetcher import Answer, Fetcher, Question
+from engine.events import Answered, Outbox
+from engine.replication.fetcher import Fetcher, Question
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
 from engine.replication.truncation import TruncationRule
@@ -66,7 +66,7 @@ class Fetchers:
             if not fetcher.following:
                 del self.by_leader[leader]
 
-    def answered(self, now: int, question: Question, body: Answer | None) -> None:
+    def answered(self, now: int, question: Question, body: Answered) -> None:
         """Hands an answer to the fetcher that asked, if it is still there."""
         fetcher = self.by_leader.get(question.leader)
         if fetcher is not None:

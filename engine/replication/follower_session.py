@@ -14,7 +14,6 @@ forget.  The leader's half: engine/replication/fetch_sessions.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from engine.replication.partition import Partition
 from engine.replication.truncation import TruncationRule
@@ -80,10 +79,10 @@ class FollowerSession:
 
     def request(
         self, following: dict[Key, Following], ready: dict[Key, Following], rule: TruncationRule
-    ) -> Any:
+    ) -> m.FetchRequest:
         """A FetchRequest with the session's part filled in: who is asked anew, who is forgotten."""
         request = m.FetchRequest
-        topics: dict[bytes, list[Any]] = {}
+        topics: dict[bytes, list[m.FetchRequest.FetchPartition]] = {}
         forgotten: dict[bytes, list[int]] = {}
         for (topic_id, index), each in following.items():
             if (topic_id, index) not in ready:
@@ -109,7 +108,7 @@ class FollowerSession:
             ],
         )
 
-    def _named(self, index: int, position: Position) -> Any:
+    def _named(self, index: int, position: Position) -> m.FetchRequest.FetchPartition:
         return m.FetchRequest.FetchPartition(
             partition=index,
             fetch_offset=position[0],

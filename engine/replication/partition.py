@@ -22,7 +22,7 @@ until they fetch.  Simplified: one log directory, no reassignment, no transactio
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from engine.events import Outbox
 from engine.metadata.image import MetadataImage, PartitionImage
@@ -159,7 +159,7 @@ class Partition:
     # -- the leader's work
 
     def append_as_leader(
-        self, now: int, records: Any, acks: int, origin: Origin = "client"
+        self, now: int, records: bytes, acks: int, origin: Origin = "client"
     ) -> AppendInfo:
         """Appends a producer's batch.  Raises KafkaError with the code for the client."""
         if not self.is_leader:
@@ -250,7 +250,7 @@ class Partition:
 
     # -- the follower's work
 
-    def append_as_follower(self, records: Any) -> AppendInfo:
+    def append_as_follower(self, records: bytes) -> AppendInfo:
         """Appends what the leader sent, offsets and epochs as they are."""
         known_epoch = self.log.latest_epoch
         info = self.log.append_as_follower(records)
@@ -296,5 +296,5 @@ class Partition:
             self.log.advance_log_start(min(offset, self.high_watermark))
             self._trace("advance_log_start", "log_start", to=self.log.log_start_offset)
 
-    def _trace(self, method: str, kind: str, why: str = "", **fields: Any) -> None:
+    def _trace(self, method: str, kind: str, why: str = "", **fields: object) -> None:
         self.outbox.trace(f"{_HERE}.{method}", kind, self.name, why, **fields)

@@ -21,7 +21,7 @@ from typing import Protocol
 
 from engine import api
 from engine.broker.request_metrics import RequestMetrics
-from engine.events import Reply, Request
+from engine.events import AnyRequest, Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
 from engine.wire.messages import Message
@@ -48,7 +48,7 @@ class Door(Protocol):
 
     def lost(self, connection: Connection) -> None: ...
 
-    def submit(self, request: Request) -> None:
+    def submit(self, request: AnyRequest) -> None:
         """Gives the broker a request; the answer comes to `replied`."""
 
 

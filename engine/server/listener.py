@@ -15,7 +15,7 @@ import socket
 from typing import Protocol
 
 from engine.broker.request_metrics import RequestMetrics
-from engine.events import Request
+from engine.events import AnyRequest
 from engine.quotas import connection_limits
 from engine.server.connection import Connection
 from engine.settings import Settings
@@ -33,7 +33,7 @@ class Brokers(Protocol):
     def settings_of(self, node_id: int) -> Settings | None:
         """None for a broker that does not run."""
 
-    def submit(self, node_id: int, request: Request) -> None:
+    def submit(self, node_id: int, request: AnyRequest) -> None:
         """Gives a broker a request; the answer comes to `Connection.replied`."""
 
     def disconnected(self, node_id: int, client: str) -> None:
@@ -128,7 +128,7 @@ class Listener:
         self._admit_next()
         self.brokers.disconnected(self.node_id, connection.name)
 
-    def submit(self, request: Request) -> None:
+    def submit(self, request: AnyRequest) -> None:
         self.brokers.submit(self.node_id, request)
 
     def close_idle(self, max_idle_s: float) -> None:

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -28,7 +28,7 @@ from engine.cluster.network import NodeId
 from engine.cluster.processes import PAUSED, RUNNING, DiskFailed
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
-from engine.events import Request, Source
+from engine.events import AnyRequest, Source
 from engine.server.connection import Connection
 from engine.server.listener import HOST, Listener
 from engine.settings import Settings
@@ -107,7 +107,7 @@ class Server:
         self.stop(self.cluster.spec.controller)
         self.close()
 
-    async def wait(self, condition: Any, patience_s: float) -> bool:
+    async def wait(self, condition: Callable[[], bool], patience_s: float) -> bool:
         """Waits until a condition holds; False if it does not in time."""
         end = self.loop.time() + patience_s
         while not condition():
@@ -219,7 +219,7 @@ class Server:
         broker = self.cluster.nodes.get(node_id)
         return None if broker is None else broker.settings
 
-    def submit(self, node_id: int, request: Request) -> None:
+    def submit(self, node_id: int, request: AnyRequest) -> None:
         # The queue's clock stands since the last event; a time-out counts from now.
         self.cluster.submit(node_id, request, self.now())
         self.pump()

@@ -72,7 +72,7 @@ def read_request_header(frame: Buffer) -> RequestFrame:
     return RequestFrame(key, version, correlation_id, client_id, position)
 
 
-def read_request_body(header: RequestFrame, frame: Buffer) -> Message:
+def read_request_body(header: RequestFrame, frame: Buffer) -> RequestMessage[Message]:
     """The request message behind `header`; MalformedMessage for an unknown API or version.
 
     Bytes behind the message are ignored, as a Kafka broker does: librdkafka sends some
@@ -82,7 +82,9 @@ def read_request_body(header: RequestFrame, frame: Buffer) -> Message:
     if name is None:
         raise MalformedMessage(f"unknown API key {header.api_key}")
     name = f"{name}Request"
-    return codec.decode_prefix(name, header.api_version, frame, header.body_at)[0]
+    body, _ = codec.decode_prefix(name, header.api_version, frame, header.body_at)
+    assert isinstance(body, RequestMessage)
+    return body
 
 
 def write_response(api_key: int, version: int, correlation_id: int, body: Message) -> Frame:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from engine.wire.structures import Message as Message
-from engine.wire.structures import RequestMessage as RequestMessage
-from engine.wire.structures import Structure as Structure
+from engine.wire.structures import Message, RequestMessage, Structure
+
+__all__ = ["Message", "RequestMessage", "Structure"]
 
 
 class AllocateProducerIdsResponse(Message):

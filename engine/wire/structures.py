@@ -13,11 +13,12 @@ their fields in `messages.pyi`, which `engine.wire.stubs` writes from the same s
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
+from typing import ClassVar, Generic, TypeVar, cast, dataclass_transform
 
 from engine.wire import schema
 
 Answer = TypeVar("Answer", bound="Message", covariant=True)
+Base = TypeVar("Base", bound="Structure")
 
 _MODULE = f"{__package__}.messages"
 _MISSING = object()
@@ -90,11 +91,11 @@ def load(name: str) -> type[Message]:
 
 
 def _make_class(
-    struct: schema.Struct, qualified_name: str, base: type[Structure], **attributes: object
-) -> Any:
+    struct: schema.Struct, qualified_name: str, base: type[Base], **attributes: object
+) -> type[Base]:
     """Builds a slotted class whose `__init__` takes every field, by position or name."""
     parameters, body = [], []
-    namespace: dict[str, Any] = {"_MISSING": _MISSING}
+    namespace: dict[str, object] = {"_MISSING": _MISSING}
     for f in struct.fields:
         if f.default == [] and f.is_array:
             parameters.append(f"{f.name}=_MISSING")
@@ -104,15 +105,11 @@ def _make_class(
             body.append(f"    self.{f.name} = {f.name}")
     source = f"def __init__(self, {', '.join(parameters)}):\n" + "\n".join(body or ["    pass"])
     exec(source, namespace)
-    return type(
-        struct.name,
-        (base,),
-        {
-            "__slots__": tuple(f.name for f in struct.fields),
-            "__init__": namespace["__init__"],
-            "__module__": _MODULE,
-            "__qualname__": qualified_name,
-            "_DEFAULTS": tuple(f.default for f in struct.fields),
-            **attributes,
-        },
-    )
+    attributes |= {
+        "__slots__": tuple(f.name for f in struct.fields),
+        "__init__": namespace["__init__"],
+        "__module__": _MODULE,
+        "__qualname__": qualified_name,
+        "_DEFAULTS": tuple(f.default for f in struct.fields),
+    }
+    return cast("type[Base]", type(struct.name, (base,), attributes))

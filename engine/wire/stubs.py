@@ -38,9 +38,9 @@ _HEAD = '''\
 
 from collections.abc import Sequence
 
-from engine.wire.structures import Message
-from engine.wire.structures import RequestMessage
-from engine.wire.structures import Structure
+from engine.wire.structures import Message, RequestMessage, Structure
+
+__all__ = ["Message", "RequestMessage", "Structure"]
 '''
 
 

@@ -10,6 +10,7 @@ from engine.replication.fetch_sessions import FetchContext, FetchedPartition
 from engine.replication.hosted import HostedPartitions
 from engine.replication.partition import Partition
 from engine.replication.reading import FetchTerms, diverges, readable
+from engine.wire import messages as m
 from engine.wire.errors import KafkaError
 
 
@@ -23,7 +24,7 @@ class DelayedFetch:
 
     hosted: HostedPartitions
     outbox: Outbox
-    request: Request
+    request: Request[m.FetchRequest]
     terms: FetchTerms
     context: FetchContext
     segments: tuple[int, ...]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.FetchRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
+    body = request.body
     hosted = broker.replicas.hosted
     terms = _terms(broker, request)
     context = broker.replicas.sessions.open(now, body, terms.from_follower, hosted.topic_name)
@@ -53,8 +53,8 @@ def handle(broker: Broker, now: int, request: Request) -> None:
     broker.replicas.purgatory.try_or_wait(now, waiting, keys, body.max_wait_ms)
 
 
-def _terms(broker: Broker, request: Request) -> FetchTerms:
-    body: m.FetchRequest = request.body
+def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
+    body = request.body
     replica_id, replica_epoch = body.replica_id, -1
     if body.replica_state is not None:
         replica_id, replica_epoch = body.replica_state.replica_id, body.replica_state.replica_epoch

@@ -22,7 +22,7 @@ def refusal(key: Key, error: KafkaError) -> Part:
 
 
 def produce_answer(
-    hosted: HostedPartitions, request: Request, answer: m.ProduceResponse
+    hosted: HostedPartitions, request: Request[m.ProduceRequest], answer: m.ProduceResponse
 ) -> m.ProduceResponse:
     """The answer made ready to go: it names the leader of what is not led here (KIP-951)."""
     if request.version < FIRST_VERSION_THAT_NAMES_THE_LEADER:

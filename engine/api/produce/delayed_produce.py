@@ -18,7 +18,7 @@ class DelayedProduce:
 
     hosted: HostedPartitions
     outbox: Outbox
-    request: Request
+    request: Request[m.ProduceRequest]
     answer: m.ProduceResponse
     waiting: list[tuple[PendingAppend, Part]]
 

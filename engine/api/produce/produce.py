@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 VALID_ACKS = (-1, 0, 1)
 
 
-def handle(broker: Broker, now: int, request: Request) -> None:
-    body: m.ProduceRequest = request.body
+def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None:
+    body = request.body
     hosted = broker.replicas.hosted
     answer = m.ProduceResponse()
     parts: dict[Key, Part] = {}

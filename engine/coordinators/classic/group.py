@@ -25,7 +25,10 @@ from dataclasses import dataclass, field
 from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.classic.states import TRANSITIONS, GroupEvent, GroupState
 from engine.events import Request
+from engine.wire import messages as m
 from engine.wire.errors import Errors
+
+JoinRequest = Request[m.JoinGroupRequest]
 
 
 @dataclass(slots=True)
@@ -41,8 +44,8 @@ class Member:
     protocols: dict[str, bytes]
     assignment: bytes = b""
     is_new: bool = False
-    joining: Request | None = None
-    syncing: Request | None = None
+    joining: JoinRequest | None = None
+    syncing: Request[m.SyncGroupRequest] | None = None
     session_ends_at: int = 0
     timer_at: int = 0
 
@@ -154,13 +157,13 @@ class Group:
 
     # -- parked answers
 
-    def park_join(self, member: Member, request: Request) -> Request | None:
+    def park_join(self, member: Member, request: JoinRequest) -> JoinRequest | None:
         """Keeps `request` until the join phase ends; gives the one it replaces."""
         replaced, member.joining = member.joining, request
         self.joins_waiting += replaced is None
         return replaced
 
-    def take_join(self, member: Member) -> Request | None:
+    def take_join(self, member: Member) -> JoinRequest | None:
         request, member.joining = member.joining, None
         self.joins_waiting -= request is not None
         return request

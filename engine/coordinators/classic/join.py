@@ -26,12 +26,11 @@ import uuid
 from dataclasses import dataclass
 
 from engine.coordinators.classic import rebalance
-from engine.coordinators.classic.group import Group, Member
+from engine.coordinators.classic.group import Group, JoinRequest, Member
 from engine.coordinators.classic.groups import ClassicGroups, SessionTimer
 from engine.coordinators.classic.rebalance import joined, refuse_join
 from engine.coordinators.classic.states import GroupState
 from engine.coordinators.classic.stored_group import group_record
-from engine.events import Request
 from engine.settings import Settings
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -50,9 +49,9 @@ def check_join(settings: Settings, body: m.JoinGroupRequest) -> Errors:
     return Errors.NONE
 
 
-def join(groups: ClassicGroups, now: int, request: Request) -> None:
+def join(groups: ClassicGroups, now: int, request: JoinRequest) -> None:
     """Answers at once, or parks the request until the join phase ends."""
-    body: m.JoinGroupRequest = request.body
+    body = request.body
     group = groups.by_id.get(body.group_id)
     if group is None:
         if body.member_id:
@@ -92,8 +91,8 @@ def _has_room(groups: ClassicGroups, group: Group, member_id: str) -> bool:
     return member is not None or len(group.members) < limit
 
 
-def _join_as_new(groups: ClassicGroups, now: int, group: Group, request: Request) -> None:
-    body: m.JoinGroupRequest = request.body
+def _join_as_new(groups: ClassicGroups, now: int, group: Group, request: JoinRequest) -> None:
+    body = request.body
     instance_id = body.group_instance_id
     unique = uuid.UUID(int=groups.ids.getrandbits(128), version=4)
     member_id = f"{request.client_id if instance_id is None else instance_id}-{unique}"
@@ -103,17 +102,18 @@ def _join_as_new(groups: ClassicGroups, now: int, group: Group, request: Request
             SessionTimer(group.id, member_id), now + body.session_timeout_ms * 1000
         )
         refuse_join(groups.outbox, request, Errors.MEMBER_ID_REQUIRED, member_id)
-    elif instance_id in group.static_members:
-        _take_seat_back(groups, now, group, request, member_id)
+    elif instance_id is not None and instance_id in group.static_members:
+        old_id = group.static_members[instance_id]
+        _take_seat_back(groups, now, group, request, old_id, member_id)
     else:
         _sit_down(groups, now, group, request, member_id)
 
 
 def _sit_down(
-    groups: ClassicGroups, now: int, group: Group, request: Request, member_id: str
+    groups: ClassicGroups, now: int, group: Group, request: JoinRequest, member_id: str
 ) -> None:
     """A new member: everybody else has to join again."""
-    body: m.JoinGroupRequest = request.body
+    body = request.body
     member = Member(
         member_id,
         body.group_instance_id,
@@ -134,8 +134,8 @@ def _sit_down(
     rebalance.prepare_or_complete(groups, now, group, f"{member_id} joins")
 
 
-def _rejoin(groups: ClassicGroups, now: int, group: Group, request: Request) -> None:
-    body: m.JoinGroupRequest = request.body
+def _rejoin(groups: ClassicGroups, now: int, group: Group, request: JoinRequest) -> None:
+    body = request.body
     error = group.check_member(body.member_id, body.group_instance_id)
     if error is not Errors.NONE:
         refuse_join(groups.outbox, request, error, body.member_id)
@@ -160,7 +160,7 @@ def _rejoin(groups: ClassicGroups, now: int, group: Group, request: Request) -> 
         refuse_join(groups.outbox, request, Errors.UNKNOWN_MEMBER_ID, body.member_id)
 
 
-def _update(groups: ClassicGroups, group: Group, member: Member, request: Request) -> None:
+def _update(groups: ClassicGroups, group: Group, member: Member, request: JoinRequest) -> None:
     group.update(
         member,
         _protocols(request),
@@ -176,10 +176,9 @@ def _update(groups: ClassicGroups, group: Group, member: Member, request: Reques
 
 
 def _take_seat_back(
-    groups: ClassicGroups, now: int, group: Group, request: Request, new_id: str
+    groups: ClassicGroups, now: int, group: Group, request: JoinRequest, old_id: str, new_id: str
 ) -> None:
     """A static member returns under its name, usually after a restart."""
-    old_id = group.static_members[request.body.group_instance_id]
     member = group.members[old_id]
     parked = group.take_join(member)
     if parked is not None:
@@ -235,7 +234,7 @@ class SeatStored:
             refuse_join(groups.outbox, request, error)
         groups.heard_from(now, group, member)
 
-    def _welcome(self, request: Request) -> None:
+    def _welcome(self, request: JoinRequest) -> None:
         """Only from version 9 on can a leader be told that nothing is to be assigned."""
         groups, group, member = self.groups, self.group, self.member
         leads = group.leader == member.id
@@ -247,11 +246,11 @@ class SeatStored:
         groups.outbox.reply(request, answer)
 
 
-def _protocols(request: Request) -> dict[str, bytes]:
+def _protocols(request: JoinRequest) -> dict[str, bytes]:
     return {each.name: bytes(each.metadata) for each in request.body.protocols}
 
 
-def _rebalance_timeout_ms(request: Request) -> int:
-    body: m.JoinGroupRequest = request.body
+def _rebalance_timeout_ms(request: JoinRequest) -> int:
+    body = request.body
     timeout: int = body.rebalance_timeout_ms
     return body.session_timeout_ms if timeout < 0 else timeout

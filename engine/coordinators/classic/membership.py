@@ -25,17 +25,17 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 
-def check_sync(request: Request) -> Errors:
+def check_sync(request: Request[m.SyncGroupRequest]) -> Errors:
     """What is wrong with a SyncGroup, whoever coordinates the group."""
-    body: m.SyncGroupRequest = request.body
+    body = request.body
     if request.version >= 5 and None in (body.protocol_type, body.protocol_name):
         return Errors.INCONSISTENT_GROUP_PROTOCOL
     return Errors.NONE if body.group_id else Errors.INVALID_GROUP_ID
 
 
-def sync(groups: ClassicGroups, now: int, request: Request) -> None:
+def sync(groups: ClassicGroups, now: int, request: Request[m.SyncGroupRequest]) -> None:
     """Answers at once, or parks the request until the assignment is stored."""
-    body: m.SyncGroupRequest = request.body
+    body = request.body
     group = groups.by_id.get(body.group_id)
     error = Errors.UNKNOWN_MEMBER_ID if group is None else _check_member(group, body)
     if error is not Errors.NONE or group is None:

@@ -17,7 +17,7 @@ gives them, until their session is over (KIP-345).
 
 from __future__ import annotations
 
-from engine.coordinators.classic.group import Group, Member
+from engine.coordinators.classic.group import Group, JoinRequest, Member
 from engine.coordinators.classic.groups import (
     ClassicGroups,
     GroupTimer,
@@ -27,7 +27,7 @@ from engine.coordinators.classic.groups import (
 )
 from engine.coordinators.classic.states import GroupEvent, GroupState
 from engine.coordinators.classic.stored_group import group_record
-from engine.events import Outbox, Request
+from engine.events import Outbox
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -155,7 +155,7 @@ def joined(
     )
 
 
-def refuse_join(outbox: Outbox, request: Request, error: Errors, member_id: str = "") -> None:
+def refuse_join(outbox: Outbox, request: JoinRequest, error: Errors, member_id: str = "") -> None:
     """An error answer to JoinGroup; before version 7 a protocol name cannot be null."""
     name = None if request.version >= 7 else ""
     outbox.reply(

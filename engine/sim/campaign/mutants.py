@@ -19,10 +19,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.api import delete_records, list_offsets
+from engine.broker.broker import Broker
 from engine.client.idempotence import Idempotence
+from engine.client.producer_batch import ProducerBatch
 from engine.client.verdicts import Verdicts
 from engine.control import partition_changes
+from engine.control.partition_changes import Rules
 from engine.metadata.image import PartitionImage
+from engine.records.batch import BatchHeader
 from engine.replication import fetcher, reading
 from engine.replication.delayed_append import PendingAppend
 from engine.replication.follower_session import Following
@@ -30,18 +34,24 @@ from engine.replication.follower_state import FollowerState
 from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
+from engine.replication.truncation import Cut
 from engine.storage.log import Log
 from engine.storage.producer_states import ProducerStates
 from engine.wire.errors import Errors
+from engine.wire.structures import Message
+
+Original = Callable[..., Any]
+"""The function as it was; what it gives is passed on."""
+Replicas = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Patch:
     """`owner.attribute` (a function, method or property) becomes `broken`."""
 
-    owner: Any
+    owner: object
     attribute: str
-    broken: Callable[..., Any]
+    broken: Original
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
@@ -49,7 +59,7 @@ class Patch:
         is_property = isinstance(original, property)
         call = original.fget if is_property else original
 
-        def broken(*arguments: Any, **options: Any) -> Any:
+        def broken(*arguments: object, **options: object) -> object:
             return self.broken(call, *arguments, **options)
 
         setattr(self.owner, self.attribute, property(broken) if is_property else broken)
@@ -86,21 +96,33 @@ class Mutant:
 # -- who leads
 
 
-def _no_epoch_bump(original: Any, self: PartitionImage, record: Any) -> PartitionImage:
-    return replace(original(self, record), leader_epoch=self.leader_epoch)
+def _no_epoch_bump(original: Original, self: PartitionImage, record: Message) -> PartitionImage:
+    merged: PartitionImage = original(self, record)
+    return replace(merged, leader_epoch=self.leader_epoch)
 
 
-def _role_without_epoch(original: Any, self: Partition, now: int, image: PartitionImage) -> bool:
+def _role_without_epoch(
+    original: Original, self: Partition, now: int, image: PartitionImage
+) -> bool:
     if image.leader != self.leader_id and image.leader_epoch == self.leader_epoch:
         self.leader_epoch -= 1
-    return original(self, now, image)
+    return bool(original(self, now, image))
 
 
-def _old_epoch(original: Any, self: Log, buffer: Any, leader_epoch: int, *rest: Any) -> Any:
+def _old_epoch(
+    original: Original, self: Log, buffer: bytes, leader_epoch: int, *rest: object
+) -> object:
     return original(self, buffer, max(0, leader_epoch - 1), *rest)
 
 
-def _elect_anyone(original: Any, partition: Any, isr: Any, elr: Any, rules: Any, how: Any) -> Any:
+def _elect_anyone(
+    original: Original,
+    partition: PartitionImage,
+    isr: Replicas,
+    elr: Replicas,
+    rules: Rules,
+    how: partition_changes.Election,
+) -> object:
     if not rules.usable(partition.leader):
         for replica in reversed(partition.replicas):
             if rules.usable(replica):
@@ -108,19 +130,23 @@ def _elect_anyone(original: Any, partition: Any, isr: Any, elr: Any, rules: Any,
     return original(partition, isr, elr, rules, how)
 
 
-def _all_eligible(original: Any, partition: Any, isr: Any, restart: Any, rules: Any) -> Any:
+def _all_eligible(
+    original: Original, partition: PartitionImage, isr: Replicas, restart: int | None, rules: Rules
+) -> object:
     eligible = original(partition, isr, restart, rules)
     return tuple(r for r in partition.replicas if r not in isr) if eligible else eligible
 
 
-def _restart_forgotten(original: Any, partition: Any, isr: Any, restart: Any, rules: Any) -> Any:
+def _restart_forgotten(
+    original: Original, partition: PartitionImage, isr: Replicas, restart: int | None, rules: Rules
+) -> object:
     return original(partition, isr, None, rules)
 
 
 # -- what is committed
 
 
-def _any_follower(original: Any, self: Partition, now: int) -> bool:
+def _any_follower(original: Original, self: Partition, now: int) -> bool:
     ends = [follower.log_end_offset for follower in self.followers.values()]
     committed = min(max(ends, default=0), self.log.log_end_offset)
     if not self.is_leader or self.is_under_min_isr or committed <= self.high_watermark:
@@ -130,7 +156,7 @@ def _any_follower(original: Any, self: Partition, now: int) -> bool:
     return True
 
 
-def _committed_only(original: Any, self: Partition, now: int) -> bool:
+def _committed_only(original: Original, self: Partition, now: int) -> bool:
     ends = [f.log_end_offset for b, f in self.followers.items() if b in self.isr.committed]
     committed = min([*ends, self.log.log_end_offset])
     if not self.is_leader or self.is_under_min_isr or committed <= self.high_watermark:
@@ -141,13 +167,13 @@ def _committed_only(original: Any, self: Partition, now: int) -> bool:
 
 
 def _sent_is_held(
-    original: Any, self: FollowerState, now: int, offset: int, start: int, end: int, epoch: int
+    original: Original, self: FollowerState, now: int, offset: int, start: int, end: int, epoch: int
 ) -> None:
     original(self, now, offset, start, end, epoch)
     self.log_end_offset = end
 
 
-def _falls_back(original: Any, self: Partition, now: int) -> bool:
+def _falls_back(original: Original, self: Partition, now: int) -> bool:
     moved = original(self, now)
     ends = [f.log_end_offset for f in self.followers.values() if f.log_end_offset >= 0]
     if self.is_leader and ends and min(ends) < self.high_watermark:
@@ -156,22 +182,22 @@ def _falls_back(original: Any, self: Partition, now: int) -> bool:
     return bool(moved)
 
 
-def _never_under(original: Any, self: Partition) -> bool:
+def _never_under(original: Original, self: Partition) -> bool:
     return False
 
 
-def _at_once(original: Any, self: PendingAppend, hosted: HostedPartitions) -> bool:
+def _at_once(original: Original, self: PendingAppend, hosted: HostedPartitions) -> bool:
     partition = hosted.partitions.get(self.key)
     if partition is not None and partition.is_leader:
         self.error, self.done = Errors.NONE, True
     return bool(original(self, hosted))
 
 
-def _log_end(original: Any, self: reading.FetchTerms, partition: Partition) -> int:
+def _log_end(original: Original, self: reading.FetchTerms, partition: Partition) -> int:
     return partition.log.log_end_offset
 
 
-def _always_available(original: Any, partition: Partition, *rest: Any) -> Any:
+def _always_available(original: Original, partition: Partition, *rest: object) -> object:
     start, partition.epoch_start_offset = partition.epoch_start_offset, None
     try:
         return original(partition, *rest)
@@ -182,14 +208,14 @@ def _always_available(original: Any, partition: Partition, *rest: Any) -> Any:
 # -- who is in sync
 
 
-def _any_fetcher(original: Any, self: Partition, now: int, follower: FollowerState) -> None:
+def _any_fetcher(original: Original, self: Partition, now: int, follower: FollowerState) -> None:
     known = follower.broker_id in self.isr.committed
     if not self.isr.in_flight and not known and self._may_join(follower):
         self.isr.propose((*self.isr.committed, follower.broker_id))
         self.proposals.propose(now, self)
 
 
-def _believe_proposal(original: Any, self: InSyncReplicas, replicas: tuple[int, ...]) -> None:
+def _believe_proposal(original: Original, self: InSyncReplicas, replicas: tuple[int, ...]) -> None:
     original(self, replicas)
     if len(replicas) < len(self.committed):
         self.committed = tuple(sorted(replicas))
@@ -198,38 +224,42 @@ def _believe_proposal(original: Any, self: InSyncReplicas, replicas: tuple[int, 
 # -- where histories part
 
 
-def _never(original: Any, *arguments: Any) -> None:
+def _never(original: Original, *arguments: object) -> None:
     return None
 
 
-def _at_high_watermark(original: Any, log: Log, epoch: int, end: int, high_watermark: int) -> Any:
-    cut = original(log, epoch, end, high_watermark)
+def _at_high_watermark(
+    original: Original, log: Log, epoch: int, end: int, high_watermark: int
+) -> Cut:
+    cut: Cut = original(log, epoch, end, high_watermark)
     return replace(cut, offset=min(cut.offset, high_watermark))
 
 
 def _keep_tail(
-    original: Any, self: fetcher.Fetcher, following: Following, epoch: int, end: int
+    original: Original, self: fetcher.Fetcher, following: Following, epoch: int, end: int
 ) -> None:
     log = following.partition.log
     log.epochs.assign(following.leader_epoch, log.log_end_offset)
     following.not_before_us = 0
 
 
-def _forget_all(original: Any, self: fetcher.Fetcher, partition: Partition) -> None:
+def _forget_all(original: Original, self: fetcher.Fetcher, partition: Partition) -> None:
     end = partition.log.log_end_offset
     if partition.high_watermark == end > partition.log.log_start_offset:
         partition.restart_at(end, "forgets what it held")
     original(self, partition)
 
 
-def _no_fence(original: Any, self: Partition, requested: int) -> Errors:
+def _no_fence(original: Original, self: Partition, requested: int) -> Errors:
     return Errors.NONE
 
 
 # -- what may be forgotten
 
 
-def _delete_to_the_end(original: Any, broker: Any, topic: str, asked: Any) -> Any:
+def _delete_to_the_end(
+    original: Original, broker: Broker, topic: str, asked: delete_records.Asked
+) -> object:
     partition = broker.replicas.partition(topic, asked.partition_index)
     if partition is None:
         return original(broker, topic, asked)
@@ -240,18 +270,20 @@ def _delete_to_the_end(original: Any, broker: Any, topic: str, asked: Any) -> An
         partition.high_watermark = committed
 
 
-def _retain_nothing(original: Any, self: Log, now: int, high_watermark: int) -> int:
+def _retain_nothing(original: Original, self: Log, now: int, high_watermark: int) -> int:
     return int(original(self, now))
 
 
 # -- who sent what
 
 
-def _forget_producer(original: Any, self: ProducerStates, header: Any) -> None:
+def _forget_producer(original: Original, self: ProducerStates, header: BatchHeader) -> None:
     self.states.pop(header.producer_id, None)
 
 
-def _any_epoch(original: Any, self: ProducerStates, header: Any, check_sequence: bool) -> None:
+def _any_epoch(
+    original: Original, self: ProducerStates, header: BatchHeader, check_sequence: bool
+) -> None:
     state = self.states.get(header.producer_id)
     if state is None or state.epoch == header.producer_epoch:
         original(self, header, check_sequence)
@@ -260,12 +292,16 @@ def _any_epoch(original: Any, self: ProducerStates, header: Any, check_sequence:
 # -- what a producer is sure of
 
 
-def _always_a_new_epoch(original: Any, self: Idempotence, batch: Any, *rest: Any) -> bool:
+def _always_a_new_epoch(
+    original: Original, self: Idempotence, batch: ProducerBatch, *rest: object
+) -> bool:
     self.restart_partition(batch.place)
     return bool(original(self, batch, *rest))
 
 
-def _surely_not_there(original: Any, self: Verdicts, now: int, batch: Any, error: str) -> None:
+def _surely_not_there(
+    original: Original, self: Verdicts, now: int, batch: ProducerBatch, error: str
+) -> None:
     batch.maybe_stored = False
     original(self, now, batch, error)
 

@@ -165,11 +165,10 @@ class Producer:
                 self._ask_producer_id()
             case Response(_, ("metadata",), body):
                 self.routes.learn(now, body)
-            case Response(_, ("producer-id",), body):
-                if body is None or body.error_code != Errors.NONE:
-                    self.outbox.set_timer(("producer-id",), now + RETRY_US)
-                else:
-                    self.producer_id = body.producer_id
+            case Response(_, ("producer-id",), m.InitProducerIdResponse(error_code=0) as body):
+                self.producer_id = body.producer_id
+            case Response(_, ("producer-id",)):
+                self.outbox.set_timer(("producer-id",), now + RETRY_US)
             case Response(_, ("produce", index), body):
                 self._answered(now, index, body)
         for index in self.queues:

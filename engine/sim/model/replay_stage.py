@@ -49,7 +49,7 @@ class Writer:
         return self.outbox.drain()
 
     def step(self, now: int, event: Event) -> list[Effect]:
-        if isinstance(event, Response) and event.body is not None:
+        if isinstance(event, Response) and isinstance(event.body, m.ProduceResponse):
             answer = event.body.responses[0].partition_responses[0]
             if answer.error_code == Errors.NONE:
                 self.offset = answer.base_offset
