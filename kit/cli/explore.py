@@ -18,9 +18,9 @@ def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import part
 
     if chosen.all:
-        print(part("kit.ladder", "ladder_table")())
+        print(part("kit.cli.explorations", "ladder_table")())
     elif chosen.replay:
-        part("kit.ladder", "print_replay")(chosen.rule)
+        part("kit.cli.explorations", "print_replay")(chosen.rule)
     else:
-        part("kit.ladder", "print_exploration")(chosen.rule, chosen.replicas)
+        part("kit.cli.explorations", "print_exploration")(chosen.rule, chosen.replicas)
     return 0

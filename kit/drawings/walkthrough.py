@@ -23,10 +23,9 @@ from engine.records import batch
 from engine.sim.world.faults import Fault
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
-from engine.wire.errors import Errors
 from kit.drawings.frames import Frame, Replica, Strip
-from kit.probes import requests
-from kit.probes.virtual import produce_request, topic_id
+from kit.probes import messages, requests
+from kit.probes.virtual import post, topic_id
 
 Condition = Callable[[World], bool]
 PATIENCE_S = 30.0
@@ -57,8 +56,7 @@ class Walkthrough:
 
     def send(self, *values: str, acks: str = "all") -> None:
         """Hands one batch to the leader and goes on; the answer is heard when it comes."""
-        body = produce_request(self.world, self.topic, values, acks, 30_000)
-        self.world.post(body, self.world.leader(self.topic, 0))
+        post(self.world, self.topic, *values, acks=acks)
 
     def kill(self, broker: int) -> None:
         """The broker dies; frames go on to show the log that it leaves on its disk."""
@@ -212,7 +210,8 @@ class Walkthrough:
             return
         if kind == "answer" and self._discards(call):
             return
-        words = self._request(body) if kind == "request" else self._answer(body)
+        message = messages.read(body, topic_id(self.world, self.topic))
+        words = message.full if message else ""
         ends = ends if kind == "request" else ends[::-1]
         repeated = self._told.get((kind, *ends)) == words and "client" not in ends
         if words and not repeated:
@@ -225,58 +224,6 @@ class Walkthrough:
         replicas = getattr(node, "replicas", None)
         replica = replicas.partitions.get((self.topic, 0)) if replicas else None
         return replica is not None and replica.leader_id != call.destination
-
-    def _request(self, body: Any) -> str:
-        match type(body).__name__:
-            case "FetchRequest":
-                for named in body.topics:
-                    if named.topic_id == topic_id(self.world, self.topic):
-                        part = named.partitions[0]
-                        epoch = part.last_fetched_epoch
-                        after = f", last epoch {epoch}" if epoch >= 0 else ""
-                        believes = part.current_leader_epoch
-                        when = f" in epoch {believes}" if believes >= 0 else ""
-                        return f"Fetch{when}: offset {part.fetch_offset}{after}"
-            case "ListOffsetsRequest":
-                return "ListOffsets: latest"
-            case "ProduceRequest":
-                sent = requests.values(body.topic_data[0].partition_data[0].records)
-                acks = "all" if body.acks == -1 else body.acks
-                return f"Produce: {' '.join(sent)} (acks={acks})"
-        return ""
-
-    def _answer(self, body: Any) -> str:
-        match type(body).__name__:
-            case "FetchResponse":
-                for named in body.responses:
-                    if named.topic_id == topic_id(self.world, self.topic):
-                        return fetched(named.partitions[0])
-            case "ListOffsetsResponse":
-                told = body.topics[0].partitions[0]
-                return Errors(told.error_code).name if told.error_code else f"offset {told.offset}"
-            case "ProduceResponse":
-                told = body.responses[0].partition_responses[0]
-                if told.error_code:
-                    return Errors(told.error_code).name
-                return f"acknowledged from offset {told.base_offset} on"
-        return ""
-
-
-def fetched(data: Any) -> str:
-    """One partition of a Fetch answer, in the deck's notation."""
-    if data.error_code:
-        return Errors(data.error_code).name
-    if data.diverging_epoch is not None:
-        told = data.diverging_epoch
-        return f"diverging: epoch {told.epoch} ends at {told.end_offset}"
-    found = [
-        f"{offset} (epoch {header.partition_leader_epoch})"
-        for header, _ in batch.iterate(data.records or b"")
-        for offset in range(header.base_offset, header.last_offset + 1)
-    ]
-    return f"HW {data.high_watermark}, " + (
-        f"records {', '.join(found)}" if found else "no records"
-    )
 
 
 def log_of(replica: Any) -> list[tuple[str, int]]:

@@ -49,6 +49,11 @@ def topic_id(world: World, topic: str) -> bytes:
     return bytes(world.image().topic_ids[topic])
 
 
+def post(world: World, topic: str, *values: str, acks: str = "all") -> None:
+    """Hands one batch to the leader of partition 0 and waits for nothing."""
+    world.post(produce_request(world, topic, values, acks, 30_000), world.leader(topic, 0))
+
+
 def send(world: World, topic: str, *values: str, acks: str = "all", timeout_ms: int = 1_500,
          partition: int = 0) -> Answer:  # fmt: skip
     """Sends one batch to the leader and waits, in virtual time, for what it says.

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
-from kit.drawings.tape import NOTE, REQUEST, Heard, Tape
+from kit.drawings.sequence import NOTE, REQUEST, Heard, SequenceDiagram
 from kit.probes.requests import fetching
 from kit.probes.virtual import topic_id
 from lessons.nb04_broker.gantt import BROKER, MUTED, NETWORK, OTHERS, WAITING, Gantt, Span
@@ -21,19 +21,19 @@ TOPIC = "orders"
 
 def produce_timeline(world: World, acks: str = "all") -> Gantt:
     """One record, from the producer's send to its answer."""
-    tape, spans = Tape(world, TOPIC), []
-    tape.send("forty euros", acks=acks)
-    tape.run(until=lambda _: _answer(tape) is not None, for_s=2)
-    heard = [each for each in tape.heard if "fetch from" not in each.says or each.at_us]
+    diagram, spans = SequenceDiagram(world, TOPIC), []
+    diagram.send("forty euros", acks=acks)
+    diagram.run(until=lambda _: _answer(diagram) is not None, for_s=2)
+    heard = [each for each in diagram.heard if each.what != "fetch" or each.at_us]
 
     def at(row: Heard) -> float:
-        return (row.at_us - tape.since_us) / 1000
+        return (row.at_us - diagram.since_us) / 1000
 
-    asked = next(row for row in heard if row.says.startswith("produce"))
-    appended = next(row for row in heard if row.says.startswith("append") and row.source == "101")
-    answered = _answer(tape)
+    asked = next(row for row in heard if row.what == "produce")
+    appended = next(row for row in heard if row.what == "append" and row.source == "101")
+    answered = _answer(diagram)
     assert answered is not None
-    committed = next((row for row in heard if row.says.startswith("HW →")), None)
+    committed = next((row for row in heard if row.what == "high_watermark"), None)
     spans.append(Span("socket", NETWORK, 0, at(asked), "the request travels"))
     spans.append(Span("101: its step", BROKER, at(appended), at(appended), _step_of(acks)))
     if acks == "all" and committed is not None:
@@ -51,8 +51,8 @@ def _step_of(acks: str) -> str:
     return "checks the batch, gives the offset, appends" + ("" if acks == "all" else ", answers")
 
 
-def _answer(tape: Tape) -> Heard | None:
-    return next((row for row in tape.heard if row.says.startswith("acknowledged")), None)
+def _answer(diagram: SequenceDiagram) -> Heard | None:
+    return next((row for row in diagram.heard if row.what == "produced"), None)
 
 
 def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Span]:
@@ -60,7 +60,7 @@ def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Sp
     spans = []
     for follower in ("102", "103"):
         copied = next(r for r in heard if r.kind == NOTE and r.source == follower
-                      and r.says.startswith("append"))  # fmt: skip
+                      and r.what == "append")  # fmt: skip
         told = [r for r in heard if r.kind == REQUEST and r.source == follower
                 and r.says == "fetch from 1" and start <= at(r) <= end]  # fmt: skip
         spans.append(Span(f"{follower}: fetch answered", NETWORK, start, at(copied), "the record"))
@@ -84,12 +84,12 @@ def fetch_timeline(world: World, max_wait_ms: int = 500, write_after_ms: int | N
     if write_after_ms is not None:
         world.run(for_s=write_after_ms / 1000)
         sent = world.now_us
-        tape = Tape(world, TOPIC)
-        tape.send("forty euros", acks="1")
-        tape.run(until=lambda _: not _waits(world))
+        diagram = SequenceDiagram(world, TOPIC)
+        diagram.send("forty euros", acks="1")
+        diagram.run(until=lambda _: not _waits(world))
         written = world.now_us
-        heard_by_leader = (row for row in tape.heard if row.source == "101")
-        appended = next(row.at_us for row in heard_by_leader if row.says.startswith("append"))
+        heard_by_leader = (row for row in diagram.heard if row.source == "101")
+        appended = next(row.at_us for row in heard_by_leader if row.what == "append")
         spans += [
             Span(
                 "a producer", NETWORK, (sent - began) / 1000, (appended - began) / 1000, "a write"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from kit.probes.load import Load
+from kit.probes.background_load import BackgroundLoad
 
 WIDTH, STRIP, LEFT, RIGHT, BAR_S = 820, 120, 90, 20, 0.1
 STYLE = """
@@ -26,7 +26,7 @@ text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--i
 class AcknowledgedPerMoment:
     """`loads` by the name of the cluster they ran on; time 0 is the first event of each."""
 
-    def __init__(self, loads: Mapping[str, Load]) -> None:
+    def __init__(self, loads: Mapping[str, BackgroundLoad]) -> None:
         loads = {name: loads[name] for name in sorted(loads, key=lambda name: name != "engine")}
         self.sides = {name: _bars(load) for name, load in loads.items()}
         self.gaps = {name: _gap(load) for name, load in loads.items()}
@@ -97,7 +97,7 @@ class AcknowledgedPerMoment:
         return parts
 
 
-def _bars(load: Load) -> dict[int, int]:
+def _bars(load: BackgroundLoad) -> dict[int, int]:
     """Acknowledgements per bar; bar 0 begins with the first event."""
     bars: dict[int, int] = {}
     for at in load.moments:
@@ -106,7 +106,7 @@ def _bars(load: Load) -> dict[int, int]:
     return bars
 
 
-def _gap(load: Load) -> tuple[float, float]:
+def _gap(load: BackgroundLoad) -> tuple[float, float]:
     """The longest stretch without an acknowledgement, in seconds after the first event."""
     start = load.events[0][0]
     pairs = list(zip(load.moments, load.moments[1:], strict=False))

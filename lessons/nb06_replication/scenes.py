@@ -18,6 +18,7 @@ from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 from kit.both.outcomes import measured
 from kit.clusters.explain import explain
 from kit.clusters.interface import Cluster
+from kit.probes.background_load import BackgroundLoad
 from kit.probes.clients import (
     admin,
     fetch_at,
@@ -30,7 +31,6 @@ from kit.probes.clients import (
     set_broker_config,
     values,
 )
-from kit.probes.load import Load
 
 ALL = (101, 102, 103)
 PATIENCE_S = 60.0
@@ -88,10 +88,12 @@ def _default_replicas(cluster: Cluster) -> int:
 # -- the leader dies
 
 
-def leader_dies_under_load(cluster: Cluster, loads: dict[str, Load] | None = None) -> Seen:
+def leader_dies_under_load(
+    cluster: Cluster, loads: dict[str, BackgroundLoad] | None = None
+) -> Seen:
     """The leader dies under acks=all load; then a second broker; then both come back."""
     cluster.create_topic("orders", assignment={0: ALL}, config={"min.insync.replicas": 2})
-    with Load(cluster, "orders") as load:
+    with BackgroundLoad(cluster, "orders") as load:
         load.wait_for(50)
         before = partition(cluster, "orders")
         cluster.kill(101)

@@ -408,11 +408,11 @@ lab.both(connection_scenes.connection_limits)
 # purgatory. Press **resume**.
 
 # %% break-it tags=["live"]
-from kit.probes.load import Load
+from kit.probes.background_load import BackgroundLoad
 
 lab.mend(eng)
 eng.create_topic("orders", assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 2})
-load = Load(eng, "orders", period_s=0.5)
+load = BackgroundLoad(eng, "orders", period_s=0.5)
 load.wait_for(1)
 lab.panel(eng, "orders")
 

@@ -105,15 +105,15 @@ election_runs.roles(world)
 # followers learn the new HW one fetch later still: `HW 3, records 3–6`.
 
 # %% one-fetch-late tags=["sim"]
-from kit.drawings.tape import Tape
+from kit.drawings.sequence import SequenceDiagram
 
 world = cluster(minimum=2)
 before = world.fork()
-tape = Tape(world, "orders")
-tape.send("A", "B", "C")
-tape.run(for_s=0.01)
-tape.send("D", "E", "F", "G")
-tape.run(for_s=0.6)
+diagram = SequenceDiagram(world, "orders")
+diagram.send("A", "B", "C")
+diagram.run(for_s=0.01)
+diagram.send("D", "E", "F", "G")
+diagram.run(for_s=0.6)
 
 # %% [markdown]
 # The same seconds as a film. `fork` gave us the world as it was before the first record, so this
@@ -122,14 +122,15 @@ tape.run(for_s=0.6)
 # leader knows first, the followers one fetch later.
 
 # %% frame-by-frame tags=["read"]
-from lessons.nb06_replication.recording import Recording
+from kit.probes.virtual import post
+from lessons.nb06_replication.steps import Steps
 
-film = Recording(before, "orders")
-Tape(before, "orders").send("A", "B", "C")
-film.run(for_s=0.01)
-Tape(before, "orders").send("D", "E", "F", "G")
-film.run(for_s=0.6)
-film.panel(position=2)
+steps = Steps(before, "orders")
+post(before, "orders", "A", "B", "C")
+steps.run(for_s=0.01)
+post(before, "orders", "D", "E", "F", "G")
+steps.run(for_s=0.6)
+steps.panel(position=2)
 
 # %% [markdown]
 # ### What `acks` buys
@@ -362,11 +363,11 @@ lab.both(scenes.out_of_sync_may_not_lead)
 # The timeline at the bottom keeps every named event: go back and look again.
 
 # %% break-it tags=["live"]
-from kit.probes.load import Load
+from kit.probes.background_load import BackgroundLoad
 
 lab.mend(eng)
 eng.create_topic("orders", assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 2})
-load = Load(eng, "orders", period_s=0.5)
+load = BackgroundLoad(eng, "orders", period_s=0.5)
 load.wait_for(1)
 lab.panel(eng, "orders")
 

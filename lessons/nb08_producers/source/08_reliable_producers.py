@@ -28,9 +28,9 @@ from lessons.nb08_producers import (
     idempotence_runs,
     scenes,
 )
+from lessons.nb08_producers.be_the_broker import meets
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
 from lessons.nb08_producers.fault_stages import Simulated
-from lessons.nb08_producers.on_a_tape import meets
 
 eng = lab.engine()
 

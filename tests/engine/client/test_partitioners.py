@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from engine.client import partitioners
 from engine.client.partitioners import BuiltIn, RoundRobin, murmur2
-from kit.probes.tape_broker import TapeBroker
+from kit.probes.scripted_broker import ScriptedBroker
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_key_goes_where_librdkafka_sends_it(name: str) -> None:
     keys = [f"key-{n}".encode() for n in range(40)]
     ours = partitioners.make(name, 1, True, Random(1))
     expected = [ours.choose("orders", key, range(16), 16) for key in keys]
-    broker = TapeBroker([], partitions=16)
+    broker = ScriptedBroker([], partitions=16)
     settings = {"bootstrap.servers": f"127.0.0.1:{broker.port}", "linger.ms": 0}
     settings["partitioner"] = {"crc32": "consistent_random", "murmur2": "murmur2_random"}[name]
     producer = Producer(settings)

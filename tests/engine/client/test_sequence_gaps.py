@@ -12,7 +12,7 @@ from engine.client.producer_batch import ProducerBatch
 from engine.client.sockets import SocketDriver
 from engine.events import Outbox
 from engine.wire.errors import Errors
-from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.scripted_broker import BROKER, TOPIC, ScriptedBroker
 
 SETTINGS = {"batch.size": 0, "linger.ms": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40}
 
@@ -20,10 +20,10 @@ SETTINGS = {"batch.size": 0, "linger.ms": 0, "retry.backoff.ms": 20, "retry.back
 BEFORE = {"sequence.gap": "reset"}
 
 
-def meet(values: str, *steps: list[str], **settings: Any) -> tuple[Producer, TapeBroker]:
+def meet(values: str, *steps: list[str], **settings: Any) -> tuple[Producer, ScriptedBroker]:
     """Sends one word after the other, each when the one before has its verdict; the letters of
     a word are records of their own, under way at once."""
-    broker = TapeBroker([list(step) for step in steps])
+    broker = ScriptedBroker([list(step) for step in steps])
     producer = Producer("gap", (BROKER,), {**SETTINGS, **settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     try:
@@ -86,7 +86,7 @@ def test_before_it_what_was_behind_a_refused_batch_moved_up() -> None:
 
 
 def test_an_epoch_at_its_end_asks_for_another_id() -> None:
-    broker = TapeBroker([["ok"], ["OUT_OF_ORDER_SEQUENCE_NUMBER"]])
+    broker = ScriptedBroker([["ok"], ["OUT_OF_ORDER_SEQUENCE_NUMBER"]])
     producer = Producer("gap", (BROKER,), SETTINGS)
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     driver.send(TOPIC, b"A", partition=0)

@@ -13,7 +13,7 @@ from engine.client.producer import Producer
 from engine.client.sockets import SocketDriver
 from engine.wire import framing
 from engine.wire import messages as m
-from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.scripted_broker import BROKER, TOPIC, ScriptedBroker
 
 SETTINGS = {"linger.ms": 0, "batch.size": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40,
             "reconnect.backoff.ms": 20}  # fmt: skip
@@ -22,7 +22,7 @@ SHORT = {"request.timeout.ms": 300}
 PATIENCE_S = 20
 
 
-class StrangeBroker(TapeBroker):
+class StrangeBroker(ScriptedBroker):
     """Its first answer to a Produce request is not what it should be; all others are."""
 
     def __init__(self, first: str = "") -> None:
@@ -54,7 +54,7 @@ class StrangeBroker(TapeBroker):
 
 
 @contextmanager
-def driving(broker: TapeBroker, **settings: Any) -> Iterator[SocketDriver]:
+def driving(broker: ScriptedBroker, **settings: Any) -> Iterator[SocketDriver]:
     driver = SocketDriver(
         Producer("strange", (BROKER,), {**SETTINGS, **settings}),
         {BROKER: ("127.0.0.1", broker.port)},
@@ -97,7 +97,7 @@ def test_a_request_that_a_broker_does_not_offer_is_named_with_the_broker() -> No
 
 
 def test_a_lost_answer_takes_the_connection_and_is_tried_again_at_once() -> None:
-    broker = TapeBroker([])
+    broker = ScriptedBroker([])
     with driving(broker) as driver:
         driver.lose_answers = 1
         assert send(driver, "A") == ["acknowledged"]
@@ -107,7 +107,7 @@ def test_a_lost_answer_takes_the_connection_and_is_tried_again_at_once() -> None
 
 def test_an_answer_that_is_lost_alone_is_waited_for_and_then_tried_again() -> None:
     """Two answers shall vanish, and one record is under way: the second is that to its retry."""
-    broker = TapeBroker([])
+    broker = ScriptedBroker([])
     with driving(broker, **SHORT) as driver:
         driver.lose_answers = 2
         assert send(driver, "A") == ["acknowledged"]
@@ -119,7 +119,7 @@ def test_an_answer_that_is_lost_alone_is_waited_for_and_then_tried_again() -> No
 
 def test_a_request_that_is_lost_together_with_its_connection_is_lost_once() -> None:
     """The broker hangs up between the loss and the end of the connection."""
-    broker = TapeBroker([])
+    broker = ScriptedBroker([])
     with driving(broker) as driver:
         assert send(driver, "A") == ["acknowledged"]
         driver.lose_requests = 1

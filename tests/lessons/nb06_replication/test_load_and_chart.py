@@ -9,7 +9,7 @@ import pytest
 from kit.clusters import engine
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes import clients
-from kit.probes.load import Load, letters
+from kit.probes.background_load import BackgroundLoad, letters
 from lessons.nb00_start import scenes
 from lessons.nb06_replication.chart import AcknowledgedPerMoment
 
@@ -27,7 +27,7 @@ def test_names_are_short_and_never_repeat() -> None:
 
 def test_everything_acknowledged_is_in_the_log_at_its_offset(cluster) -> None:
     cluster.create_topic("loaded")
-    with Load(cluster, "loaded") as load:
+    with BackgroundLoad(cluster, "loaded") as load:
         load.wait_for(20)
     found = clients.values(cluster, "loaded")
     assert {value: found[offset] for value, offset in load.acknowledged.items()} == {
@@ -38,7 +38,7 @@ def test_everything_acknowledged_is_in_the_log_at_its_offset(cluster) -> None:
 
 def test_the_chart_names_the_longest_silence(cluster) -> None:
     cluster.create_topic("charted")
-    with Load(cluster, "charted") as load:
+    with BackgroundLoad(cluster, "charted") as load:
         load.wait_for(5)
         load.mark("nothing happens")
         load.wait_for(5)

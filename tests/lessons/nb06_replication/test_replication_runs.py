@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from kit.drawings.tape import Tape
+from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
-from kit.probes.virtual import readable, send
+from kit.probes.virtual import post, readable, send
 from lessons.nb06_replication import durability_runs, election_runs, isr_runs
-from lessons.nb06_replication.recording import Recording
+from lessons.nb06_replication.steps import Steps
 
 
 def column(table, index: int) -> list[str]:
     return [row[index] for row in table.rows]
 
 
-def test_the_tape_has_the_walk_through_of_the_deck() -> None:
+def test_the_diagram_has_the_walk_through_of_the_deck() -> None:
     world = cluster(minimum=2)
-    tape = Tape(world, "orders")
-    tape.send("A", "B", "C")
-    tape.run(for_s=0.01)
-    tape.send("D", "E", "F", "G")
-    tape.run(for_s=0.6)
-    says = [heard.says for heard in tape.heard]
+    diagram = SequenceDiagram(world, "orders")
+    diagram.send("A", "B", "C")
+    diagram.run(for_s=0.01)
+    diagram.send("D", "E", "F", "G")
+    diagram.run(for_s=0.6)
+    says = [heard.says for heard in diagram.heard]
     assert says[0] == "produce A, B, C (acks=all)"
     assert says.count("fetch from 3") == 2
     assert says.count("HW 3, records 3–6") == 2
     asked = [place for place, each in enumerate(says) if each == "fetch from 3"]
     assert says.index("HW → 3") > asked[1], "the slowest in-sync follower decides"
     assert says.index("acknowledged, offset 0") > says.index("HW → 3")
-    assert "101" in tape._repr_html_()
+    assert "101" in diagram._repr_html_()
 
 
-def test_a_recording_misses_no_step() -> None:
+def test_the_panels_frames_miss_no_step() -> None:
     world = cluster(minimum=2)
-    film = Recording(world, "orders")
-    Tape(world, "orders").send("A")
-    film.run(for_s=1)
-    told = [line.kind for frame in film.frames for line in frame.lines]
+    steps = Steps(world, "orders")
+    post(world, "orders", "A")
+    steps.run(for_s=1)
+    told = [line.kind for frame in steps.frames for line in frame.lines]
     assert told.count("append") == 3
     assert told.count("high_watermark") == 3
-    assert [frame.number for frame in film.frames] == list(range(len(film.frames)))
-    panel = film.panel(position=1)
+    assert [frame.number for frame in steps.frames] == list(range(len(steps.frames)))
+    panel = steps.panel(position=1)
     assert "LEO 1" in panel.text
     panel.close()
 

@@ -8,9 +8,9 @@ import pytest
 
 from engine.sim.world.world import World
 from lessons.nb08_producers import application_runs, delivery_runs, fault_tape, idempotence_runs
+from lessons.nb08_producers.be_the_broker import meets
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
 from lessons.nb08_producers.fault_stages import Simulated
-from lessons.nb08_producers.on_a_tape import meets
 
 
 def test_a_timeline_begins_with_the_linger_and_ends_with_the_verdict() -> None:

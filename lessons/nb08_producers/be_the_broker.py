@@ -4,7 +4,7 @@
     meets("A", ["drop"], ["again"], client="librdkafka")
 
 A step is a list of answers, given when as many requests are under way; the words are those
-of kit/probes/tape_broker.py, and nobody holds them against the sequence numbers.  The table
+of kit/probes/scripted_broker.py, and nobody holds them against the sequence numbers.  The table
 shows each batch as it arrived, and what the producer said in the end.
 """
 
@@ -18,7 +18,7 @@ import confluent_kafka
 from engine.client.producer import Producer
 from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
-from kit.probes.tape_broker import BROKER, TOPIC, WORDS, TapeBroker
+from kit.probes.scripted_broker import BROKER, TOPIC, WORDS, ScriptedBroker
 from kit.tables import Table
 
 PATIENCE_S = 15.0
@@ -36,7 +36,7 @@ def meets(values: str, *steps: list[str], client: str = "engine", **settings: An
             raise ValueError(
                 f"{word!r} is no answer; take {', '.join(WORDS)} or the name of an error."
             )
-    broker = TapeBroker([list(step) for step in steps])
+    broker = ScriptedBroker([list(step) for step in steps])
     given = {**SETTINGS, **{key.replace("_", "."): value for key, value in settings.items()}}
     try:
         told = (_engines if client == "engine" else _librdkafkas)(broker, values.split(), given)
@@ -48,7 +48,7 @@ def meets(values: str, *steps: list[str], client: str = "engine", **settings: An
     return Table(heading, ("arrives", "you answer"), rows, closing)
 
 
-def _engines(broker: TapeBroker, values: list[str], settings: dict[str, Any]) -> str:
+def _engines(broker: ScriptedBroker, values: list[str], settings: dict[str, Any]) -> str:
     own = {"request.timeout.ms": ANSWER_MS, "batch.size": 0}
     producer = Producer("tape", (BROKER,), {**own, **settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
@@ -61,7 +61,7 @@ def _engines(broker: TapeBroker, values: list[str], settings: dict[str, Any]) ->
     return ", ".join(f"{each.text} {each.error or each.verdict}" for each in producer.sends)
 
 
-def _librdkafkas(broker: TapeBroker, values: list[str], settings: dict[str, Any]) -> str:
+def _librdkafkas(broker: ScriptedBroker, values: list[str], settings: dict[str, Any]) -> str:
     own = {"enable.idempotence": True, "batch.num.messages": 1, "log_level": 0,
            "socket.timeout.ms": ANSWER_MS}  # fmt: skip
     producer = confluent_kafka.Producer(

@@ -1,12 +1,12 @@
 """A simulated run as frames for the Cluster panel: every step of it, to scrub through.
 
-    recording = Recording(world, "orders")
-    tape.send("A", "B", "C")
-    recording.run(for_s=0.02)
-    recording.panel()
+    steps = Steps(world, "orders")
+    post(world, "orders", "A", "B", "C")
+    steps.run(for_s=0.02)
+    steps.panel()
 
-A live panel looks a few times a second and misses what happens in between.  A recording
-takes a frame whenever the trace has a new line about the topic or a broker, so nothing is
+A live panel looks a few times a second and misses what happens in between.  Here the panel
+gets a frame whenever the trace has a new line about the topic or a broker, so nothing is
 missed, and Home, End and the arrow keys walk through it.
 """
 
@@ -24,7 +24,7 @@ STORY = ("append", "high_watermark", "isr", "leader", "elected", "eligible", "tr
 TAIL = 16
 
 
-class Recording:
+class Steps:
     """Frames of one topic of a world; what a panel calls a source."""
 
     def __init__(self, world: World, topic: str) -> None:
@@ -44,7 +44,7 @@ class Recording:
     def poll(self) -> bool:
         return False
 
-    def run(self, until: Callable[[World], bool] | None = None, for_s: float = 30.0) -> Recording:
+    def run(self, until: Callable[[World], bool] | None = None, for_s: float = 30.0) -> Steps:
         """Like the world's own run, with a frame for each step that changes something."""
         end_us = self.world.now_us + int(for_s * 1e6)
         while self.world.now_us < end_us and not (until is not None and until(self.world)):

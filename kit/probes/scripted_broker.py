@@ -1,7 +1,7 @@
-"""A broker that answers Produce requests from a tape, whatever is in them.
+"""A broker that answers Produce requests from a script, whatever is in them.
 
 It speaks the protocol through engine/wire, says that it leads all of `orders`, gives
-out a producer id, and writes down what arrives.  A step of the tape is a list of
+out a producer id, and writes down what arrives.  A step of the script is a list of
 answers: the broker waits until as many Produce requests are under way, so that it does not
 matter how fast a client is, and then answers them in order.
 
@@ -12,7 +12,7 @@ matter how fast a client is, and then answers them in order.
     silence               taken, and from here on this connection gets no answer
     any name of an error  that error
 
-When the tape is over everything is taken.
+When the script is over everything is taken.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ HOLD_S = 0.4
 FIRST_PRODUCER_ID = 4000
 
 
-class TapeBroker:
+class ScriptedBroker:
     """`seen` has a line per request, with what it brought to each partition; `log` has the values
     that were taken, in order."""
 
-    def __init__(self, tape: list[list[str]], partitions: int = 1, hold_s: float = HOLD_S) -> None:
+    def __init__(
+        self, script: list[list[str]], partitions: int = 1, hold_s: float = HOLD_S
+    ) -> None:
         self.partitions = partitions
         self.hold_s = hold_s
-        self.tape = [list(step) for step in tape]
+        self.script = [list(step) for step in script]
         self.seen: list[str] = []
         self.log: list[str] = []
         self.ends: dict[int, int] = {}
@@ -76,7 +78,7 @@ class TapeBroker:
         buffer = bytearray()
         try:
             while True:
-                wanted = len(self.tape[0]) if self.tape else 1
+                wanted = len(self.script[0]) if self.script else 1
                 connection.settimeout(self.hold_s if held and len(held) < wanted else None)
                 if len(held) < wanted:
                     try:
@@ -144,14 +146,14 @@ class TapeBroker:
             error_code=0, name=TOPIC, topic_id=TOPIC_ID, partitions=partitions
         )
         node = response.MetadataResponseBroker(node_id=BROKER, host="127.0.0.1", port=self.port)
-        return response(brokers=[node], cluster_id="tape", controller_id=BROKER, topics=[topic])
+        return response(brokers=[node], cluster_id="script", controller_id=BROKER, topics=[topic])
 
-    # -- the tape
+    # -- the script
 
     def _play(self, connection: socket.socket, requests: list[tuple[Any, Any]]) -> bool:
         """Answers as the next step says; False if that ends the connection."""
         with self.lock:
-            step = self.tape.pop(0) if self.tape else []
+            step = self.script.pop(0) if self.script else []
             silent = False
             for at, (header, body) in enumerate(requests):
                 action = step[at] if at < len(step) else "ok"
@@ -168,7 +170,7 @@ class TapeBroker:
             return not silent
 
     def _note(self, request: Any, action: str) -> None:
-        """Writes down what came in one request, and takes it if the tape says so."""
+        """Writes down what came in one request, and takes it if the script says so."""
         lines = []
         for part in request.topic_data[0].partition_data:
             records = bytes(part.records)

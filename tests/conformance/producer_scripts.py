@@ -1,4 +1,4 @@
-"""The tapes, and one way to run each of the three clients on them."""
+"""The scripts, and one way to run each of the three clients on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.client.producer import Producer
 from engine.client.producer_batch import Sent
 from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
-from kit.probes.tape_broker import BROKER, TOPIC, TapeBroker
+from kit.probes.scripted_broker import BROKER, TOPIC, ScriptedBroker
 
 PATIENCE_S = 60.0
 HOLD_S = 3.0
@@ -32,9 +32,9 @@ SETTINGS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Tape:
+class Script:
     """`values` are sent at once, `1:A` to partition 1; `|` waits for the verdicts so far; `steps`
-    are a TapeBroker's."""
+    are a ScriptedBroker's."""
 
     values: str
     steps: tuple[tuple[str, ...], ...]
@@ -42,69 +42,69 @@ class Tape:
 
 
 PLAIN = {"enable.idempotence": False}
-TAPES: dict[str, Tape] = {
-    "all is well": Tape("A B C", ()),
-    "the leader has moved": Tape("A", (("NOT_LEADER_OR_FOLLOWER",),)),
-    "too few replicas, twice": Tape("A", (("NOT_ENOUGH_REPLICAS",),) * 2),
-    "too few replicas after the append": Tape(
+SCRIPTS: dict[str, Script] = {
+    "all is well": Script("A B C", ()),
+    "the leader has moved": Script("A", (("NOT_LEADER_OR_FOLLOWER",),)),
+    "too few replicas, twice": Script("A", (("NOT_ENOUGH_REPLICAS",),) * 2),
+    "too few replicas after the append": Script(
         "A", (("NOT_ENOUGH_REPLICAS_AFTER_APPEND",), ("again",))
     ),
-    "the answer is lost": Tape("A", (("drop",), ("again",))),
-    "the answer is lost, without idempotence": Tape("A", (("drop",),), PLAIN),
-    "the first of three fails": Tape(
+    "the answer is lost": Script("A", (("drop",), ("again",))),
+    "the answer is lost, without idempotence": Script("A", (("drop",),), PLAIN),
+    "the first of three fails": Script(
         "A B C",
         (("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),),
     ),
-    "the first of three fails twice": Tape(
+    "the first of three fails twice": Script(
         "A B C",
         (
             ("NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
             ("NOT_ENOUGH_REPLICAS", "again", "again"),  # only A comes, until it is through
         ),
     ),
-    "the first of three fails, without idempotence": Tape(
+    "the first of three fails, without idempotence": Script(
         "A B C", (("NOT_ENOUGH_REPLICAS", "ok", "ok"),), PLAIN
     ),
-    "the first of three fails, one in flight": Tape(
+    "the first of three fails, one in flight": Script(
         "A B C", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "max.in.flight.requests.per.connection": 1}
     ),
-    "three under way when the connection ends": Tape("A B C", (("drop", "ok", "ok"), ("again",))),
-    "three under way when the connection ends, without idempotence": Tape(
+    "three under way when the connection ends": Script("A B C", (("drop", "ok", "ok"), ("again",))),
+    "three under way when the connection ends, without idempotence": Script(
         "A B C", (("hang-up", "ok", "ok"),), PLAIN
     ),
-    "a gap after two": Tape("A B C", (("ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"),)),
-    "a repeat too old to remember": Tape("A", (("DUPLICATE_SEQUENCE_NUMBER",),)),
-    "the producer is unknown": Tape("A B", (("UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID"),)),
-    "too large": Tape("A", (("MESSAGE_TOO_LARGE",),)),
-    "too large, and two behind it": Tape(
+    "a gap after two": Script("A B C", (("ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"),)),
+    "a repeat too old to remember": Script("A", (("DUPLICATE_SEQUENCE_NUMBER",),)),
+    "the producer is unknown": Script("A B", (("UNKNOWN_PRODUCER_ID", "UNKNOWN_PRODUCER_ID"),)),
+    "too large": Script("A", (("MESSAGE_TOO_LARGE",),)),
+    "too large, and two behind it": Script(
         "A B C",
         (("MESSAGE_TOO_LARGE", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"),),
     ),
-    "not allowed": Tape("A", (("TOPIC_AUTHORIZATION_FAILED",),)),
-    "an older epoch": Tape("A B", (("INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),)),
-    "no retries": Tape("A", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "retries": 0}),
-    "no answer in time": Tape("A", (("silence",), ("again",)), {"request.timeout.ms": 2000}),
-    "given up while under way, and another": Tape(
+    "not allowed": Script("A", (("TOPIC_AUTHORIZATION_FAILED",),)),
+    "an older epoch": Script("A B", (("INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),)),
+    "no retries": Script("A", (("NOT_ENOUGH_REPLICAS",),), {**PLAIN, "retries": 0}),
+    "no answer in time": Script("A", (("silence",), ("again",)), {"request.timeout.ms": 2000}),
+    "given up while under way, and another": Script(
         "A | B",
         (("silence",), ("silence",)),
         {"request.timeout.ms": 3000, "delivery.timeout.ms": 4500},
     ),
-    "corrupt on the way": Tape("A", (("CORRUPT_MESSAGE",),)),
-    "one that lingers goes along": Tape("1:A B C", (), {"linger.ms": 1500, "batch.size": 200}),
+    "corrupt on the way": Script("A", (("CORRUPT_MESSAGE",),)),
+    "one that lingers goes along": Script("1:A B C", (), {"linger.ms": 1500, "batch.size": 200}),
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tape showed: batches as they arrived, the log, and each record's verdict."""
+    """What a script showed: batches as they arrived, the log, and each record's verdict."""
 
     seen: tuple[str, ...]
     log: tuple[str, ...]
     verdicts: tuple[str, ...]
 
 
-def names(tape: Tape) -> list[str]:
-    return [addressed(value)[1] for value in tape.values.split() if value != "|"]
+def names(script: Script) -> list[str]:
+    return [addressed(value)[1] for value in script.values.split() if value != "|"]
 
 
 def addressed(value: str) -> tuple[int, str]:
@@ -118,20 +118,20 @@ def padded(value: str) -> str:
     return value.ljust(64, ".")
 
 
-def outcome(broker: TapeBroker, verdicts: list[str]) -> Outcome:
+def outcome(broker: ScriptedBroker, verdicts: list[str]) -> Outcome:
     return Outcome(tuple(broker.seen), tuple(broker.log), tuple(verdicts))
 
 
-def broker_for(tape: Tape) -> TapeBroker:
-    return TapeBroker([list(step) for step in tape.steps], partitions=2, hold_s=HOLD_S)
+def broker_for(script: Script) -> ScriptedBroker:
+    return ScriptedBroker([list(step) for step in script.steps], partitions=2, hold_s=HOLD_S)
 
 
-def run_ours(tape: Tape) -> Outcome:
-    broker = broker_for(tape)
-    producer = Producer("tape", (BROKER,), {**SETTINGS, **tape.settings})
+def run_ours(script: Script) -> Outcome:
+    broker = broker_for(script)
+    producer = Producer("script", (BROKER,), {**SETTINGS, **script.settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
     try:
-        for value in tape.values.split():
+        for value in script.values.split():
             if value == "|":
                 driver.run(lambda: producer.idle, PATIENCE_S)
             else:
@@ -154,9 +154,9 @@ def _verdict(sent: Sent) -> str:
 NOT_LIBRDKAFKAS = ("batch.size", "delivery.timeout.ms", "request.timeout.ms")
 
 
-def run_librdkafka(tape: Tape) -> Outcome:
-    broker = broker_for(tape)
-    given = {**SETTINGS, **tape.settings}
+def run_librdkafka(script: Script) -> Outcome:
+    broker = broker_for(script)
+    given = {**SETTINGS, **script.settings}
     settings = {name: value for name, value in given.items() if name not in NOT_LIBRDKAFKAS}
     settings |= {
         "bootstrap.servers": f"127.0.0.1:{broker.port}",
@@ -185,14 +185,14 @@ def run_librdkafka(tape: Tape) -> Outcome:
                 producer.purge()
 
     try:
-        for value in tape.values.split():
+        for value in script.values.split():
             if value == "|":
                 wait()
             else:
                 partition, name = addressed(value)
                 producer.produce(TOPIC, padded(name), partition=partition, on_delivery=note)
         wait()
-        verdicts = [f"{value} {told.get(value, 'pending -1')}" for value in names(tape)]
+        verdicts = [f"{value} {told.get(value, 'pending -1')}" for value in names(script)]
         return outcome(
             broker, verdicts + [f"fatal {told[name]}" for name in told if name == "fatal"]
         )
@@ -208,7 +208,7 @@ def _name(error: Any) -> str:
     return "TIMED_OUT" if error.name() == "_MSG_TIMED_OUT" else str(error.name())
 
 
-def java_line(tape: Tape, port: int) -> str:
-    settings = {"bootstrap.servers": f"127.0.0.1:{port}", **SETTINGS, **tape.settings}
+def java_line(script: Script, port: int) -> str:
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", **SETTINGS, **script.settings}
     pairs = " ".join(f"{name}={str(value).lower()}" for name, value in settings.items())
-    return f"{' '.join(v if v == '|' else padded(v) for v in tape.values.split())}\t{pairs}"
+    return f"{' '.join(v if v == '|' else padded(v) for v in script.values.split())}\t{pairs}"

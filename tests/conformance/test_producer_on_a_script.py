@@ -1,6 +1,6 @@
-"""Three producers on the same tape of broker answers: the engine's own, Java's, librdkafka's.
+"""Three producers on the same script of broker answers: the engine's own, Java's, librdkafka's.
 
-A tape broker answers as the tape says, and notes every batch as it arrives: epoch, sequence,
+A scripted broker answers as the script says, and notes every batch as it arrives: epoch, sequence,
 values.  The engine's producer must show exactly what Kafka's own shows, batch by batch and
 verdict by verdict.  librdkafka is another implementation, and differs where `DIFFERS` says;
 there its outcome must be the declared one, so that a stale declaration is noticed.
@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kit import jars
-from tests.conformance.producer_tapes import (
-    TAPES,
+from tests.conformance.producer_scripts import (
+    SCRIPTS,
     Outcome,
     broker_for,
     java_line,
@@ -103,15 +103,15 @@ partition into a request, so that nothing goes along."""
 
 @cache
 def ours(name: str) -> Outcome:
-    return run_ours(TAPES[name])
+    return run_ours(SCRIPTS[name])
 
 
 @pytest.fixture(scope="module")
 def java() -> Iterator[Callable[[str], Outcome]]:
-    """Kafka's own producer, in one JVM for all tapes."""
+    """Kafka's own producer, in one JVM for all scripts."""
     try:
         command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-cp", jars.classpath(), str(Path(__file__).with_name("TapeProducer.java"))]
+        command += ["-cp", jars.classpath(), str(Path(__file__).with_name("ScriptProducer.java"))]
     except jars.JarsMissing as missing:
         pytest.skip(str(missing))
     pipe = subprocess.PIPE
@@ -122,8 +122,8 @@ def java() -> Iterator[Callable[[str], Outcome]]:
     def play(name: str) -> Outcome:
         assert process.stdin is not None
         assert process.stdout is not None
-        broker = broker_for(TAPES[name])
-        process.stdin.write(java_line(TAPES[name], broker.port) + "\n")
+        broker = broker_for(SCRIPTS[name])
+        process.stdin.write(java_line(SCRIPTS[name], broker.port) + "\n")
         process.stdin.flush()
         line = process.stdout.readline().strip()
         broker.close()
@@ -134,15 +134,15 @@ def java() -> Iterator[Callable[[str], Outcome]]:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", TAPES)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_ours_does_what_kafkas_own_producer_does(name: str, java: Callable[[str], Outcome]) -> None:
     assert ours(name) == java(name)
 
 
-@pytest.mark.parametrize("name", [name for name in TAPES if name not in JAVA_ONLY])
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in JAVA_ONLY])
 def test_librdkafka_does_the_same_or_differs_as_declared(name: str) -> None:
     _, expected = DIFFERS.get(name, ("", ours(name)))
-    assert run_librdkafka(TAPES[name]) == expected
+    assert run_librdkafka(SCRIPTS[name]) == expected
 
 
 def test_every_declared_difference_is_one() -> None:

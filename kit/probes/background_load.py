@@ -1,6 +1,6 @@
 """A steady stream of records in the background, and the books that a check needs.
 
-    with Load(cluster, "orders") as load:
+    with BackgroundLoad(cluster, "orders") as load:
         cluster.kill(101)
         load.wait_for(100)          # a hundred new records, acknowledged
     load.acknowledged               # value -> offset
@@ -43,7 +43,7 @@ def letters(number: int) -> str:
     return name
 
 
-class Load:
+class BackgroundLoad:
     """Sends A, B, … Z, AA, AB, … to partition 0 of a topic until it is closed."""
 
     def __init__(self, cluster: Cluster, topic: str, period_s: float = 0.004) -> None:
@@ -59,7 +59,7 @@ class Load:
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> Load:
+    def __enter__(self) -> BackgroundLoad:
         return self
 
     def __exit__(self, *_: object) -> None:

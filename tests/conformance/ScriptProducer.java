@@ -19,7 +19,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * A line in: values separated by blanks (1:A goes to partition 1, | waits for the verdicts so far), a tab, then name=value settings separated by blanks.
  * A line out: "value verdict offset" each, separated by commas; or the reason for no producer.
  */
-public class TapeProducer {
+public class ScriptProducer {
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -1,11 +1,11 @@
-"""Listens to the messages of one partition while a simulated cluster runs.
+"""A sequence diagram of one partition, drawn while a simulated cluster runs.
 
-    tape = Tape(world, "orders")
-    tape.send("A", "B", "C")
-    tape.run(for_s=0.1)
-    tape
+    diagram = SequenceDiagram(world, "orders")
+    diagram.send("A", "B", "C")
+    diagram.run(for_s=0.1)
+    diagram
 
-The tape is a sequence diagram: a lane per node, one row per thing that happened, in order
+It has a lane per node, one row per thing that happened, in order
 of virtual time.  Followers' fetches and their answers are arrows; what a replica decided
 (an append, a high watermark that moves) stands in its lane.  Idle fetches, which carry no
 news, are left out.
@@ -19,11 +19,9 @@ from html import escape
 from typing import Any
 
 from engine.cluster.agenda import Call
-from engine.records import batch
 from engine.sim.world.world import World
-from engine.wire.errors import Errors
-from kit.probes import requests
-from kit.probes.virtual import produce_request, topic_id
+from kit.probes import messages
+from kit.probes.virtual import post, topic_id
 
 CLIENT = "admin"
 LANE_OF_CLIENT = "producer"
@@ -34,17 +32,21 @@ _COLOURS = {REQUEST: "#D55E00", ANSWER: "#0072B2", NOTE: "#009E73"}
 
 @dataclass(frozen=True)
 class Heard:
-    """One row: a message from `source` to `destination`, or a note in the lane of both."""
+    """One row: a message from `source` to `destination`, or a note in the lane of both.
+
+    `what` is a message's kind (kit/probes/messages.py), or the trace's word for a decision.
+    """
 
     at_us: int
     kind: str
+    what: str
     source: str
     destination: str
     says: str
 
 
-class Tape:
-    """What was heard of partition 0 of `topic` since the tape was made."""
+class SequenceDiagram:
+    """What was heard of partition 0 of `topic` since the diagram was begun."""
 
     def __init__(self, world: World, topic: str) -> None:
         self.world = world
@@ -55,11 +57,12 @@ class Tape:
         self._traced = world.cluster.trace_count
 
     def send(self, *values: str, acks: str = "all") -> None:
-        """Hands one batch to the leader; what it answers is heard when the tape runs on."""
-        body = produce_request(self.world, self.topic, values, acks, 30_000)
-        self.world.post(body, self.world.leader(self.topic, 0))
+        """Hands one batch to the leader; what it answers is heard as the world runs on."""
+        post(self.world, self.topic, *values, acks=acks)
 
-    def run(self, until: Callable[[World], bool] | None = None, for_s: float | None = None) -> Tape:
+    def run(
+        self, until: Callable[[World], bool] | None = None, for_s: float | None = None
+    ) -> SequenceDiagram:
         """Like the world's own run, and listens."""
         end_us = None if for_s is None else self.world.now_us + int(for_s * 1e6)
         while until is None or not until(self.world):
@@ -80,44 +83,16 @@ class Tape:
         if item[0] not in (REQUEST, ANSWER) or item[1] not in self.world.cluster.agenda.calls:
             return
         call: Call = self.world.cluster.agenda.calls[item[1]]
-        body = item[-1]
-        says = self._request(body) if item[0] == REQUEST else self._answer(body)
-        if says:
+        message = messages.read(item[-1], self.topic_id)
+        if message is not None:
             ends = (lane(call.sender), lane(call.destination))
             source, destination = ends if item[0] == REQUEST else ends[::-1]
             at_us = (
                 self.world.cluster.agenda.heap[0][0] - self.world.cluster.now + self.world.now_us
             )
-            self._add(Heard(at_us, item[0], source, destination, says))
-
-    def _request(self, body: Any) -> str:
-        match type(body).__name__:
-            case "FetchRequest":
-                offsets = [
-                    part.fetch_offset
-                    for named in body.topics
-                    if named.topic_id == self.topic_id
-                    for part in named.partitions
-                ]
-                return f"fetch from {offsets[0]}" if offsets else ""
-            case "ProduceRequest":
-                records = body.topic_data[0].partition_data[0].records
-                acks = "all" if body.acks == -1 else body.acks
-                return f"produce {', '.join(requests.values(records))} (acks={acks})"
-        return ""
-
-    def _answer(self, body: Any) -> str:
-        match type(body).__name__:
-            case "FetchResponse":
-                for named in body.responses:
-                    if named.topic_id == self.topic_id:
-                        return _fetched(named.partitions[0])
-            case "ProduceResponse":
-                told = body.responses[0].partition_responses[0]
-                if told.error_code:
-                    return Errors(told.error_code).name
-                return f"acknowledged, offset {told.base_offset}"
-        return ""
+            self.heard.append(
+                Heard(at_us, item[0], message.kind, source, destination, message.brief)
+            )
 
     def _read_trace(self) -> None:
         cluster = self.world.cluster
@@ -127,10 +102,8 @@ class Tape:
             if line.kind in TOLD and line.partition == f"{self.topic}-0":
                 where = lane(node)
                 at_us = at - cluster.now + self.world.now_us
-                self._add(Heard(at_us, NOTE, where, where, _told(line.kind, dict(line.fields))))
-
-    def _add(self, heard: Heard) -> None:
-        self.heard.append(heard)
+                says = _told(line.kind, dict(line.fields))
+                self.heard.append(Heard(at_us, NOTE, line.kind, where, where, says))
 
     # -- showing
 
@@ -217,17 +190,6 @@ def _arrow(heard: Heard, span: int, lanes: list[str]) -> str:
 
 def lane(node: int | str) -> str:
     return LANE_OF_CLIENT if node == CLIENT else str(node)
-
-
-def _fetched(data: Any) -> str:
-    if data.error_code:
-        return Errors(data.error_code).name
-    headers = [header for header, _ in batch.iterate(data.records or b"")]
-    if not headers:
-        return f"HW {data.high_watermark}, no records"
-    first, last = headers[0].base_offset, headers[-1].last_offset
-    which = f"record {first}" if first == last else f"records {first}–{last}"
-    return f"HW {data.high_watermark}, {which}"
 
 
 def _told(kind: str, fields: dict[str, Any]) -> str:
