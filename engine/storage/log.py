@@ -15,7 +15,8 @@ What the log does not know: who leads, what is committed, who may read.  That is
 
 After a write has failed (disk full, say) the log takes no more appends until it is opened
 again: what is on disk and what is in memory may differ.  Simplified: compression.type is
-always `producer`; files are deleted at once, without file.delete.delay.ms.
+always `producer`; files are deleted at once, without file.delete.delay.ms, so a slow client
+that is being sent a part of one loses its connection.
 """
 
 from __future__ import annotations

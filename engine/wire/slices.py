@@ -41,11 +41,12 @@ class Frame(bytearray):
     def __init__(self, prefix: bytes = b"") -> None:
         super().__init__(prefix)
         self.slices: list[tuple[int, Slice]] = []
+        self.outside = 0  # bytes in slices
 
     @property
     def whole_size(self) -> int:
         """In bytes, slices included."""
-        return len(self) + sum(len(each) for _, each in self.slices)
+        return len(self) + self.outside
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes | bytearray]:
         """All of its bytes in order.  Slices are read when it is their turn; SliceGone."""
@@ -70,5 +71,6 @@ def insert(value: Slice, out: bytearray) -> bytes:
     """What to write in the place of a slice: nothing into a frame, else its bytes."""
     if isinstance(out, Frame):
         out.slices.append((len(out), value))
+        out.outside += len(value)
         return b""
     return value.read(0, len(value))

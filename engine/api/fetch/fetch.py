@@ -4,7 +4,9 @@ The answer waits (long polling) until `min_bytes` are there, something is wrong,
 `max_wait_ms` is over; yet nobody waits who reads an older segment than the last, or stands above
 what they may see.  Consumers see what is below the high watermark; followers all of
 it.  A fetch that carries the epoch of the last fetched record learns if the two
-histories differ (KIP-595).  Fetch sessions: engine/replication/fetch_sessions.py.
+histories differ (KIP-595).  Over a socket the records are slices of files, read while they
+are being sent: a slow reader costs no memory.
+Fetch sessions: engine/replication/fetch_sessions.py.
 
 Left out: replication quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
 a consumer may fetch from a follower, KIP-392).
