@@ -33,7 +33,6 @@ OFFSET_COMMIT_KEY = 1
 GROUP_METADATA_KEY = 2
 _OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
 
-
 StoredRecord = OffsetRecord | GroupRecord
 
 
