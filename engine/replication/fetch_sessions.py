@@ -9,6 +9,8 @@ and an answer only what has something to tell.
                    n   the n-th incremental request; any other number is an error, since
                        a lost or repeated request would leave the two sides disagreeing
 
+A request that forgets the last partition ends the session: its answer bears no session id.
+
 Simplified: a full cache drops only a session that was unused for two minutes; Kafka also
 lets followers and larger sessions push out others.
 """
@@ -28,6 +30,7 @@ EVICTION_US = 120_000_000
 MAX_SESSION_ID = 0x7FFFFFFF
 Key = tuple[bytes | str, int]
 Names = Callable[[bytes], str]
+"""A topic's name by its id; empty if there is none."""
 
 
 @dataclass(slots=True)
@@ -109,7 +112,7 @@ class FetchSessions:
     def open(
         self, now: int, request: m.FetchRequest, is_follower: bool, names: Names
     ) -> FetchContext:
-        """Finds out what a request asks for.  `names(topic_id)` gives a topic's name or ''."""
+        """Finds out what a request asks for."""
         session = self.sessions.get(request.session_id)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session is not None:
@@ -119,12 +122,15 @@ class FetchSessions:
             return FetchContext(Errors.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             return FetchContext(Errors.INVALID_FETCH_SESSION_EPOCH)
+        self._update(session.partitions, request, names)
+        for forgotten in request.forgotten_topics_data:
+            for index in forgotten.partitions:
+                session.partitions.pop(_key(forgotten, index), None)
+        if not session.partitions:
+            del self.sessions[session.id]
+            return self._full(now, request, is_follower, names)
         session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
         session.last_used_us = now
-        for topic in request.forgotten_topics_data:
-            for index in topic.partitions:
-                session.partitions.pop(_key(topic, index), None)
-        self._update(session.partitions, request, names)
         for partition in session.partitions.values():
             if not partition.topic:
                 # Asked for before its topic was known here; it need not be named again.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
+
 from engine.events import CancelTimer, Outbox, SetTimer
 from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions
 from engine.replication.purgatory import Purgatory, PurgatoryTimer
@@ -74,6 +76,17 @@ def test_a_full_request_replaces_the_session_and_epoch_minus_one_ends_it() -> No
     replaced = all_of_them.open(0, request(known, 0, (0, 5)), True, Names()).session_id
     assert list(all_of_them.sessions) == [replaced]
     assert all_of_them.open(0, request(replaced, -1, (0, 5)), True, Names()).session_id == 0
+    assert all_of_them.sessions == {}
+
+
+@pytest.mark.parametrize("named", [(), ((0, 7),)], ids=["only forgotten", "named and forgotten"])
+def test_a_session_ends_with_its_last_partition(named: tuple[tuple[int, int], ...]) -> None:
+    """What the request names is read, without a session."""
+    all_of_them = sessions()
+    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
+    last = all_of_them.open(0, request(known, 1, *named, forget=(0,)), True, Names())
+    assert (last.error, last.session_id, last.session) == (Errors.NONE, 0, None)
+    assert wanted(last) == list(named)
     assert all_of_them.sessions == {}
 
 
