@@ -5,9 +5,11 @@ r"""Appends that wait until every in-sync replica has them: acks=all.
              \---> this broker no longer leads ----------> NOT_LEADER_OR_FOLLOWER
              \---> time is up ---------------------------> REQUEST_TIMED_OUT
 
-None of the three refusals says that the records are lost: they are in this log, and may be
-in the next leader's.  A producer waits in engine/api/produce/delayed_produce.py, a coordinator
-of this broker here.
+Whether this broker led all the time is not asked: it is told each change of leader by itself
+(engine/broker/broker.py), and what waits fails at the first.  None of the three refusals says
+that the records are lost: they are in this log, and may be in the next leader's.
+
+A producer waits in engine/api/produce/delayed_produce.py, a coordinator of this broker here.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.replication.hosted import HostedPartitions, Key
-from engine.wire.errors import Errors
+from engine.wire.errors import Errors, KafkaError
 
 
 @dataclass(slots=True)
@@ -24,7 +26,6 @@ class PendingAppend:
     """One partition of a waiting append: done once the high watermark reaches `required`."""
 
     key: Key
-    leader_epoch: int
     required: int
     error: Errors = Errors.REQUEST_TIMED_OUT
     done: bool = False
@@ -33,17 +34,14 @@ class PendingAppend:
         """Finds out whether the wait is over, and how it ended."""
         if self.done:
             return True
-        partition = hosted.partitions.get(self.key)
-        if partition is None:
-            self.error = Errors.UNKNOWN_TOPIC_OR_PARTITION
-        elif not partition.is_leader or partition.leader_epoch != self.leader_epoch:
-            self.error = Errors.NOT_LEADER_OR_FOLLOWER
-        elif partition.high_watermark < self.required:
-            return False
-        elif len(partition.isr.maximal) < partition.min_in_sync_replicas:
-            self.error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-        else:
-            self.error = Errors.NONE
+        try:
+            partition = hosted.leading(*self.key)
+            if partition.high_watermark < self.required:
+                return False
+            enough = len(partition.isr.maximal) >= partition.min_in_sync_replicas
+            self.error = Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        except KafkaError as error:
+            self.error = error.code
         self.done = True
         return True
 

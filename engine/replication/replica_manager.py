@@ -199,7 +199,7 @@ class ReplicaManager:
             info = partition.append_as_leader(now, batch, -1, "coordinator")
         except KafkaError as error:
             return error.code
-        pending = PendingAppend(partition.key, partition.leader_epoch, info.last_offset + 1)
+        pending = PendingAppend(partition.key, info.last_offset + 1)
         self.purgatory.check(now, partition.key)
         waiting = DelayedAppend(self.hosted, then, pending)
         self.purgatory.try_or_wait(now, waiting, (partition.key,), timeout_ms)

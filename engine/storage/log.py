@@ -104,7 +104,7 @@ class Log:
         producer that is already here is not appended again (`duplicate`).
         """
         now_ms = self._now_ms = now // 1000
-        header = validate_append(buffer, self.config, now_ms, origin)
+        header = validate_append(buffer, self.config, now_ms, origin, self.directory)
         if header.producer_id >= 0:
             if origin == "client" and (known := self.producers.find_duplicate(header)):
                 return AppendInfo(

@@ -1,13 +1,13 @@
 """What a leader checks before it takes a batch; followers check only that it is intact.
 
-    INVALID_RECORD       no batch, more than one, format v0 or v1, a control batch
+    INVALID_RECORD       no batch, more than one, a cut one, format v0 or v1, a control batch
                          offsets that do not start at 0
                          a record count below 1, or at odds with the last offset delta
                          a producer id without a sequence
                          a record without a key in a compacted topic
     MESSAGE_TOO_LARGE    more bytes than max.message.bytes
     RECORD_LIST_TOO_LARGE  more bytes than segment.bytes
-    CORRUPT_MESSAGE      a wrong checksum, a cut batch
+    CORRUPT_MESSAGE      a wrong checksum, a length below the header's
     INVALID_TIMESTAMP    a timestamp too far off, or one marked LogAppendTime
 
 Nearly all of it comes from the 61 bytes of the header and the checksum, so a megabyte costs
@@ -16,6 +16,9 @@ compressed ones) to count them and to find the true largest timestamp; here the 
 believed, except where a rule needs the records: compacted topics and topics with
 message.timestamp.before.max.ms.  A client that writes a valid checksum over records that
 do not fit its header is therefore found out by its readers, not by the broker.
+
+Simplified: a batch that a producer marks LogAppendTime is refused in every topic.  Kafka takes
+it, and removes the mark, where the topic's timestamps are CreateTime.
 """
 
 from __future__ import annotations
@@ -41,9 +44,40 @@ NO_TIMESTAMP = -1
 NO_BEFORE_LIMIT = LogConfig().message_timestamp_before_max_ms
 
 
-def validate_append(buffer: bytes, config: LogConfig, now_ms: int, origin: Origin) -> BatchHeader:
-    """The header of the one batch in `buffer`; KafkaError with the code for the producer."""
-    header = _one_batch(buffer)
+RecordError = tuple[int, str]
+"""A record's place in its batch, and what is wrong with it."""
+
+
+class InvalidRecords(KafkaError):
+    """Some records of a batch are refused, and the others with them (KIP-467).
+
+    A producer that is told which gives up those alone and may send the others again.
+    """
+
+    def __init__(self, code: Errors, record_errors: list[RecordError]) -> None:
+        if code == Errors.INVALID_TIMESTAMP:
+            message = "One or more records have been rejected due to invalid timestamp"
+        else:
+            shown = ", ".join(
+                f"RecordError(batchIndex={index}, message='{what}')"
+                for index, what in record_errors[:3]
+            )
+            message = (
+                f"One or more records have been rejected due to {len(record_errors)} record errors "
+                f"in total, and only showing the first three errors at most: [{shown}]"
+            )
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+def validate_append(
+    buffer: bytes, config: LogConfig, now_ms: int, origin: Origin, partition: str
+) -> BatchHeader:
+    """The header of the one batch in `buffer`; KafkaError with the code for the producer.
+
+    `partition` is the name that messages give it, such as `orders-0`.
+    """
+    header = one_batch(buffer)
     from_client = origin == "client"
     if from_client and header.base_offset != 0:
         raise _invalid(f"offsets start at {header.base_offset}, a producer's start at 0")
@@ -56,9 +90,7 @@ def validate_append(buffer: bytes, config: LogConfig, now_ms: int, origin: Origi
     validate(buffer)
     if from_client:
         _check_client_batch(header)
-        _check_timestamps(buffer, header, config, now_ms)
-        if config.is_compacted:
-            _check_keys(buffer)
+        _check_records(buffer, header, config, now_ms, partition)
     if size > config.segment_bytes:
         raise KafkaError(
             Errors.RECORD_LIST_TOO_LARGE,
@@ -67,12 +99,15 @@ def validate_append(buffer: bytes, config: LogConfig, now_ms: int, origin: Origi
     return header
 
 
-def _one_batch(buffer: bytes) -> BatchHeader:
+def one_batch(buffer: bytes) -> BatchHeader:
+    """The header of the one whole batch in `buffer`; INVALID_RECORD if there is not exactly one."""
     if len(buffer) < HEADER_SIZE:
         raise _invalid("there must be one record batch, and there is none")
     header = read_header(buffer)
     if header.magic != MAGIC:
         raise _invalid(f"batch format {header.magic} is too old; Kafka 4 takes format {MAGIC}")
+    if header.size_in_bytes > len(buffer):
+        raise _invalid(f"{len(buffer)} of the batch's {header.size_in_bytes} bytes are there")
     if HEADER_SIZE <= header.size_in_bytes < len(buffer):
         raise _invalid("there must be exactly one record batch, and there is more")
     return header
@@ -93,30 +128,42 @@ def _check_client_batch(header: BatchHeader) -> None:
         raise _invalid(f"producer {header.producer_id} sent sequence {header.base_sequence}")
 
 
-def _check_timestamps(buffer: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> None:
-    if header.timestamp_type:
-        raise KafkaError(
-            Errors.INVALID_TIMESTAMP, "only the broker may mark a batch as LogAppendTime"
-        )
-    if config.message_timestamp_type != CREATE_TIME:
-        return
+def _check_records(
+    buffer: bytes, header: BatchHeader, config: LogConfig, now_ms: int, partition: str
+) -> None:
+    """The rules for single records; a batch is unpacked only where one of them may be broken."""
+    created = config.message_timestamp_type == CREATE_TIME
+    earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
-    if header.max_timestamp > latest:
-        raise _out_of_range(
-            header.max_timestamp, f"message.timestamp.after.max.ms ends at {latest}"
+    is_late = created and header.max_timestamp > latest
+    is_bounded = created and config.message_timestamp_before_max_ms < NO_BEFORE_LIMIT
+    if not (config.is_compacted or is_bounded or is_late or header.timestamp_type):
+        return
+    allowed = range(earliest, latest + 1)
+    errors: list[RecordError] = []
+    code = Errors.INVALID_RECORD
+    for index, record in enumerate(_records(buffer)):
+        if config.is_compacted and record.key is None:
+            what = "Compacted topic cannot accept message without key in topic partition "
+            errors.append((index, what + partition))
+        elif header.timestamp_type:
+            code = Errors.INVALID_TIMESTAMP
+            what = f"Invalid timestamp type in message {index}. "
+            errors.append(
+                (index, what + "Producer should not set timestamp type to LogAppendTime.")
+            )
+        elif created and record.timestamp not in allowed and record.timestamp != NO_TIMESTAMP:
+            code = Errors.INVALID_TIMESTAMP
+            what = f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
+            within = f"The timestamp should be within [{earliest}, {latest}]"
+            errors.append((index, what + within))
+    if errors:
+        raise InvalidRecords(code, errors)
+    if is_late:
+        raise KafkaError(
+            Errors.INVALID_TIMESTAMP,
+            f"the header says {header.max_timestamp}, but no record is that young",
         )
-    if config.message_timestamp_before_max_ms < NO_BEFORE_LIMIT:
-        earliest = now_ms - config.message_timestamp_before_max_ms
-        for record in _records(buffer):
-            if record.timestamp != NO_TIMESTAMP and record.timestamp < earliest:
-                raise _out_of_range(
-                    record.timestamp, f"message.timestamp.before.max.ms begins at {earliest}"
-                )
-
-
-def _check_keys(buffer: bytes) -> None:
-    if any(record.key is None for record in _records(buffer)):
-        raise _invalid("a compacted topic takes no record without a key")
 
 
 def _records(buffer: bytes) -> list:
@@ -128,7 +175,3 @@ def _records(buffer: bytes) -> list:
 
 def _invalid(message: str) -> KafkaError:
     return KafkaError(Errors.INVALID_RECORD, message)
-
-
-def _out_of_range(timestamp: int, limit: str) -> KafkaError:
-    return KafkaError(Errors.INVALID_TIMESTAMP, f"timestamp {timestamp} is out of range: {limit}")

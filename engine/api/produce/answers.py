@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from engine.events import Request
 from engine.replication.hosted import HostedPartitions, Key
+from engine.storage.log_validator import InvalidRecords
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 FIRST_VERSION_THAT_NAMES_THE_LEADER = 10
 Part = m.ProduceResponse.PartitionProduceResponse
+_WITHOUT_LOG_START = (
+    Errors.MESSAGE_TOO_LARGE,
+    Errors.RECORD_LIST_TOO_LARGE,
+    Errors.CORRUPT_MESSAGE,
+    Errors.KAFKA_STORAGE_ERROR,
+)
+"""Refusals of a log that do not say where it starts."""
 
 
-def refusal(key: Key, error: KafkaError) -> Part:
-    """A partition's part when nothing was appended."""
-    return Part(
-        index=key[1],
-        error_code=error.code,
-        base_offset=-1,
-        error_message=error.message or None,
-    )
+def refusal(key: Key, error: KafkaError, log_start_offset: int = -1) -> Part:
+    """A partition's part when nothing was appended.
+
+    `log_start_offset` is -1 where no log was asked.  Only where single records are at fault
+    there is more to tell: which they are, and why (KIP-467).
+    """
+    part = Part(index=key[1], error_code=error.code, base_offset=-1, error_message=None)
+    if error.code not in _WITHOUT_LOG_START:
+        part.log_start_offset = log_start_offset
+    if isinstance(error, InvalidRecords):
+        part.error_message = error.message
+        part.record_errors = [
+            m.ProduceResponse.BatchIndexAndErrorMessage(
+                batch_index=index, batch_index_error_message=what
+            )
+            for index, what in error.record_errors
+        ]
+    return part
 
 
 def produce_answer(

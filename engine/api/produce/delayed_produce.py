@@ -1,4 +1,8 @@
-"""A Produce with acks=all, waiting until the in-sync replicas have what it brought."""
+"""A Produce with acks=all, waiting until the in-sync replicas have what it brought.
+
+The answer was written when the leader's log took the batch; the wait decides the error code
+alone.  A time-out therefore still tells the offsets: the records are there, and may stay.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from engine.events import Outbox, Request
 from engine.replication.delayed_append import PendingAppend
 from engine.replication.hosted import HostedPartitions
 from engine.wire import messages as m
-from engine.wire.errors import Errors
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +36,4 @@ class DelayedProduce:
     def expire(self, now: int) -> None:
         for pending, part in self.waiting:
             part.error_code = pending.error
-            if pending.error != Errors.NONE:
-                part.base_offset = -1
         self.outbox.reply(self.request, produce_answer(self.hosted, self.request, self.answer))

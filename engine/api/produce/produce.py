@@ -8,7 +8,8 @@ compressed batch where the log's rules ask for it.
 
 Left out: transactions (a transactional batch is refused with INVALID_TXN_STATE), magic
 0 and 1 (gone since Kafka 4.0).
-Versions: 9+ flexible; 10+ name the new leader in a refusal (KIP-951); 13 topic ids.
+Versions: 5+ tell where the log starts; 7+ may bring zstd; 8+ say which records are at fault
+(KIP-467); 9+ flexible; 10+ name the new leader in a refusal (KIP-951); 13 topic ids.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from engine.api.produce.answers import Part, produce_answer, refusal
 from engine.api.produce.delayed_produce import DelayedProduce
 from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
+from engine.records.compression import ZSTD
 from engine.replication.delayed_append import PendingAppend
 from engine.replication.hosted import Key
+from engine.storage.log_validator import one_batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 VALID_ACKS = (-1, 0, 1)
+FIRST_VERSION_WITH_ZSTD = 7
+ADMIN_CLIENT_ID = "__admin_client"
+"""Whoever says so may write Kafka's own topics; its tools do."""
 
 
 def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None:
@@ -43,11 +49,9 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
         answer.responses.append(topic_answer)
         for asked in topic.partition_data:
             key = (name, asked.index)
-            try:
-                part, pending = _append(broker, now, body.acks, key, asked.records or b"")
+            part, pending = _append(broker, now, request, key, asked.records or b"")
+            if pending is not None:
                 waiting.append((pending, part))
-            except KafkaError as error:
-                part = refusal(key, error)
             parts[key] = part
             topic_answer.partition_responses.append(part)
     for key in parts:
@@ -71,23 +75,42 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
 
 
 def _append(
-    broker: Broker, now: int, acks: int, key: Key, records: bytes
-) -> tuple[Part, PendingAppend]:
+    broker: Broker, now: int, request: Request, key: Key, records: bytes
+) -> tuple[Part, PendingAppend | None]:
     """Appends one partition's batch: its part of the answer, and what acks=all waits for."""
-    if acks not in VALID_ACKS:
-        raise KafkaError(Errors.INVALID_REQUIRED_ACKS, f"acks={acks} is none of -1, 0, 1")
-    if not key[0]:
-        raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
-    if key[0] in INTERNAL:
-        raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, f"{key[0]} is Kafka's own topic")
-    partition = broker.replicas.hosted.leading(*key)
-    if past.KIP_360 in broker.before:
-        past.refuse_unknown_producer(partition.log, records)
-    info = partition.append_as_leader(now, records, acks)
+    log_start_offset = -1
+    try:
+        _check(request, key[0], records)
+        partition = broker.replicas.hosted.leading(*key)
+        log_start_offset = partition.log.log_start_offset
+        if past.KIP_360 in broker.before:
+            past.refuse_unknown_producer(partition.log, records)
+        info = partition.append_as_leader(now, records, request.body.acks)
+    except KafkaError as error:
+        return refusal(key, error, log_start_offset), None
     part = Part(
         index=key[1],
         base_offset=info.base_offset,
         log_append_time_ms=info.log_append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
-    return part, PendingAppend(key, partition.leader_epoch, info.last_offset + 1)
+    return part, PendingAppend(key, info.last_offset + 1)
+
+
+def _check(request: Request, topic: str, records: bytes) -> None:
+    """What is refused before any log is asked."""
+    body: m.ProduceRequest = request.body
+    if not topic:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
+    header = one_batch(records)
+    if header.compression == ZSTD and request.version < FIRST_VERSION_WITH_ZSTD:
+        raise KafkaError(Errors.UNSUPPORTED_COMPRESSION_TYPE)
+    if header.is_transactional:
+        named = body.transactional_id is not None
+        raise KafkaError(
+            Errors.INVALID_TXN_STATE if named else Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        )
+    if body.acks not in VALID_ACKS:
+        raise KafkaError(Errors.INVALID_REQUIRED_ACKS)
+    if topic in INTERNAL and request.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION)

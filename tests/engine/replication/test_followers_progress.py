@@ -7,7 +7,9 @@ import pytest
 from engine.events import Send, Trace
 from engine.metadata.image import BrokerImage
 from engine.replication.alter_partition import AlterPartitionQueue
+from engine.replication.delayed_append import PendingAppend
 from engine.replication.follower_state import FollowerState
+from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
 from engine.replication.purgatory import Purgatory
@@ -62,6 +64,37 @@ def test_a_new_epoch_knows_nothing_but_who_is_in_sync() -> None:
     assert (state.log_end_offset, state.broker_epoch, state.last_caught_up_us) == (-1, None, 0)
     state.reset(1_000, 10, in_sync=True)
     assert state.last_caught_up_us == 1_000
+
+
+# -- what acks=all waits for
+
+
+def waiting() -> tuple[Partition, PendingAppend, HostedPartitions]:
+    """A leader whose followers do not have its only record yet."""
+    replica = partition(epochs=(0,))
+    hosted = HostedPartitions(replica.metadata)
+    hosted.partitions[replica.key] = replica
+    replica.update(NOW, image())
+    return replica, PendingAppend(replica.key, required=1), hosted
+
+
+def test_a_leader_that_stays_through_an_epoch_keeps_its_promise() -> None:
+    """What counts is who leads when all have the record, not in which epoch (as in Kafka)."""
+    replica, pending, hosted = waiting()
+    assert not pending.judge(hosted)
+    replica.update(NOW, image(leader_epoch=1, partition_epoch=1))
+    assert not pending.judge(hosted)
+    for broker_id in (OTHER, THIRD):
+        replica.follower_fetched(NOW, broker_id, 1, 0, 7)
+    assert pending.judge(hosted)
+    assert pending.error == Errors.NONE
+
+
+def test_a_leader_that_is_deposed_does_not() -> None:
+    replica, pending, hosted = waiting()
+    replica.update(NOW, image(leader=OTHER, leader_epoch=1, partition_epoch=1))
+    assert pending.judge(hosted)
+    assert pending.error == Errors.NOT_LEADER_OR_FOLLOWER
 
 
 # -- the ISR between asking and hearing back

@@ -11,7 +11,7 @@ from engine.records import control
 from engine.records.batch import Record, encode, read_header
 from engine.records.crc32c import crc32c
 from engine.storage.log_config import LogConfig
-from engine.storage.log_validator import Origin, validate_append
+from engine.storage.log_validator import InvalidRecords, Origin, validate_append
 from engine.wire.errors import Errors, KafkaError
 
 NOW = 1_700_000_000_000
@@ -31,7 +31,7 @@ def patched(data: bytes, at: int, layout: str, value: int) -> bytes:
 
 def refusal(data: bytes, config: LogConfig | None = None, origin: Origin = "client") -> Errors:
     try:
-        validate_append(data, config or LogConfig(), NOW, origin)
+        validate_append(data, config or LogConfig(), NOW, origin, "orders-0")
     except KafkaError as error:
         return error.code
     return Errors.NONE
@@ -39,7 +39,7 @@ def refusal(data: bytes, config: LogConfig | None = None, origin: Origin = "clie
 
 def test_a_good_batch_gives_its_header() -> None:
     data = batch(3)
-    assert validate_append(data, LogConfig(), NOW, "client") == read_header(data)
+    assert validate_append(data, LogConfig(), NOW, "client", "orders-0") == read_header(data)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_good_batch_gives_its_header() -> None:
         (patched(batch(2), 57, ">i", -2), Errors.INVALID_RECORD),
         (batch(producer_id=7, producer_epoch=0, base_sequence=-1), Errors.INVALID_RECORD),
         (batch(control=True), Errors.INVALID_RECORD),
-        (batch()[:-1], Errors.CORRUPT_MESSAGE),
+        (batch()[:-1], Errors.INVALID_RECORD),
         (batch()[:-1] + b"X", Errors.CORRUPT_MESSAGE),
         (patched(batch(), 8, ">i", 7), Errors.CORRUPT_MESSAGE),
         (patched(batch(), 21, ">h", 8), Errors.INVALID_TIMESTAMP),
@@ -114,6 +114,29 @@ def test_with_log_append_time_the_producers_clock_does_not_matter() -> None:
     config = LogConfig(message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms=1)
     assert refusal(batch(timestamp=NOW + 10**9), config) == Errors.NONE
     assert refusal(batch(timestamp=0), config) == Errors.NONE
+
+
+def faults(records: list[Record], config: LogConfig) -> tuple[Errors, list[int], str]:
+    with pytest.raises(InvalidRecords) as refused:
+        validate_append(encode(records), config, NOW, "client", "orders-0")
+    indexes = [index for index, _ in refused.value.record_errors]
+    return refused.value.code, indexes, refused.value.message
+
+
+def test_the_records_at_fault_are_named() -> None:
+    """KIP-467: the others are refused with them, and their producer can tell."""
+    good, bare = Record(0, NOW, b"k", b"v"), Record(0, NOW, None, b"v")
+    compacted = LogConfig(cleanup_policy=("compact",))
+    code, indexes, message = faults([good, bare, good, *[bare] * 4], compacted)
+    assert (code, indexes) == (Errors.INVALID_RECORD, [1, 3, 4, 5, 6])
+    assert "due to 5 record errors in total" in message
+    assert message.count("Compacted topic cannot accept message without key") == 3
+
+
+def test_a_wrong_timestamp_gives_the_code_whatever_else_is_wrong() -> None:
+    late, bare = Record(0, NOW + 3_600_001, b"k", b"v"), Record(0, NOW, None, b"v")
+    code, indexes, _ = faults([bare, late], LogConfig(cleanup_policy=("compact",)))
+    assert (code, indexes) == (Errors.INVALID_TIMESTAMP, [0, 1])
 
 
 def test_a_compacted_topic_needs_keys() -> None:
