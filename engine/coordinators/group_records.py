@@ -38,9 +38,18 @@ StoredRecord = OffsetRecord | GroupRecord
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None:
-    """A record of the log, None for a kind of key we do not know."""
-    if key is None:
+    """A record of the log, None for a kind of key we do not know.
+
+    Simplified: what is no record at all is passed over too.  An admin's tool may have written it
+    (engine/api/produce/produce.py); Kafka then fails to load the partition.
+    """
+    try:
+        return None if key is None else _decode(key, value)
+    except (codec.MalformedMessage, struct.error):
         return None
+
+
+def _decode(key: bytes, value: bytes | None) -> StoredRecord | None:
     (kind,) = struct.unpack_from(">h", key)
     if kind in (0, OFFSET_COMMIT_KEY):  # 0: written before Kafka 0.9, same fields
         where = codec.decode(m.OffsetCommitKey, 0, key, 2)

@@ -15,7 +15,8 @@ from engine.records.crc32c import crc32c
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.probes.raw_client import RawClient, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import producing, told
 from kit.testing import restored
 
 pytestmark = pytest.mark.real
@@ -212,8 +213,8 @@ def test_only_the_admin_client_writes_to_internal_topics(cluster: KafkaCluster) 
             time.sleep(0.2)
         asked = m.MetadataRequest(topics=[m.MetadataRequest.MetadataRequestTopic(name=topic)])
         place = next(p for p in client.ask(asked, 9).topics[0].partitions if p.leader_id > 0)
-    request = producing(topic, acks=-1, records=batch.encode([one()]))
-    request.topic_data[0].partition_data[0].index = place.partition_index
+    data = batch.encode([one()])
+    request = producing(topic, acks=-1, records=data, partition=place.partition_index)
     heard = {}
     for client_id in ("writer", "__admin_client"):
         with RawClient(cluster, place.leader_id, client_id) as client:
@@ -259,9 +260,7 @@ def test_a_session_without_partitions_is_closed(client: RawClient, named: bool) 
 def test_a_time_out_tells_all_but_success(cluster: KafkaCluster, client: RawClient) -> None:
     before = told(client.ask(producing("stamped", acks=-1)))
     cluster.isolate(101)  # nobody follows it, and it cannot take them out of the ISR
-    request = producing("stamped", acks=-1)
-    request.timeout_ms = 500
-    part = told(client.ask(request))
+    part = told(client.ask(producing("stamped", acks=-1, timeout_ms=500)))
     cluster.heal()
     assert part.error_code == Errors.REQUEST_TIMED_OUT
     assert part.base_offset == before.base_offset + 1

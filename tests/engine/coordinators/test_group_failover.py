@@ -124,6 +124,12 @@ def test_the_log_reads_as_kafka_writes_it(groups: Any):
     assert decode_record(b"\x00\x03\x00\x01g", b"") is None, "a group of the new protocol"
 
 
+@pytest.mark.parametrize("key", [b"", b"k", b"\0\1\0\1g", b"\0\2\0\x7f"])
+def test_what_is_no_record_is_passed_over(key: bytes):
+    """An admin's tool may write to the topic; a broker that reads it must not fall over it."""
+    assert decode_record(key, b"v") is None
+
+
 RECORDED = {
     # as a Kafka 4.3.1 wrote them: an offset with its topic's id, a group of one static member
     "0001000673696d706c6500066f726465727300000000": (
