@@ -23,7 +23,7 @@ from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
 from engine.records.compression import ZSTD
 from engine.replication.delayed_append import PendingAppend
-from engine.replication.hosted import Key
+from engine.replication.hosted import HostedPartitions, Key
 from engine.storage.log_validator import one_batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -78,10 +78,10 @@ def _append(
     broker: Broker, now: int, request: Request, key: Key, records: bytes
 ) -> tuple[Part, PendingAppend | None]:
     """Appends one partition's batch: its part of the answer, and what acks=all waits for."""
-    log_start_offset = -1
+    hosted, log_start_offset = broker.replicas.hosted, -1
     try:
-        _check(request, key[0], records)
-        partition = broker.replicas.hosted.leading(*key)
+        _check(request, hosted, key, records)
+        partition = hosted.leading(*key)
         log_start_offset = partition.log.log_start_offset
         if past.KIP_360 in broker.before:
             past.refuse_unknown_producer(partition.log, records)
@@ -97,11 +97,13 @@ def _append(
     return part, PendingAppend(key, info.last_offset + 1)
 
 
-def _check(request: Request, topic: str, records: bytes) -> None:
+def _check(request: Request, hosted: HostedPartitions, key: Key, records: bytes) -> None:
     """What is refused before any log is asked."""
     body: m.ProduceRequest = request.body
-    if not topic:
+    if not key[0]:
         raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
+    if key not in hosted.partitions and hosted.leader_of(*key) is None:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION)
     header = one_batch(records)
     if header.compression == ZSTD and request.version < FIRST_VERSION_WITH_ZSTD:
         raise KafkaError(Errors.UNSUPPORTED_COMPRESSION_TYPE)
@@ -112,5 +114,5 @@ def _check(request: Request, topic: str, records: bytes) -> None:
         )
     if body.acks not in VALID_ACKS:
         raise KafkaError(Errors.INVALID_REQUIRED_ACKS)
-    if topic in INTERNAL and request.client_id != ADMIN_CLIENT_ID:
+    if key[0] in INTERNAL and request.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION)
