@@ -105,13 +105,19 @@ Event = AnyRequest | Response | Expired | Flushed | Disconnected
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Ask another node.  Exactly one `Response` with this token follows, within `timeout_us`."""
+    """Ask another node.  Exactly one `Response` with this token follows, within `timeout_us`.
+
+    `connection` names the one of the sender's connections to that node that the request takes:
+    requests on one are handled one after the other (engine/cluster/muted_clients.py).  None is a
+    connection for this request alone.
+    """
 
     destination: int
     token: Token
     body: RequestMessage[Message]
     timeout_us: int
     envelope: Envelope | None = None
+    connection: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +137,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class HangUp:
-    """Close a client's connection; the driver logs the reason."""
+    """Close the connection that the request with this token came on; the driver logs why."""
 
     destination: Source
+    token: Token
     reason: str
 
 
@@ -202,14 +209,15 @@ class Outbox:
         body: RequestMessage[Message],
         timeout_us: int = 30_000_000,
         envelope: Envelope | None = None,
+        connection: str | None = "",
     ) -> None:
-        self.effects.append(Send(destination, token, body, timeout_us, envelope))
+        self.effects.append(Send(destination, token, body, timeout_us, envelope, connection))
 
     def reply(self, request: AnyRequest, body: Message | None) -> None:
         self.effects.append(Reply(request.source, request.token, request.version, body, request))
 
     def hang_up(self, request: AnyRequest, reason: str) -> None:
-        self.effects.append(HangUp(request.source, reason))
+        self.effects.append(HangUp(request.source, request.token, reason))
 
     def set_timer(self, token: Token, at: int) -> None:
         self.effects.append(SetTimer(token, at))

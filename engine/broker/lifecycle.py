@@ -9,6 +9,9 @@ which a request of its former life is told from one of this.  A fenced broker le
 nothing and is in no ISR (KIP-631).  It says in the registration which epoch it had when
 it last stopped cleanly; any other value tells the controller that it may have lost
 data, and its replicas leave ISR and ELR (KIP-966).
+
+Simplified: each request here has a connection of its own.  Kafka has one connection for
+them and one heartbeat under way at a time.
 """
 
 from __future__ import annotations
@@ -78,7 +81,9 @@ class Lifecycle:
             rack=self.settings["broker.rack"],
             previous_broker_epoch=self.previous_epoch,
         )
-        self.outbox.send(self.controller_id, ("register",), body, REQUEST_TIMEOUT_US)
+        self.outbox.send(
+            self.controller_id, ("register",), body, REQUEST_TIMEOUT_US, connection=None
+        )
 
     def heartbeat(self, now: int) -> None:
         """Says "I am here, this far with the metadata, and I want to serve (or to leave)"."""
@@ -92,7 +97,9 @@ class Lifecycle:
             want_fence=False,
             want_shut_down=self.leaving,
         )
-        self.outbox.send(self.controller_id, ("heartbeat",), body, REQUEST_TIMEOUT_US)
+        self.outbox.send(
+            self.controller_id, ("heartbeat",), body, REQUEST_TIMEOUT_US, connection=None
+        )
 
     def caught_up(self, now: int) -> None:
         """Says at once that the metadata log has been read further, while fenced for that."""

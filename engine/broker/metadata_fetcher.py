@@ -47,7 +47,7 @@ class MetadataFetcher:
             max_bytes=MAX_BYTES,
             topics=[request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
         )
-        self.outbox.send(self.controller_id, ("metadata",), body, TIMEOUT_US)
+        self.outbox.send(self.controller_id, ("metadata",), body, TIMEOUT_US, connection="metadata")
 
     def records(self, now: int, body: Answered) -> Iterator[tuple[int, MetadataRecord]]:
         """The (offset, record) pairs of an answer, in order; the caller applies each."""

@@ -15,6 +15,7 @@ import heapq
 from dataclasses import dataclass
 from typing import Any
 
+from engine.cluster.muted_clients import Channel
 from engine.cluster.network import NodeId
 from engine.events import Envelope, Token
 
@@ -24,13 +25,17 @@ LATE = -1
 
 @dataclass(slots=True)
 class Call:
-    """A Send that awaits its answer, from the destination's process of this incarnation."""
+    """A Send that awaits its answer, from the destination's process of this incarnation.
+
+    `channel` is the connection that it takes; None if it has one to itself.
+    """
 
     sender: NodeId
     destination: int
     incarnation: int
     token: Token
     client_id: str
+    channel: Channel | None
     envelope: Envelope | None = None
 
 

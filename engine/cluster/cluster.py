@@ -24,7 +24,7 @@ from typing import Any
 
 from engine.broker.broker import Broker
 from engine.cluster.agenda import LATE, Call
-from engine.cluster.muted_clients import MutedClients
+from engine.cluster.muted_clients import Channel, Channels
 from engine.cluster.network import Carriage, Latency, Network, NodeId, NoLatency
 from engine.cluster.processes import PAUSED, Processes
 from engine.cluster.spec import ClusterSpec
@@ -72,7 +72,7 @@ class Cluster(Processes):
         self.latency = latency or NoLatency()
         self.carriage = carriage
         self.network = Network()
-        self.muted = MutedClients()
+        self.channels = Channels()
         self.happened = 0
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[tuple[NodeId, HangUp]] = []
@@ -147,10 +147,14 @@ class Cluster(Processes):
                 request = Request(sender, (0,), version, body, _client_id(sender))
                 return self.give(node_id, item, request)
             case "unmute":
-                again_at, held = self.muted.end(self.now, *item[1:])
-                if again_at is not None:
-                    self.agenda.push(again_at, item)
-                return None if held is None else self._happen(held)
+                _, node_id, incarnation, channel = item
+                if self.incarnations.get(node_id, 0) != incarnation:
+                    return None
+                if self.states[node_id] == PAUSED:
+                    self.paused[node_id].append(item)
+                    return None
+                channel.unmute()
+                return self._take_up(channel)
             case "answer":
                 _, number, body = item
                 call = self.agenda.calls.get(number)
@@ -158,6 +162,8 @@ class Cluster(Processes):
                     return None
                 if self.states.get(call.sender) != PAUSED:
                     del self.agenda.calls[number]
+                    if body is None and call.channel is not None:
+                        call.channel.is_lost = True
                     if self.carriage is not None and body:
                         body = self.carriage.unpack_answer(body)
                 return self.give(call.sender, item, Response(call.destination, call.token, body))
@@ -199,9 +205,26 @@ class Cluster(Processes):
             if call.incarnation > present:
                 self.transmit(call.destination, call.sender, ("answer", number, None))
             return None
-        if self.muted.hold(call.destination, call.sender, item):
-            return None
         received = ("received", number, version, body, call)
+        if self.states[call.destination] == PAUSED:
+            self.paused[call.destination].append(received)
+            return None
+        if call.channel is None:
+            return self._handle(received)
+        call.channel.waiting.append(received)
+        return self._take_up(call.channel)
+
+    def _take_up(self, channel: Channel) -> NodeId | None:
+        """Lets a node handle the next request of a connection, if it is that one's turn."""
+        received = channel.take()
+        if received is None:
+            return None
+        _, number, _, _, call = received
+        self.channels.handled[call.destination, number] = channel
+        return self._handle(received)
+
+    def _handle(self, received: Any) -> NodeId | None:
+        _, number, version, body, call = received
         if self.carriage is not None:
             body = self.carriage.unpack_request(body)
         request = Request(
@@ -232,17 +255,13 @@ class Cluster(Processes):
                     self.agenda.push(
                         at, ("flush", node_id, self.incarnations[node_id], path, token)
                     )
-                case HangUp(destination):
-                    if destination not in self.states:
-                        self.hang_ups.append((node_id, effect))
-                    for number, call in self.agenda.calls.items():
-                        if (call.sender, call.destination) == (destination, node_id):
-                            self.transmit(node_id, destination, ("answer", number, None))
+                case HangUp():
+                    self._hang_up_on(node_id, effect)
                 case Halt():
                     self.halt(node_id)
 
     def hang_up(self, node_id: NodeId) -> None:
-        self.muted.forget(node_id)
+        self.channels.forget(node_id)
         self.agenda.drop_timers(node_id)
         for number, call in tuple(self.agenda.calls.items()):
             if call.sender == node_id:
@@ -257,8 +276,12 @@ class Cluster(Processes):
         incarnation = self.incarnations.get(destination, 0)
         if destination not in self.nodes:
             incarnation += 1  # whoever will listen when it arrives
+        name = effect.connection
+        channel = None if name is None else self.channels.between(sender, destination, name)
         number = self.agenda.call(
-            Call(sender, destination, incarnation, effect.token, client_id, effect.envelope)
+            Call(
+                sender, destination, incarnation, effect.token, client_id, channel, effect.envelope
+            )
         )
         body, version = effect.body, type(effect.body).LATEST
         if self.carriage is not None:
@@ -275,14 +298,36 @@ class Cluster(Processes):
                 if self.carriage is not None and body:
                     body = self.carriage.pack_answer(effect.version, body)
                 self.transmit(node_id, destination, ("answer", effect.token[0], body))
-                if effect.mute_ms:
-                    until = self.now + effect.mute_ms * 1000
-                    if self.muted.begin(node_id, destination, until):
-                        self.agenda.push(until, ("unmute", node_id, destination))
+            self._answered(node_id, effect)
         else:
             if self.meter is not None:
                 self.meter.answered(effect)
             self.outgoing.append((node_id, effect))
+
+    def _answered(self, node_id: NodeId, effect: Reply) -> None:
+        """The answer is out: the next request of its connection is handled, now or later."""
+        channel = self.channels.handled.pop((node_id, effect.token[0]), None)
+        if channel is None:
+            return  # the request had a connection to itself
+        if channel.waiting or effect.mute_ms:
+            at = self.now + effect.mute_ms * 1000
+            incarnation = self.incarnations.get(node_id, 0)
+            self.agenda.push(at, ("unmute", node_id, incarnation, channel))
+        else:
+            channel.unmute()
+
+    def _hang_up_on(self, node_id: NodeId, effect: HangUp) -> None:
+        """The connection ends that a request came on: a client of the driver's, or a node's."""
+        if effect.destination not in self.states:
+            self.hang_ups.append((node_id, effect))
+            return
+        channel = self.channels.handled.pop((node_id, effect.token[0]), None)
+        if channel is not None:
+            channel.waiting.clear()
+        for number, call in self.agenda.calls.items():
+            came_on_it = channel is not None and call.channel is channel
+            if came_on_it or number == effect.token[0]:
+                self.transmit(node_id, call.sender, ("answer", number, None))
 
     def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
         """Sends a request or an answer on its way, whatever befalls it there."""

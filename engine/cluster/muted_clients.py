@@ -1,64 +1,78 @@
-"""Muted clients: what a throttled client sends waits until its time is up (KIP-219).
+"""Muted clients: the requests of one connection are handled one after the other.
 
-Before KIP-219 a broker held the *answer* back.  A client that gave up waiting sent again,
-and the broker had more to do, not less.  Since Kafka 2.0 the answer goes out at once and
-says how long the channel will be deaf:
+A client may send many requests without waiting.  A broker takes them up one at a time: from
+the moment it has read one until the answer is out, the channel is *muted*, and what comes
+meanwhile stays in the socket's buffer.
 
-    request ──▶ answer, throttle_time_ms=800 ──▶ 800 ms of silence ──▶ next request is read
+    A ──▶ handled ──────── answer
+    B ──▶ waits ─────────────┴─ handled ── answer, throttle_time_ms=800
+    C ──▶ waits ───────────────────────────────┴─ 800 ms of silence ─ handled ── answer
 
-Over TCP, `engine.server.connection` stops reading its socket.  Between the nodes of a cluster
-(a simulated client is one) messages travel as objects; this is the same deafness for
-them.  What arrives is kept in order and handed over one by one when the time is up, since
-the first of them may bring the next mute.
+So answers come in the order of the requests.  With acks=all, the next batch of a connection
+is appended when the last one is replicated: several requests in flight save the way to the
+broker, not the wait for its followers.  Other connections are not held up.
+
+A client over its quota is answered at once, and its channel stays muted for
+throttle_time_ms (KIP-219).  Before Kafka 2.0 a broker held the *answer* back.  A client that
+gave up waiting sent again, and the broker had more to do, not less.
+
+A client has one connection to each broker.  A broker has several to the controller: one each
+for ISR changes, the metadata log and what it forwards, or an ISR change would wait for a long
+poll.  So a sender names the connection (`connection` in engine/events.py).  A sender that is
+told of a lost connection opens a new one.  What had arrived on the old one is still handled,
+in its order: it is in the broker's buffer, and the broker does not look whether anybody waits.
+
+`Channel` is the rule.  `engine.server.connection` has one for its socket; `Channels` has those
+between the nodes of a cluster, where messages travel as objects.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.cluster.network import NodeId
 
 
-class MutedClients:
-    """For each pair of node and client that is muted: until when, and what waits."""
+@dataclass(slots=True, eq=False)
+class Channel:
+    """What has arrived on one connection, in order; muted while a request is handled."""
+
+    waiting: deque[Any] = field(default_factory=deque)
+    is_muted: bool = False
+    is_lost: bool = False
+    """The sender has heard that the connection ended."""
+
+    def take(self) -> Any:
+        """The next request, which mutes the channel; None if there is none, or it is muted."""
+        if self.is_muted or not self.waiting:
+            return None
+        self.is_muted = True
+        return self.waiting.popleft()
+
+    def unmute(self) -> None:
+        """The answer is out, and the time of a throttled client is up."""
+        self.is_muted = False
+
+
+class Channels:
+    """The connections between nodes: the open ones, and which request came on which."""
 
     def __init__(self) -> None:
-        self.until_us: dict[tuple[NodeId, NodeId], int] = {}
-        self.held: dict[tuple[NodeId, NodeId], deque[Any]] = {}
-        self.passing: Any = None
+        self.open: dict[tuple[NodeId, NodeId, str], Channel] = {}
+        self.handled: dict[tuple[NodeId, int], Channel] = {}
+        """By node and number of a request that this node has taken up and not answered."""
 
-    def begin(self, node: NodeId, client: NodeId, until_us: int) -> bool:
-        """Mutes a client; True if the caller must arrange for `end` at that time."""
-        pair = (node, client)
-        known = pair in self.held
-        self.until_us[pair] = max(until_us, self.until_us.get(pair, 0))
-        self.held.setdefault(pair, deque())
-        return not known
-
-    def hold(self, node: NodeId, client: NodeId, item: Any) -> bool:
-        """True if `item` has to wait; it is kept here then."""
-        waiting = self.held.get((node, client))
-        if waiting is None or item is self.passing:
-            self.passing = None
-            return False
-        waiting.append(item)
-        return True
-
-    def end(self, now: int, node: NodeId, client: NodeId) -> tuple[int | None, Any]:
-        """When to call again, if at all, and the item that may pass now, if any."""
-        pair = (node, client)
-        if pair not in self.held:
-            return None, None
-        if self.until_us[pair] > now:
-            return self.until_us[pair], None
-        if not self.held[pair]:
-            del self.held[pair], self.until_us[pair]
-            return None, None
-        self.passing = self.held[pair].popleft()
-        return now, self.passing
+    def between(self, sender: NodeId, destination: NodeId, name: str) -> Channel:
+        """The connection of this name; opens it if there is none, or if it was lost."""
+        way = (sender, destination, name)
+        channel = self.open.get(way)
+        if channel is None or channel.is_lost:
+            channel = self.open[way] = Channel()
+        return channel
 
     def forget(self, node: NodeId) -> None:
         """A process is gone, and its connections with it."""
-        for pair in [each for each in self.held if node in each]:
-            del self.held[pair], self.until_us[pair]
+        self.open = {way: each for way, each in self.open.items() if node not in way[:2]}
+        self.handled = {key: each for key, each in self.handled.items() if key[0] != node}

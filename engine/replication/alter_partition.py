@@ -80,7 +80,9 @@ class AlterPartitionQueue:
                 for topic_id, partitions in by_topic.items()
             ],
         )
-        self.outbox.send(self.controller_id, AlterPartitionRound(), body)
+        self.outbox.send(
+            self.controller_id, AlterPartitionRound(), body, connection="alter-partition"
+        )
 
     def _change(self, partition: Partition) -> m.AlterPartitionRequest.PartitionData:
         request = m.AlterPartitionRequest

@@ -1,7 +1,8 @@
 """One client connection: bytes to request frames, replies to bytes.
 
-Requests on a connection are handled one after the other, and answered in that order, as
-in Kafka: the next frame is looked at when the last answer is with the operating system.
+Requests on a connection are handled one after the other, and answered in that order
+(engine/cluster/muted_clients.py): the next frame is looked at when the last answer is with
+the operating system.
 A frame that cannot be read ends the connection with one log line and touches nothing else.
 A client that is over its quota is not read from until its time is up (KIP-219).
 
@@ -15,12 +16,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
 from engine import api
 from engine.broker.request_metrics import RequestMetrics
+from engine.cluster.muted_clients import Channel
 from engine.events import AnyRequest, Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage
@@ -62,9 +63,8 @@ class Connection(asyncio.Protocol):
         self.peer = ""
         self.transport: asyncio.Transport
         self.buffer = bytearray()
-        self.frames: deque[bytes] = deque()
+        self.channel = Channel()
         self.waiting_bytes = 0
-        self.busy = False
         self.writable = True
         self.reading = True
         self.ended = False  # the client sends no more
@@ -80,11 +80,11 @@ class Connection(asyncio.Protocol):
     @property
     def is_waited_for(self) -> bool:
         """Its silence is the broker's doing."""
-        return self.busy or self.mute_timer is not None or not self.admitted
+        return self.channel.is_muted or not self.admitted
 
     @property
     def _owes_answers(self) -> bool:
-        return self.busy or bool(self.frames) or not self.writable
+        return self.channel.is_muted or bool(self.channel.waiting) or not self.writable
 
     # -- called by asyncio
 
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
             if len(self.buffer) < end:
                 break
             with memoryview(self.buffer) as view:
-                self.frames.append(bytes(view[position + LENGTH : end]))
+                self.channel.waiting.append(bytes(view[position + LENGTH : end]))
             self.waiting_bytes += size
             position = end
         if position:
@@ -138,7 +138,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
-        self.frames.clear()
+        self.channel.waiting.clear()
         self.unsent = iter(())
         if self.mute_timer is not None:
             self.mute_timer.cancel()
@@ -149,10 +149,10 @@ class Connection(asyncio.Protocol):
 
     def next_frame(self) -> None:
         """Takes up the next request, if the last one is answered and the answer is read."""
-        while self.frames and not (self.is_waited_for or self.closed or self.door.is_paused):
-            if not self.writable:
-                return
-            frame = self.frames.popleft()
+        while self.admitted and self.writable and not (self.closed or self.door.is_paused):
+            frame = self.channel.take()
+            if frame is None:
+                break
             self.waiting_bytes -= len(frame)
             self._regulate()
             try:
@@ -168,10 +168,10 @@ class Connection(asyncio.Protocol):
         refusal = api.check_version(header)
         if refusal is not None:
             self.write(header.api_key, *refusal, header.correlation_id)
+            self.channel.unmute()
             return
         body = framing.read_request_body(header, frame)
         token = (header.api_key, header.correlation_id)
-        self.busy = True
         spent_us, self.thread_time_us = self.thread_time_us, 0
         request = Request(
             self.name, token, header.api_version, body, header.client_id or "", self.peer,
@@ -206,7 +206,6 @@ class Connection(asyncio.Protocol):
 
     def replied(self, reply: Reply) -> None:
         """The broker has answered the request under way (body None: it gets no answer)."""
-        self.busy = False
         self.door.metrics.writing(self.name)
         if reply.body is not None:
             self.write(reply.token[0], reply.version, reply.body, reply.token[1])
@@ -216,15 +215,18 @@ class Connection(asyncio.Protocol):
         if reply.mute_ms and not self.closed:
             self.mute_timer = self.loop.call_later(reply.mute_ms / 1000, self._unmute)
             self._regulate()
+        else:
+            self.channel.unmute()
         self.next_frame()
 
     def _unmute(self) -> None:
         self.mute_timer = None
+        self.channel.unmute()
         self.pause_changed()
 
     def _regulate(self) -> None:
         """Stops reading while many requests wait, so that a flood stays outside."""
-        many = len(self.frames) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
+        many = len(self.channel.waiting) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
         heard = self.admitted and self.mute_timer is None
         want = heard and not (many or self.door.is_paused)
         if want != self.reading and not self.closed:

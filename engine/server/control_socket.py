@@ -106,7 +106,7 @@ class ControlSocket:
         return {
             "delayed produce": kinds.count("DelayedProduce"),
             "delayed fetch": kinds.count("DelayedFetch"),
-            "unread requests": sum(len(each.frames) for each in connections),
+            "unread requests": sum(len(each.channel.waiting) for each in connections),
             "connections": len(connections),
             "thread time us": server.metrics.spent_us.get(node_id, 0),
         }

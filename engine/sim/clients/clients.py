@@ -102,6 +102,9 @@ class Producer:
 
     With `idempotent`, batches carry a producer id and sequence numbers.  One batch is in
     flight per partition, so order is kept.
+
+    Simplified: each partition has a connection of its own, as if it had a producer of its own;
+    the Java client puts all partitions that a broker leads into one request.
     """
 
     def __init__(
@@ -219,7 +222,10 @@ class Producer:
                 topic_id=self.routes.topic_ids[self.topic], partition_data=[part]
             )
             body = request(acks=self.acks, timeout_ms=2_000, topic_data=[topic])
-            self.outbox.send(leader, ("produce", index), body, REQUEST_TIMEOUT_US)
+            connection = f"partition-{index}"
+            self.outbox.send(
+                leader, ("produce", index), body, REQUEST_TIMEOUT_US, connection=connection
+            )
 
     def _answered(self, now: int, index: int, body: Any) -> None:
         self.in_flight[index] = False
@@ -269,7 +275,10 @@ def create_topics(
 
 
 class Admin:
-    """Sends single requests, such as CreateTopics, and keeps the last answers by number."""
+    """Sends single requests, such as CreateTopics, and keeps the last answers by number.
+
+    Each has a connection of its own, as with a tool of the command line.
+    """
 
     def __init__(self) -> None:
         self.outbox = Outbox()
@@ -282,7 +291,7 @@ class Admin:
     def ask(self, broker: int, body: Any) -> tuple[int, list[Effect]]:
         """Gives the number under which the answer will be found, and the effects to carry out."""
         self.asked += 1
-        self.outbox.send(broker, ("admin", self.asked), body, REQUEST_TIMEOUT_US)
+        self.outbox.send(broker, ("admin", self.asked), body, REQUEST_TIMEOUT_US, connection=None)
         return self.asked, self.outbox.drain()
 
     def step(self, now: int, event: Event) -> list[Effect]:

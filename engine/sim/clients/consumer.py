@@ -6,6 +6,8 @@ in, so that a leader of the past refuses it (KIP-320).
 
 Simplified: above the high watermark, as after an election, a fetch is answered empty and at
 once, and the Java client asks again at once; this one waits a little, to keep a run small.
+Each partition has connections of its own, as if it had a consumer of its own; the Java client
+asks a broker for all its partitions in one Fetch, and what it asks besides waits behind that.
 """
 
 from __future__ import annotations
@@ -114,7 +116,8 @@ class Consumer:
         )
         topic = request.FetchTopic(topic_id=self.routes.topic_ids[self.topic], partitions=[part])
         body = request(max_wait_ms=500, min_bytes=1, topics=[topic], session_epoch=-1)
-        self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US)
+        connection = f"partition-{index}"
+        self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US, connection=connection)
 
     def _answered(self, now: int, index: int, body: Any) -> None:
         position = self.positions[index]
@@ -170,7 +173,8 @@ class Consumer:
         )
         topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
         body = request(replica_id=-1, topics=[topic])
-        self.outbox.send(leader, (token, index), body, REQUEST_TIMEOUT_US)
+        connection = f"{token}-{index}"
+        self.outbox.send(leader, (token, index), body, REQUEST_TIMEOUT_US, connection=connection)
 
     def _looked(self, index: int, body: Any) -> None:
         position = self.positions[index]

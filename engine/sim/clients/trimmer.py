@@ -73,7 +73,8 @@ class Trimmer:
         part = request.DeleteRecordsPartition(partition_index=index, offset=offset)
         topic = request.DeleteRecordsTopic(name=self.topic, partitions=[part])
         body = request(topics=[topic], timeout_ms=2_000)
-        self.outbox.send(leader, ("trim", index), body, REQUEST_TIMEOUT_US)
+        connection = f"partition-{index}"
+        self.outbox.send(leader, ("trim", index), body, REQUEST_TIMEOUT_US, connection=connection)
 
     def _answered(self, now: int, index: int, body: Any) -> None:
         answer = body.topics[0].partitions[0] if body is not None else None

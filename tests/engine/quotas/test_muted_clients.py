@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from engine.cluster.cluster import ClusterSpec
-from engine.cluster.muted_clients import MutedClients
+from engine.cluster.muted_clients import Channel
 from engine.server.listener import HOST
 from engine.server.server import Server
 from engine.sim.clients.clients import Admin
@@ -15,21 +15,19 @@ from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from tests.engine.quotas.quota_cluster import QuotaCluster, alteration, producing
 
+PATIENCE_US = 3_000_000
 
-def test_what_waits_passes_one_by_one_and_may_be_muted_again() -> None:
-    muted = MutedClients()
-    assert muted.begin(101, "a", 500)
-    assert muted.hold(101, "a", "first")
-    assert muted.hold(101, "a", "second")
-    assert not muted.hold(101, "b", "another client's")
-    assert muted.end(500, 101, "a") == (500, "first")
-    assert not muted.hold(101, "a", "first")
-    assert not muted.begin(101, "a", 900)  # the first one was over the limit, too
-    assert muted.end(500, 101, "a") == (900, None)
-    assert muted.end(900, 101, "a") == (900, "second")
-    assert not muted.hold(101, "a", "second")
-    assert muted.end(900, 101, "a") == (None, None)
-    assert not muted.hold(101, "a", "third")
+
+def test_what_waits_on_a_channel_is_taken_one_by_one() -> None:
+    channel = Channel()
+    assert channel.take() is None
+    channel.waiting += ["first", "second"]
+    assert channel.take() == "first"
+    assert channel.take() is None
+    channel.unmute()
+    assert channel.take() == "second"
+    channel.unmute()
+    assert channel.take() is None
 
 
 def test_a_node_that_is_over_its_rate_is_not_heard_until_its_time_is_up() -> None:
@@ -39,9 +37,11 @@ def test_a_node_that_is_over_its_rate_is_not_heard_until_its_time_is_up() -> Non
     cluster.cluster.add("admin", admin)
 
     def send(value_bytes: int) -> int:
-        number, effects = admin.ask(101, producing(value_bytes=value_bytes))
-        cluster.cluster.carry_out("admin", effects)
-        return number
+        admin.asked += 1
+        body = producing(value_bytes=value_bytes)
+        admin.outbox.send(101, ("admin", admin.asked), body, PATIENCE_US)
+        cluster.cluster.carry_out("admin", admin.outbox.drain())
+        return admin.asked
 
     began = cluster.cluster.now
     first, second, third = send(10_900), send(10), send(10)
