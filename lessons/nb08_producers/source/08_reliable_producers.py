@@ -133,9 +133,13 @@ delivery_runs.lost_answer()
 #
 # Four batches are sent without waiting, and the connection ends before any is stored. The Java
 # client puts each failed batch back at the front of the queue, one after the other; so they come
-# out reversed. One request in flight keeps the order. With a record per batch and 2 ms to the
-# broker that costs most of the rate, since every batch waits for the answer to the one before;
-# with fuller batches it costs less. Sequence numbers keep the order with five.
+# out reversed. One request in flight keeps the order, and so do sequence numbers with five.
+#
+# The rates are for a record per batch. With the producer 2 ms from the leader, one in flight costs
+# most of the rate, since every batch waits for the answer to the one before. With the followers
+# 2 ms away it costs little. A broker takes up a connection's next request when the last is
+# answered, so with `acks=all` each of the five waits for the followers in its turn. What is in
+# flight saves the way to the leader and no more.
 
 # %% order-in-flight tags=["sim"]
 delivery_runs.order_in_flight()
@@ -343,8 +347,8 @@ outcome
 # What safety costs, measured with confluent-kafka; the first three send a record per request. The
 # followers are 5 ms away, so `acks=all` is much slower than `acks=1` (not in Docker, which
 # cannot slow a link). One in flight is about as fast as five: a broker takes up a connection's next
-# request when the last is answered, so five only save the way from client to broker, and here that
-# is short. To send on is faster than to wait for each answer, for batches fill up meanwhile. With
+# request when the last is answered (as [above](#Order,-with-more-than-one-request-under-way)), so
+# five only save the way from client to broker, and here that is short. To send on is faster than to wait for each answer, for batches fill up meanwhile. With
 # `acks=0` the offset that a producer reports is -1, for nobody told it one.
 
 # %% rates tags=["both"]

@@ -44,6 +44,12 @@ def test_five_in_flight_reverse_without_idempotence_and_one_is_slow() -> None:
     assert rates[2] > 3 * rates[1]
 
 
+def test_five_in_flight_save_the_way_to_the_leader_and_not_the_wait_for_its_followers() -> None:
+    rows = delivery_runs.order_in_flight().rows
+    rates = [float(row[3].split()[0]) for row in rows]
+    assert rates[1] < rates[2] < 1.3 * rates[1]
+
+
 def test_only_acks_all_loses_nothing_that_was_acknowledged() -> None:
     lost = [int(row[2]) for row in delivery_runs.acks_and_a_dying_leader().rows]
     assert lost[0] > 0
