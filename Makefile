@@ -22,7 +22,7 @@ lab: setup
 	@$(VENV)/bin/kafkalab lab $(ARGS)
 
 test: setup
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest -p tests.lanes $(ARGS)
 
 check: setup
 	$(RUN) -m ruff format --check .

@@ -4,8 +4,8 @@ Mark a test with what it needs (`real`, `docker`, `browser`, `spark`); it is ski
 sentence where that part is missing.  On a build machine (CI=true) nothing may be missing:
 there every skip fails, except one whose reason starts with "not a missing part:".
 
-Tests run one after another: clusters of JVMs, browsers and Spark would time each other out on
-two cores, and most of them use both anyway.
+Tests that need a part run one after another: clusters of JVMs, browsers and Spark would time
+each other out on two cores.  `make test` runs all others beside them (lanes.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,166 @@
+"""Two lanes count as one run: nothing is lost, and whatever goes wrong in either fails both."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LANES = [sys.executable, "-m", "pytest", "-p", "tests.lanes"]
+INI = """
+[pytest]
+testpaths = cases
+addopts = --import-mode=importlib
+markers =
+    real: needs a real Kafka
+    docker: needs a Docker daemon
+    browser: needs Chromium
+    spark: needs PySpark
+"""
+TESTS = """
+import os
+import sys
+import time
+
+import pytest
+
+IN_THE_SECOND_LANE = any("--reports-to" in word for word in sys.argv)
+
+@pytest.fixture(autouse=True)
+def note(request):
+    with open("ran", "a") as file:
+        print(request.node.name, os.getpid(), file=file)
+
+@pytest.mark.real
+def test_waits_for_a_real_thing():
+    pass
+
+@pytest.mark.parametrize("n", range(3))
+def test_counts(n):
+    pass
+"""
+FAULTS = """
+@pytest.mark.real
+def test_fails_in_the_first_lane():
+    assert "abc" == "abd"
+
+def test_fails_in_the_second_lane():
+    assert "xyz" == "xyw"
+
+@pytest.fixture
+def broken():
+    raise OSError("no disk")
+
+def test_has_no_setup(broken):
+    pass
+
+def test_skips():
+    pytest.skip("kcat is not installed")
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of its own, in which a real test needs no real Kafka."""
+    (tmp_path / "pytest.ini").write_text(INI)
+    (tmp_path / "cases").mkdir()
+    conftest = tmp_path / "cases" / "conftest.py"
+    shutil.copy(ROOT / "tests" / "conftest.py", conftest)
+    conftest.write_text(conftest.read_text() + "\nPARTS = ()\n")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("CI", "")
+    return tmp_path
+
+
+def run(suite: Path, tests: str = "", *arguments: str) -> tuple[int, str, str]:
+    """Exit status, closing line, and all of the output."""
+    (suite / "cases" / "test_both.py").write_text(TESTS + tests)
+    done = subprocess.run([*LANES, *arguments], cwd=suite, capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    return done.returncode, output.splitlines()[-1], output
+
+
+def ran(suite: Path) -> list[list[str]]:
+    return [line.split() for line in (suite / "ran").read_text().splitlines()]
+
+
+def test_each_test_runs_once_in_its_lane_and_all_are_counted(suite) -> None:
+    status, closing, output = run(suite)
+    assert (status, "= 4 passed in " in closing) == (0, True), output
+    lane_of = dict(ran(suite))
+    assert len(ran(suite)) == len(lane_of) == 4
+    real = lane_of.pop("test_waits_for_a_real_thing")
+    (other,) = set(lane_of.values())
+    assert other != real
+
+
+def test_a_failure_in_either_lane_is_shown_and_counted(suite) -> None:
+    status, closing, output = run(suite, FAULTS)
+    assert status == 1
+    assert "2 failed, 4 passed, 1 skipped, 1 error" in closing, output
+    for line in ('assert "abc" == "abd"', 'assert "xyz" == "xyw"', "OSError: no disk"):
+        assert line in output
+
+
+def test_on_a_build_machine_a_skip_in_the_second_lane_is_a_failure(suite, monkeypatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    status, closing, output = run(suite, FAULTS)
+    assert status == 1
+    assert "3 failed, 4 passed, 1 error" in closing, output
+    assert "In CI nothing may be skipped. Skipped: kcat is not installed" in output
+
+
+def test_a_lane_that_crashes_fails_the_run(suite) -> None:
+    status, closing, output = run(suite, "def test_dies():\n    os._exit(9)")
+    assert status == 1
+    assert "4 passed, 1 error" in closing, output
+    assert "It ended with 9, and 1 test did not come back" in output
+    assert "cases/test_both.py::test_dies" in output
+
+
+def test_a_lane_that_runs_nothing_fails_the_run(suite) -> None:
+    status, closing, output = run(suite, "if IN_THE_SECOND_LANE:\n    raise OSError('no disk')")
+    assert status == 1
+    assert "1 passed, 1 error" in closing, output
+    assert "OSError: no disk" in output
+    assert "3 tests did not come back" in output
+
+
+def test_a_selection_runs_in_one_lane(suite) -> None:
+    status, closing, output = run(suite, "", "-k", "real or counts")
+    assert (status, "4 passed" in closing) == (0, True), output
+    assert len({process for _, process in ran(suite)}) == 1
+
+
+def test_an_interrupt_lets_both_lanes_mend_behind_themselves(suite) -> None:
+    test = """
+def test_takes_long():
+    try:
+        with open("second", "w") as file:
+            print(os.getpid(), file=file)
+        time.sleep(60)
+    finally:
+        os.rename("second", "mended")
+"""
+    (suite / "cases" / "test_both.py").write_text(TESTS + test)
+    with subprocess.Popen(LANES, cwd=suite, stdout=subprocess.PIPE, text=True) as lanes:
+        deadline = time.monotonic() + 60
+        while not (note := suite / "second").exists() or not note.read_text().endswith("\n"):
+            assert lanes.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        second = int(note.read_text())
+        lanes.send_signal(signal.SIGINT)
+        output, _ = lanes.communicate(timeout=60)
+    assert lanes.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert (suite / "mended").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(second, 0)
