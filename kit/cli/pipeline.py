@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
+
+LAB = "labs.L1_telemetry_pipeline.pipeline"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -15,15 +18,13 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import PartMissing
-    from kit.course import PROJECT
 
-    script = PROJECT / "labs" / "L1_telemetry_pipeline" / "pipeline.py"
-    if not script.exists():
+    if find_spec(LAB) is None:
         raise PartMissing(
             "The lab's pipeline is not part of this copy of the course; run: git pull"
         )
     # The lab uses the kit and not the other way round, so it is run and not imported.
     options = ["--source", chosen.source, "--events", str(chosen.events)]
-    command = [sys.executable, str(script), *options, "--seed", str(chosen.seed)]
+    command = [sys.executable, "-m", LAB, *options, "--seed", str(chosen.seed)]
     sys.stdout.flush()
     os.execv(sys.executable, command)

@@ -65,7 +65,7 @@ class Position(NamedTuple):
 class Minute(NamedTuple):
     """What gold must say of one truck's minute."""
 
-    count: int
+    positions: int
     average_kmh: float
     maximum_kmh: int
 

@@ -54,7 +54,7 @@ def test_what_is_missing_is_named_with_its_remedy(monkeypatch, tmp_path) -> None
 
 
 def test_the_kit_loads_spark_only_when_used() -> None:
-    code = "import sys, kit.lab, kit.spark, kit.pipeline; print('pyspark' in sys.modules)"
+    code = "import sys, kit.lab, kit.spark; print('pyspark' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, check=True
     )

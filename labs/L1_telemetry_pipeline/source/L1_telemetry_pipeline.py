@@ -14,10 +14,10 @@
 # %% doorway tags=["setup"]
 from pyspark.sql import functions as F
 
-from kit import lab, pipeline
+from kit import lab
 from kit.spark import session, temporary
+from labs.L1_telemetry_pipeline import balance, generator, pipeline, tables
 
-generator, tables, balance = (pipeline.part(n) for n in ("generator", "tables", "balance"))
 eng = lab.engine()
 spark = session()
 

@@ -8,15 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from kit import lab, pipeline, spark
+from kit import lab, spark
 from kit.course import PROJECT
+from labs.L1_telemetry_pipeline import balance, pipeline
+from labs.L1_telemetry_pipeline.generator import Truth
 
-TRUTH = pipeline.part("generator").Truth(10, 1, 1, {"not JSON": 1}, {})
+TRUTH = Truth(10, 1, 1, {"not JSON": 1}, {})
 SECONDS = {"produced": 1.0, "bronze": 2.0, "silver and dead letters": 2.0, "gold": 1.0}
 
 
 def report(bronze: int) -> pipeline.Report:
-    balance = pipeline.part("balance")
     counts = balance.Counts(bronze, 8, {"not JSON": 1}, {})
     equation = balance.Equation("bronze = produced", bronze, 10)
     return pipeline.Report("engine", TRUTH, counts, [equation], SECONDS)

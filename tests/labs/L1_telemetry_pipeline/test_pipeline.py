@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit import pipeline
 from kit.testing import restored
+from labs.L1_telemetry_pipeline import balance, generator, pipeline, tables
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -60,7 +60,6 @@ def test_a_pipeline_that_was_ended_in_the_middle_goes_on(spark, engine_cluster, 
         if moment == "reading":
             raise Ended
 
-    generator, tables, balance = map(pipeline.part, ("generator", "tables", "balance"))
     place = tables.Tables(tmp_path)
     with pytest.raises(Ended):
         pipeline.run(engine_cluster, events=2_000, seed=9, moment=end, folder=tmp_path)
@@ -77,7 +76,6 @@ def test_a_pipeline_that_was_ended_in_the_middle_goes_on(spark, engine_cluster, 
 
 
 def test_an_equation_that_does_not_hold_names_what_differs_first() -> None:
-    generator, balance = pipeline.part("generator"), pipeline.part("balance")
     truth = generator.truth(generator.positions(generator.Fleet(events=500, seed=1)))
     gold = {place: tuple(minute) for place, minute in truth.minutes.items()}
     dead = {name: n for name, n in truth.malformed.items() if n}
