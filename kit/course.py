@@ -6,6 +6,7 @@ A lesson is a folder, and a lab is one of the same shape:
       *.py         what its notebook imports: scenes, runs, drawings
       source/      the notebook as authors write it, with its solutions
       exercises/   the judge's side
+      facilitator.md   for the teacher
 
 A kernel sees the first of the three alone.  A lesson's notebooks are written to
 `notebooks/`, where learners look for them; a lab's stand in its own folder.

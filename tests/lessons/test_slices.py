@@ -93,3 +93,11 @@ def test_the_judges_side_never_loads_in_a_kernel(source, tmp_path) -> None:
 def test_learners_code_may_see_neither_sources_nor_exercises() -> None:
     seen = {file.parent for file in modules_for_kernels()}
     assert seen == {PROJECT / "lessons", PROJECT / "labs", *SLICES}
+
+
+@pytest.mark.parametrize("own", SLICES, ids=name_of)
+def test_every_slice_has_its_parts_and_the_guide_names_its_page(own) -> None:
+    for part in ("__init__.py", "exercises/__init__.py", "facilitator.md"):
+        assert (own / part).exists(), part
+    guide = (PROJECT / "docs" / "instructor-guide.md").read_text()
+    assert f"{own.relative_to(PROJECT)}/facilitator.md" in guide
