@@ -100,7 +100,7 @@ def dispatch(broker: Broker, now: int, request: AnyRequest) -> None:
     try:
         module.handle(broker, now, request)
     except KafkaError as error:
-        broker.outbox.reply(request, refusal(request, error.code, error.message))
+        broker.outbox.reply(request, refusal(request, error.code, error.text))
 
 
 def refusal(request: AnyRequest, code: Errors, message: str | None = None) -> Message:
@@ -123,17 +123,17 @@ def refusal(request: AnyRequest, code: Errors, message: str | None = None) -> Me
     return answer
 
 
-def fit(request: AnyRequest, answer: Message) -> Message:
-    """The controller's answer, cut to what the version of the client's request can carry.
+def fit(request: AnyRequest, answer: Message, refused: Message | None = None) -> Message:
+    """The controller's answer as the client gets it.
 
     Requests travel to the controller in their latest version.  Most fields that a version lacks
-    are left out by the codec; where Kafka forbids that, the API's module has a
-    `fit(answer, version)`.
+    are left out by the codec; where Kafka forbids that, or where the broker refused a part
+    itself, the API's module has a `fit(request, answer, refused)`.
     """
     cut = getattr(_module(type(request.body).API_KEY), "fit", None)
     if cut is None:
         return answer
-    fitting: Message = cut(answer, request.version)
+    fitting: Message = cut(request, answer, refused)
     return fitting
 
 

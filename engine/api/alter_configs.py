@@ -4,6 +4,9 @@ What is not in the request goes back to its default, so two tools that change di
 undo each other: deprecated since KIP-339 in favour of IncrementalAlterConfigs.  The controller
 does the work; see config_changes.py for what is checked here.
 
+Simplified: Kafka never answers AlterConfigs when it refuses all of it as given twice; here
+the refusals are told.
+
 Left out: loggers, client metrics subscriptions, alter.config.policy.class.name.
 Versions: 2+ flexible.
 """
@@ -27,6 +30,15 @@ def handle(broker: Broker, now: int, request: Request[m.AlterConfigsRequest]) ->
         for each in request.body.resources
     }
     config_changes.forward_or_refuse(broker, now, request, changes)
+
+
+def fit(
+    request: Request[m.AlterConfigsRequest],
+    answer: m.AlterConfigsResponse,
+    refused: m.AlterConfigsResponse,
+) -> m.AlterConfigsResponse:
+    merged: m.AlterConfigsResponse = config_changes.fit(request, answer, refused)
+    return merged
 
 
 def refuse(

@@ -56,7 +56,9 @@ def _outcome(broker: Broker, path: str, topic: str, index: int) -> Errors:
     if path != (settings["log.dirs"] or settings["log.dir"])[0]:
         return Errors.LOG_DIR_NOT_FOUND
     if (topic, index) not in broker.replicas.partitions:
-        return Errors.REPLICA_NOT_AVAILABLE
+        known = broker.metadata.topic(topic)
+        exists = known is not None and index in known.partitions
+        return Errors.REPLICA_NOT_AVAILABLE if exists else Errors.UNKNOWN_TOPIC_OR_PARTITION
     return Errors.NONE
 
 

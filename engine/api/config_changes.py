@@ -5,8 +5,13 @@ held against what may change in a running broker, by the broker that the request
 does it there because only that broker knows its own file and listeners.  The controller then
 writes the ConfigRecords, and every broker applies them.
 
-Simplified: when one resource of a request is refused here, the request goes no further and the
-others are told so; Kafka would apply the others.
+Each resource of a request stands for itself: what is refused here stays here, the rest goes on,
+and the client gets one answer with both.
+
+    asked      topic orders     broker 102     topic nope
+    here                        refused: this is broker 101
+    there      changed                         refused: unknown
+    answered   NONE             INVALID_REQUEST  UNKNOWN_TOPIC_OR_PARTITION
 """
 
 from __future__ import annotations
@@ -17,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.events import Request
 from engine.settings import dynamic
-from engine.settings.sources import BROKER, BROKER_LOGGER
+from engine.settings.numbers import whole
+from engine.settings.sources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -32,56 +38,109 @@ def forward_or_refuse(
     broker: Broker, now: int, request: Request, changes: Mapping[Key, Changes]
 ) -> None:
     """`changes` has what each resource of the request sets (None: deletes)."""
-    times = Counter((each.resource_type, each.resource_name) for each in request.body.resources)
+    body = request.body
+    times = Counter(map(_key, body.resources))
     problems: dict[Key, KafkaError] = {}
-    for key, wanted in changes.items():
+    for resource in body.resources:
+        key = _key(resource)
         try:
             if times[key] > 1:
-                raise KafkaError(Errors.INVALID_REQUEST, "A resource may appear only once.")
-            _check(broker, key, wanted)
+                raise KafkaError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
+            _check_values(resource.configs)
+            if isinstance(body, m.IncrementalAlterConfigsRequest):
+                _check_operations(broker, resource)
+            _check(broker, key, changes[key])
         except KafkaError as error:
             problems[key] = error
-    if not problems:
-        broker.forward(now, request)
-        return
-    untried = KafkaError(Errors.INVALID_REQUEST, "Not tried: another resource was refused.")
-    broker.outbox.reply(
-        request,
-        _answer(request, {key: problems.get(key, untried) for key in changes}),
-    )
+    left = [each for each in body.resources if _key(each) not in problems]
+    refused = _answer(request, problems)
+    if left or not body.resources:
+        broker.forward(now, request, type(body)(left, body.validate_only), refused)
+    else:
+        broker.outbox.reply(request, refused)
 
 
 def refuse_all(request: Request, code: Errors, message: str | None) -> Any:
     """The answer with one error for every resource."""
     error = KafkaError(code, message or "")
-    keys = ((each.resource_type, each.resource_name) for each in request.body.resources)
-    return _answer(request, dict.fromkeys(keys, error))
+    return _answer(request, dict.fromkeys(map(_key, request.body.resources), error))
+
+
+def fit(request: Request, answer: Any, refused: Any) -> Any:
+    """The controller's answer and this broker's, in the order of the request."""
+    if not refused.responses:
+        return answer
+    told = {_key(each): each for each in (*answer.responses, *refused.responses)}
+    rows = [told[_key(each)] for each in request.body.resources]
+    return type(answer)(throttle_time_ms=answer.throttle_time_ms, responses=rows)
+
+
+def _key(each: Any) -> Key:
+    return each.resource_type, each.resource_name
+
+
+def _check_values(configs: Any) -> None:
+    if any(count > 1 for count in Counter(each.name for each in configs).values()):
+        raise KafkaError(Errors.INVALID_REQUEST, "Error due to duplicate config keys")
+    without = [
+        each.name
+        for each in configs
+        if each.value is None
+        and getattr(each, "config_operation", None) != dynamic.Operation.DELETE
+    ]
+    if without:
+        raise KafkaError(
+            Errors.INVALID_REQUEST, f"Null value not supported for : {', '.join(without)}"
+        )
+
+
+def _check_operations(broker: Broker, resource: Any) -> None:
+    """Loggers change one by one only; and what a broker is asked for, it must know."""
+    if resource.resource_type == BROKER_LOGGER:
+        check_is_me(broker, resource.resource_name)
+        raise KafkaError(Errors.INVALID_CONFIG, "There are no loggers to set here.")
+    if resource.resource_type == BROKER:
+        for each in resource.configs:
+            if each.config_operation not in set(dynamic.Operation):
+                raise KafkaError(
+                    Errors.INVALID_REQUEST, f"Unknown operations type {each.config_operation}"
+                )
 
 
 def _check(broker: Broker, key: Key, changes: Changes) -> None:
     resource_type, name = key
-    if resource_type == BROKER_LOGGER:
-        raise KafkaError(Errors.INVALID_REQUEST, "There are no loggers to set here.")
-    if resource_type != BROKER:
-        return
-    if name and name != str(broker.node_id):
+    if resource_type == BROKER:
+        if name:
+            check_is_me(broker, name)
+        dynamic.check_broker_change(changes, for_all=not name, settings=broker.settings)
+    elif resource_type not in (TOPIC, CLIENT_METRICS, GROUP):
+        raise KafkaError(Errors.INVALID_REQUEST, f"Unknown resource type {resource_type}")
+
+
+def check_is_me(broker: Broker, name: str) -> None:
+    """A broker speaks for itself only."""
+    number = whole(name)
+    if number is None:
+        raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
+    if number != broker.node_id:
         raise KafkaError(
             Errors.INVALID_REQUEST, f"This is broker {broker.node_id}: ask broker {name} itself."
         )
-    dynamic.check_broker_change(changes, for_all=not name)
 
 
 def _answer(request: Request, errors: Mapping[Key, KafkaError]) -> Any:
+    """Rows for the resources that have an error."""
     name = type(request.body).__name__.removesuffix("Request") + "Response"
     answer = getattr(m, name)()
     for each in request.body.resources:
-        error = errors[each.resource_type, each.resource_name]
-        answer.responses.append(
-            answer.AlterConfigsResourceResponse(
-                error_code=error.code,
-                error_message=error.message,
-                resource_type=each.resource_type,
-                resource_name=each.resource_name,
+        error = errors.get(_key(each))
+        if error is not None:
+            answer.responses.append(
+                answer.AlterConfigsResourceResponse(
+                    error_code=error.code,
+                    error_message=error.text,
+                    resource_type=each.resource_type,
+                    resource_name=each.resource_name,
+                )
             )
-        )
     return answer

@@ -27,11 +27,14 @@ Result = m.DeleteRecordsResponse.DeleteRecordsPartitionResult
 def handle(broker: Broker, now: int, request: Request[m.DeleteRecordsRequest]) -> None:
     response = m.DeleteRecordsResponse
     answer = response()
-    for topic in request.body.topics:
-        topic_answer = response.DeleteRecordsTopicResult(name=topic.name)
-        answer.topics.append(topic_answer)
-        for asked in topic.partitions:
-            topic_answer.partitions.append(_delete(broker, topic.name, asked))
+    asked = {
+        (t.name, each.partition_index): each for t in request.body.topics for each in t.partitions
+    }
+    topics: dict[str, m.DeleteRecordsResponse.DeleteRecordsTopicResult] = {}
+    for (name, _), each in asked.items():
+        topic = topics.setdefault(name, response.DeleteRecordsTopicResult(name=name))
+        topic.partitions.append(_delete(broker, name, each))
+    answer.topics = list(topics.values())
     broker.outbox.reply(request, answer)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.api.config_changes import check_is_me
 from engine.events import Request
 from engine.metadata.topic_names import problem_with
 from engine.settings import definitions
@@ -25,6 +26,7 @@ from engine.settings.definitions import Config, table
 from engine.settings.sources import (
     BROKER,
     BROKER_LOGGER,
+    CLIENT_METRICS,
     GROUP,
     TOPIC,
     TYPE_CODES,
@@ -48,14 +50,17 @@ def handle(broker: Broker, now: int, request: Request[m.DescribeConfigsRequest])
     body = request.body
     answer = Response()
     for asked in body.resources:
+        if asked.resource_type not in _DESCRIBE:
+            raise KafkaError(Errors.INVALID_REQUEST, f"Unknown type {asked.resource_type}.")
+    for asked in body.resources:
         result = Response.DescribeConfigsResult(
             error_message="", resource_type=asked.resource_type, resource_name=asked.resource_name
         )
         answer.results.append(result)
         try:
-            rows = _describe(broker, asked.resource_type, asked.resource_name)
+            rows = _DESCRIBE[asked.resource_type](broker, asked.resource_name)
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
+            result.error_code, result.error_message = error.code, error.text or ""
             continue
         wanted = set(asked.configuration_keys or ())
         result.configs = [
@@ -82,21 +87,12 @@ def refuse(
     )
 
 
-def _describe(broker: Broker, resource_type: int, name: str) -> list[Row]:
-    describe = _DESCRIBE.get(resource_type)
-    if describe is None:
-        raise KafkaError(
-            Errors.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
-        )
-    return describe(broker, name)
-
-
 def _topic(broker: Broker, name: str) -> list[Row]:
     problem = problem_with(name)
     if problem:
         raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
     if name not in broker.metadata.topic_ids:
-        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
+        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION)
     own = broker.metadata.configs.get((TOPIC, name), {})
     effective = broker.settings.topic(own)
     return [
@@ -114,7 +110,7 @@ def _broker(broker: Broker, name: str) -> list[Row]:
             for key, value in sorted(settings.dynamic_default.items())
             for config in (definitions.find("broker", key),)
         ]
-    _check_is_me(broker, name)
+    check_is_me(broker, name)
     return [
         (config, config.text(settings[config.name]), broker_synonyms(settings, config.name))
         for config in table("broker").values()
@@ -125,7 +121,7 @@ def _broker(broker: Broker, name: str) -> list[Row]:
 def _logger(broker: Broker, name: str) -> list[Row]:
     if not name:
         raise KafkaError(Errors.INVALID_REQUEST, "Loggers belong to a broker: name its id.")
-    _check_is_me(broker, name)
+    check_is_me(broker, name)
     return []
 
 
@@ -140,19 +136,15 @@ def _group(broker: Broker, name: str) -> list[Row]:
     return rows
 
 
-def _check_is_me(broker: Broker, name: str) -> None:
-    if not name.isdecimal():
-        raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
-    if int(name) != broker.node_id:
-        raise KafkaError(
-            Errors.INVALID_REQUEST, f"This is broker {broker.node_id}: ask broker {name} itself."
-        )
+def _client_metrics(broker: Broker, name: str) -> list[Row]:
+    raise KafkaError(Errors.INVALID_REQUEST, "There are no client metrics subscriptions here.")
 
 
 _DESCRIBE: dict[int, Callable[[Broker, str], list[Row]]] = {
     TOPIC: _topic,
     BROKER: _broker,
     BROKER_LOGGER: _logger,
+    CLIENT_METRICS: _client_metrics,
     GROUP: _group,
 }
 

@@ -53,9 +53,11 @@ def _partition(broker: Broker, topic: str, index: int) -> Response.PartitionResp
         problem = problem_with(topic)
         if problem:
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
+        if broker.metadata.topic(topic) is None:
+            raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {topic}.")
         producers = broker.replicas.hosted.leading(topic, index).log.producers
     except KafkaError as error:
-        answer.error_code, answer.error_message = error.code, error.message
+        answer.error_code, answer.error_message = error.code, error.text
         return answer
     answer.active_producers = [
         Response.ProducerState(

@@ -3,7 +3,9 @@
 A broker forwards the request to the controller, the leader of the metadata log, which knows how
 far each reader has fetched.
 
-Simplified: one voter.  Only partition 0 of __cluster_metadata can be asked for.
+Only partition 0 of __cluster_metadata can be asked for, alone.
+
+Simplified: one voter, without an address; directory ids are zero.
 Versions: 1+ times of the last fetch, 2+ directory ids and the voters' addresses.
 """
 
@@ -31,9 +33,11 @@ def refuse(
     return m.DescribeQuorumResponse(error_code=code, error_message=message)
 
 
-def fit(answer: m.DescribeQuorumResponse, version: int) -> m.DescribeQuorumResponse:
+def fit(
+    request: Request[m.DescribeQuorumRequest], answer: m.DescribeQuorumResponse, refused: object
+) -> m.DescribeQuorumResponse:
     """Directory ids and addresses are only for clients that asked in version 2."""
-    if version >= 2:
+    if request.version >= 2:
         return answer
     topics = copy.deepcopy(answer.topics)
     for topic in topics:

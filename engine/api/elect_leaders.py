@@ -24,6 +24,15 @@ def handle(broker: Broker, now: int, request: Request[m.ElectLeadersRequest]) ->
     broker.forward(now, request)
 
 
+def fit(
+    request: Request[m.ElectLeadersRequest], answer: m.ElectLeadersResponse, refused: object
+) -> m.ElectLeadersResponse:
+    """Version 0 has no room for an error of the whole request: the rows tell it."""
+    if request.version >= 1:
+        return answer
+    return m.ElectLeadersResponse(answer.throttle_time_ms, 0, answer.replica_election_results)
+
+
 def refuse(
     request: Request[m.ElectLeadersRequest], code: Errors, message: str | None
 ) -> m.ElectLeadersResponse:

@@ -24,7 +24,7 @@ from engine.wire.errors import Errors
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
-GROUP, TRANSACTION = 0, 1
+GROUP, TRANSACTION, SHARE = 0, 1, 2
 
 Answer = m.FindCoordinatorResponse | m.FindCoordinatorResponse.Coordinator
 """Before version 4 the whole answer is about one key, from then on there are rows."""
@@ -36,6 +36,8 @@ def handle(broker: Broker, now: int, request: Request[m.FindCoordinatorRequest])
         for key in body.coordinator_keys:
             row = m.FindCoordinatorResponse.Coordinator(key=key)
             _find(broker, body.key_type, key, row)
+            if body.key_type not in (GROUP, TRANSACTION, SHARE):
+                row.error_message = _MESSAGES[Errors.INVALID_REQUEST]
             answer.coordinators.append(row)
     else:
         _find(broker, body.key_type, body.key, answer)

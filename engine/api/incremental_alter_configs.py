@@ -30,6 +30,15 @@ def handle(broker: Broker, now: int, request: Request[m.IncrementalAlterConfigsR
     config_changes.forward_or_refuse(broker, now, request, changes)
 
 
+def fit(
+    request: Request[m.IncrementalAlterConfigsRequest],
+    answer: m.IncrementalAlterConfigsResponse,
+    refused: m.IncrementalAlterConfigsResponse,
+) -> m.IncrementalAlterConfigsResponse:
+    merged: m.IncrementalAlterConfigsResponse = config_changes.fit(request, answer, refused)
+    return merged
+
+
 def refuse(
     request: Request[m.IncrementalAlterConfigsRequest], code: Errors, message: str | None
 ) -> m.IncrementalAlterConfigsResponse:

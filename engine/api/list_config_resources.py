@@ -2,7 +2,9 @@
 
 Version 0 was ListClientMetricsResources (KIP-1000) and lists those subscriptions only.
 
-Left out: client metrics subscriptions and loggers, which the engine does not have.
+Every broker has loggers, so each is listed for them too.
+
+Left out: client metrics subscriptions.
 Versions: 1+ resource types; an empty list asks for all of them.
 """
 
@@ -32,6 +34,8 @@ def handle(broker: Broker, now: int, request: Request[m.ListConfigResourcesReque
         names += [(name, TOPIC) for name in sorted(image.topic_ids)]
     if BROKER in types:
         names += [(str(broker_id), BROKER) for broker_id in sorted(image.brokers)]
+    if BROKER_LOGGER in types:
+        names += [(str(broker_id), BROKER_LOGGER) for broker_id in sorted(image.brokers)]
     if GROUP in types:
         names += [(name, kind) for kind, name in sorted(image.configs) if kind == GROUP]
     broker.outbox.reply(

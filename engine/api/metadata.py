@@ -71,10 +71,11 @@ def refuse(
     request: Request[m.MetadataRequest], code: Errors, message: str | None
 ) -> m.MetadataResponse:
     return m.MetadataResponse(
+        error_code=code,
         topics=[
             Topic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.body.topics or ()
-        ]
+        ],
     )
 
 
@@ -95,7 +96,7 @@ def _check(body: m.MetadataRequest, version: int) -> None:
         if version < 12 and (topic.name is None or topic.topic_id != ZERO):
             raise KafkaError(Errors.INVALID_REQUEST, "Before version 12, topics have names only.")
         if topic.name is None and topic.topic_id == ZERO:
-            raise KafkaError(Errors.INVALID_REQUEST, "A topic is asked for by name or by id.")
+            raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)  # Kafka's own slip
 
 
 def _find(

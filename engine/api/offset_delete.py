@@ -35,7 +35,7 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) ->
         return
     written = shard.written(group.id)
     removed: list[TopicPartition] = []
-    for topic in body.topics:
+    for topic in filter(lambda each: each.partitions, body.topics):
         topic_id = broker.metadata.topic_ids.get(topic.name)
         existing = () if topic_id is None else broker.metadata.topics[topic_id].partitions
         answers = m.OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name)

@@ -11,7 +11,7 @@ image, and the image tells the replicas what to be.  See docs/architecture.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from engine.broker.lifecycle import Lifecycle
@@ -49,7 +49,7 @@ from engine.storage.disk import Disk
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from engine.wire.framing import response_class
-from engine.wire.structures import Message
+from engine.wire.structures import Message, RequestMessage
 
 FORWARD_TIMEOUT_US = 30_000_000
 
@@ -60,12 +60,23 @@ class Apis:
 
     An API works with the parts of a broker, and a broker knows no API; so the cluster hands
     them in.  `dispatch` answers a request, now or later; `refusal` is the answer that refuses all
-    of it; `fit` cuts the controller's answer to what the client's version can carry.
+    of it; `fit` makes the controller's answer what the client gets.
     """
 
     dispatch: Callable[[Broker, int, AnyRequest], None]
     refusal: Callable[[AnyRequest, Errors], Message]
-    fit: Callable[[AnyRequest, Message], Message]
+    fit: Callable[[AnyRequest, Message, Message | None], Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """A client's request whose answer is with the controller."""
+
+    request: AnyRequest
+    sent: AnyRequest
+    """What went to the controller: the same, or what this broker left of it."""
+    refused: Message | None
+    """The answer's part for the rest."""
 
 
 class Broker:
@@ -114,7 +125,7 @@ class Broker:
         self.producer_ids = ProducerIds(node_id, controller_id, self.outbox)
         self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
         self.is_serving = False
-        self.forwarded: dict[int, AnyRequest] = {}
+        self.forwarded: dict[int, Forwarded] = {}
         self.last_forwarded = 0
 
     def start(self, now: int) -> list[Effect]:
@@ -264,24 +275,34 @@ class Broker:
 
     # -- requests that only the controller can answer
 
-    def forward(self, now: int, request: AnyRequest) -> None:
+    def forward(
+        self,
+        now: int,
+        request: AnyRequest,
+        without: RequestMessage[Message] | None = None,
+        refused: Message | None = None,
+    ) -> None:
         """Sends a client's request on to the controller and relays the answer.
+
+        What this broker has refused itself stays here: `without` is the request without it,
+        `refused` the part of the answer that is known.
 
         Simplified: of the Envelope (KIP-590) there is the client's id and version, no principal.
         """
+        sent = request if without is None else replace(request, body=without)
         self.last_forwarded += 1
-        self.forwarded[self.last_forwarded] = request
+        self.forwarded[self.last_forwarded] = Forwarded(request, sent, refused)
         self.outbox.send(
             self.controller_id,
             ("forward", self.last_forwarded),
-            request.body,
+            sent.body,
             FORWARD_TIMEOUT_US,
             Envelope(request.client_id, request.version),
         )
 
     def _relay(self, number: int, body: Answered) -> None:
-        request = self.forwarded.pop(number)
+        kept = self.forwarded.pop(number)
         if not isinstance(body, Message):
-            body = self.apis.refusal(request, Errors.REQUEST_TIMED_OUT)
-            assert isinstance(body, response_class(request.body))
-        self.outbox.reply(request, self.apis.fit(request, body))
+            body = self.apis.refusal(kept.sent, Errors.REQUEST_TIMED_OUT)
+            assert isinstance(body, response_class(kept.request.body))
+        self.outbox.reply(kept.request, self.apis.fit(kept.request, body, kept.refused))

@@ -64,6 +64,12 @@ def _manual(
     return assignments
 
 
+def check_number(asked: m.CreatePartitionsRequest.CreatePartitionsTopic, added: int) -> None:
+    """A client that assigns replicas itself does so for each new partition."""
+    if asked.assignments is not None and len(asked.assignments) != added:
+        raise _bad_assignment(f"{added} partitions need {added} assignments.")
+
+
 def for_added_partitions(
     state: ControlState,
     ids: Random,
@@ -74,8 +80,6 @@ def for_added_partitions(
     """Replicas of `added` partitions of a topic that has some."""
     if asked.assignments is None:
         return place(added, replication_factor, _usable(state), ids)
-    if len(asked.assignments) != added:
-        raise _bad_assignment(f"{added} partitions need {added} assignments.")
     for each in asked.assignments:
         _check_assignment(state, each.broker_ids, replication_factor)
     return [tuple(each.broker_ids) for each in asked.assignments]
@@ -86,11 +90,13 @@ def _check_assignment(
 ) -> None:
     if not brokers:
         raise _bad_assignment("a partition has no replicas.")
+    seen: set[int] = set()
     for broker_id in brokers:
         if broker_id not in state.image.brokers:
             raise _bad_assignment(f"broker {broker_id} is not registered.")
-        if brokers.count(broker_id) > 1:
+        if broker_id in seen:
             raise _bad_assignment(f"broker {broker_id} is there more than once.")
+        seen.add(broker_id)
     if replication_factor is not None and len(brokers) != replication_factor:
         raise _bad_assignment(
             f"a partition has {len(brokers)} replica(s), the others {replication_factor}."

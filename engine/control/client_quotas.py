@@ -10,6 +10,9 @@ refused: how fast connections are made is not limited here.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from engine.control.state import ControlState, Decision
 from engine.metadata import quota_entities as entities
 from engine.metadata.quota_entities import Entity
@@ -28,56 +31,52 @@ def alter(state: ControlState, body: m.AlterClientQuotasRequest) -> Decision:
     response = m.AlterClientQuotasResponse
     answer = response()
     decision = Decision(answer)
-    seen: dict[Entity, None] = {}
+    results: dict[frozenset[tuple[str, str | None]], m.AlterClientQuotasResponse.EntryData] = {}
     for entry in body.entries:
-        result = response.EntryData(
-            entity=[
-                response.EntityData(entity_type=part.entity_type, entity_name=part.entity_name)
-                for part in entry.entity
-            ]
+        # Of a type that is there twice Kafka takes the last name; of an entity, one result.
+        parts = {part.entity_type: part.entity_name for part in entry.entity}
+        whole = frozenset(parts.items())
+        is_again = whole in results
+        result = results[whole] = response.EntryData(
+            error_message=None, entity=[response.EntityData(*part) for part in parts.items()]
         )
-        answer.entries.append(result)
         try:
-            whose = _entity(entry.entity)
-            if whose in seen:
+            whose = _entity(parts)
+            if is_again:
                 raise _invalid(f"Ignoring duplicate entity {whose}")
-            seen[whose] = None
             records = _records(state, entry, whose)
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
+            result.error_code, result.error_message = error.code, error.text
             continue
         decision.records += records
+        decision.check_size()
         for record in records:
             _tell(decision, whose, record)
+    answer.entries = list(results.values())
     return Decision(answer) if body.validate_only else decision
 
 
-def _entity(parts: list[Asked.EntityData]) -> Entity:
+def _entity(parts: Mapping[str, str | None]) -> Entity:
     if not parts:
         raise _invalid("Invalid empty client quota entity")
-    types = [part.entity_type for part in parts]
-    for part in parts:
-        if types.count(part.entity_type) > 1:
-            raise _invalid(
-                f"Invalid client quota entity, duplicate entity entry {part.entity_type}"
-            )
-        if part.entity_type == entities.IP:
+    for kind, name in parts.items():
+        if kind == entities.IP:
             raise _invalid("This engine has no connection quotas: an ip entity limits nothing.")
-        if part.entity_type not in (entities.USER, entities.CLIENT_ID):
-            raise _invalid(f"Unhandled client quota entity type: {part.entity_type}")
-        if part.entity_name == "":
-            raise _invalid(f"Empty {part.entity_type} not supported")
-    return entities.entity((part.entity_type, part.entity_name) for part in parts)
+        if kind not in (entities.USER, entities.CLIENT_ID):
+            raise _invalid(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise _invalid(f"Empty {kind} not supported")
+    return entities.entity(parts.items())
 
 
 def _records(
     state: ControlState, entry: Asked.EntryData, whose: Entity
 ) -> list[m.ClientQuotaRecord]:
-    keys = [op.key for op in entry.ops]
+    keys = Counter(op.key for op in entry.ops)
     current = state.image.quotas.get(whose, {})
     records = []
     for op in entry.ops:
-        if keys.count(op.key) > 1:
+        if keys[op.key] > 1:
             raise _invalid(f"Duplicate quota key {op.key} not updating quota for this entity")
         if op.remove:
             changed = op.key in current

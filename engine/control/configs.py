@@ -15,14 +15,18 @@ cluster; and each change of it empties the ELRs that it concerns (KIP-966).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from engine.control.state import ControlState, Decision
 from engine.metadata.image import BROKER, TOPIC
+from engine.metadata.topic_names import problem_with
 from engine.settings import TopicConfig
 from engine.settings.definitions import find
 from engine.settings.dynamic import Operation, check_broker_change
+from engine.settings.group_config import check_group_configs
+from engine.settings.numbers import whole
 from engine.settings.sources import GROUP
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -43,7 +47,10 @@ def check_topic_configs(state: ControlState, configs: Mapping[str, str | None]) 
 
 
 def incremental_alter(state: ControlState, body: Any) -> Decision:
-    """IncrementalAlterConfigs."""
+    """IncrementalAlterConfigs.  An operation that there is not spoils all of it, as in Kafka."""
+    operations = {config.config_operation for each in body.resources for config in each.configs}
+    if not operations <= set(Operation):
+        raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
     return _alter(state, body, m.IncrementalAlterConfigsResponse, _incremental_changes)
 
 
@@ -55,23 +62,27 @@ def legacy_alter(state: ControlState, body: Any) -> Decision:
 def _alter(state: ControlState, body: Any, response: Any, changes_of: Any) -> Decision:
     answer = response()
     decision = Decision(answer)
-    asked = [(each.resource_type, each.resource_name) for each in body.resources]
+    times = Counter((each.resource_type, each.resource_name) for each in body.resources)
     for resource in body.resources:
         key = (resource.resource_type, resource.resource_name)
         result = response.AlterConfigsResourceResponse(
-            resource_type=resource.resource_type, resource_name=resource.resource_name
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
         )
         answer.responses.append(result)
         try:
-            if asked.count(key) > 1:
+            if times[key] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
-            _check_resource(state, *key)
+            _check_name(*key)
             changes = changes_of(state, key, resource.configs)
             _check(state, key, changes)
+            _check_exists(state, *key)
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
+            result.error_code, result.error_message = error.code, error.text
             continue
         _record(state, decision, key, changes)
+        decision.check_size()
     if body.validate_only:
         return Decision(answer)
     return decision
@@ -98,8 +109,6 @@ def _incremental_changes(state: ControlState, key: tuple[int, str], asked: Any) 
                 changes[each.name] = None
             case Operation.APPEND | Operation.SUBTRACT:
                 changes[each.name] = _edited_list(state, key, each)
-            case other:
-                raise KafkaError(Errors.INVALID_REQUEST, f"Unknown operation {other}.")
     return changes
 
 
@@ -127,19 +136,30 @@ def _replacing_changes(state: ControlState, key: tuple[int, str], asked: Any) ->
 # -- may it
 
 
-def _check_resource(state: ControlState, resource_type: int, name: str) -> None:
-    if resource_type == TOPIC:
-        if name not in state.image.topic_ids:
-            raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
-    elif resource_type == BROKER:
-        if name and not name.isdecimal():
-            raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
-        if name and int(name) not in (*state.image.brokers, state.node_id):
-            raise KafkaError(Errors.BROKER_ID_NOT_REGISTERED, f"There is no broker {name}.")
-    elif resource_type != GROUP:
+def _check_name(resource_type: int, name: str) -> None:
+    """The name could be one of such a resource; whether there is one is asked last."""
+    if resource_type not in _TABLES:
         raise KafkaError(
             Errors.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
         )
+    if resource_type == BROKER:
+        if name and whole(name) is None:
+            raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
+        return
+    if not name:
+        kind = _TABLES[resource_type]
+        raise KafkaError(Errors.INVALID_REQUEST, f"Default {kind} resources are not allowed.")
+    problem = problem_with(name) if resource_type == TOPIC else None
+    if problem:
+        raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
+
+
+def _check_exists(state: ControlState, resource_type: int, name: str) -> None:
+    if resource_type == TOPIC and name not in state.image.topic_ids:
+        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name}.")
+    known = (*state.image.brokers, state.node_id)
+    if resource_type == BROKER and name and whole(name) not in known:
+        raise KafkaError(Errors.BROKER_ID_NOT_REGISTERED, f"There is no broker {name}.")
 
 
 def _check(state: ControlState, key: tuple[int, str], changes: _Changes) -> None:
@@ -158,8 +178,7 @@ def _check(state: ControlState, key: tuple[int, str], changes: _Changes) -> None
     elif resource_type == BROKER:
         check_broker_change({**given, **changes}, for_all=not resource)
     else:
-        for name, value in given.items():
-            find(_TABLES[resource_type], name).parse(value)
+        check_group_configs(state.settings, given)
 
 
 def _record(

@@ -46,6 +46,12 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.structures import Message, RequestMessage
 
+MAY_TIME_OUT = (
+    m.CreateTopicsRequest, m.CreatePartitionsRequest, m.DeleteTopicsRequest,
+    m.ElectLeadersRequest,
+)  # fmt: skip
+"""Decisions that a client gives time for; one that gives none is too late already."""
+
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
 
 
@@ -62,7 +68,7 @@ class Controller:
         settings: Settings,
         disk: Disk,
         ids: Random,
-        refusal: Callable[[AnyRequest, Errors, str], Message],
+        refusal: Callable[[AnyRequest, Errors, str | None], Message],
         cluster_id: str = "",
         levels: Mapping[str, int] | None = None,
     ) -> None:
@@ -140,13 +146,15 @@ class Controller:
             if quota.throttle_ms and answer and hasattr(answer, "throttle_time_ms"):
                 answer.throttle_time_ms = quota.throttle_ms
         except KafkaError as error:
-            answer = self.refusal(request, error.code, error.message)
+            answer = self.refusal(request, error.code, error.text)
         self._answer(request, answer)
         if isinstance(request.body, m.BrokerHeartbeatRequest):
             self._watch(request.body.broker_id)
 
     def _decide(self, now: int, body: RequestMessage[Message], quota: MutationQuota) -> Decision:
         """The rule for a request; KafkaError refuses it as a whole."""
+        if isinstance(body, MAY_TIME_OUT) and body.timeout_ms <= 0:
+            raise KafkaError(Errors.REQUEST_TIMED_OUT)
         match body:
             case m.BrokerHeartbeatRequest():
                 return brokers.heartbeat(self.state, self.sessions, now, body)
@@ -177,7 +185,7 @@ class Controller:
             case m.DescribeQuorumRequest():
                 return Decision(quorum.describe(self.log, self.fetches, now, body))
             case m.ListPartitionReassignmentsRequest():
-                return Decision(m.ListPartitionReassignmentsResponse())
+                return Decision(m.ListPartitionReassignmentsResponse(error_message=None))
             case _:
                 name = type(body).__name__
                 raise KafkaError(Errors.UNSUPPORTED_VERSION, f"A controller answers no {name}.")

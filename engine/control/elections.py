@@ -105,7 +105,7 @@ def elect_leaders(state: ControlState, body: m.ElectLeadersRequest) -> Decision:
                     response.PartitionResult(
                         partition_id=index,
                         error_code=error.code,
-                        error_message=error.message if error.code else None,
+                        error_message=error.text,
                     )
                 )
         answer.replica_election_results.append(
@@ -142,6 +142,7 @@ def _elect_one(
     if change is None:
         return KafkaError(failure, f"No replica of {topic}-{index} can be elected now.")
     decision.change(topic, index, change, f"{election.value} election was asked for")
+    decision.check_size()
     return KafkaError(Errors.NONE)
 
 

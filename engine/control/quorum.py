@@ -20,30 +20,43 @@ def describe(
 ) -> m.DescribeQuorumResponse:
     """DescribeQuorum: the voter, and the brokers as observers with what they have fetched."""
     response = m.DescribeQuorumResponse
+    rows = [
+        (each.topic_name, part.partition_index) for each in body.topics for part in each.partitions
+    ]
+    if rows != [(METADATA_TOPIC, 0)]:
+        return _refused(body)
     answer = response(
         topics=[
             response.TopicData(
                 topic_name=topic.topic_name,
-                partitions=[
-                    _partition(log, fetches, now, topic.topic_name, each.partition_index)
-                    for each in topic.partitions
-                ],
+                partitions=[_partition(log, fetches, now) for _ in topic.partitions],
             )
             for topic in body.topics
-        ]
+        ],
     )
     answer.nodes = [response.Node(node_id=fetches.node_id)]
     return answer
 
 
+def _refused(body: m.DescribeQuorumRequest) -> m.DescribeQuorumResponse:
+    """Of a request for anything but that one partition, every row is refused."""
+    response = m.DescribeQuorumResponse
+    refused = Errors.UNKNOWN_TOPIC_OR_PARTITION, "There is a quorum for the metadata log only."
+    topics = [
+        response.TopicData(
+            topic.topic_name,
+            [response.PartitionData(each.partition_index, *refused) for each in topic.partitions],
+        )
+        for topic in body.topics
+    ]
+    return response(topics=topics)
+
+
 def _partition(
-    log: MetadataLog, fetches: MetadataFetches, now: int, topic: str, index: int
+    log: MetadataLog, fetches: MetadataFetches, now: int
 ) -> m.DescribeQuorumResponse.PartitionData:
     response = m.DescribeQuorumResponse
-    answer = response.PartitionData(partition_index=index)
-    if topic != METADATA_TOPIC or index != 0:
-        answer.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
-        return answer
+    answer = response.PartitionData()
     answer.leader_id = fetches.node_id
     answer.leader_epoch = log.epoch
     answer.high_watermark = log.high_watermark

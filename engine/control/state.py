@@ -18,7 +18,7 @@ from engine.events import Trace
 from engine.metadata.features import ELR_FEATURE
 from engine.metadata.image import BROKER, TOPIC, MetadataImage, PartitionImage
 from engine.metadata.partition_index import Key, PartitionIndex, partition_at, touched_by
-from engine.metadata.records import MetadataRecord
+from engine.metadata.records import RECORDS_PER_BATCH_MAX, MetadataRecord
 from engine.settings import Settings, TopicConfig
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -31,6 +31,13 @@ class Decision:
     answer: m.Message | None = None
     records: list[m.Message] = field(default_factory=list)
     story: list[Trace] = field(default_factory=list)
+
+    def check_size(self) -> None:
+        """Refuses a client's whole request once it leads to more records than a batch holds."""
+        if len(self.records) > RECORDS_PER_BATCH_MAX:
+            raise KafkaError(
+                Errors.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+            )
 
     def tell(self, rule: str, kind: str, why: str, partition: str = "", **fields: object) -> None:
         self.story.append(Trace(kind, partition, tuple(fields.items()), why, f"control.{rule}"))

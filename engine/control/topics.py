@@ -44,20 +44,22 @@ def create(
     decision = Decision(answer)
     names = Counter(topic.name for topic in body.topics)
     taken = {collision_key(name): name for name in state.image.topic_ids}
-    too_many = _partitions_wanted(state, body) > RECORDS_PER_BATCH_MAX
-    for topic in body.topics:
+    if _partitions_wanted(state, body) > RECORDS_PER_BATCH_MAX:
+        raise KafkaError(
+            Errors.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
+    for topic in {topic.name: topic for topic in body.topics}.values():
         try:
-            if too_many:
-                raise KafkaError(Errors.POLICY_VIOLATION, "Too many partitions in one request.")
             if names[topic.name] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "Duplicate topic name.")
             _check_name(state, topic.name, taken)
             result = _create_one(state, ids, decision, topic, quota)
         except KafkaError as error:
             result = response.CreatableTopicResult(
-                name=topic.name, error_code=error.code, error_message=error.message
+                name=topic.name, error_code=error.code, error_message=error.text
             )
         answer.topics.append(result)
+        decision.check_size()
     if body.validate_only:
         return Decision(answer)
     return decision
@@ -120,6 +122,7 @@ def _create_one(
     return m.CreateTopicsResponse.CreatableTopicResult(
         name=topic.name,
         topic_id=topic_id,
+        error_message=None,
         num_partitions=len(partitions),
         replication_factor=replication_factor,
         configs=_described(state, effective, configs),
@@ -151,12 +154,17 @@ def _described(state: ControlState, effective: Any, own: dict[str, str]) -> list
 def create_partitions(
     state: ControlState, ids: Random, body: Any, quota: MutationQuota = NO_QUOTA
 ) -> Decision:
-    """CreatePartitions: more partitions for topics that exist.  Old records stay put."""
+    """CreatePartitions: more partitions for topics that exist.  Old records stay put.
+
+    A request may add 10,000 at most, one record each; a topic that does not fit in gets
+    UNKNOWN_SERVER_ERROR, Kafka's own answer.  Simplified: Kafka then still adds as many of
+    its partitions as fit; here none is added.
+    """
     response = m.CreatePartitionsResponse
     answer = response()
     decision = Decision(answer)
     names = Counter(topic.name for topic in body.topics)
-    for asked in body.topics:
+    for asked in {topic.name: topic for topic in body.topics}.values():
         error = KafkaError(Errors.NONE)
         try:
             if names[asked.name] > 1:
@@ -168,7 +176,7 @@ def create_partitions(
             response.CreatePartitionsTopicResult(
                 name=asked.name,
                 error_code=error.code,
-                error_message=error.message if error.code else None,
+                error_message=error.text,
             )
         )
     if body.validate_only:
@@ -181,7 +189,7 @@ def _add_partitions(
 ) -> None:
     topic = state.image.topic(asked.name)
     if topic is None:
-        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {asked.name}.")
+        raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION)
     present = len(topic.partitions)
     if asked.count <= present:
         raise KafkaError(
@@ -191,8 +199,11 @@ def _add_partitions(
         )
     added = asked.count - present
     replication_factor = len(topic.partitions[0].replicas)
-    placed = assignments.for_added_partitions(state, ids, asked, added, replication_factor)
+    assignments.check_number(asked, added)
     quota.take(added)
+    if len(decision.records) + added > RECORDS_PER_BATCH_MAX:
+        raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
+    placed = assignments.for_added_partitions(state, ids, asked, added, replication_factor)
     # All or none of a topic's partitions: the records are made before any is taken.
     decision.records += [
         assignments.partition_record(state, topic.id, index, replicas)
@@ -220,28 +231,44 @@ def delete(state: ControlState, body: Any, quota: MutationQuota = NO_QUOTA) -> D
     asked = [(name, uuids.ZERO) for name in body.topic_names]
     asked += [(topic.name, topic.topic_id) for topic in body.topics]
     times = Counter(asked)
-    going: dict[bytes, None] = {}
-    for name, topic_id in asked:
-        result = response.DeletableTopicResult(name=name, topic_id=topic_id)
-        answer.responses.append(result)
+    found: dict[bytes, m.DeleteTopicsResponse.DeletableTopicResult] = {}
+    for name, topic_id in times:
+        result = response.DeletableTopicResult(name=name, topic_id=topic_id, error_message=None)
         try:
             if times[name, topic_id] > 1:
                 raise KafkaError(Errors.INVALID_REQUEST, "The topic is named twice.")
             topic = _find(state, name, topic_id)
-            if topic.id not in going:
-                quota.take(len(topic.partitions))
+            result.name, result.topic_id = topic.name, topic.id
+            if topic.id in found:
+                found[topic.id].error_code = Errors.INVALID_REQUEST
+                found[topic.id].error_message = "The topic is given by name and by id."
+                continue
+            found[topic.id] = result
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
-            continue
-        result.name, result.topic_id = topic.name, topic.id
-        if topic.id in going:
-            result.error_code = Errors.INVALID_REQUEST
-            result.error_message = "The topic is given by name and by id."
-            continue
-        going[topic.id] = None
-        decision.records.append(m.RemoveTopicRecord(topic_id=topic.id))
-        decision.tell("topics.delete", "topic-deleted", "asked by a client", topic=topic.name)
+            result.error_code, result.error_message = error.code, error.text
+        answer.responses.append(result)
+    for topic_id, result in found.items():
+        if not result.error_code:
+            _delete_one(state, decision, topic_id, result, quota)
     return decision
+
+
+def _delete_one(
+    state: ControlState,
+    decision: Decision,
+    topic_id: bytes,
+    result: m.DeleteTopicsResponse.DeletableTopicResult,
+    quota: MutationQuota,
+) -> None:
+    topic = state.image.topics[topic_id]
+    try:
+        quota.take(len(topic.partitions))
+    except KafkaError as error:
+        result.error_code, result.error_message = error.code, error.text
+        return
+    decision.records.append(m.RemoveTopicRecord(topic_id=topic_id))
+    decision.check_size()
+    decision.tell("topics.delete", "topic-deleted", "asked by a client", topic=topic.name)
 
 
 def _find(state: ControlState, name: str | None, topic_id: bytes) -> Any:

@@ -20,6 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from engine.settings.numbers import decimal, whole
 from engine.wire.errors import Errors, KafkaError
 
 INTEGER_BITS = {"short": 16, "int": 32, "long": 64}
@@ -95,10 +96,9 @@ class Config:
     def _typed(self, text: str) -> Value:
         bits = INTEGER_BITS.get(self.type)
         if bits is not None:
-            try:
-                number = int(text)
-            except ValueError:
-                raise self._refusal(f"must be a whole number, not {text!r}") from None
+            number = whole(text)
+            if number is None:
+                raise self._refusal(f"must be a whole number, not {text!r}")
             if not -(1 << bits - 1) <= number < 1 << bits - 1:
                 raise self._refusal(f"must fit into {bits} bits, {number} does not")
             return number
@@ -107,10 +107,10 @@ class Config:
                 raise self._refusal(f"must be true or false, not {text!r}")
             return text.lower() == "true"
         if self.type == "double":
-            try:
-                return float(text)
-            except ValueError:
-                raise self._refusal(f"must be a number, not {text!r}") from None
+            value = decimal(text)
+            if value is None:
+                raise self._refusal(f"must be a number, not {text!r}")
+            return value
         if self.type == "list":
             return tuple(item.strip() for item in text.split(",")) if text else ()
         return text

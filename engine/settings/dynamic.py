@@ -9,6 +9,7 @@ only if it is `cluster`.
 Changes come as operations (KIP-339): set, delete, and for lists append and subtract.
 
 Simplified: a name that Kafka does not have is refused; Kafka keeps it, for plug-ins to read.
+And changes of listeners are not checked, since they have no effect here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from engine.settings.definitions import find
+from engine.settings.settings import Settings
 from engine.wire.errors import Errors, KafkaError
 
 
@@ -29,8 +31,20 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-def check_broker_change(changes: Mapping[str, str | None], for_all: bool) -> None:
-    """KafkaError(INVALID_REQUEST), Kafka's code here, if a broker may not change so."""
+_POOLS = (
+    "background.threads", "log.cleaner.threads", "num.io.threads", "num.network.threads",
+    "num.recovery.threads.per.data.dir", "num.replica.fetchers", "remote.log.reader.threads",
+)  # fmt: skip
+
+
+def check_broker_change(
+    changes: Mapping[str, str | None], for_all: bool, settings: Settings | None = None
+) -> None:
+    """KafkaError(INVALID_REQUEST), Kafka's code here, if a broker may not change so.
+
+    The broker that is asked gives its `settings`: a pool of threads may at most double or
+    halve at a time.
+    """
     for name, value in changes.items():
         try:
             config = find("broker", name)
@@ -40,7 +54,7 @@ def check_broker_change(changes: Mapping[str, str | None], for_all: bool) -> Non
             raise KafkaError(
                 Errors.INVALID_REQUEST, f"{name} is read at start only: set it and restart."
             )
-        if name.startswith(("ssl.", "sasl.")):
+        if name.startswith("ssl."):
             raise KafkaError(
                 Errors.INVALID_REQUEST, f"{name} changes per listener only, and there is one."
             )
@@ -50,6 +64,16 @@ def check_broker_change(changes: Mapping[str, str | None], for_all: bool) -> Non
             )
         if value is not None:
             try:
-                config.parse(value)
+                wanted = config.parse(value)
             except KafkaError as error:
                 raise KafkaError(Errors.INVALID_REQUEST, error.message) from None
+            if settings is not None and name in _POOLS:
+                _check_pool(name, settings[name], wanted)
+
+
+def _check_pool(name: str, now: int, wanted: int) -> None:
+    if not max(now // 2, 1) <= wanted <= now * 2:
+        raise KafkaError(
+            Errors.INVALID_REQUEST,
+            f"{name} may at most double or halve at a time: it is {now}, {wanted} is wanted.",
+        )

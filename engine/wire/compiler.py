@@ -29,6 +29,8 @@ from itertools import groupby
 from engine.wire.schema import FIXED_WIDTH, NEVER, Field, Message, Struct
 
 _LENGTHS = {"string": "h", "bytes": "i", "records": "i"}
+STRING_LENGTH_MAX = 32_767
+"""As long as a classic length can say; Kafka takes no longer string in flexible versions either."""
 
 
 def source(definition: Message, version: int) -> str:
@@ -145,6 +147,8 @@ class _Compiler:
         if self.is_compact(f):
             self.read_varint(depth, "n")
             self.add(depth, "n -= 1")
+            if f.type == "string" and not f.is_array:
+                self.add(depth, f"if n > {STRING_LENGTH_MAX}: raise MalformedMessage('{f.name}')")
         else:
             unpack = self.packer("unpack_from", code)
             self.add(depth, f"n, = {unpack}(b, p); p += {struct.calcsize(code)}")

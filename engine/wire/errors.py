@@ -207,6 +207,8 @@ class KafkaError(Exception):
     def __init__(self, code: Errors, message: str = "") -> None:
         super().__init__(code, message)
         self.code = code
+        self.text = message or None
+        """What an answer with room for a sentence says; None where Kafka says nothing."""
         self.message = message or code.name.replace("_", " ").lower()
 
     def __str__(self) -> str:

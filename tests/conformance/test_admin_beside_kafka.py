@@ -40,7 +40,8 @@ def kafka(local_cluster: KafkaCluster) -> Iterator[Connection]:
     assert connection.ask(creation()).topics[0].error_code == 0
     local_cluster.wait_until(lambda _: NAME in names(connection), timeout_s=30)
     yield connection
-    connection.ask(m.DeleteTopicsRequest([m.DeleteTopicsRequest.DeleteTopicState(NAME)]))
+    gone = m.DeleteTopicsRequest.DeleteTopicState(NAME)
+    connection.ask(m.DeleteTopicsRequest([gone], timeout_ms=30_000))
     connection.close()
 
 

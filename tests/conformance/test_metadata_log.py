@@ -103,7 +103,7 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     late = NOW + 10_000_000
     session.take(session.controller.step(late, Expired(("session", 101))))
     session.take(session.controller.step(late, Expired(("session", 102))))
-    session.ask(m.DeleteTopicsRequest(topic_names=["orders"]))
+    session.ask(m.DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5_000))
     session.controller.close()
 
     log = next((directory / "__cluster_metadata-0").glob("*.log"))

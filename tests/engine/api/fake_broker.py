@@ -7,6 +7,7 @@ cannot carry fails the test.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,13 +46,15 @@ class FakeBroker:
         self.lifecycle = SimpleNamespace(cluster_id="cluster-1")
         self.replicas = FakeReplicas()
         self.forwarded: list[Request] = []
+        self.refused: Any = None
         for broker_id, rack in ((101, "a"), (102, "b"), (103, None)):
             self.metadata.brokers[broker_id] = BrokerImage(
                 broker_id, 1, bytes(16), "127.0.0.1", 9000 + broker_id, rack, broker_id == 103
             )
 
-    def forward(self, now: int, request: Request) -> None:
-        self.forwarded.append(request)
+    def forward(self, now: int, request: Request, without: Any = None, refused: Any = None) -> None:
+        self.forwarded.append(request if without is None else replace(request, body=without))
+        self.refused = refused
 
     def add_topic(self, name: str, *partitions: PartitionImage) -> bytes:
         topic_id = uuids.new(IDS)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from engine import api
+from engine.events import Request
 from engine.settings.sources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -14,6 +16,7 @@ from tests.engine.api.fake_broker import FakeBroker, partition, versions
 Resource = m.DescribeConfigsRequest.DescribeConfigsResource
 Incremental = m.IncrementalAlterConfigsRequest
 Legacy = m.AlterConfigsRequest
+Row = m.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
 def describe(broker: FakeBroker, kind: int, name: str, *keys: str, version: int = 4) -> Any:
@@ -125,7 +128,7 @@ def test_a_groups_configs_fall_back_to_the_brokers() -> None:
 def test_resources_that_cannot_be_described(kind: int, name: str, error: Errors) -> None:
     result = describe(FakeBroker(), kind, name)
     assert (result.error_code, result.configs) == (error, [])
-    assert result.error_message
+    assert bool(result.error_message) == (error is not Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def test_list_config_resources() -> None:
@@ -138,6 +141,9 @@ def test_list_config_resources() -> None:
         ("101", BROKER),
         ("102", BROKER),
         ("103", BROKER),
+        ("101", BROKER_LOGGER),
+        ("102", BROKER_LOGGER),
+        ("103", BROKER_LOGGER),
         ("g1", GROUP),
     ]
     assert len(broker.ask(m.ListConfigResourcesRequest([TOPIC]), 1).config_resources) == 1
@@ -175,7 +181,7 @@ def test_a_broker_checks_changes_of_its_own(version: int) -> None:
     assert ask("message.max.bytes", "5", "102").responses[0].error_code == Errors.INVALID_REQUEST
 
 
-def test_one_refused_resource_stops_the_request() -> None:
+def test_one_refused_resource_leaves_the_others_alone() -> None:
     broker = FakeBroker()
     request = Incremental(
         [
@@ -183,9 +189,15 @@ def test_one_refused_resource_stops_the_request() -> None:
             incremental(BROKER, "101", "num.partitions", "5"),
         ]
     )
-    answer = broker.ask(request, 1)
-    assert [each.error_code for each in answer.responses] == [Errors.INVALID_REQUEST] * 2
-    assert broker.forwarded == []
+    assert broker.ask(request, 1) is None
+    (sent,) = broker.forwarded
+    assert [each.resource_name for each in sent.body.resources] == ["orders"]
+    there = m.IncrementalAlterConfigsResponse(responses=[Row(0, None, TOPIC, "orders")])
+    answer = api.fit(Request("client", (1,), 1, request), there, broker.refused)
+    assert [(each.resource_name, each.error_code) for each in answer.responses] == [
+        ("orders", Errors.NONE),
+        ("101", Errors.INVALID_REQUEST),
+    ]
 
 
 def test_a_resource_may_appear_only_once() -> None:

@@ -11,7 +11,7 @@ from engine import api
 from engine.storage.producer_states import ProducerState, RememberedBatch
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-from tests.engine.api.fake_broker import FakeBroker, versions
+from tests.engine.api.fake_broker import FakeBroker, partition, versions
 
 FORWARDED: dict[str, Any] = {
     "CreateTopics": m.CreateTopicsRequest([m.CreateTopicsRequest.CreatableTopic("a", 1, 1)]),
@@ -80,9 +80,10 @@ def test_a_replica_can_only_stay_in_the_one_directory_there_is(version: int) -> 
     long = "x" * 249  # a valid name, too long for the directory of a replica on its way
     for name in ("orders", long):
         host(broker, name, 0)
+    broker.add_topic("orders", partition(), partition())
     Directory = m.AlterReplicaLogDirsRequest.AlterReplicaLogDir
     Topic = m.AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic
-    here = Directory("/data/101", [Topic("orders", [0, 1]), Topic(long, [0])])
+    here = Directory("/data/101", [Topic("orders", [0, 1, 7]), Topic(long, [0])])
     elsewhere = Directory("/data/other", [Topic("orders", [2])])
     body = m.AlterReplicaLogDirsRequest([here, elsewhere])
     assert [
@@ -94,6 +95,7 @@ def test_a_replica_can_only_stay_in_the_one_directory_there_is(version: int) -> 
             [
                 (0, Errors.NONE),
                 (1, Errors.REPLICA_NOT_AVAILABLE),
+                (7, Errors.UNKNOWN_TOPIC_OR_PARTITION),
                 (2, Errors.LOG_DIR_NOT_FOUND),
             ],
         ),
@@ -103,6 +105,7 @@ def test_a_replica_can_only_stay_in_the_one_directory_there_is(version: int) -> 
 
 def test_which_producers_a_partition_remembers() -> None:
     broker = FakeBroker()
+    broker.add_topic("orders", partition())
     state = ProducerState(3, [RememberedBatch(5, 9, 2, 1000)], -1, 1000)
     host(broker, "orders", 0).log.producers = [(4711, state)]
     Topic = m.DescribeProducersRequest.TopicRequest

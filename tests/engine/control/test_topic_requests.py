@@ -104,9 +104,9 @@ def test_one_bad_topic_does_not_spoil_the_others(bench: Any) -> None:
     assert sorted(bench.image.topic_ids) == ["fine", "good"]
 
 
-def test_name_given_twice_is_refused_both_times(bench: Any) -> None:
+def test_name_given_twice_is_refused_once(bench: Any) -> None:
     results = create(bench, placed("twice"), placed("twice"))
-    assert [result.error_code for result in results] == [Errors.INVALID_REQUEST] * 2
+    assert [result.error_code for result in results] == [Errors.INVALID_REQUEST]
 
 
 def test_validate_only_judges_and_makes_nothing(bench: Any) -> None:
@@ -147,7 +147,7 @@ def add(bench: Any, count: int, *assignments: list[int], validate_only: bool = F
     request = m.CreatePartitionsRequest
     wanted = [request.CreatePartitionsAssignment(broker_ids=each) for each in assignments]
     topic = request.CreatePartitionsTopic(name="orders", count=count, assignments=wanted or None)
-    answer = bench.ask(request(topics=[topic], validate_only=validate_only))
+    answer = bench.ask(request([topic], timeout_ms=5_000, validate_only=validate_only))
     code: int = answer.results[0].error_code
     return code
 
@@ -179,6 +179,52 @@ def test_partitions_never_become_fewer(bench: Any) -> None:
     assert len(bench.image.topic("orders").partitions) == 3
 
 
+# -- limits
+
+
+@pytest.mark.parametrize("validate_only", [True, False])
+def test_one_request_adds_at_most_as_many_partitions_as_a_batch_has_records(
+    bench: Any, validate_only: bool
+) -> None:
+    create(bench, placed(partitions=1, replicas=1))
+    end = bench.image.offset
+    for count in (10_002, 2**31 - 1):
+        assert add(bench, count, validate_only=validate_only) == Errors.UNKNOWN_SERVER_ERROR
+    assert bench.image.offset == end
+    assert add(bench, 10_001, validate_only=True) == Errors.NONE
+
+
+def test_topics_of_one_request_share_that_limit(bench: Any) -> None:
+    create(bench, placed("a", 1, 1), placed("b", 1, 1))
+    request = m.CreatePartitionsRequest
+    wanted = [request.CreatePartitionsTopic(name, 6_001, None) for name in ("a", "b")]
+    results = bench.ask(request(wanted, timeout_ms=5_000, validate_only=True)).results
+    assert [each.error_code for each in results] == [Errors.NONE, Errors.UNKNOWN_SERVER_ERROR]
+
+
+def test_a_creation_of_more_records_than_a_batch_has_is_refused_as_a_whole(bench: Any) -> None:
+    # A topic is a record too, and so is a config.
+    one_config = [Config(name="retention.ms", value="1000")]
+    for topics in (
+        [placed("a", 10_000, 1)],
+        [placed("a", 9_999, 1, configs=one_config)],
+        [placed("a", 5_000, 1), placed("b", 4_999, 1)],
+    ):
+        results = create(bench, *topics, validate_only=True)
+        assert {each.error_code for each in results} == {Errors.POLICY_VIOLATION}
+    (largest,) = create(bench, placed("a", 9_999, 1), validate_only=True)
+    assert largest.error_code == Errors.NONE
+
+
+def test_a_deletion_of_more_topics_than_a_batch_has_records_is_refused(bench: Any) -> None:
+    create(bench, *(placed(f"t{i}", 1, 1) for i in range(5_000)))
+    create(bench, *(placed(f"u{i}", 1, 1) for i in range(5_000)))
+    create(bench, placed("one-more", 1, 1))
+    names = list(bench.image.topic_ids)
+    assert {code for _, code in delete(bench, *names)} == {Errors.POLICY_VIOLATION}
+    assert {code for _, code in delete(bench, *names[1:])} == {Errors.NONE}
+
+
 # -- delete
 
 
@@ -186,7 +232,7 @@ def delete(bench: Any, *names: str, ids: tuple[bytes, ...] = ()) -> list[tuple[A
     request = m.DeleteTopicsRequest
     topics = [request.DeleteTopicState(name=name) for name in names]
     topics += [request.DeleteTopicState(name=None, topic_id=topic_id) for topic_id in ids]
-    answer = bench.ask(request(topics=topics))
+    answer = bench.ask(request(topics=topics, timeout_ms=5_000))
     return [(each.name, each.error_code) for each in answer.responses]
 
 
@@ -209,13 +255,14 @@ def test_deletions_that_make_no_sense(bench: Any) -> None:
     (made,) = create(bench, placed())
     assert delete(bench, "nix") == [("nix", Errors.UNKNOWN_TOPIC_OR_PARTITION)]
     assert delete(bench, ids=(bytes(16),)) == [(None, Errors.INVALID_REQUEST)]
-    both = delete(bench, "orders", ids=(made.topic_id,))
-    assert both == [("orders", 0), ("orders", Errors.INVALID_REQUEST)]
+    assert delete(bench, "nix", "nix") == [("nix", Errors.INVALID_REQUEST)]
+    assert delete(bench, "orders", ids=(made.topic_id,)) == [("orders", Errors.INVALID_REQUEST)]
+    assert delete(bench, ids=(made.topic_id,)) == [("orders", 0)]
 
 
 def test_old_versions_name_topics_in_another_field(bench: Any) -> None:
     create(bench, placed())
-    answer = bench.ask(m.DeleteTopicsRequest(topic_names=["orders"]))
+    answer = bench.ask(m.DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5_000))
     assert [each.error_code for each in answer.responses] == [0]
 
 
@@ -229,3 +276,23 @@ def test_fencing_after_deletion_touches_nothing_that_is_gone(bench: Any) -> None
     delete(bench, "orders")
     bench.die(101)
     assert not bench.told("elected")
+
+
+def test_a_request_without_time_is_too_late(bench: Any) -> None:
+    create(bench, placed())
+    end = bench.image.offset
+    for request in (
+        m.CreateTopicsRequest([placed("late")], timeout_ms=0),
+        m.CreatePartitionsRequest(
+            [m.CreatePartitionsRequest.CreatePartitionsTopic("orders", 9, None)], timeout_ms=-1
+        ),
+        m.DeleteTopicsRequest(topic_names=["orders"], timeout_ms=0),
+    ):
+        answer = bench.ask(request)
+        (row,) = (
+            getattr(answer, "topics", None)
+            or getattr(answer, "results", None)
+            or (answer.responses)
+        )
+        assert (row.error_code, row.error_message) == (Errors.REQUEST_TIMED_OUT, None)
+    assert bench.image.offset == end

@@ -99,15 +99,20 @@ def test_topic_configs_pickle_equal() -> None:
         ({"cordoned.log.dirs": "*"}, True, "name the broker"),
         ({"cordoned.log.dirs": "*"}, False, ""),
         ({"message.max.byte": "1"}, False, "did you mean message.max.bytes?"),
+        ({"sasl.kerberos.min.time.before.relogin": "61000"}, False, ""),
+        ({"sasl.kerberos.min.time.before.relogin": "61000"}, True, "name the broker"),
+        ({"num.io.threads": "16"}, False, ""),
+        ({"num.io.threads": "17"}, False, "double or halve"),
+        ({"num.io.threads": "3"}, False, "double or halve"),
     ],
 )
 def test_what_may_change_while_a_broker_runs(
     changes: dict[str, str | None], for_all: bool, refusal: str
 ) -> None:
     if not refusal:
-        check_broker_change(changes, for_all)
+        check_broker_change(changes, for_all, Settings())
         return
     with pytest.raises(KafkaError) as refused:
-        check_broker_change(changes, for_all)
+        check_broker_change(changes, for_all, Settings())
     assert refused.value.code == Errors.INVALID_REQUEST
     assert refusal in refused.value.message

@@ -204,3 +204,12 @@ def test_records_are_slices_of_the_buffer() -> None:
 def test_unsigned_varints_survive_the_way_there_and_back(value: int) -> None:
     encoded = codec.encode_uvarint(value)
     assert codec.decode_uvarint(b"x" + encoded, 1) == (value, 1 + len(encoded))
+
+
+def test_a_string_is_no_longer_in_flexible_versions_than_in_classic_ones() -> None:
+    named = m.MetadataRequest.MetadataRequestTopic(name="x" * 32_767)
+    longest = m.MetadataRequest([named])
+    assert codec.decode("MetadataRequest", 12, codec.encode(longest, 12)) == longest
+    named.name += "x"
+    with pytest.raises(MalformedMessage):
+        codec.decode("MetadataRequest", 12, codec.encode(longest, 12))

@@ -1,0 +1,49 @@
+"""A group's own configs must stay within what the broker allows all groups (KIP-848, KIP-932).
+
+`consumer.session.timeout.ms` of a group lies between the broker's
+`group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms`; every other
+config that has such neighbours follows the same pattern.  And a member that may stay silent no
+longer than its heartbeats are apart would be dead between two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.settings.definitions import Value, find, table
+from engine.settings.settings import Settings
+from engine.wire.errors import Errors, KafkaError
+
+
+def check_group_configs(settings: Settings, own: Mapping[str, str]) -> None:
+    """KafkaError(INVALID_CONFIG) if a group cannot have these configs of its own."""
+    values = {name: _inherited(settings, name) for name in table("group")}
+    for name, text in own.items():
+        values[name] = find("group", name).parse(text)
+        _check_bounds(settings, name, values[name])
+    for family in ("consumer", "share", "streams"):
+        session, beat = f"{family}.session.timeout.ms", f"{family}.heartbeat.interval.ms"
+        if own.keys() & {session, beat} and values[session] <= values[beat]:
+            raise _invalid(f"{session} must be greater than {beat}")
+
+
+def _inherited(settings: Settings, name: str) -> Value:
+    if f"group.{name}" in table("broker"):
+        return settings[f"group.{name}"]
+    config = find("group", name)
+    return config.parse(config.default)
+
+
+def _check_bounds(settings: Settings, name: str, value: Value) -> None:
+    family, _, rest = name.partition(".")
+    lowest, highest = (
+        f"group.{family}.{bound}.{rest.removeprefix('num.')}" for bound in ("min", "max")
+    )
+    if lowest in table("broker") and value < settings[lowest]:
+        raise _invalid(f"{name} must be greater than or equal to {lowest}")
+    if highest in table("broker") and value > settings[highest]:
+        raise _invalid(f"{name} must be less than or equal to {highest}")
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(Errors.INVALID_CONFIG, message)
