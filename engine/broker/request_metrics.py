@@ -27,9 +27,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.events import AnyRequest, Event, Reply, Request
+from engine.plain import Plain
 
 LOCAL, MUTED, SENDING = "LocalTimeMs", "ThrottleTimeMs", "ResponseSendTimeMs"
 TOTAL = "TotalTimeMs"
@@ -78,7 +78,7 @@ class Timeline:
             )
         )
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> Plain:
         """Plain data for the control socket; moments in microseconds since the first."""
         return {
             "api": self.api,
@@ -103,7 +103,7 @@ class ApiTimes:
         for name, value in stages.items():
             self.sums_ms[name] += value
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> Plain:
         """Count, and the sum of each stage."""
         return {"count": self.count, "sums_ms": dict(self.sums_ms)}
 
@@ -183,10 +183,10 @@ class RequestMetrics:
 
     # -- looking
 
-    def of(self, node: int, api: str) -> dict[str, Any]:
+    def of(self, node: int, api: str) -> Plain:
         return self.apis.get((node, api), ApiTimes()).as_data()
 
-    def last(self, node: int, client_id: str | None = None, api: str = "") -> list[dict[str, Any]]:
+    def last(self, node: int, client_id: str | None = None, api: str = "") -> list[Plain]:
         """The last timelines, oldest first, of one client id or API or of all."""
         return [
             each.as_data()

@@ -19,8 +19,6 @@ given to other records earlier, it was once sent with theirs in it (KAFKA-19012)
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.client.accumulator import Accumulator
 from engine.client.backoff import ExponentialBackoff
 from engine.client.connections import Answer
@@ -29,9 +27,11 @@ from engine.client.metadata import Metadata
 from engine.client.producer_batch import Place, ProducerBatch
 from engine.client.settings import ProducerSettings
 from engine.client.verdicts import Verdicts
-from engine.events import Outbox
+from engine.events import Answered, Outbox
+from engine.wire import messages as m
 from engine.wire.errors import Errors
 
+Told = m.ProduceResponse.PartitionProduceResponse
 _HERE = "client.completion.Completion"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 AFTER_APPEND = (
@@ -75,12 +75,10 @@ class Completion:
     def departed(self, batch: ProducerBatch) -> None:
         self.in_flight.setdefault(batch.place, []).append(batch)
 
-    def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Any) -> None:
+    def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Told | None) -> None:
         """Settles one batch: done, split, another try, or given up."""
         self._landed(batch)
-        error = answer.error
-        if told is not None:
-            error = Errors(told.error_code)
+        error = answer.error if told is None else Errors(told.error_code)
         self.outbox.trace(
             f"{_HERE}.answered", "answered", name(batch.place), batch=batch.number,
             attempt=batch.retries + 1, broker=answer.node, error=error.name,
@@ -94,7 +92,7 @@ class Completion:
         if batch.is_done:
             self._heard_late(batch, error, told)
             self._release(batch)
-        elif not error:
+        elif told is not None and not error:
             self.succeeded(now, batch, told.base_offset)
         elif error == Errors.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._split(batch)
@@ -105,22 +103,22 @@ class Completion:
         else:
             self._fail(now, batch, error.name, error, batch.retries < self.settings.retries)
 
-    def _heard_late(self, batch: ProducerBatch, error: Errors, told: Any) -> None:
+    def _heard_late(self, batch: ProducerBatch, error: Errors, told: Told | None) -> None:
         """It was given up long ago; but if it is stored, there is no gap after all."""
         stored = error in (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
         if stored and self.identity is not None:
-            self.identity.acknowledged(batch, -1 if error else told.base_offset)
+            self.identity.acknowledged(batch, -1 if error or told is None else told.base_offset)
 
-    def _believe(self, place: Place, body: Any, told: Any) -> None:
+    def _believe(self, place: Place, body: Answered, told: Told | None) -> None:
         """A refusal may name the new leader, and its address (KIP-951)."""
-        leader = getattr(told, "current_leader", None)
-        if leader is not None:
+        leader = None if told is None else told.current_leader
+        if leader is not None and isinstance(body, m.ProduceResponse):
             self.metadata.told_of(place, leader.leader_id, leader.leader_epoch, body.node_endpoints)
 
     def _landed(self, batch: ProducerBatch) -> None:
         self.in_flight[batch.place] = [b for b in self.in_flight[batch.place] if b is not batch]
 
-    def _may_retry(self, now: int, batch: ProducerBatch, error: Errors, told: Any) -> bool:
+    def _may_retry(self, now: int, batch: ProducerBatch, error: Errors, told: Told | None) -> bool:
         age_us = now - batch.created_us
         if age_us >= self.settings.delivery_timeout_ms * 1000:
             return False
@@ -128,7 +126,7 @@ class Completion:
             return False
         if self.identity is None:
             return error.retriable
-        log_start = getattr(told, "log_start_offset", -1)
+        log_start = -1 if told is None else told.log_start_offset
         return self.identity.may_retry(batch, error, log_start)
 
     # -- ends

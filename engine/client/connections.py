@@ -29,13 +29,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.client.backoff import ExponentialBackoff
-from engine.events import Outbox, Response
+from engine.events import Answered, Outbox, Response
 from engine.wire import messages as m
 from engine.wire.errors import Errors
+from engine.wire.structures import RequestMessage
 
 _HERE = "client.connections.Connections"
 DOWN, CONNECTING, READY = "down", "connecting", "ready"
 API_VERSIONS = ("api-versions",)
+Asked = RequestMessage[m.Message]
 Purpose = tuple[Any, ...]
 """What a request was for: ("produce", batches, topic names by id), ("metadata",), …"""
 
@@ -47,7 +49,7 @@ class Answer:
     node: int
     purpose: Purpose
     sent_us: int
-    body: Any
+    body: Answered
     error: Errors = Errors.NONE
 
 
@@ -112,12 +114,12 @@ class Connections:
                 return None
         return None
 
-    def send(self, now: int, number: int, purpose: Purpose, body: Any, answered: bool) -> None:
+    def send(self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool) -> None:
         """A request to a ready broker; without `answered` nothing is expected back."""
         self._send(now, number, purpose, body, answered)
 
     def _send(
-        self, now: int, number: int, purpose: Purpose, body: Any, answered: bool = True
+        self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool = True
     ) -> None:
         self.sent += 1
         if answered:

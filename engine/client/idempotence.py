@@ -30,7 +30,6 @@ Left out: transactions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.client.producer_batch import SEQUENCES, Place, ProducerBatch
 from engine.events import Outbox
@@ -251,7 +250,7 @@ class Idempotence:
             self.unresolved.pop(place, None)
         self.to_restart = {}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Id, epoch and the next sequence of each partition."""
         return {
             "producer_id": self.identity[0],

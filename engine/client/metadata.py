@@ -24,7 +24,6 @@ Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-crea
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.client.backoff import ExponentialBackoff
 from engine.client.producer_batch import Place
@@ -73,7 +72,7 @@ class Metadata:
     def due_at(self) -> int:
         return self.next_at if self.wanted else self.fresh_until
 
-    def request(self) -> Any:
+    def request(self) -> m.MetadataRequest:
         self.asking = True
         names = [m.MetadataRequest.MetadataRequestTopic(name=topic) for topic in self.topics]
         return m.MetadataRequest(topics=names, allow_auto_topic_creation=False)
@@ -84,25 +83,26 @@ class Metadata:
         self.wanted = True
         self._back_off(now)
 
-    def learn(self, now: int, body: Any) -> list[str]:
+    def learn(self, now: int, body: m.MetadataResponse) -> list[str]:
         """Takes an answer in; what changed, as "orders-0: 102 in epoch 3"."""
         self.asking = False
         self.nodes.update({each.node_id: (each.host, each.port) for each in body.brokers})
         changed = []
         missing = False
         self.refused = {each.name: Errors(each.error_code) for each in body.topics
-                        if each.error_code in REFUSALS}  # fmt: skip
+                        if each.name and each.error_code in REFUSALS}  # fmt: skip
         for topic in body.topics:
+            name = topic.name or ""  # null where topics are asked for by id
             if topic.error_code != Errors.NONE:
-                self._forget(topic.name)
-                missing = missing or topic.name not in self.refused
+                self._forget(name)
+                missing = missing or name not in self.refused
                 continue
-            self._identify(topic.name, topic.topic_id)
-            self.topics[topic.name] = len(topic.partitions)
+            self._identify(name, topic.topic_id)
+            self.topics[name] = len(topic.partitions)
             for each in topic.partitions:
                 leader = (each.leader_id, each.leader_epoch)
-                if self.name_leader((topic.name, each.partition_index), *leader):
-                    changed.append(f"{topic.name}-{each.partition_index}: {leader[0]} "
+                if self.name_leader((name, each.partition_index), *leader):
+                    changed.append(f"{name}-{each.partition_index}: {leader[0]} "
                                    f"in epoch {leader[1]}")  # fmt: skip
                 missing = missing or each.leader_id < 0
         if changed:
@@ -131,7 +131,9 @@ class Metadata:
         self.leaders[place] = (leader, epoch)
         return True
 
-    def told_of(self, place: Place, leader: int, epoch: int, endpoints: Any) -> None:
+    def told_of(
+        self, place: Place, leader: int, epoch: int, endpoints: list[m.ProduceResponse.NodeEndpoint]
+    ) -> None:
         """A refusal names a leader, and where brokers are (KIP-951).  It is believed if it is
         news, and if the leader can be reached: without an address only an answer will do."""
         addresses = {each.node_id: (each.host, each.port) for each in endpoints}

@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from engine.client import partitioners
 from engine.client.accumulator import Accumulator
@@ -69,7 +68,7 @@ class Producer:
         self,
         name: str,
         bootstrap: tuple[int, ...],
-        settings: Mapping[str, Any] | ProducerSettings | None = None,
+        settings: Mapping[str, object] | ProducerSettings | None = None,
         *,
         load: Load | None = None,
         seed: int = 0,

@@ -20,11 +20,9 @@ fills the accumulator in the application's.  Here both are steps of one state ma
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.client.accumulator import Accumulator
 from engine.client.backoff import ExponentialBackoff
-from engine.client.completion import Completion, name
+from engine.client.completion import Completion, Told, name
 from engine.client.connections import Answer, Connections
 from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
@@ -153,7 +151,7 @@ class Sender:
 
     def _send(self, now: int, leader: int, batches: list[ProducerBatch]) -> None:
         request = m.ProduceRequest
-        topics: dict[str, Any] = {}
+        topics: dict[str, m.ProduceRequest.TopicProduceData] = {}
         for batch in batches:
             topic, index = batch.place
             part = request.PartitionProduceData(index=index, records=batch.encode())
@@ -185,7 +183,7 @@ class Sender:
             self.metadata.want()  # whoever was lost there may lead no more
         match answer.purpose:
             case ("metadata",):
-                if answer.error:
+                if not isinstance(answer.body, m.MetadataResponse):
                     self.metadata.failed(now)
                     return
                 for change in self.metadata.learn(now, answer.body):
@@ -193,17 +191,19 @@ class Sender:
             case ("producer-id",):
                 self._heard_id(now, answer)
             case ("produce", batches, names):
-                parts = {} if answer.error else _answers(answer.body, names)
+                body = answer.body
+                parts = _answers(body, names) if isinstance(body, m.ProduceResponse) else {}
                 for batch in batches:
                     self.completion.answered(now, batch, answer, parts.get(batch.place))
 
     def _heard_id(self, now: int, answer: Answer) -> None:
         self.asking_id = False
-        error = answer.error or Errors(answer.body.error_code)
+        given = answer.body if isinstance(answer.body, m.InitProducerIdResponse) else None
+        error = answer.error if given is None else Errors(given.error_code)
         if self.identity is None:
             return
-        if not error:
-            self.identity.became(answer.body.producer_id, answer.body.producer_epoch)
+        if given is not None and not error:
+            self.identity.became(given.producer_id, given.producer_epoch)
         elif error.retriable:
             self.ask_id_at = now + self.backoff.wait_us(0)
         else:
@@ -226,7 +226,7 @@ class Sender:
         return min((at for at in moments if at > now), default=now + 1_000_000)
 
 
-def _answers(body: Any, names: dict[bytes, str]) -> dict[Place, Any]:
+def _answers(body: m.ProduceResponse, names: dict[bytes, str]) -> dict[Place, Told]:
     """A Produce answer by partition; from version 13 on topics have ids, not names.
 
     `names` are those of the request: by now a name may belong to another topic.

@@ -40,7 +40,7 @@ def _number(default: int, low: int = 0, high: int = 1 << 62) -> Any:
     return field(default=default, metadata={"low": low, "high": high})
 
 
-def _choice(default: Any, *choices: str) -> Any:
+def _choice(default: str, *choices: str) -> Any:
     return field(default=default, metadata={"choices": choices})
 
 
@@ -70,9 +70,11 @@ class ProducerSettings:
     sequence_gap: str = _choice("kip-360", "kip-360", "reset")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None = None, checked: bool = True) -> ProducerSettings:
+    def of(
+        cls, given: Mapping[str, object] | None = None, checked: bool = True
+    ) -> ProducerSettings:
         """Settings by Kafka's names; KafkaError(INVALID_CONFIG) in one sentence."""
-        values = {}
+        values: dict[str, Any] = {}
         for name, value in (given or {}).items():
             values[name.replace(".", "_")] = _parsed(name, value)
         if checked:
@@ -106,7 +108,7 @@ class ProducerSettings:
 _FIELDS = {each.name: each for each in fields(ProducerSettings)}
 
 
-def _parsed(name: str, value: Any) -> Any:
+def _parsed(name: str, value: object) -> bool | int | str:
     known = _FIELDS.get(name.replace(".", "_"))
     if known is None or "_" in name:
         raise KafkaError(Errors.INVALID_CONFIG, f"a producer here has no setting {name!r}.")

@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from engine.plain import Plain
+
 NodeId = int | str
 Way = tuple[NodeId, NodeId]
 """From one node to another."""
@@ -149,14 +151,14 @@ class Network:
         """A process is gone; the connections of its successor wait for nothing sent on its own."""
         self.last_arrival = {way: at for way, at in self.last_arrival.items() if node not in way}
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[Plain]:
         """The broken links, as a snapshot shows them."""
         return [
             *self._links("cut", self.cut),
             *self._links("slow", {w: us for w, us in self.delay_us.items() if w not in self.cut}),
         ]
 
-    def _links(self, state: str, ways: dict[Way, Any]) -> Iterator[dict[str, Any]]:
+    def _links(self, state: str, ways: dict[Way, Any]) -> Iterator[Plain]:
         for (a, b), us in ways.items():
             if (b, a) not in ways:
                 yield {

@@ -7,10 +7,10 @@ log has come, the replica itself.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.cluster.cluster import Cluster
 from engine.cluster.processes import KILLED, STOPPED
+from engine.metadata.image import MetadataImage
+from engine.plain import Plain
 from engine.records import batch
 from engine.storage.log import Log
 from engine.wire import uuids
@@ -20,7 +20,7 @@ DAMAGED = "(damaged)"
 """In the place of a batch's values whose checksum is wrong: nobody knows what they were."""
 
 
-def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> dict[str, Any]:
+def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
     """What holds now.  `values` adds the last `tail` offsets' record values of each log."""
     controller_id = cluster.spec.controller
     controller = cluster.nodes.get(controller_id)
@@ -45,13 +45,13 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> dict[str
     }
 
 
-def _newest_image(cluster: Cluster) -> Any:
+def _newest_image(cluster: Cluster) -> MetadataImage | None:
     """While there is no controller: what the best-informed broker knows."""
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 
 
-def _broker(cluster: Cluster, image: Any, broker_id: int) -> dict[str, Any]:
+def _broker(cluster: Cluster, image: MetadataImage | None, broker_id: int) -> Plain:
     known = image.brokers.get(broker_id) if image else None
     host, port = cluster.spec.addresses.get(broker_id, ("", 0))
     return {
@@ -65,8 +65,8 @@ def _broker(cluster: Cluster, image: Any, broker_id: int) -> dict[str, Any]:
 
 
 def _topic(
-    cluster: Cluster, image: Any, name: str, topic_id: bytes, values: bool, tail: int
-) -> dict[str, Any]:
+    cluster: Cluster, image: MetadataImage, name: str, topic_id: bytes, values: bool, tail: int
+) -> Plain:
     partitions = {}
     for index, partition in sorted(image.topics[topic_id].partitions.items()):
         partitions[index] = {
@@ -86,16 +86,14 @@ def _topic(
     return {"id": uuids.to_text(topic_id), "config": config, "partitions": partitions}
 
 
-def _log(
-    cluster: Cluster, broker_id: int, key: tuple[str, int], values: bool, tail: int
-) -> dict[str, Any]:
+def _log(cluster: Cluster, broker_id: int, key: tuple[str, int], values: bool, tail: int) -> Plain:
     broker = cluster.nodes.get(broker_id)
     partition = broker.replicas.partitions.get(key) if broker is not None else None
     if partition is None:
         role = "offline" if cluster.states.get(broker_id) in (KILLED, STOPPED) else "unknown"
         return {"role": role}
     log = partition.log
-    out: dict[str, Any] = {
+    out: Plain = {
         "log_start_offset": log.log_start_offset,
         "log_end_offset": log.log_end_offset,
         "high_watermark": partition.high_watermark,
@@ -108,7 +106,7 @@ def _log(
     return out
 
 
-def last_batches(log: Log, tail: int) -> list[dict[str, Any]]:
+def last_batches(log: Log, tail: int) -> list[Plain]:
     """The batches that hold the last `tail` offsets, with record values as text."""
     out = []
     offset = max(log.log_start_offset, log.log_end_offset - tail)
@@ -141,8 +139,8 @@ def _text(value: bytes | None) -> str:
     return "∅" if value is None else value[:64].decode("utf-8", "replace")
 
 
-def _groups(cluster: Cluster) -> dict[str, Any]:
-    groups: dict[str, Any] = {}
+def _groups(cluster: Cluster) -> Plain:
+    groups: Plain = {}
     for broker_id in cluster.spec.brokers:
         broker = cluster.nodes.get(broker_id)
         if broker is not None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
 
 from engine.control import (
     alter_partition,
@@ -39,6 +38,7 @@ from engine.control.state import ControlState, Decision
 from engine.events import AnyRequest, Effect, Event, Expired, Flushed, Outbox, Request, Token
 from engine.metadata import features
 from engine.metadata.image import MetadataImage
+from engine.plain import Plain
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
 from engine.settings import Settings
 from engine.storage.disk import Disk
@@ -268,7 +268,7 @@ class Controller:
 
     # -- views
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Plain:
         """The controller's own view, as plain data."""
         image = self.image
         return {

@@ -22,9 +22,15 @@ from engine.metadata.image import MetadataImage
 from engine.metadata.quota_entities import CONTROLLER_MUTATION_RATE, Account
 from engine.quotas.rate import TokenBucket
 from engine.settings import Settings
+from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
+from engine.wire.structures import Message
 
-STRICT_SINCE = {"CreateTopicsRequest": 6, "CreatePartitionsRequest": 3, "DeleteTopicsRequest": 5}
+STRICT_SINCE: dict[type[Message], int] = {
+    m.CreateTopicsRequest: 6,
+    m.CreatePartitionsRequest: 3,
+    m.DeleteTopicsRequest: 5,
+}
 MESSAGE = "The throttling quota has been exceeded."
 
 
@@ -65,7 +71,7 @@ class MutationQuotas:
 
     def of(self, now: int, request: AnyRequest) -> MutationQuota:
         """The quota of whoever sent the request that a broker has passed on."""
-        since = STRICT_SINCE.get(type(request.body).__name__)
+        since = STRICT_SINCE.get(type(request.body))
         if since is None or request.envelope is None:
             return NO_QUOTA
         client_id, version = request.envelope.client_id, request.envelope.version

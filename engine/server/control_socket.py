@@ -18,6 +18,7 @@ import json
 import os
 from typing import Any
 
+from engine.plain import Plain
 from engine.server.listener import HOST
 from engine.server.server import Server
 from engine.wire.errors import KafkaError
@@ -52,7 +53,7 @@ class ControlSocket:
         finally:
             writer.close()
 
-    async def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes) -> Plain:
         number = None
         try:
             order = json.loads(line)
@@ -111,7 +112,7 @@ class ControlSocket:
             "thread time us": server.metrics.spent_us.get(node_id, 0),
         }
 
-    def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
+    def trace(self, since: int = 0, limit: int = 1000) -> Plain:
         """Trace lines from number `since` on, at most `limit`; `next` is where to go on."""
         cluster = self.server.cluster
         oldest = cluster.trace_count - len(cluster.trace)

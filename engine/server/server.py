@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from engine.broker.request_metrics import RequestMetrics
 from engine.cluster import link_faults, machine_faults
@@ -29,6 +28,7 @@ from engine.cluster.processes import PAUSED, RUNNING, DiskFailed
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
 from engine.events import AnyRequest, Source
+from engine.plain import Plain
 from engine.server.connection import Connection
 from engine.server.listener import HOST, Listener
 from engine.settings import Settings
@@ -283,7 +283,7 @@ class Server:
         link_faults.heal(self.cluster, a, b)
         self.pump()
 
-    def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
+    def snapshot(self, values: bool = False, tail: int = 12) -> Plain:
         self.pump()  # first what is due, then the moment
         return snapshot(self.cluster, values, tail)
 

@@ -20,8 +20,8 @@ import errno
 import os
 import random
 import shutil
-from typing import Any
 
+from engine.plain import Plain
 from engine.storage.disk import NO_ROOM, refuse
 
 OPEN_FILES_MAX = 128
@@ -40,7 +40,7 @@ class RealDisk:
         self.failure = ""
         os.makedirs(self.root, exist_ok=True)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Plain:
         return {**self.__dict__, "_descriptors": {}}
 
     def list(self, directory: str) -> list[str]:

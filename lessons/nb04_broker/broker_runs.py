@@ -114,6 +114,8 @@ def _limit(world: World, **limits: float) -> None:
         ops=[request.OpData(key, value, False) for key, value in limits.items()],
     )
     answer = world.ask(request(entries=[entry]))
+    assert answer is not None
+    assert answer.entries is not None
     assert answer.entries[0].error_code == Errors.NONE
     world.run(for_s=1)
 

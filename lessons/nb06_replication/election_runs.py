@@ -72,6 +72,7 @@ def leaders_after_a_rolling_restart(**settings: Any) -> Table:
 def elect_preferred(world: World) -> str:
     """ElectLeaders for all partitions; how many were moved."""
     answer = world.ask(m.ElectLeadersRequest(0, None, 10_000), None)
+    assert answer is not None
     results = [r for t in answer.replica_election_results for r in t.partition_result]
     world.run(for_s=1)
     return f"{sum(r.error_code == Errors.NONE for r in results)} moved"

@@ -16,7 +16,6 @@ from a broker that is behind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from engine.records import batch
 from engine.sim.cases.stage import CaseStage
@@ -64,7 +63,7 @@ class Reader:
         stage.reader = ""
         return " ".join(values) or "nothing"
 
-    async def _fetch(self, stage: CaseStage, broker: int) -> Any:
+    async def _fetch(self, stage: CaseStage, broker: int) -> m.FetchResponse.PartitionData:
         request = m.FetchRequest
         part = request.FetchPartition(
             partition=0,
@@ -75,7 +74,7 @@ class Reader:
         topic_id = stage.world.image().topic_ids[self.topic]
         named = request.FetchTopic(topic_id=topic_id, partitions=[part])
         body = request(max_wait_ms=0, session_epoch=-1, topics=[named])
-        return (await stage.ask(broker, body)).responses[0].partitions[0]
+        return (await stage.answer_to(broker, body)).responses[0].partitions[0]
 
     def _take(self, records: bytes, values: list[str]) -> bool:
         before = self.position
@@ -94,7 +93,7 @@ class Reader:
             partition=0, current_leader_epoch=self.known_epoch, leader_epoch=self.read_epoch
         )
         topic = request.OffsetForLeaderTopic(topic=self.topic, partitions=[part])
-        answer = await stage.ask(broker, request(replica_id=-1, topics=[topic]))
+        answer = await stage.answer_to(broker, request(replica_id=-1, topics=[topic]))
         told = answer.topics[0].partitions[0]
         if told.error_code or told.end_offset >= self.position:
             self.read_epoch = self.known_epoch
@@ -111,6 +110,6 @@ class Reader:
         part = request.ListOffsetsPartition(partition_index=0, timestamp=LATEST)
         topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])
         leader = stage.world.leader(self.topic, 0)
-        answer = await stage.ask(leader, request(replica_id=-1, topics=[topic]))
+        answer = await stage.answer_to(leader, request(replica_id=-1, topics=[topic]))
         was, self.position = self.position, answer.topics[0].partitions[0].offset
         return f"OFFSET_OUT_OF_RANGE at {was}, reset to latest: {self.position}"

@@ -7,7 +7,7 @@ word about it in the script.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from engine import past
 from engine.client.completion import AFTER_APPEND
@@ -21,6 +21,8 @@ from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
+from engine.wire.framing import Answer
+from engine.wire.structures import Message, RequestMessage
 
 LATEST = -1
 HAND = "by hand"
@@ -46,22 +48,20 @@ class CaseStage:
     def cluster(self) -> Cluster:
         return self.world.cluster
 
-    async def ask(self, broker: int, body: Any) -> Any:
+    async def ask(self, broker: int, body: RequestMessage[Answer]) -> Answer | None:
         asked_us = self.world.now_us
         answer = self.world.ask(body, broker)
-        match body:
-            case m.ProduceRequest():
-                self._note_send(asked_us, body, answer)
-            case m.FetchRequest() if answer is not None and self.reader:
-                self._note_poll(body, answer)
-            case m.ListOffsetsRequest() if answer is not None:
-                asked = body.topics[0]
-                told = answer.topics[0].partitions[0]
-                if asked.partitions[0].timestamp == LATEST and not self.reader:
-                    self.latest.append((asked.name, Errors(told.error_code), told.offset))
+        self._note(asked_us, body, answer)
         return answer
 
-    async def wait(self, condition: Any) -> bool:
+    async def answer_to(self, broker: int, body: RequestMessage[Answer]) -> Answer:
+        """Like `ask`, of a broker that answers."""
+        answer = await self.ask(broker, body)
+        if answer is None:
+            raise ValueError(f"broker {broker} does not answer")
+        return answer
+
+    async def wait(self, condition: Callable[[], bool]) -> bool:
         return self.world.run(until=lambda _: condition(), for_s=PATIENCE_S)
 
     async def fault(self, fault: Fault) -> None:
@@ -96,7 +96,21 @@ class CaseStage:
     def name_of(self, topic_id: bytes) -> str:
         return str(self.world.image().topics[topic_id].name)
 
-    def _note_send(self, asked_us: int, body: Any, answer: Any) -> None:
+    def _note(self, asked_us: int, body: Message, answer: Message | None) -> None:
+        match body, answer:
+            case m.ProduceRequest(), m.ProduceResponse() | None:
+                self._note_send(asked_us, body, answer)
+            case m.FetchRequest(), m.FetchResponse() if self.reader:
+                self._note_poll(body, answer)
+            case m.ListOffsetsRequest(), m.ListOffsetsResponse():
+                asked = body.topics[0]
+                told = answer.topics[0].partitions[0]
+                if asked.partitions[0].timestamp == LATEST and not self.reader:
+                    self.latest.append((asked.name, Errors(told.error_code), told.offset))
+
+    def _note_send(
+        self, asked_us: int, body: m.ProduceRequest, answer: m.ProduceResponse | None
+    ) -> None:
         data = body.topic_data[0]
         topic, part = self.name_of(data.topic_id), data.partition_data[0]
         verdict, offset = "unknown", -1
@@ -107,13 +121,13 @@ class CaseStage:
                 verdict, offset = "acknowledged", told.base_offset
             elif error not in AFTER_APPEND:
                 verdict = "refused"
-        for number, record in enumerate(batch.decode_all(part.records)):
+        for number, record in enumerate(batch.decode_all(part.records or b"")):
             self.operations.append(
                 Send(asked_us, HAND, topic, part.index, (record.value or b"").decode(), verdict,
                      offset + number if offset >= 0 else -1, self.world.now_us)
             )  # fmt: skip
 
-    def _note_poll(self, body: Any, answer: Any) -> None:
+    def _note_poll(self, body: m.FetchRequest, answer: m.FetchResponse) -> None:
         asked = body.topics[0].partitions[0]
         data = answer.responses[0].partitions[0]
         topic = self.name_of(body.topics[0].topic_id)

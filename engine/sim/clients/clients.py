@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.events import Answered, Effect, Event, Expired, Outbox, Response
 from engine.records import batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors
+from engine.wire.structures import Message, RequestMessage
 
 _HERE = "sim.clients.clients"
 REQUEST_TIMEOUT_US = 3_000_000
@@ -61,14 +61,14 @@ class Routes:
         )
         self.outbox.send(broker, ("metadata",), body, REQUEST_TIMEOUT_US)
 
-    def learn(self, now: int, body: Any) -> None:
+    def learn(self, now: int, body: Answered) -> None:
         """Takes an answer in; where none came it asks again."""
         self.asking = False
-        if body is None:
+        if not isinstance(body, m.MetadataResponse):
             self.ask_later(now)
             return
         for topic in body.topics:
-            if topic.error_code != Errors.NONE:
+            if topic.error_code != Errors.NONE or topic.name is None:
                 continue
             if self.topic_ids.get(topic.name, topic.topic_id) != topic.topic_id:
                 # Made again under its old name: another topic, whose epochs begin at 0.
@@ -227,10 +227,11 @@ class Producer:
                 leader, ("produce", index), body, REQUEST_TIMEOUT_US, connection=connection
             )
 
-    def _answered(self, now: int, index: int, body: Any) -> None:
+    def _answered(self, now: int, index: int, body: Answered) -> None:
         self.in_flight[index] = False
         first = self.queues[index][0]
-        answer = body.responses[0].partition_responses[0] if body is not None else None
+        answered = body.responses if isinstance(body, m.ProduceResponse) else ()
+        answer = answered[0].partition_responses[0] if answered else None
         error = Errors(answer.error_code) if answer is not None else Errors.NETWORK_EXCEPTION
         if answer is not None and error == Errors.NONE:
             first.verdict, first.offset = "acknowledged", answer.base_offset
@@ -253,9 +254,9 @@ def create_topics(
     name: str,
     partitions: int,
     replicas: int,
-    config: Mapping[str, Any] | None,
+    config: Mapping[str, object] | None,
     assignment: Mapping[int, list[int]] | None,
-) -> Any:
+) -> m.CreateTopicsRequest:
     """A CreateTopics request for one topic; an `assignment` names the replicas itself."""
     request = m.CreateTopicsRequest
     topic = request.CreatableTopic(
@@ -282,13 +283,13 @@ class Admin:
 
     def __init__(self) -> None:
         self.outbox = Outbox()
-        self.answers: dict[int, Any] = {}
+        self.answers: dict[int, Answered] = {}
         self.asked = 0
 
     def start(self, now: int) -> list[Effect]:
         return []
 
-    def ask(self, broker: int, body: Any) -> tuple[int, list[Effect]]:
+    def ask(self, broker: int, body: RequestMessage[Message]) -> tuple[int, list[Effect]]:
         """Gives the number under which the answer will be found, and the effects to carry out."""
         self.asked += 1
         self.outbox.send(broker, ("admin", self.asked), body, REQUEST_TIMEOUT_US, connection=None)

@@ -13,9 +13,8 @@ asks a broker for all its partitions in one Fetch, and what it asks besides wait
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.events import Answered, Effect, Event, Expired, Outbox, Response
 from engine.records import batch
 from engine.sim.clients.clients import REQUEST_TIMEOUT_US, Routes
 from engine.sim.history.operations import Poll, Read, Seek
@@ -119,10 +118,11 @@ class Consumer:
         connection = f"partition-{index}"
         self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US, connection=connection)
 
-    def _answered(self, now: int, index: int, body: Any) -> None:
+    def _answered(self, now: int, index: int, body: Answered) -> None:
         position = self.positions[index]
         position.fetching = False
-        data = body.responses[0].partitions[0] if body is not None and body.responses else None
+        responses = body.responses if isinstance(body, m.FetchResponse) else ()
+        data = responses[0].partitions[0] if responses else None
         if data is None or data.error_code != Errors.NONE:
             if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:
                 position.offset = -1  # records were lost or deleted: the log starts elsewhere
@@ -135,12 +135,13 @@ class Consumer:
             self.outbox.trace(f"{_HERE}.Consumer", "told", name, epoch=told[0],
                               high_watermark=told[1], log_start=told[2])  # fmt: skip
         reads = []
-        for header, at in batch.iterate(data.records or b""):
-            if not is_intact(data.records, at):
+        records = data.records or b""
+        for header, at in batch.iterate(records):
+            if not is_intact(records, at):
                 # check.crcs: what is damaged is not read, and neither is what follows it.
                 self._find_leader(now, index)
                 break
-            for record in batch.decode(data.records, at):
+            for record in batch.decode(records, at):
                 if record.offset < position.offset:
                     continue
                 value = (record.value or b"").decode()
@@ -176,18 +177,18 @@ class Consumer:
         connection = f"{token}-{index}"
         self.outbox.send(leader, (token, index), body, REQUEST_TIMEOUT_US, connection=connection)
 
-    def _looked(self, index: int, body: Any) -> None:
+    def _looked(self, index: int, body: Answered) -> None:
         position = self.positions[index]
         asked_us, position.looking_since_us = position.looking_since_us, -1
-        answer = body.topics[0].partitions[0] if body is not None else None
+        answer = _offset_in(body)
         if answer is not None and answer.error_code == Errors.NONE:
             self.outbox.trace(f"{_HERE}.Consumer", "latest", f"{self.topic}-{index}",
                               offset=answer.offset, asked_us=asked_us)  # fmt: skip
 
-    def _was_reset(self, now: int, index: int, body: Any) -> None:
+    def _was_reset(self, now: int, index: int, body: Answered) -> None:
         position = self.positions[index]
         position.fetching = False
-        answer = body.topics[0].partitions[0] if body is not None else None
+        answer = _offset_in(body)
         if answer is None or answer.error_code != Errors.NONE:
             self._find_leader(now, index)
             return
@@ -197,3 +198,8 @@ class Consumer:
     def _find_leader(self, now: int, index: int) -> None:
         self.routes.leaders[self.topic, index] = -1
         self.routes.ask_later(now)
+
+
+def _offset_in(body: Answered) -> m.ListOffsetsResponse.ListOffsetsPartitionResponse | None:
+    """The one partition of an answer; None if there was no answer."""
+    return body.topics[0].partitions[0] if isinstance(body, m.ListOffsetsResponse) else None

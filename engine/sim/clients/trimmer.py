@@ -6,10 +6,8 @@ been read long ago.  Here nobody has to have read it, so that readers are overta
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.api.delete_records import UP_TO_HIGH_WATERMARK
-from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.events import Answered, Effect, Event, Expired, Outbox, Response
 from engine.sim.clients.clients import REQUEST_TIMEOUT_US, Routes
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -76,8 +74,9 @@ class Trimmer:
         connection = f"partition-{index}"
         self.outbox.send(leader, ("trim", index), body, REQUEST_TIMEOUT_US, connection=connection)
 
-    def _answered(self, now: int, index: int, body: Any) -> None:
-        answer = body.topics[0].partitions[0] if body is not None else None
+    def _answered(self, now: int, index: int, body: Answered) -> None:
+        topics = body.topics if isinstance(body, m.DeleteRecordsResponse) else ()
+        answer = topics[0].partitions[0] if topics else None
         if answer is not None and answer.error_code == Errors.NONE:
             self.log_starts[index] = answer.low_watermark
         elif answer is None or answer.error_code != Errors.OFFSET_OUT_OF_RANGE:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from engine.cluster.network import NodeId
 from engine.sim.invariants.chains import Chain, Link
 
 
@@ -42,7 +42,7 @@ class Books:
     leaders: dict[int, int] = field(default_factory=dict)
     bounds: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
-    told: dict[tuple[Any, int], tuple[int, int]] = field(default_factory=dict)
-    latest: dict[Any, int] = field(default_factory=dict)
+    told: dict[tuple[NodeId, int], tuple[int, int]] = field(default_factory=dict)
+    latest: dict[NodeId, int] = field(default_factory=dict)
     unclean_at: int = -1
     deleted_to: int = 0

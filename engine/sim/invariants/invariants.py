@@ -30,11 +30,12 @@ start.
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.network import NodeId
 from engine.events import Trace
 from engine.metadata.image import PartitionImage
+from engine.plain import Plain
 from engine.replication.partition import Partition
 from engine.replication.truncation import RULES
 from engine.sim.invariants import appended, promises
@@ -74,21 +75,24 @@ class Invariants:
         newest = list(islice(reversed(self.cluster.trace), fresh))
         for _, node, line in reversed(newest):
             if not line.partition:
-                self._note_process(node, line)
+                if isinstance(node, int):
+                    self._note_process(node, line)
                 continue
             books = touched.get(line.partition) or self._books(line.partition)
             if books is not None:
                 touched[line.partition] = books
-                if line.kind not in HEARD:
-                    moved[line.partition] = None
-                if line.kind in NOTED:
+                if line.kind in HEARD:
+                    self._heard(books, node, line)
+                    continue
+                moved[line.partition] = None
+                if line.kind in NOTED and isinstance(node, int):
                     self._note(books, node, line)
         for name, books in touched.items():
             image = self._image(books)
             if image is not None:
                 self._check(books, image, name in moved)
 
-    def _note_process(self, node: Any, line: Trace) -> None:
+    def _note_process(self, node: int, line: Trace) -> None:
         match line.kind:
             case "power-lost":
                 self.dark[node] = None
@@ -103,7 +107,19 @@ class Invariants:
                     for known in (books.chains, books.bounds, books.epochs):
                         known.pop(node, None)
 
-    def _note(self, books: Books, node: Any, line: Trace) -> None:
+    def _heard(self, books: Books, client: NodeId, line: Trace) -> None:
+        fields = dict(line.fields)
+        match line.kind:
+            case "acknowledged" | "read":
+                if fields["asked_us"] > books.unclean_at:
+                    epoch, value = fields.get("epoch", -1), fields.get("value", "")
+                    books.unsettled.append(Heard(fields["offset"], epoch, value))
+            case "told":
+                self._told(books, client, fields)
+            case "latest":
+                self._latest(books, client, fields)
+
+    def _note(self, books: Books, node: int, line: Trace) -> None:
         fields = dict(line.fields)
         match line.kind:
             case "append":
@@ -118,14 +134,6 @@ class Invariants:
                 self._epoch_heard(books, node, fields["epoch"])
             case "leader_epoch":
                 self._epoch_began(books, node, fields["epoch"])
-            case "acknowledged" | "read":
-                if fields["asked_us"] > books.unclean_at:
-                    epoch, value = fields.get("epoch", -1), fields.get("value", "")
-                    books.unsettled.append(Heard(fields["offset"], epoch, value))
-            case "told":
-                self._told(books, node, fields)
-            case "latest":
-                self._latest(books, node, fields)
             case "elected" if fields["reason"] in UNCLEAN:
                 self._forgive(books, fields["leader"])
 
@@ -156,7 +164,7 @@ class Invariants:
         topic = controller.image.topics.get(books.topic_id) if controller is not None else None
         return topic.partitions.get(books.key[1]) if topic is not None else None
 
-    def _replica(self, books: Books, node: Any) -> Partition | None:
+    def _replica(self, books: Books, node: NodeId) -> Partition | None:
         broker = self.cluster.nodes.get(node)
         if broker is None:
             return None
@@ -231,7 +239,7 @@ class Invariants:
 
     # -- what consumers are told
 
-    def _told(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+    def _told(self, books: Books, consumer: NodeId, fields: Plain) -> None:
         place = (consumer, fields["epoch"])
         now_told = (fields["high_watermark"], fields["log_start"])
         before = books.told.get(place, now_told)
@@ -242,7 +250,7 @@ class Invariants:
             )
         books.told[place] = now_told
 
-    def _latest(self, books: Books, consumer: Any, fields: dict[str, Any]) -> None:
+    def _latest(self, books: Books, consumer: NodeId, fields: Plain) -> None:
         if fields["asked_us"] <= books.unclean_at:
             return
         before = books.latest.get(consumer, 0)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from engine.plain import Plain
 from engine.sim.model.model import Rung, State, canonical, init, strong_isr
 from engine.sim.model.rules import RUNGS
 from engine.sim.model.steps import STEPS
@@ -38,7 +38,7 @@ class Action:
     name: str
     broker: int
     text: str
-    state: dict[str, Any]
+    state: Plain
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from engine.plain import Plain
 from engine.sim.model.model import BIT, Replica, Rung, State, announced_leader, leads
 from engine.sim.model.rules import end_of_last_epoch, knows_an_end
 
@@ -24,7 +25,7 @@ def letter(number: int) -> str:
 # -- as data
 
 
-def as_data(state: State) -> dict[str, Any]:
+def as_data(state: State) -> Plain:
     """What the controller says, and what each replica holds and believes.
 
     `{"epoch", "leader", "isr", "replicas": {101: {"role", "epoch", "leader", "isr",
@@ -41,7 +42,7 @@ def as_data(state: State) -> dict[str, Any]:
     }
 
 
-def _replica_as_data(state: State, replica: Replica) -> dict[str, Any]:
+def _replica_as_data(state: State, replica: Replica) -> Plain:
     leader = leader_of(state, replica.epoch)
     bit = leads(replica)
     members = (row.counted & bit if bit else row.named & BIT[replica.epoch]

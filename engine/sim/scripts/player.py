@@ -6,16 +6,19 @@ It sends what a client would send, and writes down what a client is answered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Protocol
 
 from engine.cluster.cluster import Cluster
+from engine.metadata.image import MetadataImage, PartitionImage, TopicImage
 from engine.records import batch
 from engine.sim.scripts.forms import FORMS, Command, Form
 from engine.sim.scripts.quiet import is_away, is_quiet, is_still, replica_on
 from engine.sim.world.faults import Fault, parse
 from engine.wire import messages as m
 from engine.wire.errors import Errors
+from engine.wire.framing import Answer
+from engine.wire.structures import RequestMessage
 
 PATIENCE_S = 30.0
 FAULTS = ("kill", "start", "stop", "pause", "resume", "lose_power", "write_back", "isolate", "cut",
@@ -36,10 +39,10 @@ class Stage(Protocol):
     @property
     def cluster(self) -> Cluster: ...
 
-    async def ask(self, broker: int, body: Any) -> Any:
+    async def ask(self, broker: int, body: RequestMessage[Answer]) -> Answer | None:
         """A client's request to a broker and its answer."""
 
-    async def wait(self, condition: Any) -> bool:
+    async def wait(self, condition: Callable[[], bool]) -> bool:
         """Lets time pass until the condition holds; False if it does not."""
 
     async def fault(self, fault: Fault) -> None: ...
@@ -101,17 +104,18 @@ class Player:
 
     # -- who is asked
 
-    def _image(self) -> Any:
-        return self.cluster.nodes[self.cluster.spec.controller].image
+    def _image(self) -> MetadataImage:
+        image: MetadataImage = self.cluster.nodes[self.cluster.spec.controller].image
+        return image
 
-    def _topic(self, name: str) -> Any:
+    def _topic(self, name: str) -> TopicImage:
         image = self._image()
         if name not in image.topic_ids:
             known = ", ".join(sorted(image.topic_ids)) or "none"
             raise ValueError(f"there is no topic {name}; there are {known}")
-        return image.topic(name)
+        return image.topics[image.topic_ids[name]]
 
-    def _partition(self, topic: str) -> Any:
+    def _partition(self, topic: str) -> PartitionImage:
         return self._topic(topic).partitions[0]
 
     def _leader(self, command: Command, option: str) -> int:
@@ -123,7 +127,7 @@ class Player:
                 return broker
         raise ValueError("no broker is there to ask")
 
-    async def _ask(self, broker: int, body: Any) -> Any:
+    async def _ask(self, broker: int, body: RequestMessage[Answer]) -> Answer:
         answer = await self.stage.ask(broker, body)
         if answer is None:
             raise ValueError(f"broker {broker} does not answer; is it running, and in reach?")
@@ -219,7 +223,9 @@ class Player:
         error = Errors(answer.error_code)
         self._say(command, error.name if error else f"offset {answer.offset}")
 
-    async def _list_offsets(self, command: Command, timestamp: int) -> Any:
+    async def _list_offsets(
+        self, command: Command, timestamp: int
+    ) -> m.ListOffsetsResponse.ListOffsetsPartitionResponse:
         request = m.ListOffsetsRequest
         part = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         topic = request.ListOffsetsTopic(name=command.words[0], partitions=[part])

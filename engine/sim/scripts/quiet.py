@@ -6,10 +6,9 @@ go on for ever; what counts is that nobody would learn anything new from them.
 
 from __future__ import annotations
 
-from typing import Any
-
 from engine.cluster.cluster import Cluster
 from engine.cluster.processes import PAUSED, RUNNING
+from engine.metadata.image import PartitionImage
 from engine.replication.fetcher import Question
 from engine.replication.partition import Partition
 
@@ -48,7 +47,7 @@ def is_away(cluster: Cluster, broker: int) -> bool:
     )
 
 
-def _is_settled(cluster: Cluster, topic: str, index: int, image: Any) -> bool:
+def _is_settled(cluster: Cluster, topic: str, index: int, image: PartitionImage) -> bool:
     if image.leader < 0:
         return True
     leader = replica_on(cluster, image.leader, topic, index)

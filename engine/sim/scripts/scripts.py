@@ -37,6 +37,7 @@ real sockets.  Where it matters that one thing is over before the next begins, i
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,8 @@ from engine.sim.scripts.player import PATIENCE_S, Player, ScriptError, Stage
 from engine.sim.scripts.story import as_text, stories
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
+from engine.wire.framing import Answer
+from engine.wire.structures import RequestMessage
 
 DIVIDER = "----"
 SETTINGS = {
@@ -121,10 +124,10 @@ class SimulatedStage:
     def cluster(self) -> Cluster:
         return self.world.cluster
 
-    async def ask(self, broker: int, body: Any) -> Any:
+    async def ask(self, broker: int, body: RequestMessage[Answer]) -> Answer | None:
         return self.world.ask(body, broker)
 
-    async def wait(self, condition: Any) -> bool:
+    async def wait(self, condition: Callable[[], bool]) -> bool:
         return self.world.run(until=lambda _: condition(), for_s=PATIENCE_S)
 
     async def fault(self, fault: Fault) -> None:

@@ -17,10 +17,10 @@ roles, epochs, ISR, truncations, and the life of the broker's process, in order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from engine.cluster.network import NodeId
 from engine.events import Trace
+from engine.plain import Plain
 
 REPLICA_KINDS = (
     "append",
@@ -89,7 +89,7 @@ def _shorten(lines: list[Trace]) -> list[str]:
     return out
 
 
-def _sentence(kind: str, fields: dict[str, Any]) -> str:
+def _sentence(kind: str, fields: Plain) -> str:
     match kind:
         case "truncate":
             return f"truncate from {fields['was']} to {fields['to']}"

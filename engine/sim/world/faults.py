@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.cluster import link_faults, machine_faults
 from engine.cluster.cluster import Cluster
 from engine.cluster.network import NodeId
+from engine.plain import Plain
 from engine.wire import messages
 
 Value = int | str
@@ -172,7 +172,7 @@ class Fault:
         return " ".join((self.kind, *map(str, self.nodes), *options))
 
     @property
-    def amounts(self) -> dict[str, Any]:
+    def amounts(self) -> Plain:
         """Every option with its value."""
         usual = {name: option.usual for name, option in KINDS[self.kind].options.items()}
         return {**usual, **dict(self.options)}

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import Any
 
 from engine.sim.world.faults import Fault
+from engine.wire.structures import Message, RequestMessage
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Ask:
     body: bytes
 
     @classmethod
-    def of(cls, broker: int, body: Any) -> Ask:
+    def of(cls, broker: int, body: RequestMessage[Message]) -> Ask:
         return cls(broker, type(body).__name__.removesuffix("Request"), pickle.dumps(body))
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Add:
     node: bytes
 
     @classmethod
-    def of(cls, name: str, node: Any) -> Add:
+    def of(cls, name: str, node: object) -> Add:
         """ValueError if it could not be copied, as going back and forking do."""
         if not hasattr(node, "__dict__"):
             kind = type(node).__name__
@@ -71,7 +71,7 @@ class Tell:
     arguments: bytes
 
     @classmethod
-    def of(cls, name: str, method: str, *arguments: Any) -> Tell:
+    def of(cls, name: str, method: str, *arguments: object) -> Tell:
         return cls(name, method, pickle.dumps(arguments))
 
     def __str__(self) -> str:

@@ -40,8 +40,9 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.network import NodeId
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
-from engine.events import Trace
+from engine.events import Answered, Trace
 from engine.metadata.image import MetadataImage, PartitionImage
+from engine.plain import Plain
 from engine.replication.partition import Partition
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.sim.clients.clients import Admin, Producer, create_topics
@@ -57,6 +58,8 @@ from engine.sim.world.tape import Add, Ask, Done, Tell, UseRule
 from engine.sim.world.timeline import Timeline
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire.errors import Errors, KafkaError
+from engine.wire.framing import Answer, response_class
+from engine.wire.structures import Message, RequestMessage
 
 FIRST_BROKER = 101
 SETTINGS: Mapping[str, Any] = {
@@ -293,24 +296,25 @@ class World:
         self._run.do(action)
         return node
 
-    def tell(self, name: str, method: str, *arguments: Any) -> None:
+    def tell(self, name: str, method: str, *arguments: object) -> None:
         """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
         self._run.do(Tell.of(name, method, *arguments))
 
-    def post(self, body: Any, broker: int) -> int:
+    def post(self, body: RequestMessage[Message], broker: int) -> int:
         """Sends one request to a broker; the number under which `answer` will know it."""
         self._run.do(Ask.of(broker, body))
         return self._admin.asked
 
-    def answer(self, number: int) -> Any:
+    def answer(self, number: int) -> Answered:
         """What was answered to a request; None while nothing was, or if it was lost."""
         return self._admin.answers.get(number)
 
-    def ask(self, body: Any, broker: int | None = None) -> Any:
+    def ask(self, body: RequestMessage[Answer], broker: int | None = None) -> Answer | None:
         """Sends one request to a broker (else the first that runs) and runs to the answer."""
         number = self.post(body, broker or admissible.who_answers(self.cluster))
         self.run(until=lambda w: number in w._admin.answers, for_s=60)
-        return self.answer(number)
+        answer = self.answer(number)
+        return answer if isinstance(answer, response_class(body)) else None
 
     @property
     def _admin(self) -> Admin:
@@ -322,7 +326,7 @@ class World:
         name: str,
         partitions: int = 1,
         replicas: int = 3,
-        config: Mapping[str, Any] | None = None,
+        config: Mapping[str, object] | None = None,
         assignment: Mapping[int, list[int]] | None = None,
     ) -> None:
         """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
@@ -353,7 +357,7 @@ class World:
 
     # -- what there is to see; ValueError, with the remedy, for what is not there
 
-    def snapshot(self, values: bool = False, tail: int = 12) -> dict[str, Any]:
+    def snapshot(self, values: bool = False, tail: int = 12) -> Plain:
         return snapshot(self.cluster, values, tail)
 
     def image(self) -> MetadataImage:

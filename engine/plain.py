@@ -1,0 +1,11 @@
+"""Plain data: what leaves a state machine for a view, a comparison or the control socket.
+
+Dicts with text keys, lists, texts, numbers, booleans and None, as JSON has them.  Nothing in it
+is shared with the state, and nobody writes into it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Plain = dict[str, Any]
