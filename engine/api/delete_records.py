@@ -51,8 +51,8 @@ def _delete(broker: Broker, topic: str, asked: Asked) -> Result:
             offset = partition.high_watermark
         if not 0 <= offset <= partition.high_watermark:
             raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
-        broker.outbox.trace("api.delete_records", "deleted", partition.name, "a client asks",
-                            to=offset)  # fmt: skip
+        rule = "api.delete_records._delete"
+        broker.outbox.trace(rule, "deleted", partition.name, "a client asks", to=offset)
         partition.advance_log_start(offset)
         answer.low_watermark = partition.log.log_start_offset
     except KafkaError as problem:

@@ -71,6 +71,17 @@ def find(rule: str, kind: str) -> SourceLine | None:
     return _place(module, inside or scope, _around(tree, inside) if inside else scope)
 
 
+def names_code(rule: str) -> bool:
+    """Whether a rule is the dotted name of a class, function or method of the engine."""
+    module, names = _split(rule)
+    if module is None or not names:
+        return False
+    scope: ast.AST | None = _tree(module)
+    for name in names:
+        scope = None if scope is None else _defined(scope, name)
+    return scope is not None
+
+
 @cache
 def find_reason(kind: str, why: str) -> SourceLine | None:
     """Where it was decided, by the words of the line's `why`; None where they do not say."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from engine.settings.definitions import table
 from engine.settings.topic_config import SYNONYMS
 from kit import fidelity, jars
 
+ROOT = Path(__file__).resolve().parents[2]
 TELEMETRY = {"GetTelemetrySubscriptions", "PushTelemetry"}
 """Advertised only by a broker with a metrics reporter that takes clients' telemetry (KIP-714)."""
 
@@ -78,6 +81,25 @@ def test_our_feature_levels_are_kafkas() -> None:
 
 def test_every_offered_api_has_its_module() -> None:
     assert [name for name in api.VERSIONS if not fidelity.modules_of(name)] == []
+
+
+@pytest.mark.parametrize("name", api.VERSIONS)
+def test_an_apis_prologue_names_it_and_says_what_is_left_out_where_the_page_finds_it(name) -> None:
+    handlers = [p for p in fidelity.modules_of(name) if "\ndef handle(" in p.read_text("utf-8")]
+    assert len(handlers) == 1, f"{name} has no module with `handle`, or more than one."
+    place = handlers[0].relative_to(ROOT)
+    prologue = ast.get_docstring(ast.parse(handlers[0].read_text("utf-8"))) or ""
+    start = f"{name} (key {api.VERSIONS[name][0]}): "
+    first = prologue.partition("\n")[0]
+    assert first.startswith(start), f"{place} does not begin with {start!r} and what the API is for"
+    assert first[-1:] in (".", "?"), f"{place}: its first line is no whole sentence."
+    said = fidelity.NOTE.findall(prologue)
+    marks = re.findall(r"(?im)\b(?:left out|simplified)(?=:)|^(?:left out|simplified)\b", prologue)
+    assert len(marks) == len(said), (
+        f"{place}: docs/fidelity.md takes up what stands behind “Left out: ” or “Simplified: ”, "
+        "at the start of a sentence and with a colon."
+    )
+    assert all(text.strip() for _, text in said), f"{place} says “Left out” and not what."
 
 
 @pytest.mark.parametrize("resource", ["broker", "topic", "group"])
