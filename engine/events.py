@@ -108,7 +108,7 @@ class Send:
     """Ask another node.  Exactly one `Response` with this token follows, within `timeout_us`.
 
     `connection` names the one of the sender's connections to that node that the request takes:
-    requests on one are handled one after the other (engine/cluster/muted_clients.py).  None is a
+    requests on one are handled one after the other (engine/cluster/channels.py).  None is a
     connection for this request alone.
     """
 

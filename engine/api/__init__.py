@@ -18,16 +18,13 @@ import re
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.events import AnyRequest
 from engine.wire.codec import MalformedMessage
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import RequestFrame, response_class
 from engine.wire.structures import Message
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 VERSIONS: dict[str, tuple[int, int, int]] = {
     # name: key, first and last version

@@ -11,14 +11,10 @@ Versions: 2+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Response = m.AlterReplicaLogDirsResponse
 _LONGEST_FILE_NAME = 255

@@ -18,17 +18,14 @@ is withheld, since older Java clients choke on it (KAFKA-17011).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from engine import api
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.features import ELR_FEATURE, METADATA_VERSION
 from engine.metadata.image import MetadataImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 SUPPORTED_FEATURES = {
     # name: lowest and highest level

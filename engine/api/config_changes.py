@@ -18,17 +18,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.settings import dynamic
 from engine.settings.numbers import whole
 from engine.settings.sources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Changes = Mapping[str, str | None]
 Key = tuple[int, str]

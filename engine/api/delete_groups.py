@@ -8,16 +8,13 @@ differ in their layout only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.coordinators.classic.states import GroupState
 from engine.coordinators.removal import delete_group
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 GroupRow = m.DeleteGroupsResponse.DeletableGroupResult
 

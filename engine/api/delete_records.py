@@ -9,15 +9,11 @@ only then); a compact-only topic is refused with POLICY_VIOLATION, as in Kafka.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 UP_TO_HIGH_WATERMARK = -1
 Asked = m.DeleteRecordsRequest.DeleteRecordsPartition

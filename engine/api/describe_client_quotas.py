@@ -15,16 +15,12 @@ Versions: 1+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata import quota_entities as entities
 from engine.metadata.quota_entities import Entity
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 EXACT, DEFAULT, SPECIFIED = range(3)
 Component = m.DescribeClientQuotasRequest.ComponentData

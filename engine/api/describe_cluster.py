@@ -10,16 +10,12 @@ Versions: 1+ endpoint type, 2+ fenced brokers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.api.metadata import controller_id, live_brokers
 from engine.api.operations import CLUSTER_OPERATIONS
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 BROKERS, CONTROLLERS = 1, 2
 

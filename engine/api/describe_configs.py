@@ -16,9 +16,9 @@ Versions: 1+ synonyms, 3+ type and documentation.  The documentation is our own 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from engine.api.config_changes import check_is_me
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.topic_names import problem_with
 from engine.settings import definitions
@@ -37,9 +37,6 @@ from engine.settings.sources import (
 )
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Response = m.DescribeConfigsResponse
 Row = tuple[Config, str | None, list[tuple[str, str | None, Source]]]

@@ -12,16 +12,12 @@ Left out: authorization.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.coordinators.classic.group import Member
 from engine.coordinators.classic.states import GroupState
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 _READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
 ALL_OPERATIONS = sum(

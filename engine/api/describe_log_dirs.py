@@ -10,13 +10,9 @@ Versions: 2+ flexible, 3+ an error of its own, 4+ volume sizes, 5+ cordoned.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Response = m.DescribeLogDirsResponse
 

@@ -12,15 +12,12 @@ Versions: 1+ times of the last fetch, 2+ directory ids and the voters' addresses
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.DescribeQuorumRequest]) -> None:

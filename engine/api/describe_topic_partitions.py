@@ -16,18 +16,14 @@ Left out: authorisation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.api.metadata import live_brokers
 from engine.api.operations import TOPIC_OPERATIONS
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.image import PartitionImage
 from engine.metadata.topic_names import INTERNAL, problem_with
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Response = m.DescribeTopicPartitionsResponse
 Topic = Response.DescribeTopicPartitionsResponseTopic

@@ -15,14 +15,10 @@ coordinators (INVALID_REQUEST, as from a broker without one).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 

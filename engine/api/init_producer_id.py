@@ -9,14 +9,10 @@ Left out: transactional ids (COORDINATOR_NOT_AVAILABLE until there is a coordina
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) -> None:

@@ -15,15 +15,11 @@ Left out: groups of the new protocol (KIP-848) and joining them from here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.coordinators.classic.join import check_join, join
 from engine.coordinators.classic.rebalance import refuse_join
 from engine.events import Request
 from engine.wire import messages as m
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.JoinGroupRequest]) -> None:

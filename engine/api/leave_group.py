@@ -10,15 +10,11 @@ Nothing is left out for classic groups.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.coordinators.classic.membership import leave
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.LeaveGroupRequest]) -> None:

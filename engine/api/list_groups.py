@@ -8,13 +8,9 @@ Filters ignore case; an empty filter lets all pass.  All groups here are `classi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 GROUP_TYPE = "classic"
 

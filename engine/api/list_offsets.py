@@ -15,16 +15,12 @@ LEADER_NOT_AVAILABLE); 6+ flexible; 7+ -3; 8+ -4; 9+ -5; 10+ timeout.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine import past
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.replication.partition import Partition
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 EARLIEST_PENDING_UPLOAD = -6

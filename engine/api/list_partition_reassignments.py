@@ -7,14 +7,10 @@ Left out: moving them.  Without AlterPartitionReassignments the list is always e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.ListPartitionReassignmentsRequest]) -> None:

@@ -18,9 +18,8 @@ empty list for all; 5+ offline replicas; 7+ leader epochs; 8-10 cluster, 8+ topi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.api.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from engine.broker.broker import AutoCreation, Broker
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, creation_request
 from engine.events import Request
 from engine.metadata.image import MetadataImage, PartitionImage, TopicImage
@@ -28,9 +27,6 @@ from engine.metadata.topic_names import INTERNAL, problem_with
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.uuids import ZERO
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 NO_CONTROLLER = NO_LEADER = -1
 CREATE_TIMEOUT_MS = 30_000
@@ -158,7 +154,7 @@ def _answer_missing(
         error = Errors.INVALID_TOPIC_EXCEPTION if illegal else Errors.UNKNOWN_TOPIC_OR_PARTITION
         answer.topics.append(Topic(error_code=error, name=name, is_internal=name in INTERNAL))
         if allowed and not illegal and broker.settings["auto.create.topics.enable"]:
-            broker.outbox.send(broker.controller_id, ("auto-create", name), _creation(broker, name))
+            broker.outbox.send(broker.controller_id, AutoCreation(name), _creation(broker, name))
 
 
 def _creation(broker: Broker, name: str) -> m.CreateTopicsRequest:

@@ -16,17 +16,14 @@ Left out: authorization, groups of the new protocol.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.coordinators.classic.offset_rules import check_commit, committing
 from engine.coordinators.offsets import CommittedOffset, OffsetRecord
 from engine.events import Outbox, Request
+from engine.metadata.image import TopicImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
-    from engine.metadata.image import TopicImage
 
 CommitRow = m.OffsetCommitResponse.OffsetCommitResponsePartition
 

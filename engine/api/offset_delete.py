@@ -9,16 +9,13 @@ waits until the tombstones are replicated.  One version.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.coordinators.classic.offset_rules import check_delete_offsets
 from engine.coordinators.offsets import TopicPartition, tombstones
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) -> None:

@@ -21,15 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from engine.broker.broker import Broker
 from engine.coordinators.offsets import CommittedOffset
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Asked = m.OffsetFetchRequest | m.OffsetFetchRequest.OffsetFetchRequestGroup
 """One group of a request; before version 8 the request itself."""

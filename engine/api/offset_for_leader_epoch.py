@@ -10,15 +10,11 @@ Versions: 2+ leader epoch of the requester; 3+ replica id; 4+ flexible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.replication.truncation import end_of_epoch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 Asked = m.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 Answer = m.OffsetForLeaderEpochResponse.EpochEndOffset

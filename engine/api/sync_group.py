@@ -10,14 +10,10 @@ Left out: members of a KIP-848 group that speak the classic protocol.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.coordinators.classic.membership import check_sync, sync
 from engine.events import Request
 from engine.wire import messages as m
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.SyncGroupRequest]) -> None:

@@ -6,14 +6,10 @@ good stays in the metadata, fenced, and in the replica lists of its partitions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.UnregisterBrokerRequest]) -> None:

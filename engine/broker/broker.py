@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from engine.broker.lifecycle import Lifecycle
-from engine.broker.metadata_fetcher import MetadataFetcher
-from engine.broker.producer_ids import ProducerIds
+from engine.broker.lifecycle import Heartbeat, Lifecycle, LifecycleTimer, Registration
+from engine.broker.metadata_fetcher import MetadataFetcher, MetadataRound, MetadataTimer
+from engine.broker.producer_ids import BlockRequest, BlockTimer, ProducerIds
 from engine.coordinators.classic.groups import JoinTimer, SessionTimer, SyncTimer
 from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopicCreation
 from engine.coordinators.group_shard import ExpiryTimer
@@ -52,6 +52,20 @@ from engine.wire.framing import response_class
 from engine.wire.structures import Message, RequestMessage
 
 FORWARD_TIMEOUT_US = 30_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardRound:
+    """Of a client's request that only the controller can answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AutoCreation:
+    """Of the request that creates a topic which a client has asked about."""
+
+    topic: str
 
 
 @dataclass(frozen=True)
@@ -157,60 +171,52 @@ class Broker:
         return self.quotas.charge(now, effects) if self.metadata.quotas else effects
 
     def _on_response(self, now: int, event: Response) -> None:
-        token, body = event.token, event.body
-        match token:
-            case FetchRound() | EpochQuestion() | OffsetQuestion():
+        """Hands an answer to the part that asked; its token's class says which."""
+        body = event.body
+        match event.token:
+            case FetchRound() | EpochQuestion() | OffsetQuestion() as token:
                 self.replicas.fetchers.answered(now, token, body)
-                return
             case AlterPartitionRound():
                 self.replicas.isr_changes.answered(now, body)
-                return
-            case OffsetsTopicCreation():
-                self.groups.topic_creation_answered(body)
-                return
-        match token[0]:
-            case "metadata":
+            case MetadataRound():
                 before = self.metadata.offset
                 for offset, record in self.metadata_fetcher.records(now, body):
                     self._apply(now, offset, record)
                 self._begin_serving(now)
                 if self.metadata.offset > before:
                     self.lifecycle.caught_up(now)
-            case "heartbeat" | "register":
+            case Registration() | Heartbeat():
                 if self.lifecycle.on_response(now, body):
                     self.replicas.registered(self.lifecycle.epoch)
                     self._begin_serving(now)
-            case "forward":
-                self._relay(token[1], body)
-            case "producer-ids":
+            case BlockRequest():
                 self.producer_ids.on_response(now, body)
-            case "auto-create":
+            case ForwardRound(number):
+                self._relay(number, body)
+            case OffsetsTopicCreation():
+                self.groups.topic_creation_answered(body)
+            case AutoCreation():
                 pass  # the client asks for metadata again and sees what came of it
 
     def _on_timer(self, now: int, token: Token) -> None:
+        """Hands a timer to the part that set it."""
         match token:
             case PurgatoryTimer(operation_id):
                 self.replicas.purgatory.expire(now, operation_id)
-                return
             case FetcherTimer(leader):
                 self.replicas.fetchers.poll(now, leader)
-                return
             case AlterPartitionRetry():
                 self.replicas.isr_changes.send(now)
-                return
             case PeriodicTimer(what):
                 self.replicas.do_periodically(now, what)
-                return
+            case LifecycleTimer():
+                self.lifecycle.heartbeat(now)
+            case MetadataTimer():
+                self.metadata_fetcher.poll()
+            case BlockTimer():
+                self.producer_ids.ask()
             case SessionTimer() | JoinTimer() | SyncTimer() | ExpiryTimer():
                 self.groups.on_timer(now, token)
-                return
-        match token[0]:
-            case "lifecycle":
-                self.lifecycle.heartbeat(now)
-            case "metadata":
-                self.metadata_fetcher.poll()
-            case "producer-ids":
-                self.producer_ids.ask()
 
     # -- metadata
 
@@ -294,7 +300,7 @@ class Broker:
         self.forwarded[self.last_forwarded] = Forwarded(request, sent, refused)
         self.outbox.send(
             self.controller_id,
-            ("forward", self.last_forwarded),
+            ForwardRound(self.last_forwarded),
             sent.body,
             FORWARD_TIMEOUT_US,
             Envelope(request.client_id, request.version),

@@ -16,6 +16,7 @@ them and one heartbeat under way at a time.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 
 from engine.events import Answered, Outbox
@@ -33,6 +34,21 @@ def parse_listener(listener: str) -> tuple[str, int]:
     """Host and port of `PLAINTEXT://host:port`."""
     host, _, port = listener.partition("://")[2].rpartition(":")
     return host, int(port)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Of the request by which a new life of a broker gets its epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Of the request that says "I am here"."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleTimer:
+    """When the next heartbeat, or another try to register, is due."""
 
 
 class Lifecycle:
@@ -82,7 +98,7 @@ class Lifecycle:
             previous_broker_epoch=self.previous_epoch,
         )
         self.outbox.send(
-            self.controller_id, ("register",), body, REQUEST_TIMEOUT_US, connection=None
+            self.controller_id, Registration(), body, REQUEST_TIMEOUT_US, connection=None
         )
 
     def heartbeat(self, now: int) -> None:
@@ -97,9 +113,7 @@ class Lifecycle:
             want_fence=False,
             want_shut_down=self.leaving,
         )
-        self.outbox.send(
-            self.controller_id, ("heartbeat",), body, REQUEST_TIMEOUT_US, connection=None
-        )
+        self.outbox.send(self.controller_id, Heartbeat(), body, REQUEST_TIMEOUT_US, connection=None)
 
     def caught_up(self, now: int) -> None:
         """Says at once that the metadata log has been read further, while fenced for that."""
@@ -116,7 +130,7 @@ class Lifecycle:
             case m.BrokerHeartbeatResponse(error_code=Errors.NONE):
                 self._heard(now, body)
             case _:
-                self.outbox.set_timer(("lifecycle",), now + RETRY_US)
+                self.outbox.set_timer(LifecycleTimer(), now + RETRY_US)
         return False
 
     def _heard(self, now: int, body: m.BrokerHeartbeatResponse) -> None:
@@ -127,4 +141,4 @@ class Lifecycle:
         interval_us: int = self.settings["broker.heartbeat.interval.ms"] * 1000
         soon = self.fenced or self.leaving
         pause_us = min(interval_us, RETRY_US) if soon else interval_us
-        self.outbox.set_timer(("lifecycle",), now + pause_us)
+        self.outbox.set_timer(LifecycleTimer(), now + pause_us)

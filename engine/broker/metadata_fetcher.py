@@ -11,6 +11,7 @@ when it starts, and there are no snapshots yet.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from engine.events import Answered, Outbox
 from engine.metadata.image import MetadataImage
@@ -22,6 +23,16 @@ MAX_WAIT_MS = 500
 MAX_BYTES = 8 * 1024 * 1024
 RETRY_US = 100_000
 TIMEOUT_US = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRound:
+    """Of the fetch that follows the metadata log."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataTimer:
+    """When to fetch again after one that failed."""
 
 
 class MetadataFetcher:
@@ -47,14 +58,16 @@ class MetadataFetcher:
             max_bytes=MAX_BYTES,
             topics=[request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
         )
-        self.outbox.send(self.controller_id, ("metadata",), body, TIMEOUT_US, connection="metadata")
+        self.outbox.send(
+            self.controller_id, MetadataRound(), body, TIMEOUT_US, connection="metadata"
+        )
 
     def records(self, now: int, body: Answered) -> Iterator[tuple[int, MetadataRecord]]:
         """The (offset, record) pairs of an answer, in order; the caller applies each."""
         responses = body.responses if isinstance(body, m.FetchResponse) else ()
         data = responses[0].partitions[0] if responses else None
         if data is None or data.error_code != Errors.NONE:
-            self.outbox.set_timer(("metadata",), now + RETRY_US)
+            self.outbox.set_timer(MetadataTimer(), now + RETRY_US)
             return
         for offset, record in decode_batches(data.records or b""):
             if offset >= self.metadata.offset:

@@ -7,11 +7,23 @@ come while no id is at hand wait for the next block.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engine.events import Answered, Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 RETRY_US = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """Of the request for the next block of ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTimer:
+    """When to ask again after a request that failed."""
 
 
 class ProducerIds:
@@ -45,12 +57,12 @@ class ProducerIds:
         """Asks the controller for a block."""
         self.asking = True
         body = m.AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
-        self.outbox.send(self.controller_id, ("producer-ids",), body)
+        self.outbox.send(self.controller_id, BlockRequest(), body)
 
     def on_response(self, now: int, body: Answered) -> None:
         answer = m.AllocateProducerIdsResponse
         if not isinstance(body, answer) or body.error_code != Errors.NONE:
-            self.outbox.set_timer(("producer-ids",), now + RETRY_US)
+            self.outbox.set_timer(BlockTimer(), now + RETRY_US)
             return
         self.asking = False
         self.next_id = body.producer_id_start

@@ -1,49 +1,30 @@
-"""What is to come: requests and answers on their way, timers, flushes, in order of time.
+"""What is to come, in order of time: messages on their way, timers, flushes.
 
-    heap     (when, number, item) …            the number keeps those of one moment in order
-    timers   (node, token) -> number           setting a timer anew makes the old entry void;
-                                               LATE if it ran out while its node stood still
+    heap     (when, number, item) ...          the number keeps those of one moment in order
+    timers   (node, token) -> number           a timer that is set again makes the old entry
+                                               void; LATE if it ran out while its node stood still
     calls    number -> Call                    an answered call makes its time-out void
 
-Void entries are passed over when their time comes.  They count as nothing that happened, so
-that it makes no difference whether `prune` has taken them out before.
+A void entry is passed over when its time comes and does not count as something that happened.
+So it makes no difference whether `prune` has taken it out before.
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
-from typing import Any
 
-from engine.cluster.muted_clients import Channel
-from engine.cluster.network import NodeId
-from engine.events import Envelope, Token
+from engine.cluster.items import Answer, Call, Item, NodeId, Ringing
+from engine.events import Token
 
 PRUNE_AT = 1_000
 LATE = -1
 
 
-@dataclass(slots=True)
-class Call:
-    """A Send that awaits its answer, from the destination's process of this incarnation.
-
-    `channel` is the connection that it takes; None if it has one to itself.
-    """
-
-    sender: NodeId
-    destination: int
-    incarnation: int
-    token: Token
-    client_id: str
-    channel: Channel | None
-    envelope: Envelope | None = None
-
-
 class Agenda:
-    """Items are tuples that begin with their kind, such as ("timer", node, token)."""
+    """The items are in engine/cluster/items.py."""
 
     def __init__(self) -> None:
-        self.heap: list[tuple[int, int, Any]] = []
+        self.heap: list[tuple[int, int, Item]] = []
         self.timers: dict[tuple[NodeId, Token], int] = {}
         self.calls: dict[int, Call] = {}
         self.sequence = 0
@@ -59,13 +40,13 @@ class Agenda:
             heapq.heappop(self.heap)
         return None
 
-    def push(self, at: int, item: Any) -> int:
+    def push(self, at: int, item: Item) -> int:
         """Puts an item down for a moment; gives its number."""
         self.sequence += 1
         heapq.heappush(self.heap, (at, self.sequence, item))
         return self.sequence
 
-    def pop(self) -> tuple[int, Any] | None:
+    def pop(self) -> tuple[int, Item] | None:
         """The first item and its moment; None if it is void."""
         at, number, item = heapq.heappop(self.heap)
         return (at, item) if self._stands(number, item) else None
@@ -77,7 +58,8 @@ class Agenda:
         return self.sequence
 
     def set_timer(self, at: int, node: NodeId, token: Token) -> None:
-        self.timers[node, token] = self.push(at, ("timer", node, token))
+        """A timer of that token rings at this time, and at no earlier set one."""
+        self.timers[node, token] = self.push(at, Ringing(node, token))
 
     def drop_timers(self, node: NodeId) -> None:
         self.timers = {key: number for key, number in self.timers.items() if key[0] != node}
@@ -89,7 +71,7 @@ class Agenda:
             heapq.heapify(self.heap)
             self.size_after_pruning = len(self.heap)
 
-    def _stands(self, number: int, item: Any) -> bool:
-        if item[0] == "timer":
-            return self.timers.get((item[1], item[2])) == number
-        return item[0] != "answer" or item[1] in self.calls
+    def _stands(self, number: int, item: Item) -> bool:
+        if isinstance(item, Ringing):
+            return item.is_late or self.timers.get((item.node, item.token)) == number
+        return not isinstance(item, Answer) or item.number in self.calls

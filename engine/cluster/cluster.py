@@ -1,47 +1,63 @@
 """Brokers and their controller as one object: processes, links and timers as data.
 
-Nodes are state machines (engine/events.py).  This module carries out their effects: it
-keeps one queue of things that will happen, in order of time, and hands each to the node
-it concerns.  It has no clock of its own; the two drivers bring one:
+Nodes are state machines (engine/events.py).  This module carries out their effects: it keeps
+one agenda of what will happen, in order of time, and hands each thing to the node it concerns.
+It has no clock of its own; the two drivers bring one:
 
-    engine/server/server.py   real time; client connections come in over TCP
-    engine/sim         virtual time; the clock jumps to the next thing in the queue
+    engine/server      real time; client connections come in over TCP
+    engine/sim         virtual time; the clock jumps to the next thing on the agenda
 
-so that a fault means the same in both, and a test can compare them.
+so a fault means the same in both, and a test can compare them.
 
-    Send     -> a call, and its request on its way to the other node
-    Reply    -> the answer on its way back, or to a client's connection
-    SetTimer -> an Expired in the queue        Flush -> the disk, then Flushed
+    Send, Reply   --> a call, its request and its answer                    calls.py
+    SetTimer      --> an Expired, when its time has come                    agenda.py
+    Flush         --> the disk, then Flushed
+    Halt          --> the process ends                                      processes.py
 
-What can happen to a node as a process is in engine/cluster/processes.py.
+A node whose disk fails halts, as Kafka does when its last log directory is gone.  A node that
+dies of an error of its own shows a defect of this engine: the error is raised, or kept in
+`crashes`.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from engine.broker.broker import Broker
-from engine.cluster.agenda import LATE, Call
-from engine.cluster.muted_clients import Channel, Channels
-from engine.cluster.network import Carriage, Latency, Network, NodeId, NoLatency
-from engine.cluster.processes import PAUSED, Processes
+from engine.broker.request_metrics import RequestMetrics
+from engine.cluster.agenda import LATE, Agenda
+from engine.cluster.calls import Calls, Delivery, Listener
+from engine.cluster.items import (
+    Answer,
+    Arriving,
+    Durable,
+    Flushing,
+    FromOutside,
+    Item,
+    NodeId,
+    Received,
+    Repeated,
+    Ringing,
+    Unmute,
+)
+from engine.cluster.network import Carriage, Latency, Network, NoLatency
+from engine.cluster.processes import KILLED, STOPPED, Node, Processes
 from engine.cluster.spec import ClusterSpec
 from engine.events import (
-    NO_ANSWER,
     AnyRequest,
     CancelTimer,
     Disconnected,
     Effect,
+    Event,
     Expired,
     Flush,
     Flushed,
     Halt,
     HangUp,
     Reply,
-    Request,
-    Response,
     Send,
     SetTimer,
     Trace,
@@ -52,11 +68,18 @@ from engine.storage.disk import Disk
 _HERE = "cluster.cluster.Cluster"
 
 
-class Cluster(Processes):
+class DiskFailed(OSError):
+    """Why a node halted: its disk could not take what was to be written."""
+
+
+class Cluster:
     """Nodes, what they wait for, and what is under way; see the module's prologue.
 
     `outgoing` collects the replies to connections that are no nodes, for the driver, and
-    `hang_ups` the connections to close.
+    `hang_ups` the connections to close.  `crashes`, if it is a list, collects what killed a node
+    from within; no other node is concerned.  `meter` sees each client's request begin and end;
+    only a driver with a clock sets one.  `trace` holds (time, node, Trace); a bounded deque
+    forgets the oldest lines.
     """
 
     def __init__(
@@ -68,14 +91,27 @@ class Cluster(Processes):
         trace_limit: int | None = None,
         carriage: Carriage | None = None,
     ) -> None:
-        super().__init__(spec, disks, now, trace_limit)
+        self.spec = spec
+        self.now = now
+        self.agenda = Agenda()
+        self.processes = Processes(disks)
         self.latency = latency or NoLatency()
-        self.carriage = carriage
-        self.network = Network()
-        self.channels = Channels()
+        self.calls = Calls(self.agenda, self.processes, self.latency, carriage)
         self.happened = 0
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[tuple[NodeId, HangUp]] = []
+        self.crashes: list[tuple[NodeId, Exception]] | None = None
+        self.meter: RequestMetrics | None = None
+        self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
+        self.trace_count = 0
+        # What is looked at from everywhere, by its short name.
+        self.nodes, self.states = self.processes.nodes, self.processes.states
+        self.disks, self.clocks = self.processes.disks, self.processes.clocks
+
+    @property
+    def network(self) -> Network:
+        """The links between the nodes."""
+        return self.calls.network
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -87,6 +123,12 @@ class Cluster(Processes):
                     fetcher.rule = RULES[rule]
         why = f"followers truncate by {rule} from now on"
         self.note(f"{_HERE}.use_rule", self.spec.controller, "rule", why)
+
+    def note(self, rule: str, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
+        """A trace line of the cluster's own: what was done to a process or a link."""
+        self.trace_count += 1
+        line = Trace(kind, "", tuple(fields.items()), why, rule)
+        self.trace.append((self.now, node_id, line))
 
     # -- what happens next
 
@@ -107,7 +149,7 @@ class Cluster(Processes):
     def step(self, until: int | None = None) -> NodeId | None:
         """Lets the next thing happen; gives the node that took a step, if one did.
 
-        What concerns nobody any more is passed over on the way; nothing after `until` happens.
+        What concerns no node any more is passed over on the way; nothing after `until` happens.
         """
         # Here and not while effects are carried out: a timer is known only once it is pushed.
         self.agenda.prune()
@@ -119,7 +161,7 @@ class Cluster(Processes):
         return None
 
     def catch_up(self, happened: int) -> None:
-        """Lets things happen until so many have; in a replay, those that concern nobody."""
+        """Lets things happen until so many have; in a replay, those that concern no node."""
         while self.happened < happened and self.agenda.heap:
             self._next()
 
@@ -130,107 +172,72 @@ class Cluster(Processes):
         at, item = found
         self.happened += 1
         self.now = max(self.now, at)
-        return self._happen(item)
+        delivery = self._happen(item)
+        return None if delivery is None else self._give(*delivery)
 
-    def _happen(self, item: Any) -> NodeId | None:
-        match item[0]:
-            case "request":
-                call = self.agenda.calls.get(item[1])
-                return None if call is None else self._arrive(item, call)
-            case "received":
-                return self._arrive(item, item[-1])
-            case "again":
-                _, node_id, version, body, sender = item
-                if self.carriage is not None:
-                    body = self.carriage.unpack_request(body)
-                # Its answer goes to a connection that is no more: no call has this number.
-                request = Request(sender, (0,), version, body, _client_id(sender))
-                return self.give(node_id, item, request)
-            case "unmute":
-                _, node_id, incarnation, channel = item
-                if self.incarnations.get(node_id, 0) != incarnation:
-                    return None
-                if self.states[node_id] == PAUSED:
-                    self.paused[node_id].append(item)
-                    return None
-                channel.unmute()
-                return self._take_up(channel)
-            case "answer":
-                _, number, body = item
-                call = self.agenda.calls.get(number)
-                if call is None:
-                    return None
-                if self.states.get(call.sender) != PAUSED:
-                    del self.agenda.calls[number]
-                    if body is None and call.channel is not None:
-                        call.channel.is_lost = True
-                    if self.carriage is not None and body:
-                        body = self.carriage.unpack_answer(body)
-                return self.give(call.sender, item, Response(call.destination, call.token, body))
-            case "timer" | "late-timer":
-                kind, node_id, token = item
-                if kind == "late-timer" and self.agenda.timers.get((node_id, token)) != LATE:
-                    return None  # cancelled, or set anew, since its process goes on
-                if self.states[node_id] == PAUSED:
-                    self.agenda.timers[node_id, token] = LATE
-                    self.paused[node_id].append(("late-timer", node_id, token))
-                    return None
-                del self.agenda.timers[node_id, token]
-                return self.give(node_id, item, Expired(token))
-            case "flush":
-                _, node_id, incarnation, path, token = item
-                if self.incarnations[node_id] != incarnation or node_id not in self.nodes:
+    def _happen(self, item: Item) -> Delivery | None:
+        """What an item means now; None if it concerns no node."""
+        match item:
+            case Arriving() | Received():
+                return self.calls.arrive(self.now, item)
+            case Answer():
+                return self.calls.answer(self.now, item)
+            case Ringing():
+                return self._ring(item)
+            case Flushing(node_id, life, path, token):
+                if not self.processes.is_alive(node_id, life):
                     return None
                 self.disks[node_id].flush(path)
-                return self.give(node_id, ("flushed", *item[1:]), Flushed(token))
-            case "flushed":
-                _, node_id, incarnation, _, token = item
-                if self.incarnations[node_id] != incarnation:
+                return Delivery(node_id, Durable(node_id, life, token), Flushed(token))
+            case Durable(node_id, life, token):
+                if self.processes.life(node_id) != life:
                     return None
-                return self.give(node_id, item, Flushed(token))
-            case _:
-                return self.give(item[1], item, item[2])
+                return Delivery(node_id, item, Flushed(token))
+            case Unmute():
+                return self.calls.unmute(item)
+            case Repeated():
+                return self.calls.repeat(item)
+            case FromOutside(node_id, event):
+                return Delivery(node_id, item, event)
 
-    def _arrive(self, item: Any, call: Call) -> NodeId | None:
-        """A request is there.  Once it is, it makes no difference whether its sender gives up:
-        a process that stands still finds it in its socket's buffer when it goes on.
-
-        Simplified: a node hears as soon as its process runs.  A broker of Kafka lets nobody
-        in until it is unfenced, and so does engine/server/server.py with clients from outside.
-        """
-        number, version, body = item[1:4]
-        present = self.incarnations.get(call.destination, 0)
-        if call.destination not in self.nodes or call.incarnation != present:
-            # Refused if nobody has listened since; a process that has gone ended it.
-            if call.incarnation > present:
-                self.transmit(call.destination, call.sender, ("answer", number, None))
+    def _ring(self, item: Ringing) -> Delivery | None:
+        node_id, timers = item.node, self.agenda.timers
+        if item.is_late and timers.get((node_id, item.token)) != LATE:
+            return None  # cancelled, or set again, since its process goes on
+        if self.processes.is_paused(node_id):
+            timers[node_id, item.token] = LATE
+            self.processes.keep(node_id, Ringing(node_id, item.token, is_late=True))
             return None
-        received = ("received", number, version, body, call)
-        if self.states[call.destination] == PAUSED:
-            self.paused[call.destination].append(received)
-            return None
-        if call.channel is None:
-            return self._handle(received)
-        call.channel.waiting.append(received)
-        return self._take_up(call.channel)
+        del timers[node_id, item.token]
+        return Delivery(node_id, item, Expired(item.token))
 
-    def _take_up(self, channel: Channel) -> NodeId | None:
-        """Lets a node handle the next request of a connection, if it is that one's turn."""
-        received = channel.take()
-        if received is None:
+    def _give(self, node_id: NodeId, item: Item, event: Event) -> NodeId | None:
+        """Hands an event to a node, or keeps the item while the node is paused."""
+        if self.processes.is_paused(node_id):
+            self.processes.keep(node_id, item)
             return None
-        _, number, _, _, call = received
-        self.channels.handled[call.destination, number] = channel
-        return self._handle(received)
-
-    def _handle(self, received: Any) -> NodeId | None:
-        _, number, version, body, call = received
-        if self.carriage is not None:
-            body = self.carriage.unpack_request(body)
-        request = Request(
-            call.sender, (number,), version, body, call.client_id, envelope=call.envelope
-        )
-        return self.give(call.destination, received, request)
+        if node_id not in self.nodes:
+            return None
+        if self.meter is not None:
+            self.meter.begins(node_id, event)
+        try:
+            effects = self.processes.step(self.now, node_id, event)
+        except Exception as error:
+            if isinstance(error, OSError) and self.processes.disk_failure(node_id):
+                self._fail_disk(node_id)
+                return node_id
+            if self.crashes is None:
+                raise
+            self.crashes.append((node_id, error))
+            self.note(f"{_HERE}._give", node_id, "crashed", f"{type(error).__name__}: {error}")
+            self._end(node_id, KILLED)
+            return node_id
+        self.carry_out(node_id, effects)
+        if self.meter is not None:
+            self.meter.ends(node_id, event)
+        if self.processes.disk_failure(node_id) and node_id in self.nodes:
+            self._fail_disk(node_id)
+        return node_id
 
     # -- effects
 
@@ -241,7 +248,7 @@ class Cluster(Processes):
                     self.trace_count += 1
                     self.trace.append((self.now, node_id, effect))
                 case Send():
-                    self._call(node_id, effect)
+                    self.calls.send(self.now, node_id, effect)
                 case Reply():
                     self._reply(node_id, effect)
                 case SetTimer(token, at):
@@ -251,101 +258,118 @@ class Cluster(Processes):
                 case CancelTimer(token):
                     self.agenda.timers.pop((node_id, token), None)
                 case Flush(path, token):
+                    assert isinstance(node_id, int)
                     at = self.now + self.latency.flush_us(node_id)
-                    self.agenda.push(
-                        at, ("flush", node_id, self.incarnations[node_id], path, token)
-                    )
-                case HangUp():
-                    self._hang_up_on(node_id, effect)
+                    life = self.processes.life(node_id)
+                    self.agenda.push(at, Flushing(node_id, life, path, token))
+                case HangUp(destination):
+                    if destination in self.states:
+                        self.calls.hang_up(self.now, node_id, effect)
+                    else:
+                        self.hang_ups.append((node_id, effect))
                 case Halt():
                     self.halt(node_id)
 
-    def hang_up(self, node_id: NodeId) -> None:
-        self.channels.forget(node_id)
-        self.agenda.drop_timers(node_id)
-        for number, call in tuple(self.agenda.calls.items()):
-            if call.sender == node_id:
-                del self.agenda.calls[number]
-            elif call.destination == node_id:
-                # The end of a connection comes after what was sent before it.
-                self.transmit(node_id, call.sender, ("answer", number, None))
-        self.network.forget(node_id)
-
-    def _call(self, sender: NodeId, effect: Send) -> None:
-        client_id, destination = _client_id(sender), effect.destination
-        incarnation = self.incarnations.get(destination, 0)
-        if destination not in self.nodes:
-            incarnation += 1  # whoever will listen when it arrives
-        name = effect.connection
-        channel = None if name is None else self.channels.between(sender, destination, name)
-        number = self.agenda.call(
-            Call(
-                sender, destination, incarnation, effect.token, client_id, channel, effect.envelope
-            )
-        )
-        body, version = effect.body, type(effect.body).LATEST
-        if self.carriage is not None:
-            body = self.carriage.pack_request(client_id, version, body)
-        item = ("request", number, version, body)
-        self.transmit(sender, destination, item)
-        self.agenda.push(self.now + effect.timeout_us, ("answer", number, None))
-
     def _reply(self, node_id: NodeId, effect: Reply) -> None:
-        destination = effect.destination
-        if destination in self.states:
-            if effect.token[0] in self.agenda.calls and destination in self.nodes:
-                body = NO_ANSWER if effect.body is None else effect.body
-                if self.carriage is not None and body:
-                    body = self.carriage.pack_answer(effect.version, body)
-                self.transmit(node_id, destination, ("answer", effect.token[0], body))
-            self._answered(node_id, effect)
-        else:
-            if self.meter is not None:
-                self.meter.answered(effect)
-            self.outgoing.append((node_id, effect))
-
-    def _answered(self, node_id: NodeId, effect: Reply) -> None:
-        """The answer is out: the next request of its connection is handled, now or later."""
-        channel = self.channels.handled.pop((node_id, effect.token[0]), None)
-        if channel is None:
-            return  # the request had a connection to itself
-        if channel.waiting or effect.mute_ms:
-            at = self.now + effect.mute_ms * 1000
-            incarnation = self.incarnations.get(node_id, 0)
-            self.agenda.push(at, ("unmute", node_id, incarnation, channel))
-        else:
-            channel.unmute()
-
-    def _hang_up_on(self, node_id: NodeId, effect: HangUp) -> None:
-        """The connection ends that a request came on: a client of the driver's, or a node's."""
-        if effect.destination not in self.states:
-            self.hang_ups.append((node_id, effect))
+        if effect.destination in self.states:
+            self.calls.reply(self.now, node_id, effect)
             return
-        channel = self.channels.handled.pop((node_id, effect.token[0]), None)
-        if channel is not None:
-            channel.waiting.clear()
-        for number, call in self.agenda.calls.items():
-            came_on_it = channel is not None and call.channel is channel
-            if came_on_it or number == effect.token[0]:
-                self.transmit(node_id, call.sender, ("answer", number, None))
+        if self.meter is not None:
+            self.meter.answered(effect)
+        self.outgoing.append((node_id, effect))
 
-    def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
-        """Sends a request or an answer on its way, whatever befalls it there."""
-        for at, each in self.network.carry(self.now, source, destination, item, self.latency):
-            self._depart(at, each)
+    # -- what is done to processes
 
-    def _depart(self, at: int, item: Any) -> None:
-        self.agenda.push(at, item)
+    def boot(self) -> None:
+        """Starts the controller and every broker."""
+        for node_id in (self.spec.controller, *self.spec.brokers):
+            self.start(node_id)
 
-    # -- clients of the driver
+    def add(self, node_id: str, node: Node) -> None:
+        """Adds a node of another kind, such as a simulated client."""
+        self.carry_out(node_id, self.processes.add(self.now, node_id, node))
+
+    def start(self, node_id: int) -> None:
+        """Starts a node that is not running, on the disk it had."""
+        if self.processes.exists(node_id):
+            return
+        self.note(f"{_HERE}.start", node_id, "started", "the process starts")
+        try:
+            effects = self.processes.start(self.now, node_id, self.spec)
+        except OSError:
+            if not self.processes.disk_failure(node_id):
+                raise
+            self._fail_disk(node_id)
+            return
+        self.carry_out(node_id, effects)
+
+    def pause(self, node_id: int) -> None:
+        """The process stands still, as under SIGSTOP; what is for it waits."""
+        if self.processes.exists(node_id) and not self.processes.is_paused(node_id):
+            self.processes.pause(node_id)
+            self.note(f"{_HERE}.pause", node_id, "paused", "the process stands still")
+
+    def resume(self, node_id: int) -> None:
+        if self.processes.is_paused(node_id):
+            self.note(f"{_HERE}.resume", node_id, "resumed", "the process goes on where it stood")
+            for item in self.processes.resume(node_id):
+                self.agenda.push(self.now, item)
+
+    def kill(self, node_id: int) -> None:
+        """The process is gone at once; what it had written stays."""
+        if self.processes.exists(node_id):
+            self.note(f"{_HERE}.kill", node_id, "killed", "the process is gone; its files stay")
+            self._end(node_id, KILLED)
+
+    def stop(self, node_id: int) -> None:
+        """A clean stop: leaderships move away first, then files are closed."""
+        self.resume(node_id)
+        node = self.nodes.get(node_id)
+        if node is None:
+            return
+        self.note(f"{_HERE}.stop", node_id, "stopping", "leaderships move away first")
+        if isinstance(node, Broker):
+            self.carry_out(node_id, node.stop(self.processes.clock_of(self.now, node_id)))
+        else:
+            self.halt(node_id)
+
+    def halt(self, node_id: NodeId) -> None:
+        """A node that has left closes its files, and its process ends."""
+        try:
+            self.nodes[node_id].close()
+        except OSError:
+            if not self.processes.disk_failure(node_id):
+                raise
+            self._fail_disk(node_id)
+            return
+        self.note(f"{_HERE}.halt", node_id, "stopped", "cleanly: files flushed and closed")
+        self._end(node_id, STOPPED)
+
+    def _fail_disk(self, node_id: NodeId) -> None:
+        failure = self.processes.disk_failure(node_id)
+        if self.crashes is not None:
+            self.crashes.append((node_id, DiskFailed(failure)))
+        self.note(f"{_HERE}._fail_disk", node_id, "disk-failed", f"it halts: {failure}")
+        self._end(node_id, KILLED)
+
+    def _end(self, node_id: NodeId, state: str) -> None:
+        """A process is gone, and with it its timers and connections."""
+        self.processes.end(node_id, state)
+        self.agenda.drop_timers(node_id)
+        self.calls.forget(self.now, node_id)
+
+    # -- what comes from outside
 
     def submit(self, node_id: int, request: AnyRequest, at: int = 0) -> None:
         """A request from a client's connection arrives at a node: now, or later at `at`."""
-        self.agenda.push(max(self.now, at), ("event", node_id, request))
+        self.agenda.push(max(self.now, at), FromOutside(node_id, request))
 
     def disconnected(self, node_id: int, source: str) -> None:
-        self.agenda.push(self.now, ("event", node_id, Disconnected(source)))
+        self.agenda.push(self.now, FromOutside(node_id, Disconnected(source)))
 
+    def listen(self, listener: Listener) -> None:
+        """Calls back for each message between nodes, as it leaves and as it arrives."""
+        self.calls.listeners.append(listener)
 
-def _client_id(sender: NodeId) -> str:
-    return f"broker-{sender}" if isinstance(sender, int) else sender
+    def unlisten(self, listener: Listener) -> None:
+        self.calls.listeners.remove(listener)

@@ -12,7 +12,8 @@ fetch that 101 sends to 102 or the next answer that it gives to one of 102's, wh
 from __future__ import annotations
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, NodeId, Trouble, Way
+from engine.cluster.items import NodeId
+from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, Trouble, Way
 from engine.wire import messages
 
 
@@ -94,5 +95,5 @@ def heal(cluster: Cluster, a: NodeId | None = None, b: NodeId | None = None) -> 
                 told[first, second] = None
                 why = f"{first} and {second} reach each other"
                 cluster.note("cluster.link_faults.heal", first, "healed", why, peer=second)
-            for source, destination, item in held:
-                cluster.transmit(source, destination, item)
+            for message in held:
+                cluster.calls.transmit(cluster.now, *way, message)

@@ -6,7 +6,7 @@ is told, only time-outs reveal it.  It may be one way only.  A slow link delays 
 by a fixed time.
 
 TCP never loses, doubles or reorders anything by itself.  But connections break, proxies
-fail and clients try again, and then the same befalls whole messages:
+fail and clients try again, and then the same happens to whole messages:
 
     delay       the next messages take longer; what follows them waits behind them
     drop        the connection breaks with the message on it.  A request is lost before it
@@ -23,16 +23,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from engine.cluster.items import Answer, Arriving, Item, Message, NodeId, Repeated
 from engine.plain import Plain
 
-NodeId = int | str
 Way = tuple[NodeId, NodeId]
 """From one node to another."""
 DELAY, DROP, DUPLICATE, REORDER = "delay", "drop", "duplicate", "reorder"
 
 
 class Carriage(Protocol):
-    """What becomes of a message on its way between nodes; see engine/sim/world/carriage.py."""
+    """How a message travels between nodes; see engine/sim/world/carriage.py."""
 
     def pack_request(self, client_id: str, version: int, body: Any) -> Any: ...
 
@@ -63,7 +63,7 @@ class NoLatency:
 
 @dataclass(slots=True)
 class Trouble:
-    """What befalls the next `left` messages on one way; of one API only, unless it is None."""
+    """What happens to the next `left` messages on one way; of one API only, unless it is None."""
 
     kind: str
     left: int
@@ -78,39 +78,44 @@ class Network:
     cut: dict[Way, None] = field(default_factory=dict)
     delay_us: dict[Way, int] = field(default_factory=dict)
     troubles: dict[Way, list[Trouble]] = field(default_factory=dict)
-    held: dict[Way, list[Any]] = field(default_factory=dict)
+    held: dict[Way, list[Message]] = field(default_factory=dict)
     last_arrival: dict[Way, int] = field(default_factory=dict)
 
     def is_cut(self, source: NodeId, destination: NodeId) -> bool:
         return bool(self.cut) and (source, destination) in self.cut
 
     def carry(
-        self, now: int, source: NodeId, destination: NodeId, item: Any, latency: Latency
-    ) -> list[tuple[int, Any]]:
-        """What arrives of a message that is sent now, and when.  Nothing while the way is cut:
-        it is held back.  `item` is ("request", number, version, body) or ("answer", number,
-        body), where no body is the end of the connection, which nothing befalls."""
+        self, now: int, source: NodeId, destination: NodeId, message: Message, latency: Latency
+    ) -> list[tuple[int, Item]]:
+        """Sends a message: the moments at which it arrives, each with what arrives then.
+
+        A cut way holds it back, so nothing arrives.  An answer without a body is the end of the
+        connection, and no trouble concerns that.
+        """
         if self.is_cut(source, destination):
-            self.held.setdefault((source, destination), []).append((source, destination, item))
+            self.held.setdefault((source, destination), []).append(message)
             return []
         latency_us = latency.network_us(source, destination)
         trouble = None
-        if self.troubles and item[-1]:
-            trouble = self._trouble(source, destination, item)
+        if self.troubles and message.body:
+            trouble = self._trouble(source, destination, message)
         if trouble is None:
-            return [(self._arrival(now, source, destination, latency_us), item)]
+            return [(self._arrival(now, source, destination, latency_us), message)]
         at = now + latency_us + trouble.delay_us
         if trouble.kind == DROP:
-            # Whoever asked sees the connection break, and cannot tell how far it came.
-            return [(at, ("answer", item[1], None))]
+            # The sender of the request sees the connection break, and not how far it came.
+            return [(at, Answer(message.number, None))]
         if trouble.kind == REORDER:
-            return [(at, item)]
+            return [(at, message)]
         late_us = latency_us + trouble.delay_us
-        arrived = [(self._arrival(now, source, destination, late_us), item)]
-        if trouble.kind == DUPLICATE:
-            again = ("again", destination, *item[2:], source)
-            arrived.append((at + latency.network_us(source, destination), again))
-        return arrived
+        arrives_us = self._arrival(now, source, destination, late_us)
+        if trouble.kind == DUPLICATE and isinstance(message, Arriving):
+            again = Repeated(destination, message.version, message.body, source)
+            return [
+                (arrives_us, message),
+                (at + latency.network_us(source, destination), again),
+            ]
+        return [(arrives_us, message)]
 
     def _arrival(self, now: int, source: NodeId, destination: NodeId, latency_us: int) -> int:
         """When something sent now arrives: never before what was sent earlier that way."""
@@ -122,13 +127,13 @@ class Network:
             self.last_arrival[source, destination] = at
         return at
 
-    def _trouble(self, source: NodeId, destination: NodeId, item: Any) -> Trouble | None:
-        """What befalls a message that is sent now, if anything does."""
+    def _trouble(self, source: NodeId, destination: NodeId, message: Message) -> Trouble | None:
+        """The trouble ahead that concerns a message, if there is one."""
         ahead = self.troubles.get((source, destination), [])
         for trouble in ahead:
-            if trouble.kind == DUPLICATE and item[0] != "request":
+            if trouble.kind == DUPLICATE and not isinstance(message, Arriving):
                 continue
-            if trouble.api_key in (None, _api_key(item[-1])):
+            if trouble.api_key in (None, _api_key(message.body)):
                 trouble.left -= 1
                 if not trouble.left:
                     ahead.remove(trouble)
@@ -139,7 +144,7 @@ class Network:
         """Every way that is not as it should be."""
         return [*dict.fromkeys((*self.cut, *self.delay_us, *self.troubles))]
 
-    def heal(self, source: NodeId, destination: NodeId) -> list[Any]:
+    def heal(self, source: NodeId, destination: NodeId) -> list[Message]:
         """Mends one way; gives what was held back."""
         way = (source, destination)
         self.cut.pop(way, None)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
 
 from engine.control import (
@@ -31,7 +32,7 @@ from engine.control import (
     quorum,
     topics,
 )
-from engine.control.metadata_fetches import MetadataFetches, is_fetch
+from engine.control.metadata_fetches import MetadataFetches, MetadataFetchTimer, is_fetch
 from engine.control.metadata_log import MetadataLog
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
@@ -53,6 +54,20 @@ MAY_TIME_OUT = (
 """Decisions that a client gives time for; one that gives none is too late already."""
 
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTimer:
+    """When a broker has been silent for too long, if no heartbeat came meanwhile."""
+
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionTimer:
+    """When the next periodic election of a kind is due."""
+
+    which: str
 
 
 class Controller:
@@ -218,13 +233,13 @@ class Controller:
     # -- timers
 
     def _on_timer(self, now: int, token: Token) -> None:
-        match token[0]:
-            case "metadata-fetch":
-                self.fetches.expired(token)
-            case "session":
-                self._check_session(now, token[1])
-            case "elect-preferred" | "elect-unclean":
-                self._elect(now, token[0])
+        match token:
+            case MetadataFetchTimer(number):
+                self.fetches.expired(number)
+            case SessionTimer(broker_id):
+                self._check_session(now, broker_id)
+            case ElectionTimer(which):
+                self._elect(now, which)
 
     def _watch(self, broker_id: int) -> None:
         """Sets the timer of a session that has none."""
@@ -233,7 +248,7 @@ class Controller:
             return
         session.watched = True
         self.outbox.set_timer(
-            ("session", broker_id), session.last_contact + self.sessions.timeout_us
+            SessionTimer(broker_id), session.last_contact + self.sessions.timeout_us
         )
 
     def _check_session(self, now: int, broker_id: int) -> None:
@@ -255,14 +270,14 @@ class Controller:
             interval_us = settings["leader.imbalance.check.interval.seconds"] * 1_000_000
         else:
             return
-        self.outbox.set_timer((which,), now + interval_us)
+        self.outbox.set_timer(ElectionTimer(which), now + interval_us)
 
     def _elect(self, now: int, which: str) -> None:
         preferred = which == ELECT_PREFERRED
         decision = (elections.balance_leaders if preferred else elections.elect_unclean)(self.state)
         self._append(now, decision)
         if len(decision.records) >= elections.ELECTIONS_AT_ONCE_MAX:
-            self.outbox.set_timer((which,), now)
+            self.outbox.set_timer(ElectionTimer(which), now)
         else:
             self._set_periodic(now, which)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from engine.control.metadata_log import MetadataLog
-from engine.events import AnyRequest, Outbox, Request, Token
+from engine.events import AnyRequest, Outbox, Request
 from engine.metadata.records import METADATA_TOPIC_ID
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -25,6 +25,13 @@ class Observer:
     offset: int
     fetched_at: int
     caught_up_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFetchTimer:
+    """When the max.wait of a waiting fetch is over."""
+
+    number: int
 
 
 class MetadataFetches:
@@ -56,20 +63,20 @@ class MetadataFetches:
             return
         self.last_number += 1
         self.waiting[self.last_number] = (request, offset)
-        self.outbox.set_timer(("metadata-fetch", self.last_number), now + body.max_wait_ms * 1000)
+        self.outbox.set_timer(MetadataFetchTimer(self.last_number), now + body.max_wait_ms * 1000)
 
     def committed(self) -> None:
         """The high watermark has moved: whoever waits below it gets its answer."""
         for number, (request, offset) in tuple(self.waiting.items()):
             if offset < self.log.high_watermark:
-                self.outbox.cancel_timer(("metadata-fetch", number))
+                self.outbox.cancel_timer(MetadataFetchTimer(number))
                 del self.waiting[number]
                 self._answer(request, offset)
 
-    def expired(self, token: Token) -> None:
+    def expired(self, number: int) -> None:
         """max.wait is over: an empty answer says "nothing new, the high watermark is this"."""
-        if token[1] in self.waiting:
-            self._answer(*self.waiting.pop(token[1]))
+        if number in self.waiting:
+            self._answer(*self.waiting.pop(number))
 
     def _observe(self, now: int, request: Request[m.FetchRequest], offset: int) -> None:
         state = request.body.replica_state

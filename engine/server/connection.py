@@ -1,10 +1,10 @@
 """One client connection: bytes to request frames, replies to bytes.
 
-Requests on a connection are handled one after the other, and answered in that order
-(engine/cluster/muted_clients.py): the next frame is looked at when the last answer is with
-the operating system.
-A frame that cannot be read ends the connection with one log line and touches nothing else.
-A client that is over its quota is not read from until its time is up (KIP-219).
+Requests on a connection are handled one after the other, and answered in that order: the
+next frame is looked at when the last answer is with the operating system
+(engine/cluster/channels.py).  A frame that cannot be read ends the connection with one log
+line and touches nothing else.  A client that is over its quota is not read from until its time
+is up (KIP-219).
 
 A client may be slow to read its answer, or never read it.  The socket's buffer takes a
 part; the rest is made when there is room again, a chunk at a time (engine.wire.slices).
@@ -21,7 +21,7 @@ from typing import Protocol
 
 from engine import api
 from engine.broker.request_metrics import RequestMetrics
-from engine.cluster.muted_clients import Channel
+from engine.cluster.channels import Channel
 from engine.events import AnyRequest, Reply, Request
 from engine.wire import framing
 from engine.wire.codec import MalformedMessage

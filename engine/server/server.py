@@ -22,9 +22,9 @@ from itertools import islice
 
 from engine.broker.request_metrics import RequestMetrics
 from engine.cluster import link_faults, machine_faults
-from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
-from engine.cluster.processes import PAUSED, RUNNING, DiskFailed
+from engine.cluster.cluster import Cluster, DiskFailed
+from engine.cluster.items import NodeId
+from engine.cluster.processes import PAUSED, RUNNING
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
 from engine.events import AnyRequest, Source

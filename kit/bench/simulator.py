@@ -18,8 +18,11 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any
 
+from engine.cluster.calls import Arrived, Sent
+from engine.cluster.items import Message
 from engine.sim.campaign.mutants import Patch
 from engine.sim.campaign.schedules import draw, play
+from engine.sim.world.run import Run
 from engine.sim.world.world import World
 
 EVENTS_PER_SECOND_MIN = 20_000
@@ -114,22 +117,23 @@ def _idle_share() -> float:
     """How many events of a schedule are fetches without records, heartbeats, or their answers."""
     idle = total = 0
 
-    def counted(original: Callable[..., bool], world: World, *arguments: int | None) -> bool:
+    def counted(original: Callable[..., bool], run: Run, *arguments: int | None) -> bool:
         nonlocal idle, total
-        if world.cluster.next_at is not None:
-            total += 1
-            idle += _is_idle(world.cluster.agenda.heap[0][2])
-        return original(world, *arguments)
+        heard: list[Sent | Arrived] = []
+        run.cluster.listen(heard.append)
+        happened = original(run, *arguments)
+        run.cluster.unlisten(heard.append)
+        total += happened
+        idle += any(isinstance(each, Arrived) and _is_idle(each.message) for each in heard)
+        return happened
 
-    with Patch(World, "step", counted).in_force():
+    with Patch(Run, "step", counted).in_force():
         play(draw(SEEDS[0]))
     return idle / total
 
 
-def _is_idle(item: tuple[Any, ...]) -> bool:
-    if item[0] not in ("request", "answer"):
-        return False
-    body = item[-1]
+def _is_idle(message: Message) -> bool:
+    body = message.body
     kind = type(body).__name__
     if kind.startswith("BrokerHeartbeat"):
         return True

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from engine.cluster.agenda import Call
+from engine.cluster.calls import Arrived, Sent
+from engine.cluster.items import Answer
 from engine.sim.world.world import World
 from kit.probes import messages
 from kit.probes.virtual import post, topic_id
@@ -65,34 +66,33 @@ class SequenceDiagram:
     ) -> SequenceDiagram:
         """Like the world's own run, and listens."""
         end_us = None if for_s is None else self.world.now_us + int(for_s * 1e6)
-        while until is None or not until(self.world):
-            at = self.world.cluster.next_at
-            ahead_us = 0 if at is None else at - self.world.cluster.now
-            if at is None or (end_us is not None and self.world.now_us + ahead_us > end_us):
-                break
-            self._listen(self.world.cluster.agenda.heap[0][2])
-            self.world.step()
-            self._read_trace()
+        self.world.listen(self._listen)
+        try:
+            while until is None or not until(self.world):
+                at = self.world.next_at
+                ahead_us = 0 if at is None else at - self.world.cluster.now
+                if at is None or (end_us is not None and self.world.now_us + ahead_us > end_us):
+                    break
+                self.world.step()
+                self._read_trace()
+        finally:
+            self.world.unlisten(self._listen)
         if end_us is not None:
             self.world.run(for_s=max(0, end_us - self.world.now_us) / 1e6)
         return self
 
     # -- listening
 
-    def _listen(self, item: Any) -> None:
-        if item[0] not in (REQUEST, ANSWER) or item[1] not in self.world.cluster.agenda.calls:
+    def _listen(self, what: Sent | Arrived) -> None:
+        if isinstance(what, Sent):
             return
-        call: Call = self.world.cluster.agenda.calls[item[1]]
-        message = messages.read(item[-1], self.topic_id)
+        kind, source, destination = REQUEST, lane(what.call.sender), lane(what.call.destination)
+        if isinstance(what.message, Answer):
+            kind, source, destination = ANSWER, destination, source
+        message = messages.read(what.message.body, self.topic_id)
         if message is not None:
-            ends = (lane(call.sender), lane(call.destination))
-            source, destination = ends if item[0] == REQUEST else ends[::-1]
-            at_us = (
-                self.world.cluster.agenda.heap[0][0] - self.world.cluster.now + self.world.now_us
-            )
-            self.heard.append(
-                Heard(at_us, item[0], message.kind, source, destination, message.brief)
-            )
+            at_us = what.at_us - self.world.cluster.now + self.world.now_us
+            self.heard.append(Heard(at_us, kind, message.kind, source, destination, message.brief))
 
     def _read_trace(self) -> None:
         cluster = self.world.cluster

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.cluster.calls import Arrived, Sent
+from engine.cluster.items import Answer, Call
 from engine.cluster.network import Way
 from engine.cluster.processes import KILLED
 from engine.records import batch
@@ -173,11 +175,13 @@ class Walkthrough:
             if at is None or at > end_us:
                 self.world.run(for_s=max(0, end_us - self.world.cluster.now) / 1e6)
                 return until is None or until(self.world)
-            coming = self._messages()
+            heard: list[Sent | Arrived] = []
+            self.world.listen(heard.append)
             self.world.step()
-            left = {entry[1] for entry in self.world.cluster.agenda.heap}
-            for number in sorted(coming.keys() - left):
-                self._listen(*coming[number])
+            self.world.unlisten(heard.append)
+            for what in heard:
+                if isinstance(what, Arrived):
+                    self._listen(what)
         return True
 
     def _look_at_links(self) -> None:
@@ -193,18 +197,9 @@ class Walkthrough:
                 self._said.append(f"{word}: {', '.join(links)}")
         self._cut = now
 
-    def _messages(self) -> dict[int, tuple[str, Any, Any]]:
-        """What is on its way between nodes: request or answer, the call, and the body."""
-        cluster = self.world.cluster
-        return {
-            number: (item[0], cluster.agenda.calls[item[1]], item[-1])
-            for _, number, item in cluster.agenda.heap
-            if item[0] in ("request", "answer")
-            and item[-1] is not None
-            and item[1] in cluster.agenda.calls
-        }
-
-    def _listen(self, kind: str, call: Any, body: Any) -> None:
+    def _listen(self, what: Arrived) -> None:
+        call, body = what.call, what.message.body
+        kind = "answer" if isinstance(what.message, Answer) else "request"
         ends = [CLIENTS.get(str(end), str(end)) for end in (call.sender, call.destination)]
         if ends[1] != "client" and call.destination not in self.world.cluster.nodes:
             return
@@ -218,7 +213,7 @@ class Walkthrough:
             self._told[(kind, *ends)] = words
             self._said.append(f"{ends[0]} → {ends[1]}  {words}")
 
-    def _discards(self, call: Any) -> bool:
+    def _discards(self, call: Call) -> bool:
         """A follower that has another leader by now does nothing with this answer."""
         node = self.world.cluster.nodes.get(call.sender)
         replicas = getattr(node, "replicas", None)

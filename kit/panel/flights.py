@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.cluster.snapshot import DAMAGED
 from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
 from engine.records import batch

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.calls import Arrived, Sent
+from engine.cluster.items import Answer, Arriving
 from engine.cluster.snapshot import last_batches, snapshot
 from engine.sim.scripts.quiet import is_quiet
 from engine.sim.world.faults import Fault
@@ -45,24 +45,9 @@ CLUSTER_KINDS = frozenset(
      "cut", "healed", "slow", "delay", "drop", "duplicate", "reorder", "clock", "bit-flipped",
      "disk-full", "disk-failed", "fenced", "unfenced", "topic-created", "topic-deleted")
 )  # fmt: skip
+REQUEST, ANSWER = "request", "answer"
 HEARD = frozenset(("ack", "refused", "answer"))
 """Messages whose arrival is a step, though no line of the trace tells of it."""
-
-
-class Watched(Cluster):
-    """A cluster that notes every message as it leaves, or is held at a cut."""
-
-    departures: list[tuple[int, int, Any]]
-
-    def transmit(self, source: NodeId, destination: NodeId, item: Any) -> None:
-        if self.network.is_cut(source, destination) and item[-1] is not None:
-            self.departures.append((self.now, STILL_HELD, item))
-        super().transmit(source, destination, item)
-
-    def _depart(self, at: int, item: Any) -> None:
-        if item[0] in ("request", "answer") and item[-1] is not None and at > self.now:
-            self.departures.append((self.now, at, item))
-        super()._depart(at, item)
 
 
 @dataclass
@@ -83,12 +68,9 @@ class Recording:
     """By kind and call: where in `flights` stand those that are held at a cut."""
 
     def __post_init__(self) -> None:
-        cluster: Any = self.world.cluster
-        cluster.__class__ = Watched
-        waiting = (each for way in cluster.network.held.values() for each in way)
-        cluster.departures = [
-            (self.now_us, STILL_HELD, item) for _, _, item in waiting if item[-1] is not None
-        ]
+        cluster = self.world.cluster
+        self.departures = cluster.calls.held(self.now_us)
+        self.world.listen(self._hear)
         self.world.invariants = None
         self.traced = cluster.trace_count
         self.quiet_lines: list[Line] = []
@@ -201,39 +183,44 @@ class Recording:
             if isinstance(node, int) and (ours or common):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
 
+    def _hear(self, what: Sent | Arrived) -> None:
+        if isinstance(what, Sent) and what.arrives_us != what.at_us:
+            self.departures.append(what)
+
     def _note_departures(self) -> None:
-        cluster: Any = self.world.cluster
-        left, cluster.departures = cluster.departures, []
-        for sent_us, arrives_us, item in left:
-            call = cluster.agenda.calls.get(item[1])
-            if call is None:
+        calls = self.world.cluster.agenda.calls
+        left, self.departures = self.departures, []
+        for sent in left:
+            number = sent.message.number
+            if number not in calls:
                 continue
-            source, destination = call.sender, call.destination
-            if item[0] == "answer":
-                source, destination = destination, source
-            words = self._let_go(item[0], item[1]) or self._words(call, item)
-            held = arrives_us == STILL_HELD
+            kind, source, destination = REQUEST, sent.call.sender, sent.call.destination
+            if isinstance(sent.message, Answer):
+                kind, source, destination = ANSWER, destination, source
+            words = self._let_go(kind, number) or self._words(sent)
+            held = sent.arrives_us is None
+            arrives_us = STILL_HELD if sent.arrives_us is None else sent.arrives_us
             for word in words:
-                flight = Flight(sent_us, arrives_us, source, destination, word, held)
+                flight = Flight(sent.at_us, arrives_us, source, destination, word, held)
                 if held:
-                    self.held.setdefault((item[0], item[1]), []).append(len(self.flights))
+                    self.held.setdefault((kind, number), []).append(len(self.flights))
                 elif word.kind in HEARD:
                     self.awaited.append(flight)
                 self.flights.append(flight)
-        for kind, number in [key for key in self.held if key[1] not in cluster.agenda.calls]:
+        for kind, number in [key for key in self.held if key[1] not in calls]:
             self._let_go(kind, number)
 
-    def _words(self, call: Any, item: Any) -> list[Word]:
+    def _words(self, sent: Sent) -> list[Word]:
         """What a message says about the topic."""
-        cluster = self.world.cluster
-        if item[0] == "request":
-            body = self._unpacked(cluster, "unpack_request", item[3])
-            words = list(flights.asked(cluster, call.sender, call.destination, body, self.topic))
-            self.questions[item[1]] = words
+        cluster, call, message = self.world.cluster, sent.call, sent.message
+        if isinstance(message, Arriving):
+            words = list(
+                flights.asked(cluster, call.sender, call.destination, message.body, self.topic)
+            )
+            self.questions[message.number] = words
             return words
-        body = self._unpacked(cluster, "unpack_answer", item[2])
-        question = self.questions.pop(item[1], [])
-        return list(flights.answered(cluster, body, self.topic, question))
+        question = self.questions.pop(message.number, [])
+        return list(flights.answered(cluster, message.body, self.topic, question))
 
     def _let_go(self, kind: str, number: int) -> list[Word]:
         """Ends the wait at a cut; gives what the message says."""
@@ -241,10 +228,6 @@ class Recording:
         for place in places:
             self.flights[place] = replace(self.flights[place], arrives_us=self.now_us)
         return [self.flights[place].word for place in places]
-
-    @staticmethod
-    def _unpacked(cluster: Any, how: str, body: Any) -> Any:
-        return body if cluster.carriage is None else getattr(cluster.carriage, how)(body)
 
     def _heard(self) -> Iterator[Line]:
         """Answers that have arrived by now, told like lines of the trace."""

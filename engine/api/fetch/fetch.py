@@ -19,17 +19,13 @@ topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high wa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.api.fetch.answers import Found, fetch_answer, is_due, read_all, refusal
 from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.replication.reading import FetchTerms
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 
 def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:

@@ -14,11 +14,10 @@ Versions: 5+ tell where the log starts; 7+ may bring zstd; 8+ say which records 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine import past
 from engine.api.produce.answers import Part, produce_answer, refusal
 from engine.api.produce.delayed_produce import DelayedProduce
+from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
 from engine.records.compression import ZSTD
@@ -27,9 +26,6 @@ from engine.replication.hosted import HostedPartitions, Key
 from engine.storage.log_validator import one_batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-if TYPE_CHECKING:
-    from engine.broker.broker import Broker
 
 VALID_ACKS = (-1, 0, 1)
 FIRST_VERSION_WITH_ZSTD = 7

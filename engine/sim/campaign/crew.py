@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.broker.broker import Broker
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.sim.world.faults import Fault, Value, fault
 from engine.sim.world.world import World

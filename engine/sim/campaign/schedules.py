@@ -33,7 +33,7 @@ from time import process_time
 from typing import Any
 
 from engine.client import producer as client
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.campaign import ending
 from engine.sim.campaign.crew import PRODUCER, Crew

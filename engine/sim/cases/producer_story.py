@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.events import Trace
 
 

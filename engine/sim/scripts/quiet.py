@@ -7,6 +7,7 @@ go on for ever; what counts is that nobody would learn anything new from them.
 from __future__ import annotations
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.items import Answer
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.metadata.image import PartitionImage
 from engine.replication.fetcher import Question
@@ -68,7 +69,8 @@ def _is_settled(cluster: Cluster, topic: str, index: int, image: PartitionImage)
 
 def is_still(cluster: Cluster, broker: int) -> bool:
     """A paused broker has had all its answers: nothing that is yet to be written can reach it."""
-    answered = [item[1] for item in cluster.paused.get(broker, ()) if item[0] == "answer"]
+    waiting = cluster.processes.paused.get(broker, ())
+    answered = [item.number for item in waiting if isinstance(item, Answer)]
     return all(
         number in answered
         for number, call in cluster.agenda.calls.items()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.sim.world.faults import BETWEEN_NODES, Fault
 from engine.sim.world.tape import Action, Add, Tell

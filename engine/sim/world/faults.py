@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from engine.cluster import link_faults, machine_faults
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.plain import Plain
 from engine.wire import messages
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 
 
 class SimulatedLatency:

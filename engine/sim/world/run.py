@@ -174,6 +174,7 @@ class Run:
         copy.tape = self.tape[: self.on_tape]
         copy.held = {"": object.__new__(Cluster)}
         copy._restore(self._save())
+        copy.cluster.calls.listeners = []
         copy.cluster.trace = deque(self.cluster.trace)
         if self.timeline is not None:
             copy.timeline = self.timeline.fork()
@@ -196,10 +197,12 @@ class Run:
         return saving.save(parts, {n: each for n, each in self.held.items() if not n or n in nodes})
 
     def _restore(self, state: bytes) -> None:
+        listeners = self.cluster.calls.listeners
         parts, found = saving.load(state, self.held)
         self.invariants, self.chance, self.events, self.on_tape = parts
         self.held.update(found)
         self.cluster = found[""]
+        self.cluster.calls.listeners = listeners
 
     # -- what is done from outside
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.events import Trace
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication.partition import Partition

@@ -36,8 +36,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from engine import past
+from engine.cluster.calls import Listener
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
 from engine.events import Answered, Trace
@@ -354,6 +355,15 @@ class World:
         past = [done.action for done in self.tape[: self.on_tape]]
         known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in past)
         return f"{kind}-{known + 1}"
+
+    # -- what there is to hear
+
+    def listen(self, listener: Listener) -> None:
+        """Calls back for each message between nodes, as it leaves and as it arrives."""
+        self.cluster.listen(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        self.cluster.unlisten(listener)
 
     # -- what there is to see; ValueError, with the remedy, for what is not there
 

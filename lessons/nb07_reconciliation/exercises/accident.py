@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.cluster.processes import RUNNING
 from engine.events import Trace
 from engine.replication.truncation import DEFAULT_RULE

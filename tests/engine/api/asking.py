@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.cluster.cluster import Cluster, ClusterSpec
+from engine.cluster.cluster import Cluster
+from engine.cluster.spec import ClusterSpec
 from engine.events import Request
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import codec

@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from engine.cluster.cluster import Cluster, ClusterSpec
+from engine.cluster.cluster import Cluster
+from engine.cluster.spec import ClusterSpec
 from engine.server.listener import HOST
 from engine.server.server import Server
 from engine.sim.scripts.player import PATIENCE_S

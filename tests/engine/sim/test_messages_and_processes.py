@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.cluster.processes import Processes
+from engine.cluster.cluster import Cluster
+from engine.cluster.items import Durable, Flushing
 from engine.sim.campaign.mutants import Patch
 from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
@@ -16,15 +17,15 @@ from tests.engine.sim.loaded import loaded
 
 
 def given(world: World, for_s: float) -> list[tuple[str, int, str]]:
-    """What comes to be given to nodes: the item's kind, the node, the event's body if any."""
+    """What nodes are given: the item's class, the node, the class of the event's body."""
     told: list[tuple[str, int, str]] = []
 
     def noted(give: Callable[..., object], *arguments: Any) -> object:
         _, node, item, event = arguments
-        told.append((item[0], node, type(getattr(event, "body", None)).__name__))
+        told.append((type(item).__name__, node, type(getattr(event, "body", None)).__name__))
         return give(*arguments)
 
-    with Patch(Processes, "give", noted).in_force():
+    with Patch(Cluster, "_give", noted).in_force():
         world.run(for_s=for_s)
     return told
 
@@ -64,7 +65,7 @@ def test_what_had_come_to_a_paused_process_is_done_though_its_sender_gave_up(enc
     world.resume(101)
     world.heal()
     told = given(world, 0.1)
-    assert ("received", 101, "ListGroupsRequest") in told
+    assert ("Received", 101, "ListGroupsRequest") in told
     assert [node for _, node, body in told if body == "ListGroupsRequest"] == [101]
     assert world.answer(waiting[0]) is None
     assert world.ask(m.ListGroupsRequest(), 101) is not None
@@ -104,15 +105,17 @@ def test_a_flush_that_ended_while_its_process_stood_still_is_no_news_to_the_next
     node = _flushes(world)[0]
     world.pause(node)
     world.run(for_s=0.1)
-    assert "flushed" in [item[0] for item in world.cluster.paused[node]]
+    waiting = world.cluster.processes.paused[node]
+    assert any(isinstance(item, Durable) for item in waiting)
     world.resume(node)
     world.kill(node)
     world.start(node)
     told = [(kind, to) for kind, to, _ in given(world, 0.0005)]
     assert told
-    assert ("flushed", node) not in told
+    assert ("Durable", node) not in told
 
 
 def _flushes(world: World) -> list[int]:
     """Whose disk is at work."""
-    return [item[1] for _, _, item in world.cluster.agenda.heap if item[0] == "flush"]
+    heap = world.cluster.agenda.heap
+    return [item.node for _, _, item in heap if isinstance(item, Flushing)]

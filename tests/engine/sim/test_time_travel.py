@@ -12,6 +12,7 @@ from engine.sim.campaign.mutants import MUTANTS, Patch
 from engine.sim.invariants.invariants import Violation
 from engine.sim.world import world as world_module
 from engine.sim.world.difference import Parting
+from engine.sim.world.run import Run
 from engine.sim.world.timeline import CHECKPOINTS_MAX, SPACING, Timeline
 from engine.sim.world.world import World
 from engine.wire import messages as m
@@ -56,7 +57,7 @@ def counted_steps() -> Iterator[list[int]]:
         steps[0] += 1
         return step(world, *arguments)
 
-    with Patch(World, "step", counted).in_force():
+    with Patch(Run, "step", counted).in_force():
         yield steps
 
 

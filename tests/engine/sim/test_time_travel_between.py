@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from engine.cluster.items import Arriving
 from engine.events import Effect, SetTimer
 from engine.sim.campaign.mutants import Patch
 from engine.sim.world import world as world_module
@@ -25,7 +26,8 @@ def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() ->
     found = 0
     while found < 3:
         at, _, item = world.cluster.agenda.heap[0]
-        call = world.cluster.agenda.calls.get(item[1]) if item[0] == "request" else None
+        calls = world.cluster.agenda.calls
+        call = calls.get(item.number) if isinstance(item, Arriving) else None
         if call is None or call.destination in world.cluster.nodes:
             world.step()
             continue

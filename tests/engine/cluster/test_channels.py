@@ -6,8 +6,8 @@ import asyncio
 import time
 from typing import Any
 
-from engine.cluster.cluster import ClusterSpec
-from engine.cluster.muted_clients import Channel
+from engine.cluster.channels import Channel
+from engine.cluster.spec import ClusterSpec
 from engine.server.listener import HOST
 from engine.server.server import Server
 from engine.sim.clients.clients import Admin

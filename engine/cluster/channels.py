@@ -1,4 +1,4 @@
-"""Muted clients: the requests of one connection are handled one after the other.
+"""Channels: the requests of one connection are handled one after the other.
 
 A client may send many requests without waiting.  A broker takes them up one at a time: from
 the moment it has read one until the answer is out, the channel is *muted*, and what comes
@@ -32,7 +32,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.cluster.network import NodeId
+from engine.events import Source
 
 
 @dataclass(slots=True, eq=False)
@@ -60,11 +60,11 @@ class Channels:
     """The connections between nodes: the open ones, and which request came on which."""
 
     def __init__(self) -> None:
-        self.open: dict[tuple[NodeId, NodeId, str], Channel] = {}
-        self.handled: dict[tuple[NodeId, int], Channel] = {}
+        self.open: dict[tuple[Source, Source, str], Channel] = {}
+        self.handled: dict[tuple[Source, int], Channel] = {}
         """By node and number of a request that this node has taken up and not answered."""
 
-    def between(self, sender: NodeId, destination: NodeId, name: str) -> Channel:
+    def between(self, sender: Source, destination: Source, name: str) -> Channel:
         """The connection of this name; opens it if there is none, or if it was lost."""
         way = (sender, destination, name)
         channel = self.open.get(way)
@@ -72,7 +72,7 @@ class Channels:
             channel = self.open[way] = Channel()
         return channel
 
-    def forget(self, node: NodeId) -> None:
+    def forget(self, node: Source) -> None:
         """A process is gone, and its connections with it."""
         self.open = {way: each for way, each in self.open.items() if node not in way[:2]}
         self.handled = {key: each for key, each in self.handled.items() if key[0] != node}

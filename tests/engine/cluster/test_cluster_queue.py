@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine.cluster.agenda import PRUNE_AT
-from engine.cluster.cluster import Cluster, ClusterSpec
+from engine.cluster.cluster import Cluster
+from engine.cluster.items import FromOutside
+from engine.cluster.spec import ClusterSpec
 from engine.events import Effect, Event, Expired, Flushed, Response, Send, SetTimer
 from engine.wire import messages as m
 
@@ -101,7 +103,7 @@ def paused(at: int, *heard: Event) -> tuple[Cluster, Watch]:
     nodes.add("watch", watch)
     nodes.pause("watch")  # type: ignore[arg-type]
     for event in heard:
-        nodes.agenda.push(500, ("event", "watch", event))
+        nodes.agenda.push(500, FromOutside("watch", event))  # type: ignore[arg-type]
     nodes.run(now=at, events=MANY)
     assert watch.rang == []
     return nodes, watch
