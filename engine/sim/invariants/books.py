@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.sim.invariants.chains import Chain, Link
 
 

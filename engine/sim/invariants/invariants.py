@@ -32,7 +32,7 @@ from __future__ import annotations
 from itertools import islice
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.network import NodeId
+from engine.cluster.items import NodeId
 from engine.events import Trace
 from engine.metadata.image import PartitionImage
 from engine.plain import Plain
