@@ -1,4 +1,4 @@
-"""DescribeGroups (key 15): a group's state, its members, who got what.
+"""DescribeGroups (key 15): a group's state, its members, and their assignments.
 
 Subscriptions and assignments are shown when the group is Stable; before, they are not
 settled.  An unknown group is not an error but Dead, until version 6.

@@ -1,8 +1,8 @@
 """OffsetCommit (key 8): a group stores how far it has read.
 
 Topics and partitions that do not exist are refused one by one; the rest is one batch of
-records in `__consumer_offsets`, and the answer waits until it is replicated.  Who may
-commit is in `engine.coordinators.classic.offset_rules`.
+records in `__consumer_offsets`, and the answer waits until it is replicated.  The rules
+for committers are in `engine.coordinators.classic.offset_rules`.
 
     v2-4    a retention of its own for these offsets; -1 means the broker's
     v6      the leader epoch of the committed position (KIP-320)

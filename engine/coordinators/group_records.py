@@ -25,14 +25,14 @@ import struct
 from engine.coordinators.classic.stored_group import GroupRecord
 from engine.coordinators.offsets import CommittedOffset, OffsetRecord
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
-from engine.coordinators.runtime.shard import LogTopic
+from engine.coordinators.runtime.shard import AppendTerms, LogTopic
+from engine.settings import Settings
 from engine.wire import codec
 from engine.wire import messages as m
 
 OFFSET_COMMIT_KEY = 1
 GROUP_METADATA_KEY = 2
 _OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
-
 
 StoredRecord = OffsetRecord | GroupRecord
 
@@ -107,10 +107,10 @@ def _prefixed(number: int, message: m.Message, version: int) -> bytes:
     return struct.pack(">h", number) + codec.encode(message, version)
 
 
-OFFSETS_LOG: LogTopic[StoredRecord] = LogTopic(
-    OFFSETS_TOPIC,
-    encode_record,
-    decode_record,
-    compression_config="offsets.topic.compression.codec",
-    timeout_config="offsets.commit.timeout.ms",
-)
+def _terms(settings: Settings) -> AppendTerms:
+    return AppendTerms(
+        settings["offsets.topic.compression.codec"], settings["offsets.commit.timeout.ms"]
+    )
+
+
+OFFSETS_LOG: LogTopic[StoredRecord] = LogTopic(OFFSETS_TOPIC, encode_record, decode_record, _terms)

@@ -5,12 +5,9 @@
               stores, such as who has joined so far and whose answer is parked
     offsets   the last *replicated* offset of each (group, topic, partition)
 
-A group changes in memory first and is written then, because its members wait for each
-other anyway; so its own record, once replicated, has nothing to add.  An offset changes
-when its record is replicated.
-
-After loading, OffsetFetch is refused until the high watermark has passed what was loaded;
-see `group_coordinator`.
+A group changes in memory first and is written afterwards.  Its record, once replicated,
+adds nothing to what memory has; it is for the next coordinator.  An offset is the other way
+round: it changes when its record is replicated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Committed offsets: how far a group has read.
 
-An offset belongs to (group, topic, partition) and is the next record to read.  Who may
-store one is up to the group, see `classic.offset_rules`.
+An offset belongs to (group, topic, partition) and is the next record to read.  The group
+decides which clients may store one, see `classic.offset_rules`.
 
 An offset becomes visible when its record is replicated, not before: what one consumer
 reads here, no later coordinator forgets.  Whatever is removed is chosen among the offsets

@@ -1,13 +1,13 @@
 """Which broker coordinates a group, and where its records live.
 
 `__consumer_offsets` has `offsets.topic.num.partitions` partitions (50).  A group belongs
-to partition `abs(hashCode(group id)) % partitions`, with Java's string hash, and its
-coordinator is whoever leads that partition.  So coordinators are elected, replicated
-and moved by the means that every partition has; no election of their own.
+to partition `abs(hashCode(group id)) % partitions`, with Java's string hash, and the
+leader of that partition is its coordinator.  So coordinators are elected, replicated
+and moved by the means that every partition has; they have no election of their own.
 
 The topic does not exist in a new cluster.  The first FindCoordinator asks the controller
-to create it and is answered COORDINATOR_NOT_AVAILABLE; the client asks again.  Fewer
-brokers than `offsets.topic.replication.factor` and it cannot be created, as in Kafka.
+to create it and is answered COORDINATOR_NOT_AVAILABLE; the client asks again.  With fewer
+brokers than `offsets.topic.replication.factor` it cannot be created, as in Kafka.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def java_hash(text: str) -> int:
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """Java has no positive twin for the smallest int; Kafka takes 0 for it."""
+    """The smallest int of Java has no positive counterpart; Kafka takes 0 for it."""
     value = java_hash(group_id)
     return 0 if value == -(1 << 31) else abs(value) % partitions
 

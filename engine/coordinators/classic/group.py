@@ -3,7 +3,7 @@
 A *dynamic* member gets its id from the coordinator and loses it when it leaves.  A
 *static* member (KIP-345) also brings a name of its own, `group.instance.id`: it may go
 away and come back under that name, within its session timeout, and nothing rebalances.
-Whoever joins last under a name owns it; the id before is *fenced*.
+The last member to join under a name owns it; the id before is *fenced*.
 
     members          id -> Member, in the order in which they came
     static_members   instance id -> member id

@@ -1,22 +1,24 @@
 """JoinGroup: a member asks to be part of the next generation.
 
-Who may join, and what it takes:
+What happens depends on the member id that the request brings:
 
-    no member id, dynamic    an id is handed out and the member sent back with it
-                             (MEMBER_ID_REQUIRED, KIP-394), so that a client which gives
-                             up and retries leaves no ghost that everyone waits for
-    no member id, static     its instance id is known: it takes the old seat, and the id
-                             before is fenced; in a stable group nothing rebalances if
-                             the assignor stays the same (KIP-345).  Unknown: a new seat
-    a pending id             takes its seat
-    a member's id            rejoins: a rebalance if it is the leader or its
-                             subscription changed; otherwise it is told again what holds
+    none, dynamic member    the coordinator hands out an id and sends the member back with
+                            it (MEMBER_ID_REQUIRED, KIP-394).  A client that gives up and
+                            retries leaves no ghost for which everyone waits.
+    none, static member     If its instance id is known, it takes its old seat, and the id
+                            before is fenced.  A stable group does not rebalance as long
+                            as the assignor stays the same (KIP-345).  If it is unknown,
+                            the member gets a new seat.
+    a pending id            The member takes its seat.
+    a member's id           The member rejoins.  The group rebalances if it is the leader
+                            or its subscription changed; if not, it gets the same answer
+                            as before.
 
-Versions before 4 know no MEMBER_ID_REQUIRED and sit down at once; version 9 lets the
-broker tell a returning static leader to skip the assignment (KIP-814).
+In versions before 4 there is no MEMBER_ID_REQUIRED: a member gets its seat at once.  In
+version 9 the broker can tell a returning static leader to skip the assignment (KIP-814).
 
 A second JoinGroup of a member that is already parked replaces the first, which is
-answered REBALANCE_IN_PROGRESS; Kafka leaves it unanswered, on a connection that is
+answered REBALANCE_IN_PROGRESS.  Kafka leaves the first one unanswered; its connection is
 usually gone.
 """
 
@@ -40,7 +42,7 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 
 
 def check_join(settings: Settings, body: m.JoinGroupRequest) -> Errors:
-    """What is wrong with a JoinGroup, whoever coordinates the group."""
+    """What is wrong with a JoinGroup on any broker, its coordinator or not."""
     if not body.group_id:
         return Errors.INVALID_GROUP_ID
     low, high = (settings[f"group.{end}.session.timeout.ms"] for end in ("min", "max"))

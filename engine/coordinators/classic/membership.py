@@ -5,9 +5,9 @@ assignment, the others' are empty; all wait until the assignment is replicated i
 `__consumer_offsets`.  Only then does anyone own a partition, so a coordinator that dies
 in between leaves no member with an assignment that its successor does not know.
 
-Heartbeat says "I live" and hears "a rebalance began".  LeaveGroup spares the others the
-wait for the session timeout; version 3 removes several at once, and an administrator may
-remove a static member by its instance id alone (KIP-345).
+Heartbeat says "I am alive" and is told when a rebalance began.  LeaveGroup spares the
+others the wait for the session timeout.  From version 3 on it removes several members at
+once, and an administrator may remove a static member by its instance id alone (KIP-345).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.wire.errors import Errors
 
 
 def check_sync(request: Request[m.SyncGroupRequest]) -> Errors:
-    """What is wrong with a SyncGroup, whoever coordinates the group."""
+    """What is wrong with a SyncGroup on any broker, its coordinator or not."""
     body = request.body
     if request.version >= 5 and None in (body.protocol_type, body.protocol_name):
         return Errors.INCONSISTENT_GROUP_PROTOCOL

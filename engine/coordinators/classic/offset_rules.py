@@ -1,13 +1,13 @@
 """What a classic group says to the offsets that are committed in its name.
 
-Who may store an offset:
+Two kinds of committers may store an offset:
 
-    generation -1, no member id   a *simple* consumer that assigns partitions to itself,
-                                  or an administrator; only while the group is empty
-    a member of this generation   what it owns is its own business; a member of an older
-                                  generation is fenced (ILLEGAL_GENERATION), so that a
-                                  consumer that slept through a rebalance cannot move
-                                  the group back
+    generation -1, no member id   A *simple* consumer that assigns partitions to itself,
+                                  or an administrator; only while the group is empty.
+    a member of this generation   The coordinator does not ask which partitions it owns.
+                                  A member of an older generation is fenced
+                                  (ILLEGAL_GENERATION): a consumer that slept through a
+                                  rebalance cannot move the group back.
 
 An offset that the group may still read does not age.  Others age from the moment the group
 became empty, or from their commit: for simple consumers, and for topics that a stable

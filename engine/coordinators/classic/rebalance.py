@@ -1,15 +1,15 @@
 """A rebalance: how a group gets from one generation to the next.
 
-    prepare    somebody came, went or changed.  Members learn of it from their next
+    prepare    A member came, left or changed.  The others learn of it from their next
                heartbeat (REBALANCE_IN_PROGRESS), stop, and send JoinGroup, which parks.
-    complete   everyone has joined, or the rebalance timeout is over and the silent ones
-               are dropped.  The generation counts on, all parked joins are answered;
-               the leader's answer lists everybody's subscription.
-    propagate  the leader's assignment is stored; every parked SyncGroup is answered.
+    complete   All have joined, or the rebalance timeout is over and the silent members
+               are dropped.  A new generation begins and all parked joins are answered;
+               the leader's answer lists every member's subscription.
+    propagate  The leader's assignment is stored; every parked SyncGroup is answered.
 
-A group's first rebalance waits `group.initial.rebalance.delay.ms` instead, and once
-more for each batch of newcomers, so that ten consumers started together make one
-generation and not ten (KIP-134).
+A group's first rebalance waits `group.initial.rebalance.delay.ms` instead, and waits again
+for each batch of newcomers, so that ten consumers started together make one generation
+and not ten (KIP-134).
 
 Static members that miss a rebalance stay in the group, with the assignment the leader
 gives them, until their session is over (KIP-345).
@@ -167,7 +167,7 @@ def refuse_join(outbox: Outbox, request: JoinRequest, error: Errors, member_id: 
 def propagate(
     groups: ClassicGroups, now: int, group: Group, assignments: dict[str, bytes], error: Errors
 ) -> None:
-    """Gives every member its assignment, or all who wait an error and nobody anything."""
+    """Gives every member its assignment; or an error to those that wait, and no assignment."""
     for member in group.members.values():
         member.assignment = assignments.get(member.id, b"")
         request, member.syncing = member.syncing, None
@@ -223,7 +223,7 @@ def session_over(groups: ClassicGroups, now: int, group: Group, member_id: str) 
 
 
 def sync_phase_over(groups: ClassicGroups, now: int, group: Group) -> None:
-    """The `sync` timer fired: who joined but never asked for its assignment goes."""
+    """The `sync` timer fired: members that joined and never asked for an assignment go."""
     if not group.is_in(GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
         return
     silent = list(group.pending_syncs)

@@ -36,6 +36,7 @@ from engine.coordinators.runtime.writes import (
     append_answer,
 )
 from engine.records import batch
+from engine.settings import Settings
 from engine.wire.errors import Errors
 
 _LOAD_BYTES = 1 << 20
@@ -66,14 +67,21 @@ class Store(Protocol[Written]):
 
 
 @dataclass(frozen=True, slots=True)
+class AppendTerms:
+    """How a batch is written: its compression codec, and how long replication may take."""
+
+    compression: int
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class LogTopic(Generic[Record]):
     """An internal topic, and how its records are written; None is a kind we do not know."""
 
     name: str
     encode: Callable[[Record], tuple[bytes, bytes | None]]
     decode: Callable[[bytes | None, bytes | None], Record | None]
-    compression_config: str
-    timeout_config: str
+    terms: Callable[[Settings], AppendTerms]
 
 
 State = TypeVar("State", bound=StateMachine)
@@ -133,10 +141,11 @@ class Shard(Generic[Record, State]):
             write.finish(now, Errors.NOT_COORDINATOR)
             return Errors.NOT_COORDINATOR
         self.writes.append(write)
+        terms = self.topic.terms(self.host.settings)
+        data = encode_batch(self.topic, write.records, now // 1000, terms.compression)
         error = self.host.replicas.append(
-            now, self.topic.name, self.index, self._batch(now, write.records), write,
-            self.host.settings[self.topic.timeout_config],
-        )  # fmt: skip
+            now, self.topic.name, self.index, data, write, terms.timeout_ms
+        )
         if error is not Errors.NONE:
             self.writes.remove(write)
             error = append_answer(error)
@@ -178,10 +187,6 @@ class Shard(Generic[Record, State]):
         """The records that are written and not applied, in the log's order."""
         for write in self.writes:
             yield from write.records
-
-    def _batch(self, now: int, records: list[Record]) -> bytes:
-        compression = self.host.settings[self.topic.compression_config]
-        return encode_batch(self.topic, records, now // 1000, compression)
 
 
 def encode_batch(

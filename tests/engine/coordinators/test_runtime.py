@@ -10,7 +10,7 @@ import pytest
 
 from engine.coordinators.runtime.host import Appended
 from engine.coordinators.runtime.runtime import Runtime
-from engine.coordinators.runtime.shard import LogTopic, Shard
+from engine.coordinators.runtime.shard import AppendTerms, LogTopic, Shard
 from engine.events import Outbox
 from engine.metadata.image import MetadataImage
 from engine.records import batch
@@ -37,9 +37,11 @@ def decode(key: bytes | None, value: bytes | None) -> Balance | None:
     return Balance(key.decode(), int(value))
 
 
-BALANCES = LogTopic(
-    TOPIC, encode, decode, "offsets.topic.compression.codec", "offsets.commit.timeout.ms"
-)
+def terms(settings: Settings) -> AppendTerms:
+    return AppendTerms(compression=0, timeout_ms=settings["request.timeout.ms"])
+
+
+BALANCES = LogTopic(TOPIC, encode, decode, terms)
 
 
 class Balances:
