@@ -9,8 +9,9 @@ COORDINATOR_NOT_AVAILABLE until it is there.
     v4      several keys at once (KIP-699)
     v6      type 2: share groups
 
-Left out: transaction coordinators (COORDINATOR_NOT_AVAILABLE for now) and share
-coordinators (INVALID_REQUEST, as from a broker without one).
+Left out: transaction coordinators (TRANSACTIONAL_ID_AUTHORIZATION_FAILED until there is one, the
+only error that all clients take as final) and share coordinators (INVALID_REQUEST, as from a
+broker without one).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _find(broker: Broker, key_type: int, key: str, answer: Answer) -> None:
     """Fills in the coordinator, or an error and no node."""
     answer.node_id, answer.host, answer.port = -1, "", -1
     if key_type == TRANSACTION:
-        answer.error_code = Errors.COORDINATOR_NOT_AVAILABLE
+        answer.error_code = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return
     if key_type != GROUP:
         answer.error_code = Errors.INVALID_REQUEST

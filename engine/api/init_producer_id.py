@@ -4,7 +4,7 @@ Without a transactional id any broker answers with a fresh producer id and epoch
 producer that names an id and epoch it already has (KIP-360) gets a fresh id too, as in
 Kafka when there is no transactional id.
 
-Left out: transactional ids (COORDINATOR_NOT_AVAILABLE until there is a coordinator).
+Left out: transactional ids (TRANSACTIONAL_ID_AUTHORIZATION_FAILED until there is a coordinator).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) 
     if transactional_id is None:
         broker.producer_ids.give(request, broker.lifecycle.epoch)
         return
-    error = Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST
+    error = (
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if transactional_id else Errors.INVALID_REQUEST
+    )
     broker.outbox.reply(
         request, m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
     )

@@ -283,6 +283,9 @@ class Log:
         """Drops all batches that reach `offset` or beyond; the new log end offset.
 
         A batch is not split, so the log may end below `offset`.
+
+        Simplified: it ends where that batch began.  In Kafka the batch goes too, but the log end
+        offset is `offset`: no record has the offsets between.
         """
         assert offset >= 0, "an offset is not negative"
         if offset >= self.log_end_offset:

@@ -10,6 +10,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import TransactionalIdAuthorizationFailed
 
 from kit.clusters.kafka_cluster import KafkaCluster
 
@@ -140,3 +141,18 @@ def test_topics_groups_and_records_are_administered(engine_cluster) -> None:
         await admin.close()
 
     run(work())
+
+
+def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
+    """There are no transactions yet; a retriable error would be waited out."""
+
+    async def begin() -> None:
+        servers = engine_cluster.bootstrap
+        producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id="t")
+        try:
+            await asyncio.wait_for(producer.start(), PATIENCE_S / 3)
+        finally:
+            await producer.stop()
+
+    with pytest.raises(TransactionalIdAuthorizationFailed):
+        run(begin())

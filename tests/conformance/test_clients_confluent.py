@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from confluent_kafka import (
     ConsumerGroupTopicPartitions,
     ElectionType,
     IsolationLevel,
+    KafkaError,
     KafkaException,
     Producer,
     TopicCollection,
@@ -249,3 +251,15 @@ def test_groups_are_administered(engine_cluster, admin) -> None:
     admin.delete_consumer_groups(["readers"])["readers"].result(PATIENCE_S)
     remaining = admin.list_consumer_groups().result(PATIENCE_S).valid
     assert "readers" not in [group.group_id for group in remaining]
+
+
+def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
+    """There are no transactions yet; a retriable error would be waited out."""
+    config = {"bootstrap.servers": engine_cluster.bootstrap, "transactional.id": "t"}
+    began = time.monotonic()
+    with pytest.raises(KafkaException) as refused:
+        Producer(config).init_transactions(PATIENCE_S)
+    error = refused.value.args[0]
+    assert error.fatal()
+    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert time.monotonic() - began < PATIENCE_S / 3

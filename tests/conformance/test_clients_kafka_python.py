@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import TopicAlreadyExistsError
+from kafka.errors import TopicAlreadyExistsError, TransactionalIdAuthorizationFailedError
 from kafka.structs import OffsetAndMetadata
 
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -171,3 +172,13 @@ def test_groups_and_records_are_administered(engine_cluster, admin) -> None:
     reader.close()
     admin.delete_groups(["readers"])
     assert "readers" not in str(admin.list_groups())
+
+
+def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
+    """There are no transactions yet; a retriable error would be waited out."""
+    producer = KafkaProducer(bootstrap_servers=engine_cluster.bootstrap, transactional_id="t")
+    began = time.monotonic()
+    with pytest.raises(TransactionalIdAuthorizationFailedError):
+        producer.init_transactions()
+    assert time.monotonic() - began < PATIENCE_S / 3
+    producer.close(timeout=0)
