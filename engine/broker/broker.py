@@ -39,8 +39,8 @@ from engine.metadata.image import MetadataImage
 from engine.metadata.records import MetadataRecord
 from engine.quotas.client_quotas import ClientQuotas
 from engine.replication.alter_partition import AlterPartitionRetry, AlterPartitionRound
-from engine.replication.fetcher import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
 from engine.replication.purgatory import PurgatoryTimer
+from engine.replication.questions import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
 from engine.replication.replica_manager import BROKER_RESOURCE, PeriodicTimer, ReplicaManager
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings

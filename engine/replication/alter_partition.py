@@ -94,7 +94,7 @@ class AlterPartitionQueue:
             partition_index=partition.index,
             leader_epoch=partition.leader_epoch,
             new_isr_with_epochs=states,
-            partition_epoch=partition.partition_epoch,
+            partition_epoch=partition.isr.partition_epoch,
         )
 
     def _epoch_of(self, partition: Partition, broker_id: int) -> int:

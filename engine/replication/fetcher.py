@@ -16,11 +16,16 @@ has moved meanwhile ignores them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.events import Answered, Outbox
 from engine.replication.follower_session import FollowerSession, Following, Key
 from engine.replication.partition import Partition
+from engine.replication.questions import (
+    EpochQuestion,
+    FetcherTimer,
+    FetchRound,
+    OffsetQuestion,
+    Question,
+)
 from engine.replication.truncation import TruncationRule, where_to_cut
 from engine.settings import Settings
 from engine.wire import messages as m
@@ -28,42 +33,6 @@ from engine.wire.errors import Errors, KafkaError
 
 LATEST, EARLIEST = -1, -2
 _HERE = "replication.fetcher.Fetcher"
-
-
-@dataclass(frozen=True, slots=True)
-class FetchRound:
-    """Asks for records of all partitions that are followed at `leader`."""
-
-    leader: int
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class EpochQuestion:
-    """Asks where the last epochs of some partitions end (OffsetForLeaderEpoch)."""
-
-    leader: int
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetQuestion:
-    """Asks where the leader's log of one partition ends or starts: `which` says (ListOffsets)."""
-
-    leader: int
-    generation: int
-    key: Key
-    which: int
-
-
-Question = FetchRound | EpochQuestion | OffsetQuestion
-
-
-@dataclass(frozen=True, slots=True)
-class FetcherTimer:
-    """Rings when a partition followed at `leader` may be asked for again."""
-
-    leader: int
 
 
 class Fetcher:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import ValuesView
 
 from engine.events import Answered, Outbox
-from engine.replication.fetcher import Fetcher, Question
+from engine.replication.fetcher import Fetcher
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
+from engine.replication.questions import Question
 from engine.replication.truncation import TruncationRule
 from engine.settings import Settings
 

@@ -84,10 +84,6 @@ class Partition:
         return self.leader_id == self.node_id
 
     @property
-    def partition_epoch(self) -> int:
-        return self.isr.partition_epoch
-
-    @property
     def in_sync_replicas(self) -> tuple[int, ...]:
         return self.isr.committed
 

@@ -10,8 +10,8 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.items import Answer
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.metadata.image import PartitionImage
-from engine.replication.fetcher import Question
 from engine.replication.partition import Partition
+from engine.replication.questions import Question
 
 
 def is_quiet(cluster: Cluster) -> bool:

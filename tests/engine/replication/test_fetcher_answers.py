@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from engine.events import Send, SetTimer
-from engine.replication.fetcher import Fetcher, FetcherTimer, FetchRound
+from engine.replication.fetcher import Fetcher
 from engine.replication.partition import Partition
+from engine.replication.questions import FetcherTimer, FetchRound
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from tests.engine.replication.parts import (
