@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from engine.broker.broker import Broker
 from engine.events import Request
@@ -27,6 +27,14 @@ from engine.settings.numbers import whole
 from engine.settings.sources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
+
+
+class Named(Protocol):
+    """A resource in a request, or its row in an answer."""
+
+    resource_type: int
+    resource_name: str
+
 
 Changes = Mapping[str, str | None]
 Key = tuple[int, str]
@@ -73,7 +81,7 @@ def fit(request: Request, answer: Any, refused: Any) -> Any:
     return type(answer)(throttle_time_ms=answer.throttle_time_ms, responses=rows)
 
 
-def _key(each: Any) -> Key:
+def _key(each: Named) -> Key:
     return each.resource_type, each.resource_name
 
 

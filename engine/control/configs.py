@@ -35,6 +35,7 @@ MIN_IN_SYNC = "min.insync.replicas"
 VALUE_LENGTH_MAX = 32_767
 _TABLES = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
 
+OneChange = m.IncrementalAlterConfigsRequest.AlterableConfig
 _Changes = dict[str, str | None]
 
 
@@ -46,7 +47,7 @@ def check_topic_configs(state: ControlState, configs: Mapping[str, str | None]) 
     return state.settings.topic(configs)
 
 
-def incremental_alter(state: ControlState, body: Any) -> Decision:
+def incremental_alter(state: ControlState, body: m.IncrementalAlterConfigsRequest) -> Decision:
     """IncrementalAlterConfigs.  An operation that there is not spoils all of it, as in Kafka."""
     operations = {config.config_operation for each in body.resources for config in each.configs}
     if not operations <= set(Operation):
@@ -54,7 +55,7 @@ def incremental_alter(state: ControlState, body: Any) -> Decision:
     return _alter(state, body, m.IncrementalAlterConfigsResponse, _incremental_changes)
 
 
-def legacy_alter(state: ControlState, body: Any) -> Decision:
+def legacy_alter(state: ControlState, body: m.AlterConfigsRequest) -> Decision:
     """AlterConfigs: the new configs replace the old ones."""
     return _alter(state, body, m.AlterConfigsResponse, _replacing_changes)
 
@@ -95,7 +96,9 @@ def _current(state: ControlState, key: tuple[int, str]) -> dict[str, str]:
     return state.image.configs.get(key, {})
 
 
-def _incremental_changes(state: ControlState, key: tuple[int, str], asked: Any) -> _Changes:
+def _incremental_changes(
+    state: ControlState, key: tuple[int, str], asked: list[OneChange]
+) -> _Changes:
     changes: _Changes = {}
     for each in asked:
         if each.name in changes:
@@ -112,13 +115,13 @@ def _incremental_changes(state: ControlState, key: tuple[int, str], asked: Any) 
     return changes
 
 
-def _edited_list(state: ControlState, key: tuple[int, str], asked: Any) -> str:
+def _edited_list(state: ControlState, key: tuple[int, str], asked: OneChange) -> str:
     config = find(_TABLES[key[0]], asked.name)
     if config.type != "list":
         raise _invalid(f"Only a list can be appended to or subtracted from; {asked.name} is none.")
     text = _current(state, key).get(asked.name, config.default or "")
     items = [item for item in text.split(",") if item]
-    for item in asked.value.split(","):
+    for item in (asked.value or "").split(","):
         if asked.config_operation == Operation.APPEND and item not in items:
             items.append(item)
         if asked.config_operation == Operation.SUBTRACT and item in items:
@@ -126,7 +129,9 @@ def _edited_list(state: ControlState, key: tuple[int, str], asked: Any) -> str:
     return ",".join(items)
 
 
-def _replacing_changes(state: ControlState, key: tuple[int, str], asked: Any) -> _Changes:
+def _replacing_changes(
+    state: ControlState, key: tuple[int, str], asked: list[m.AlterConfigsRequest.AlterableConfig]
+) -> _Changes:
     changes: _Changes = {each.name: each.value for each in asked}
     for name in _current(state, key):
         changes.setdefault(name, None)

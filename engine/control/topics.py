@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
-from typing import Any
 
 from engine.control import assignments
 from engine.control.configs import check_topic_configs
 from engine.control.state import ControlState, Decision
-from engine.metadata.image import TOPIC
+from engine.metadata.image import TOPIC, TopicImage
 from engine.metadata.records import RECORDS_PER_BATCH_MAX
 from engine.metadata.topic_names import collision_key, problem_with
 from engine.quotas.mutation_quotas import NO_QUOTA, MutationQuota
+from engine.settings import TopicConfig
 from engine.settings.definitions import table
 from engine.settings.sources import Source, topic_synonyms
 from engine.wire import messages as m
@@ -36,7 +36,7 @@ METADATA_TOPIC = "__cluster_metadata"
 
 
 def create(
-    state: ControlState, ids: Random, body: Any, quota: MutationQuota = NO_QUOTA
+    state: ControlState, ids: Random, body: m.CreateTopicsRequest, quota: MutationQuota = NO_QUOTA
 ) -> Decision:
     """CreateTopics: each topic made or refused; with `validate_only`, only judged."""
     response = m.CreateTopicsResponse
@@ -65,7 +65,7 @@ def create(
     return decision
 
 
-def _partitions_wanted(state: ControlState, body: Any) -> int:
+def _partitions_wanted(state: ControlState, body: m.CreateTopicsRequest) -> int:
     default: int = state.settings["num.partitions"]
     return sum(
         len(topic.assignments) or (default if topic.num_partitions < 0 else topic.num_partitions)
@@ -90,10 +90,15 @@ def _check_name(state: ControlState, name: str, taken: dict[str, str]) -> None:
 
 
 def _create_one(
-    state: ControlState, ids: Random, decision: Decision, topic: Any, quota: MutationQuota
-) -> Any:
+    state: ControlState,
+    ids: Random,
+    decision: Decision,
+    topic: m.CreateTopicsRequest.CreatableTopic,
+    quota: MutationQuota,
+) -> m.CreateTopicsResponse.CreatableTopicResult:
     configs = {each.name: each.value for each in topic.configs}
     effective = check_topic_configs(state, configs)
+    own = {name: value for name, value in configs.items() if value is not None}
     replicas_by_index = assignments.for_new_topic(state, ids, topic)
     partitions = {
         index: assignments.partition_record(state, b"", index, replicas)
@@ -102,7 +107,7 @@ def _create_one(
     quota.take(len(partitions))
     topic_id = uuids.new(ids)
     decision.records.append(m.TopicRecord(name=topic.name, topic_id=topic_id))
-    for name, value in configs.items():
+    for name, value in own.items():
         decision.records.append(
             m.ConfigRecord(resource_type=TOPIC, resource_name=topic.name, name=name, value=value)
         )
@@ -125,11 +130,13 @@ def _create_one(
         error_message=None,
         num_partitions=len(partitions),
         replication_factor=replication_factor,
-        configs=_described(state, effective, configs),
+        configs=_described(state, effective, own),
     )
 
 
-def _described(state: ControlState, effective: Any, own: dict[str, str]) -> list[Any]:
+def _described(
+    state: ControlState, effective: TopicConfig, own: dict[str, str]
+) -> list[m.CreateTopicsResponse.CreatableTopicConfigs]:
     """The configs of a topic as CreateTopics 5+ answers them (KIP-525)."""
     found = []
     for name, config in sorted(table("topic").items()):
@@ -152,7 +159,10 @@ def _described(state: ControlState, effective: Any, own: dict[str, str]) -> list
 
 
 def create_partitions(
-    state: ControlState, ids: Random, body: Any, quota: MutationQuota = NO_QUOTA
+    state: ControlState,
+    ids: Random,
+    body: m.CreatePartitionsRequest,
+    quota: MutationQuota = NO_QUOTA,
 ) -> Decision:
     """CreatePartitions: more partitions for topics that exist.  Old records stay put.
 
@@ -185,7 +195,11 @@ def create_partitions(
 
 
 def _add_partitions(
-    state: ControlState, ids: Random, decision: Decision, asked: Any, quota: MutationQuota
+    state: ControlState,
+    ids: Random,
+    decision: Decision,
+    asked: m.CreatePartitionsRequest.CreatePartitionsTopic,
+    quota: MutationQuota,
 ) -> None:
     topic = state.image.topic(asked.name)
     if topic is None:
@@ -221,14 +235,16 @@ def _add_partitions(
 # -- delete
 
 
-def delete(state: ControlState, body: Any, quota: MutationQuota = NO_QUOTA) -> Decision:
+def delete(
+    state: ControlState, body: m.DeleteTopicsRequest, quota: MutationQuota = NO_QUOTA
+) -> Decision:
     """DeleteTopics, by name or (6+) by id."""
     response = m.DeleteTopicsResponse
     if not state.settings["delete.topic.enable"]:
         raise KafkaError(Errors.TOPIC_DELETION_DISABLED, "delete.topic.enable is false.")
     answer = response()
     decision = Decision(answer)
-    asked = [(name, uuids.ZERO) for name in body.topic_names]
+    asked: list[tuple[str | None, bytes]] = [(name, uuids.ZERO) for name in body.topic_names]
     asked += [(topic.name, topic.topic_id) for topic in body.topics]
     times = Counter(asked)
     found: dict[bytes, m.DeleteTopicsResponse.DeletableTopicResult] = {}
@@ -271,7 +287,7 @@ def _delete_one(
     decision.tell("topics.delete", "topic-deleted", "asked by a client", topic=topic.name)
 
 
-def _find(state: ControlState, name: str | None, topic_id: bytes) -> Any:
+def _find(state: ControlState, name: str | None, topic_id: bytes) -> TopicImage:
     if (name is None) == (topic_id == uuids.ZERO):
         raise KafkaError(Errors.INVALID_REQUEST, "A topic is given by name or by id, not both.")
     if name is not None:

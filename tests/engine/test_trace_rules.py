@@ -104,6 +104,6 @@ def test_the_walk_finds_the_calls_that_tell() -> None:
         "client.sender.Sender.heard",  # with the module's constant
         "control.controller.Controller.step",  # by a name of the function's own
         "quotas.client_quotas.ClientQuotas.charge",  # a line that is made by hand
-        "cluster.processes.Processes.pause",
+        "cluster.link_faults.cut",
     } <= named
     assert len(named) > 70
