@@ -117,13 +117,13 @@ def test_what_differs_is_declared(answers: list[Answers]) -> None:
         for case, version, found in differences(answers)
         if not any(each.covers(case.api, case.name, found.path) for each in DECLARED)
     ]
-    assert undeclared == []
+    assert not undeclared, "\n".join(undeclared)
 
 
 def test_what_is_declared_differs(answers: list[Answers]) -> None:
     rows = {(case.api, case.name, found.path) for case, _, found in differences(answers)}
     idle = [each for each in DECLARED if not any(each.covers(*row) for row in rows)]
-    assert idle == []
+    assert not idle, "\n".join(map(str, idle))
 
 
 def test_what_stays_different_is_on_the_fidelity_page() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.wire import messages as m
 from tests.conformance.probe.case import Case, Here, one
-from tests.conformance.probe.side import COMPACT, TOPIC, UNKNOWN_ID, creation, led
+from tests.conformance.probe.side import COMPACT, TOPIC, UNKNOWN_ID, Until, creation, led
 
 C = m.CreateTopicsRequest
 P = m.CreatePartitionsRequest
@@ -308,6 +308,7 @@ def found(*rows: tuple[str, int, str | None], strict: bool = False) -> Any:
 def found_in_earnest(here: Here) -> Generator[Any, Any, None]:
     yield limit({"user": "finder"}, RATE, validate_only=False)
     yield limit({"user": "finder", "client-id": None}, RATE, validate_only=False)
+    yield Until(found(("user", 0, "finder")), lambda answer: len(answer.entries) == 2)
     yield found(("user", 0, "finder"))
     yield found(("user", 0, "finder"), strict=True)
     yield found(("user", 0, "finder"), ("client-id", 1, None))

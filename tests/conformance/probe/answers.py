@@ -24,7 +24,7 @@ OWN = {
 }  # fmt: skip
 """Fields of which only is compared whether they say anything."""
 
-SENTENCES = {"error_message"}
+SENTENCES = {"error_message", "batch_index_error_message"}
 NOTHING = (None, "", 0, -1, bytes(16))
 OFFERED = {key for key, _, _ in api.VERSIONS.values()}
 ROW_NAMES = ("name", "topic", "group_id", "topic_name", "resource_name")

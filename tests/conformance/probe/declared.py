@@ -103,12 +103,6 @@ DECLARED: tuple[Declared, ...] = (
     ),
     Declared(
         "Produce",
-        ("transactional without an id",),
-        ("*",),
-        pending="a transactional batch without an id is TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
-    ),
-    Declared(
-        "Produce",
         ("magic 9", "a batch cut off"),
         ("*.error_code",),
         pending="CORRUPT_MESSAGE for an unknown magic, INVALID_RECORD for a batch cut off",
@@ -124,12 +118,6 @@ DECLARED: tuple[Declared, ...] = (
         ("*",),
         ("*.error_message", "*.log_start_offset", "*.record_errors#"),
         pending="defects 3 and 11: texts, log start and record errors",
-    ),
-    Declared(
-        "Fetch",
-        ("a session",),
-        ("error_code", "session_id"),
-        pending="defect 6: an emptied session is closed",
     ),
     Declared(
         "Fetch",
