@@ -1,4 +1,4 @@
-"""How a notebook comes to be: from a lesson's `source` to what learners open.
+"""Builds the notebooks that learners open from each lesson's `source`.
 
 `python -m kit.authoring build` does it; docs/authoring.md is the authors' guide.
 """

@@ -1,8 +1,8 @@
 """Executes a source once and writes both notebooks from that run.
 
 The reference keeps every output.  The student's notebook keeps all but those of exercise
-and check cells, so that it reads well before a kernel is started and gives nothing away;
-of a prediction it shows the question.
+and check cells, so that it reads well before a kernel is started and gives nothing away.
+Of a prediction it shows the question.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CELL_TIMEOUT_S = 180
 
 
 class BuildFailed(Exception):
-    """What stopped a build: the notebook, the cell, the error."""
+    """A build stopped; the message names the notebook, the cell and the error."""
 
 
 def build(source: Path) -> list[Path]:
@@ -90,7 +90,7 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
 
 
 def drift(source: Path) -> list[str]:
-    """What the written notebooks lack or have beyond their source; empty if nothing."""
+    """How the written notebooks differ from their source; empty if they do not."""
     cells = read_source(source)
     found = []
     for path, composed in (

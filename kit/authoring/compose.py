@@ -2,7 +2,7 @@
 
 The student's notebook has the stubs, the reference has the solutions; everything else is
 the same, cell for cell.  Cell ids come from names, so that a comment, a coverage row or a
-submission can point at a cell, and a rebuild changes nothing that the author did not.
+submission can point at a cell, and a rebuild changes only what the author changed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which concepts of the sources have a cell.
 
-The ledger of concepts is kept beside the project, not in it; where it is not there, the
-project's own map is all that can be shown.  `docs/coverage.csv` maps a ledger row to a
-notebook and a cell's name, and notes what a run corrected.  A notebook listed in
+The ledger of concepts is kept beside the project, not in it.  Without the ledger, only
+the project's own map can be shown.  `docs/coverage.csv` maps a ledger row to a notebook
+and a cell's name, and notes what a run corrected.  A notebook listed in
 `notebooks/finished.txt` must cover every row that the ledger gives it first.
 """
 

@@ -1,8 +1,8 @@
 """Makes a notebook's outputs fit to be committed.
 
-A widget's view needs a kernel that the reader of a file has not got, so its static form
-(SVG, HTML or text) stays and the view goes.  Folders of the author's machine are replaced.
-Timings and run counts of the machine are dropped, so that a diff shows what changed.
+A widget's view needs a kernel, and the reader of a file has none.  So the widget's static
+form (SVG, HTML or text) stays and the view goes.  Paths of the author's machine are
+replaced, timings and run counts are dropped, so that a diff shows what changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _cleaned(output: Any) -> Any:
 
 
 def _joined_streams(outputs: list[Any]) -> list[Any]:
-    """Text that came in pieces, by chance of timing, becomes one piece."""
+    """Joins text that came in pieces: how many there are depends on timing."""
     joined: list[Any] = []
     for output in outputs:
         before = joined[-1] if joined else None

@@ -1,9 +1,9 @@
-"""Which notebooks the tests run beside a real Kafka this time.
+"""Chooses the notebooks that this test run executes beside a real Kafka.
 
-All of them run on the engine alone, always.  Beside a real Kafka each takes most of a
-minute, so these take part: 00, 06 and 07, which show what the course is about; every
-notebook of whose lesson a file has changed since the main branch (or since the last
-commit); and of the others every third, a different third with each commit.
+Every run executes all notebooks on the engine alone.  Beside a real Kafka each takes most
+of a minute, so a run takes only these: 00, 06 and 07, which show what the course is about;
+every notebook whose lesson has a file changed since the main branch (or since the last
+commit); and a third of the others, a different third with each commit.
 `KAFKALAB_REAL_LANE=all` runs them all.
 """
 
@@ -31,7 +31,7 @@ def chosen(sources: Sequence[Path], changed: Collection[Path], turn: int) -> set
 
 
 def chosen_now(sources: Sequence[Path]) -> set[Path]:
-    """The same, as this working tree has it."""
+    """The same for this working tree as it is now."""
     if os.environ.get(VARIABLE) == "all":
         return set(sources)
     return chosen(sources, changed(), int(_git("rev-list", "--count", "HEAD") or 0))
@@ -46,7 +46,7 @@ def changed() -> set[Path]:
 
 
 def _git(*words: str) -> str:
-    """What git answers; nothing where there is no git or no such commit."""
+    """Git's answer; empty without git or without such a commit."""
     try:
         done = subprocess.run(["git", *words], cwd=PROJECT, capture_output=True, text=True)
     except OSError:

@@ -6,8 +6,8 @@
     # %% 06-2 tags=["solution"]           what the reference holds in its place
     # %% 06-2 tags=["check"]              asks the judge
 
-docs/authoring.md explains every tag.  What breaks the convention is refused here, with the
-name of the cell, so that no later step has to doubt its input.
+docs/authoring.md explains every tag.  A source that breaks the convention is refused here,
+with the name of the cell, so that later steps can trust their input.
 """
 
 from __future__ import annotations

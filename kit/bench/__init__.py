@@ -1,4 +1,4 @@
-"""What `make bench` measures, a module each; the engine beside what it is compared with.
+"""What `make bench` measures: the engine beside its rivals, a module for each measurement.
 
 A module has `measure(rounds) -> rows`; a row has name, unit, ours, theirs, ratio, budget
 and holds (docs: design budgets).  Both sides are measured in the same run, in turns.

@@ -6,9 +6,9 @@
     consume     the same records
     latency     one record at a time, linger 0, acks=all, RF 3: the median
 
-Both run during the whole measurement and take turns, the idle one costing next to
-nothing; each keeps its best round, for whatever else the machine does only slows it.
-Kafka runs without the link proxy, which would stand in its way.
+Both run during the whole measurement and take turns; an idle one costs next to nothing.
+Each keeps its best round, because other work on the machine can only slow it down.
+Kafka runs without the link proxy, which would cost it time.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def measure(rounds: int = 3, records: int = _RECORDS) -> list[dict[str, Any]]:
 
 
 class _Found:
-    """What the rounds of one side gave."""
+    """The times that one side took, round by round."""
 
     def __init__(self) -> None:
         self.produce: list[float] = []
@@ -127,7 +127,7 @@ def consume(cluster: KafkaCluster, topic: str, records: int) -> float:
 
 
 def median_latency_ms(cluster: KafkaCluster, topic: str) -> float:
-    """From `produce` to the delivery report, one record under way at a time."""
+    """From `produce` to the delivery report, one record in flight at a time."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 0})
     times = []
     for _ in range(_SINGLES):

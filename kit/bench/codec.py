@@ -2,8 +2,8 @@
 
 A broker decodes requests and encodes answers.  One exchange of each of ApiVersions,
 Metadata with 1,000 partitions, Produce, Fetch and JoinGroup is timed, the times summed.
-All three get the same bytes and write the same answer; they take turns, and each keeps
-its fastest turn, for whatever else the machine does only makes it slower.
+All three get the same bytes and write the same answer.  They take turns, and each keeps
+its fastest, because other work on the machine can only slow it down.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def row(name: str, ours_s: float, theirs_s: float) -> dict[str, Any]:
 
 
 def fastest(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Seconds that one call of each takes, the best of `rounds` turns, taken in turn."""
+    """Seconds that one call of each takes: they take turns, and the best of `rounds` counts."""
     for work in works.values():
         work()  # compiles and caches whatever is made on first use
     best = dict.fromkeys(works, float("inf"))

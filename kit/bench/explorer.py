@@ -1,7 +1,8 @@
 """The explorer's speed: distinct states a second on the ladder's last rung, three replicas.
 
-States are counted up to who is who, and each is searched once; the whole search is timed,
-in processor time, so it is one core's pace however loaded the machine is.
+States that differ only in the names of the replicas count as one, and each is searched
+once.  The whole search is timed in processor time, so the load of the machine does not
+count.
 """
 
 from __future__ import annotations

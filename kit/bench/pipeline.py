@@ -1,9 +1,9 @@
 """The first lab's pipeline, fed by the engine and by a local Kafka in turn.
 
 Spark does the same work on either side, so what differs is how fast a cluster hands the
-topic out.  Two rates are told: records per second from the topic into bronze, where the
-cluster matters most, and from the topic to gold.  A full run of each side before the first
-round warms Spark's JVM up, which would otherwise slow whoever comes first.
+topic out.  Two rates are reported: records per second from the topic into bronze, where
+the cluster matters most, and from the topic to gold.  A full run of each side before the
+first round warms up Spark's JVM, which would otherwise slow the side that starts.
 
 Most of the time is Spark's, and a busy machine slows one run threefold and spares the next.
 So the two runs of a round stand next to each other in time, each round gives a ratio, and

@@ -1,8 +1,8 @@
 """Record batches of 1,000 records of 100 bytes, beside kafka-python's pure Python.
 
 Both build the same batch from the same records and read it back; they take turns in one
-run.  What the engine does with a batch that it need not open (check it, give it an offset)
-has no counterpart there and is shown for comparison with decoding.
+run.  The engine need not open a batch to check it and to assign its offsets.  kafka-python
+has no counterpart to that step, so its time is shown beside decoding.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The simulator's speed: events a second with every invariant on, and the price of brokers.
 
-An event is one step: a message delivered, a timer run out, a fault.  The mix is that of the
-campaign's schedules: a cluster under load whose brokers die, freeze and are cut off.  Idle
-fetches and heartbeats are counted too; more than half of them would make the number a lie,
-so their share is a row of its own.  There is no rival: the budget is a number.
+An event is one step: a message delivered, a timer expired, a fault.  The mix is that of the
+campaign's schedules: a cluster under load whose brokers crash, freeze and are cut off.
+Idle fetches and heartbeats count too.  If they were more than half, the pace would mean
+little, so their share has its own row.  There is no rival: the budget is a number.
 
 The clusters of 3 and of 50 brokers have a partition per broker and the same load for each
 partition; what an event costs should not depend on how many others there are.

@@ -30,7 +30,7 @@ _TONES = {
 
 
 class UndeclaredDifference(AssertionError):
-    """The two sides differ in a way that nobody has explained; the message is the table."""
+    """The two sides differ in a way that is not declared; the message is the table."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Row:
 class Comparison:
     """Print it, read `.text`, or let a notebook show it.  `complete` if both sides ran.
 
-    `engine` and `real` are what the scenario returned; `real` is None if there was none,
-    and `absence` then says why and what mends it.
+    `engine` and `real` are what the scenario returned.  Without a real side `real` is None,
+    and `absence` says why and what to do about it.
     """
 
     scenario: str
@@ -166,7 +166,7 @@ def compare(
     real_name: str = "real",
     absence: str = "",
 ) -> Comparison:
-    """Lays two outcomes side by side; raises nothing."""
+    """Lays two outcomes side by side; raises no error."""
     ours = rows(engine)
     theirs = rows(real) if real is not None else {}
     judged = tuple(
@@ -196,8 +196,8 @@ def judge(
 def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str) -> Comparison:
     """Runs a scenario on the engine and on the real side; mends each before and after.
 
-    UndeclaredDifference if the outcomes differ and nobody has said why.  If the real side
-    cannot be broken in the way that the scenario wants, the engine's side is shown alone.
+    Raises UndeclaredDifference if the outcomes differ in a way that is not declared.  If the
+    real side does not offer the scenario's fault, the engine's side is shown alone.
     """
     name = getattr(scenario, "__name__", "scenario")
     ours, theirs = on_both(scenario, engine, real) if real else (on(scenario, engine), None)
@@ -212,7 +212,7 @@ def run(scenario: Scenario, engine: Cluster, real: Cluster | None, absence: str)
 def on_both(
     scenario: Scenario, engine: Cluster, real: Cluster
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | NotOffered]:
-    """Runs a scenario on both sides at once: most of it is waiting for time-outs.
+    """Runs a scenario on both sides at once: most of it is waiting for timeouts.
 
     An interrupt reaches both sides, and both are mended before it goes on.
     """

@@ -1,7 +1,7 @@
-"""What a scenario saw, as plain rows that can be laid side by side.
+"""Turns a scenario's observations into plain rows that can be laid side by side.
 
-A scenario is a function of a cluster that returns a mapping: what was looked at, and what
-was seen.  Two kinds of values:
+A scenario is a function that takes a cluster and returns a mapping from the name of each
+observation to its value.  There are two kinds of values:
 
 * facts (offsets, epochs, error names, who leads): compared, and must be equal
 * measurements (`measured(3.8, "s")`): shown on both sides, never compared

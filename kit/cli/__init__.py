@@ -1,8 +1,8 @@
 """The command line: `kafkalab COMMAND`.
 
-One small module per command: what it is called with, and which part of the kit does it.
-A part is imported when its command runs, so that `kafkalab --help` costs nothing and a
-missing part takes only its own command away.
+One small module per command: its arguments, and the part of the kit that does the work.
+A part is imported when its command runs, so that `kafkalab --help` is fast and a missing
+part disables only its own command.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; whatever goes wrong is one sentence and a status of 1."""
+    """Runs one command; an error becomes one sentence and a status of 1."""
     chosen = parser().parse_args(arguments)
     try:
         status = int(chosen.run(chosen) or 0)
-        sys.stdout.flush()  # here and not at exit, where nobody could answer for it
+        sys.stdout.flush()  # a broken pipe is caught here, not at exit
         return status
     except KeyboardInterrupt:
         return 130

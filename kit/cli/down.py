@@ -1,6 +1,6 @@
 """`kafkalab down`: ends what carries the kit's label, and nothing else.
 
-Clusters of open notebooks carry it, too; each thing that was ended is named.
+Clusters of open notebooks carry it, too.  The command names everything that it ended.
 """
 
 from __future__ import annotations

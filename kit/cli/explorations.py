@@ -1,4 +1,4 @@
-"""The truncation ladder for the eye: one search with its progress, or the table of all."""
+"""Prints the truncation ladder: one search with its progress, or the table of all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _show(steps: int, states: int) -> None:
 
 
 def print_exploration(rule: str, replicas: int) -> None:
-    """Searches one rule; prints the verdict, and the shortest way to break it.
+    """Searches one rule; prints the verdict and the shortest counter-example.
 
     RuntimeError says what can be chosen.
     """

@@ -50,7 +50,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def turn_news_off() -> None:
-    """No news pop-up over the first notebook; a setting of this environment alone."""
+    """Suppresses JupyterLab's news pop-up, in this environment alone."""
     settings = Path(sys.prefix) / "etc" / "jupyter" / "labconfig" / "page_config.json"
     if settings.exists() or sys.prefix == sys.base_prefix:
         return

@@ -23,7 +23,7 @@ def run(chosen: argparse.Namespace) -> int:
         raise PartMissing(
             "The lab's pipeline is not part of this copy of the course; run: git pull"
         )
-    # The lab uses the kit and not the other way round, so it is run and not imported.
+    # The lab imports the kit, and the kit must not import the lab: so run it instead.
     options = ["--source", chosen.source, "--events", str(chosen.events)]
     command = [sys.executable, "-m", LAB, *options, "--seed", str(chosen.seed)]
     sys.stdout.flush()

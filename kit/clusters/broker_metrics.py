@@ -3,12 +3,12 @@
     stages = broker_metrics.requests(cluster, 101, "Produce", "FetchConsumer")
     stages["Produce"].count, stages["Produce"].mean_ms("RemoteTimeMs")
 
-Kafka keeps its six stage timers per kind of request since the broker started: count and
-mean.  Two readings and their difference give the exact mean of what lay between:
+For each kind of request Kafka keeps six stage timers since the broker started, each with
+count and mean.  The difference of two readings gives the exact mean of the time between:
 
     before = …; work(); after = …; after["Produce"] - before["Produce"]
 
-A remote or composed cluster does not let us in; it raises NotOffered.
+A remote or composed cluster does not show its metrics; it raises NotOffered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Requests:
         return Requests(self.count - earlier.count, sums)
 
     def mean_ms(self, stage: str) -> float:
-        # What is left of two large sums may be a hair off zero.
+        # The difference of two large sums may be slightly off zero.
         return max(0.0, round(self.sums_ms[stage] / self.count, 4)) if self.count else 0.0
 
     @property
@@ -56,7 +56,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Gauges:
-    """What waits at a broker now; idle shares (0 to 1) are None where nobody measures them."""
+    """What waits at a broker now; idle shares (0 to 1) are None where they are not measured."""
 
     delayed_produce: int
     delayed_fetch: int
@@ -97,7 +97,7 @@ def gauges(cluster: Cluster, broker: int) -> Gauges:
     wanted = [*kinds, _QUEUE, _HANDLERS, _NETWORK]
     beans = java_management.beans(provider.pid(broker), wanted)
     produce, fetch, queue = (int(beans[name]["Value"]) for name in wanted[:3])
-    # A ratio over the broker's whole life says little: the last minute's is what people watch.
+    # A ratio over the broker's whole life says little, so operators watch the last minute's.
     handlers = min(1.0, beans[_HANDLERS].get("OneMinuteRate", 0.0))
     return Gauges(produce, fetch, queue, handlers, beans[_NETWORK].get("Value"))
 

@@ -2,8 +2,8 @@
 
 Client libraries hide what a lesson needs to see: which broker answered, what a follower
 holds, which error came back.  So the kit speaks the protocol itself, through the same
-codec as the engine.  A broker that does not answer in time is skipped by the caller, not
-waited for: it may be paused on purpose.
+codec as the engine.  If a broker does not answer in time, the caller skips it: the lesson
+may have paused it on purpose.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Unreachable(ClusterError):
 
 
 class Connection:
-    """One connection to one broker; versions are agreed on by ApiVersions."""
+    """One connection to one broker; ApiVersions settles the versions."""
 
     def __init__(self, address: Address, timeout_s: float, client_id: str = CLIENT_ID) -> None:
         self._socket = socket.create_connection(address, CONNECT_TIMEOUT_S)
@@ -96,7 +96,7 @@ class Connections:
             try:
                 return self._ask(address, request, highest)
             except ConnectionError as error:
-                # A kept connection may be from before a restart: once more on a new one.
+                # A kept connection may be from before a restart: try again on a new one.
                 if not kept or isinstance(error, ConnectionRefusedError):
                     raise Unreachable(_silent(address)) from None
             except (OSError, MalformedMessage):
@@ -109,7 +109,7 @@ class Connections:
     def _ask(self, address: Address, request: Any, highest: int | None) -> Any:
         try:
             return self.connection(address).ask(request, highest=highest)
-        except BaseException:  # an interrupt, too, leaves an answer under way
+        except BaseException:  # an interrupt, too, leaves an answer in flight
             self._drop(address)
             raise
 

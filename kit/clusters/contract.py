@@ -1,9 +1,9 @@
 """What every provider promises, as checks that run on a cluster.
 
-The same functions run on the engine, on local processes and on containers: this is what
-makes "one interface" more than a word.  Each takes a healthy cluster, breaks it with the
-interface's own methods if it must, and leaves the mending to its caller.  A check whose
-fault a provider does not offer ends with `NotOffered`.
+The same functions run on the engine, on local processes and on containers, and so prove
+that the three share one interface.  Each takes a healthy cluster, breaks it with the
+interface's own methods if it must, and leaves repair to its caller.  If a provider does
+not offer a check's fault, the check ends with `NotOffered`.
 """
 
 from __future__ import annotations

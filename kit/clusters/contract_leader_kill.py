@@ -1,11 +1,11 @@
 """A leader killed in the middle of a load, as a check that runs on any provider.
 
-Each round writes with acks=all while the leader dies, and comes back.  Afterwards:
+Each round writes with acks=all while the leader is killed and started again.  Afterwards:
 
     every acknowledged record is there, once, and those of one producer in order
     the leader epoch is one higher; the ISR has lost the dead leader and grows back
 
-Then a second broker dies too, and with retries off the broker's refusal is seen.
+Then a second broker is killed, and a producer without retries sees the broker's refusal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One topic as a table: where its partitions lead, who is in sync, how far each log goes."""
+"""One topic as a table: each partition's leader and ISR, and the ends of each log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Description:
     """The topic's part of a snapshot."""
 
     def rows(self) -> list[tuple[str, ...]]:
-        """A row per replica; what belongs to the partition stands in its first row."""
+        """A row per replica; the partition's own values are in its first row."""
         rows = []
         for index, partition in self.data["partitions"].items():
             head: tuple[str, ...] = (

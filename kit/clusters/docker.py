@@ -1,13 +1,13 @@
 """The composed cluster: `docker-compose.yml` through Docker's Python SDK.
 
-Everything it consists of carries the label `kafka-inside-out.part` and is found by it,
-whoever started it and under whatever project name.
+All its parts carry the label `kafka-inside-out.part` and are found by it, under any project
+name.
 
-Isolation is a real one: the container is taken off its network, so that clients on this
-machine lose it too.  Single links cannot be cut or slowed, and files cannot be read from
-outside: epochs come from the leader.
+Isolation takes a container off its network, so that clients on this machine lose it too.
+Single links cannot be cut or slowed, and files cannot be read from outside: epochs come
+from the leader.
 
-What `up` started stays until `kafkalab down`; what `start` started ends with this kernel
+A cluster from `up` stays until `kafkalab down`; one from `start` ends with this kernel
 (docker_guard.py).  Faults need the lease.
 """
 
@@ -235,7 +235,7 @@ def start() -> KafkaCluster:
 
 
 def down() -> list[str]:
-    """Removes whatever carries the label; returns what that was, in words."""
+    """Removes everything that carries the label; returns what was removed, in words."""
     client = connect()
     removed = []
     with contextlib.closing(client):

@@ -2,7 +2,7 @@
 
 Containers are children of Docker's daemon, not of the kernel, so a dead kernel does not
 end them.  This process is a child of the kernel's reaper: the reaper ends it with SIGTERM
-however the kernel died, and its last deed is what `kafkalab down` does to containers.
+however the kernel died.  Before it exits, it removes the containers as `kafkalab down` does.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     clients ── the Kafka protocol ──▶ a port per broker ─────────┘
 
 The engine runs outside the kernel, so a blocked cell does not stop its brokers.  "Kill"
-and "pause" are of one broker within that process; its files stay as a killed process
+and "pause" affect one broker within that process; its files stay as a killed process
 would leave them.  Data lies in the cluster's temporary area, in Kafka's own formats.
 
 A cluster belongs to the process that started it and dies with it, unless it is shared:
@@ -69,7 +69,7 @@ class ControlClient:
                 request = json.dumps({"id": number, "do": what, "args": args})
                 self._lines.write(request.encode() + b"\n")
                 self._lines.flush()
-                # An interrupted cell may have left an answer behind: that one is passed over.
+                # An interrupted cell may have left an answer behind: skip it.
                 while answer.get("id") != number:
                     answer = json.loads(self._lines.readline())
             except (OSError, ValueError):
@@ -104,7 +104,7 @@ class EngineProvider:
         self.cluster_id: str = known["cluster_id"]
         self.bootstrap = registration.bootstrap
 
-    # -- what it knows
+    # -- inspecting
 
     def nodes(self) -> dict[int, Node]:
         states = self._control.order("status")["states"]
@@ -121,7 +121,7 @@ class EngineProvider:
         return links
 
     def snapshot(self, *, values: bool = False, tail: int = 20) -> dict[str, Any]:
-        """The engine's own snapshot: everything of one moment, from inside."""
+        """The engine's own snapshot: the whole state at one moment."""
         return with_numbers(self._control.order("snapshot", values, tail))
 
     def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
@@ -201,7 +201,7 @@ class EngineProvider:
             self._reaper.end()
 
     def _break(self, what: str, *args: int) -> None:
-        """Faults on a shared cluster are for the holder of its lease."""
+        """Only the holder of a shared cluster's lease may break it."""
         if self._lease is not None:
             self._lease.take()
         self._control.order(what, *args)

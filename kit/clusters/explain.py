@@ -1,8 +1,8 @@
-"""What a client's error means on this cluster now: the rule behind it, and what to do.
+"""Explains what a client's error means on this cluster now: the rule, and what to do.
 
-Clients report errors by code.  A learner wants to know which setting made the broker say
-so, and whether that was a bug or the purpose: a refused write under `min.insync.replicas`
-is Kafka keeping its promise.
+Clients report errors by code.  A learner wants to know which setting made the broker
+refuse, and whether that is a bug or intended: when Kafka refuses a write below
+`min.insync.replicas`, it keeps its promise.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def explain(error: object, snapshot: Snapshot, topic: str = "", partition: int =
 
 
 def code_name(error: object) -> str:
-    """`NOT_ENOUGH_REPLICAS`, from whatever a client gives for an error."""
+    """`NOT_ENOUGH_REPLICAS`, from any form in which a client reports an error."""
     inner = error.args[0] if isinstance(error, Exception) and error.args else error
     name = getattr(inner, "name", None)
     return str(name() if callable(name) else name or inner)

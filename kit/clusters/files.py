@@ -1,7 +1,7 @@
-"""A replica read from its files, for brokers that are down but whose disk is at hand.
+"""Reads a replica from its files when its broker is down and its disk is on this machine.
 
-A killed leader is the most telling replica of all: its log still holds what nobody else
-has.  The files are Kafka's; nothing is written here.
+The log of a killed leader may hold records that no other replica has, so it is the replica
+that a lesson wants to see most.  The files are Kafka's; this module only reads them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VALUE_CHARACTERS = 64
 
 
 def read_log(data_dir: str, key: tuple[str, int], tail: int) -> dict[str, Any] | None:
-    """Offsets and last batches of one replica; None when the files are not there (any more)."""
+    """Offsets and last batches of one replica; None when its files are missing."""
     directory = Path(data_dir) / f"{key[0]}-{key[1]}"
     segments = _segments(directory)
     if not segments:

@@ -1,7 +1,7 @@
-"""Consumer groups of any Kafka, asked over the protocol.
+"""Reads the consumer groups of any Kafka over the protocol.
 
 Each broker lists the groups that it coordinates; it alone can describe them.  The
-generation is not part of any answer, so it is -1 here; the engine's own snapshot has it.
+generation is in no answer, so it is -1 here; the engine's own snapshot has it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What every cluster offers to a notebook, whoever runs it.
+"""What every cluster offers to a notebook, on any provider.
 
-`Cluster` is the promise; `Provider` is the smaller part that differs between a child
-process of ours, Java processes, containers and somebody else's brokers.  Everything a
-client could ask any Kafka (topics, leaders, snapshots) is shared and stands in
-`kafka_cluster.py`.
+`Cluster` is the interface.  `Provider` is the smaller part that differs between a child
+process of ours, Java processes, containers and a remote cluster.  Everything that a client
+can ask any Kafka (topics, leaders, snapshots) is shared and stands in `kafka_cluster.py`.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ class ClusterError(RuntimeError):
 
 
 class NotOffered(ClusterError):
-    """This provider cannot do that; the message says so, and who can."""
+    """This provider cannot do that; the message names the providers that can."""
 
 
 class LeaseTaken(ClusterError):
-    """Somebody else is breaking this shared cluster now."""
+    """Another notebook holds the lease of this shared cluster."""
 
 
 class WaitTimeout(ClusterError):
@@ -136,7 +135,7 @@ class Cluster(Protocol):
         ...
 
     def offers(self, fault: str) -> bool:
-        """Whether a fault, named as its method here, can be had on this cluster."""
+        """Whether this cluster offers a fault, named as its method here."""
         ...
 
     def kill(self, node: int) -> None:
@@ -189,7 +188,7 @@ class Cluster(Protocol):
     def wait_until(
         self, predicate: Callable[[Cluster], object], timeout_s: float = 20, what: str = ""
     ) -> None:
-        """Returns when `predicate(cluster)` is true; WaitTimeout tells what was seen last."""
+        """Returns when `predicate(cluster)` is true; WaitTimeout says what was seen last."""
         ...
 
     def leader(self, topic: str, partition: int = 0) -> int:
@@ -204,7 +203,7 @@ class Cluster(Protocol):
         ...
 
     def trace(self, since: int = 0, limit: int = 1000) -> dict[str, Any]:
-        """What happened inside, line by line; NotOffered where nobody tells.
+        """What happened inside, line by line; NotOffered where the cluster does not tell.
 
         `lines` from number `since` on (time_us, node, kind, partition, fields, why, rule),
         and `next`, the number to go on with.
@@ -216,5 +215,5 @@ class Cluster(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends what this object started; of a shared cluster, only gives it back."""
+        """Ends what this object started; a shared cluster stays, and only its lease is released."""
         ...

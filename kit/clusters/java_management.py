@@ -2,14 +2,14 @@
 
 A JVM can be asked by the user who owns it, through a socket file that it makes on demand
 (the attach mechanism behind `jcmd`).  Through it we ask for the list of threads, and for
-a management agent, only for as long as one reading takes:
+a management agent, which runs only while one reading takes place:
 
     socket file ──▶ start an agent on 127.0.0.1, with a password, read-only
     JmxTool (in Kafka's jars) ──▶ reads the beans
     socket file ──▶ stop the agent
 
-So no port is open between readings, none ever beyond loopback, and none without a
-password.  A reading takes half a second: it is one more JVM.
+So no port is open between readings, and none is ever open beyond loopback or without a
+password.  A reading takes half a second, because it starts another JVM.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _ask(pid: int, *words: str) -> str:
 
 
 def _socket_file(pid: int) -> str:
-    """The JVM's socket; it makes one when it finds a mark and gets a SIGQUIT."""
+    """The JVM's socket; a JVM makes one when it finds a marker file and gets a SIGQUIT."""
     # On Linux a JVM uses /tmp whatever TMPDIR says; on macOS it uses the user's own place.
     place = "/tmp" if os.path.exists("/proc") else tempfile.gettempdir()
     path, mark = f"{place}/.java_pid{pid}", Path(f"{place}/.attach_pid{pid}")

@@ -1,4 +1,4 @@
-"""A cluster as a notebook sees it: a provider's nodes, and what any Kafka can be asked.
+"""A cluster as a notebook sees it: a provider's nodes, and questions that any Kafka answers.
 
 The provider starts and breaks nodes; topics, leaders, snapshots and waiting are the same
 for all of them and stand here.  `interface.Cluster` documents the methods.
@@ -142,7 +142,7 @@ class KafkaCluster:
                 if predicate(self):
                     return
                 trouble = ""
-            except ClusterError as error:  # nobody answers in the middle of an election
+            except ClusterError as error:  # no broker answers in the middle of an election
                 trouble = f" Last trouble: {error}"
             if time.monotonic() > deadline:
                 waited_for = what or "the condition"

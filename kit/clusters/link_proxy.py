@@ -1,16 +1,16 @@
 """The network between real brokers, made of loopback connections that can be cut.
 
 Processes on one machine share one network, so a link between two of them cannot be
-pulled out.  Therefore each broker (and the controller) advertises to its peers not its
-own port but a port of this proxy, which passes the bytes on:
+unplugged.  Instead, each broker (and the controller) gives its peers a port of this proxy
+in place of its own, and the proxy passes the bytes on:
 
     101 ──▶ proxy port of 102 ──▶ 102's inter-broker listener
 
-Whose connection it is, the first request tells: its client id names the node
-(`broker-101-fetcher-0`, `raft-client-101`, plain `101`).  A cut link loses nothing and
-closes nothing: as with a pulled cable, bytes wait (TCP would repeat them) until the link
-is healed or somebody's time is up; only what a dead sender can no longer repeat is lost.
-A slow link delays each direction.
+The first request of a connection tells which node opened it: its client id names the node
+(`broker-101-fetcher-0`, `raft-client-101`, plain `101`).  A cut link loses no bytes and
+closes no connection, as with an unplugged cable: bytes wait (TCP would repeat them) until
+the link is healed or one side times out.  Only the bytes of a dead sender are lost, which
+it cannot repeat.  A slow link delays each direction.
 
 Clients connect to brokers directly, not through here: their links are never cut.
 
@@ -142,7 +142,7 @@ class _Connection:
             end.flow()
 
     async def reach(self, target_port: int) -> None:
-        """Connects to the target; when nobody listens there, the peer is told by a reset."""
+        """Connects to the target; if no process listens there, resets the peer's connection."""
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(lambda: self.ends[1], "127.0.0.1", target_port)

@@ -5,9 +5,9 @@
     brokers ───────▶ link proxy ─▶ CONTROLLER listener of the controller
 
 All ports are on loopback and stay the same when a node is restarted.  Kill is SIGKILL,
-stop is SIGTERM, pause is SIGSTOP; links are cut in the proxy.  What a power loss would
-take, a killed process has already given to the operating system: that fault is the
-engine's alone.
+stop is SIGTERM, pause is SIGSTOP; the proxy cuts links.  A power loss takes what the
+operating system has not written to disk, and killing a process cannot imitate that: only
+the engine offers this fault.
 
 A cluster belongs to the process that started it and dies with it, unless it is shared:
 then it stays until `kafkalab down`, and any process can attach to it.
@@ -252,7 +252,7 @@ class LocalProvider:
 
     def _spawn(self, name: str, command: list[str], log: Path) -> Child:
         label = self.registration.label
-        # Kafka's data goes with the cluster: no need for a clean end.
+        # Kafka's data goes with the cluster, so a clean shutdown is not needed.
         return self._reaper.spawn(
             command, name=name, label=label, log_path=str(log), cwd=str(self._directory), grace_s=0
         )
@@ -282,7 +282,7 @@ class LocalProvider:
         return self._links
 
     def _broken(self) -> None:
-        """Faults on a shared cluster are for the holder of its lease."""
+        """Only the holder of a shared cluster's lease may break it."""
         if self._lease is not None:
             self._lease.take()
 
@@ -291,7 +291,7 @@ def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:
     """Starts a local Kafka.
 
     A shared one stays until `kafkalab down`.  Without `links` brokers talk to each other
-    directly: nothing can be cut, and nothing stands in the way of a measurement.
+    directly: no link can be cut, and no proxy slows a measurement.
     """
     jars.java()
     jars.classpath()

@@ -1,7 +1,7 @@
 """Where everything of one local cluster is: cluster id, ports, and each node's properties.
 
-Ports are chosen once and written down, so that a restarted node is found where it was, by
-its peers and by every client that has its address.
+Ports are chosen once and written down, so that peers and clients find a restarted node at
+its old address.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kit.clusters.interface import ClusterError
 from kit.clusters.settings_table import BROKERS, CONTROLLER
 
 HOST = "127.0.0.1"
-# Below the ephemeral ports of Linux and macOS: nobody's outgoing connection takes one
+# Below the ephemeral ports of Linux and macOS, so that no outgoing connection takes one
 # while its broker is down.
 PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything of one cluster is; kept in its directory for those who attach."""
+    """Where everything of one cluster is; kept in its directory for processes that attach."""
 
     cluster_id: str
     client_ports: dict[int, int]
@@ -99,7 +99,7 @@ def new_plan(links: bool) -> Plan:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nobody listens on now."""
+    """Ports on loopback that are free now."""
     candidates = random.SystemRandom().sample(PORTS, len(PORTS))
     found: list[int] = []
     with contextlib.ExitStack() as held:

@@ -10,10 +10,10 @@ killed.  So a small process stands between them:
 The reaper starts the children and waits for one thing: the end of its socket to the
 kernel, which the operating system closes however the kernel dies.  Then it ends every
 child and removes the directories that it was given to own.  A *shared* reaper listens on
-a Unix socket instead, serves whoever connects, and ends when told to.
+a Unix socket instead, serves every process that connects, and ends when told to.
 
 Requests and answers are lines of JSON.  A child's state is what the operating system
-reports (stopped and continued included), whoever sent the signal.  Every child carries
+reports (stopped and continued included), with any sender of the signal.  Every child carries
 its label in the environment variable `KAFKA_INSIDE_OUT`, so that it can be found even
 if the reaper itself was killed.
 
@@ -97,7 +97,7 @@ class Reaper:
 
     @classmethod
     def connect(cls, socket_path: str) -> Reaper:
-        """Reaches a shared reaper; ReaperGone when nobody listens there."""
+        """Reaches a shared reaper; ReaperGone when none listens there."""
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(socket_path)
@@ -168,7 +168,7 @@ class Reaper:
             try:
                 self._lines.write(json.dumps({**request, "id": self._asked}).encode() + b"\n")
                 self._lines.flush()
-                # An interrupted cell may have left an answer behind: that one is passed over.
+                # An interrupted cell may have left an answer behind: skip it.
                 while answer.get("id") != self._asked:
                     answer = json.loads(self._lines.readline())
             except (OSError, ValueError):

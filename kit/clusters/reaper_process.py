@@ -3,7 +3,7 @@
 Started by `reaper.Reaper`, which explains why.  It loops over its connections, its
 children's state changes and its parent, and imports the standard library only, so that it
 starts in a few milliseconds.  `--pipe FD PARENT` serves one socket and ends with it;
-`--listen FD` serves whoever connects, until told to end.
+`--listen FD` serves every process that connects, until told to end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Served:
         self.state = "running"
 
     def observe(self, status: int) -> None:
-        """Takes in what waitpid reports."""
+        """Updates the state from what waitpid reports."""
         if os.WIFSTOPPED(status):
             self.state = "paused"
         elif os.WIFCONTINUED(status):
@@ -186,7 +186,7 @@ class Program:
         while not self.ended:
             for key, _ in self.selector.select(_PARENT_CHECK_S):
                 key.data(key.fileobj)
-            # A fork of the kernel may hold the socket open; a new parent tells the truth.
+            # A fork of the kernel may hold the socket open; a new parent shows its death.
             if parent is not None and os.getppid() != parent:
                 break
         self.end()

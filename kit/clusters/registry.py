@@ -1,13 +1,13 @@
 """Which clusters of the kit are there, and how to end all of them.
 
-Each cluster has a label and, in the state directory, a file under that label that says
-where its data is and how to reach its reaper.  The reaper removes both at the end.  What
-a reaper that was itself killed left behind is found by the label: directories carry it in
-a file named `LABEL`, processes in their environment.  Only that is ever removed.
+Each cluster has a label.  A file under that label in the state directory says where its
+data is and how to reach its reaper.  The reaper removes both at the end.  If the reaper was
+killed, the label finds what it left behind: directories carry it in a file named `LABEL`,
+processes in their environment.  Nothing without the label is ever removed.
 Containers carry a label of their own; `docker.down` removes those.
 
-A shared cluster (started by `kafkalab up`) serves several notebooks.  Who wants to break
-it needs its lease, a file lock that the operating system frees when the holder dies.
+A shared cluster (started by `kafkalab up`) serves several notebooks.  To break it, a
+notebook needs its lease, a file lock that the operating system frees when the holder dies.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Registration:
 
 
 def registrations(provider: str | None = None) -> list[Registration]:
-    """All clusters that say they are there, those of one provider if named."""
+    """All registered clusters, or those of one provider if named."""
     found = []
     for file in sorted(_folder().glob("*.json")):
         with contextlib.suppress(OSError, ValueError, TypeError):
@@ -90,7 +90,7 @@ def labelled_directory(label: str) -> Path:
 def down() -> list[str]:
     """Ends every cluster of the kit on this machine; returns what was removed, in words.
 
-    Those of open notebooks, too: it is how a user gets rid of all of it.
+    This ends the clusters of open notebooks, too.
     """
     removed = []
     for registration in registrations():
@@ -136,7 +136,7 @@ class Lease:
         self._held: IO[str] | None = None
 
     def take(self) -> None:
-        """LeaseTaken when somebody else has it; taking it twice is fine."""
+        """Takes the lease, even twice; LeaseTaken when another process has it."""
         if self._held is not None:
             return
         file = self._path.open("a")

@@ -1,7 +1,7 @@
-"""Somebody else's Kafka, named by `KAFKA_BOOTSTRAP`: looked at, never broken.
+"""A remote Kafka, named by `KAFKA_BOOTSTRAP`, which the kit inspects and never breaks.
 
 The kit reads and writes only in topics that it made there, and starts or stops nothing.
-Which brokers exist, the cluster itself says; one that it fences is shown as stopped.
+The cluster's own metadata names its brokers; a fenced one is shown as stopped.
 Plain connections only: no TLS, no SASL.
 """
 
@@ -19,7 +19,7 @@ VARIABLE = "KAFKA_BOOTSTRAP"
 
 
 class RemoteProvider:
-    """Brokers that belong to somebody else."""
+    """Brokers that the kit does not own."""
 
     name = "remote"
     faults: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
-"""What each replica of a real Kafka really holds, asked broker by broker.
+"""Reads what each replica of a real Kafka holds, broker by broker.
 
 A client sees one log per partition.  A lesson on replication needs to see three, with
-the uncommitted end of each.  The protocol gives nearly all of it away:
+the uncommitted end of each.  The protocol reveals nearly all of it:
 
     log end offset     ListOffsets(latest) with replica id -2, answered by any replica
     high watermark     Fetch from that replica, beyond its end
@@ -79,10 +79,10 @@ class ReplicaLogs:
     def _read(
         self, node: Node, keys: list[TopicPartition], values: bool, tail: int
     ) -> dict[TopicPartition, Log]:
-        """What one broker tells of its replicas.
+        """What one broker says about its replicas.
 
-        Whether it leads is its own belief: one cut off from the controller may be the last
-        to hear that it does not.
+        The broker itself says whether it leads.  One that is cut off from the controller may
+        still believe so after a new leader was elected.
         """
         address = node.address
         assert address is not None
@@ -155,7 +155,7 @@ class ReplicaLogs:
     def _add_epochs(
         self, nodes: Mapping[int, Node], key: TopicPartition, partition: Any, logs: dict[int, Log]
     ) -> None:
-        """From each replica's checkpoint file, or else what the leader's history says of it."""
+        """Adds epochs from each replica's checkpoint file, or else from the leader's history."""
         leaders: list[list[int]] | None = None
         for broker, log in logs.items():
             node = nodes.get(broker)

@@ -1,12 +1,12 @@
-"""The whole state of any Kafka as plain data, asked over the protocol.
+"""Reads the whole state of any Kafka over the protocol, as plain data.
 
-The shape is the one of docs/architecture.md, the same as the engine's own snapshot.  What
-each replica holds stands in `replica_logs.py`, what groups there are in `groups.py`; here
-is what the metadata says.  Not visible from outside, and -1: broker epochs and partition
-epochs.  Internal topics are left out.
+The shape is the one of docs/architecture.md, the same as the engine's own snapshot.  This
+module reads the metadata, `replica_logs.py` the replicas, and `groups.py` the groups.
+Broker epochs and partition epochs are not visible from outside, so they are -1.  Internal
+topics are left out.
 
-Brokers learn of changes one after the other, and one that is cut off from the controller
-not at all; so the ones that are known to hear it are asked first.
+Brokers learn of changes one after the other, and a broker that is cut off from the
+controller learns of none.  So brokers with a healthy link to it are asked first.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Inspector:
         }
 
     def topics(self, witnesses: list[Address]) -> dict[str, Any]:
-        """Topics by name as the best-informed broker knows them; the last known if none answers."""
+        """Topics by name, from the best-informed broker; if none answers, those last known."""
         with contextlib.suppress(Unreachable):
             known = described(self._connections, witnesses)
             self._topics = {topic.name: topic for topic in known if not topic.is_internal}
@@ -149,7 +149,7 @@ class Inspector:
 
 
 def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> list[Address]:
-    """Running brokers, those first that no cut keeps from the controller's news."""
+    """Running brokers, those with a link to the controller first."""
     deaf = deaf_nodes(nodes, links)
     running = [n for n in nodes.values() if n.state == "running" and not n.is_controller]
     running.sort(key=lambda node: (node.id in deaf, node.id))

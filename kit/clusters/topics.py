@@ -1,11 +1,11 @@
-"""Creating and deleting topics so that a cell can be run twice, and nobody else's is hurt.
+"""Creates and deletes topics so that a cell can run twice and other topics stay untouched.
 
 The kit remembers the ids of the topics that it created, per cluster, in its state
 directory.  Asked to create a topic whose name is taken, it replaces its own and refuses
 to touch any other: the name alone would not tell, the id does.
 
-Deletion and creation are answered by the controller before every broker has heard of
-them, so both wait until each running broker says the same.
+The controller answers a creation or deletion before every broker has heard of it, so both
+wait until each running broker says the same.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OwnTopics:
             out.write(f"{topic_id}\n")
 
     def forget(self) -> None:
-        """For a cluster that is gone for good."""
+        """Forgets a cluster that is gone for good."""
         self._file.unlink(missing_ok=True)
 
     @property
@@ -137,7 +137,7 @@ class Topics:
         return found
 
     def _administer(self, request: Any, result_of: Callable[[Any], Any]) -> Any:
-        """Sends an admin request until its result is not a passing trouble."""
+        """Sends an admin request again while its result is a retriable error."""
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S
         while True:
             result = result_of(self._connections.ask_first(self._addresses(), request))
@@ -155,7 +155,7 @@ class Topics:
                     if not condition(self._seen(address, name)):
                         still.append(address)
                 except Unreachable:
-                    continue  # it died meanwhile, and learns the news when it is back
+                    continue  # it died meanwhile, and learns of the change when it is back
             pending = still
             if pending and time.monotonic() > deadline:
                 raise WaitTimeout(
@@ -202,7 +202,7 @@ def described(connections: Connections, addresses: list[Address]) -> list[Any]:
 
 
 def _joined(topics: list[Any]) -> list[Any]:
-    """Pages may split a topic: its parts become one again."""
+    """Joins the parts of a topic that was split between pages."""
     by_name: dict[str, Any] = {}
     for topic in topics:
         if topic.name in by_name:
