@@ -1,1 +1,1 @@
-"""What a notebook calls: clusters, side-by-side runs, widgets, exercises, grading, shell."""
+"""What notebooks and the shell call: clusters, comparisons, widgets, exercises, grading."""

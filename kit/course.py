@@ -8,7 +8,7 @@ A lesson is a folder, and a lab is one of the same shape:
       exercises/   the judge's side
       facilitator.md   for the teacher
 
-A kernel sees the first of the three alone.  A lesson's notebooks are written to
+A kernel sees only the modules at the top.  A lesson's notebooks are written to
 `notebooks/`, where learners look for them; a lab's stand in its own folder.
 
 The environment variable KAFKALAB_COURSE names another folder with a course of this shape;
@@ -30,7 +30,7 @@ def _root() -> Path:
 
 
 def notebooks_folder() -> Path:
-    """Where the notebooks that learners open lie."""
+    """The folder of the notebooks that learners open."""
     return _root() / "notebooks"
 
 

@@ -1,8 +1,7 @@
-"""What is there, what is missing, what that costs, and the one command that mends it.
+"""Reports which parts are installed, what a missing part costs, and the command that adds it.
 
-Every look is cheap (a file, a version, one question to a local socket) and none of them
-changes anything.  A part that is missing is never an error: each notebook still runs from
-top to bottom without it.
+Every check is cheap (a file, a version, one question to a local socket) and read-only.  A
+missing part is never an error: each notebook still runs from top to bottom without it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ DISK_WANTED_GB = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part.  `cost` and `mend` are empty where all is well."""
+    """One part.  `cost` and `mend` are empty if the part is there."""
 
     part: str
     found: str

@@ -1,7 +1,7 @@
-"""The fidelity table: what Kafka 4.3.1 offers, row by row, and what the engine makes of it.
+"""The fidelity table: what Kafka 4.3.1 offers, row by row, and what the engine does about it.
 
-A table like this is worth something only if nobody writes it by hand.  So each row is put
-together from what the code itself says:
+A table like this goes out of date when it is written by hand.  So each row is assembled from
+what the code itself says:
 
     APIs       kit/kafka/advertised.json (what a 4.3.1 broker answers to ApiVersions) beside
                engine.api.VERSIONS; what is left out, from the docstring of the API's module
@@ -10,11 +10,10 @@ together from what the code itself says:
     scenarios  kit/both/differences.py, the differences that `both()` lets pass
 
     python -m kit.fidelity           print it
-    python -m kit.fidelity --write   write docs/fidelity.md anew
+    python -m kit.fidelity --write   write docs/fidelity.md again
 
-Tests hold the committed page against a fresh one, the facts against Kafka itself, and the
-word "implemented" against the engine's source: `read_by_the_engine` finds which configs it
-reads.
+Tests compare the committed page with a fresh one, the facts with Kafka itself, and the word
+"implemented" with the engine's source: `read_by_the_engine` finds the configs that it reads.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def _notes(path: Path) -> str:
 
 
 def _elsewhere() -> Iterator[Sequence[object]]:
-    """The engine's other modules.  Not the simulator, which is no part of Kafka."""
+    """The engine's other modules, without the simulator, which is no part of Kafka."""
     listed = {path for name in api.VERSIONS for path in modules_of(name)}
     for path in sorted((ROOT / "engine").rglob("*.py")):
         place = path.relative_to(ROOT / "engine")
@@ -190,11 +189,11 @@ class Reads:
 
 
 def read_by_the_engine() -> dict[str, Reads]:
-    """What is read of the broker, topic and group configs, by resource.
+    """Which broker, topic and group configs the engine reads, by resource.
 
-    A config is read where its name is a subscript or the argument of `get`; an f-string perhaps
-    reads every name that it can make.  What a log reads are LogConfig's fields, and a topic
-    config that is read makes its counterparts on the broker matter too.
+    Code reads a config if its name is a subscript or the argument of `get`; an f-string perhaps
+    reads every name that it can make.  A log reads LogConfig's fields.  If the engine reads a
+    topic config, its counterparts on the broker matter too.
     """
     certain = {field.name.replace("_", ".") for field in fields(LogConfig)}
     patterns: set[str] = set()

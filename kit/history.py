@@ -7,13 +7,13 @@
     recorder.read_to_end(cluster.bootstrap, "orders")
     check(recorder.history())
 
-The wrapped clients behave as they did; whatever is not recorded is passed through.  It is
-the same for the engine and for a real Kafka, which is the point.
+The wrapped clients behave as they did; calls that are not recorded pass through.  The engine
+and a real Kafka are recorded in the same way, so that their histories can be compared.
 
-The three verdicts, from what librdkafka reports: no error is *acknowledged* (with acks=0
-that only says "handed to the operating system", and the offset is unknown).  An error that
-the broker gives before it appends is *refused*, but only if there was no earlier attempt,
-that is with retries=0, or if the record can never have been sent.  All else is *unknown*.
+There are three verdicts, from what librdkafka reports.  No error is *acknowledged* (with
+acks=0 that only says "handed to the operating system", and the offset is unknown).  An error
+that the broker returns before it appends is *refused*, but only if there was no earlier
+attempt (retries=0) or the record can never have been sent.  All else is *unknown*.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class HistoryError(RuntimeError):
 
 @dataclass
 class _Sending:
-    """A record under way; its place in the history is where it was sent."""
+    """A record in flight; its place in the history is where it was sent."""
 
     at_us: int
     topic: str
@@ -68,7 +68,7 @@ class _Sending:
 
 
 class Recorder:
-    """Gives out clients whose doings it notes; `history()` at any time."""
+    """Makes clients and records what they do; `history()` works at any time."""
 
     def __init__(self) -> None:
         self._began = time.monotonic_ns()
@@ -89,7 +89,7 @@ class Recorder:
         return RecordedConsumer(self, name, settings)
 
     def history(self) -> History:
-        """What was done until now; a record without a delivery report is unknown."""
+        """The history until now; a record without a delivery report is unknown."""
         with self._lock:
             entries = list(self._entries)
         told = [
@@ -100,9 +100,9 @@ class Recorder:
         return History(tuple(told), tuple(self._read_committed))
 
     def read_to_end(self, bootstrap: str, topic: str, timeout_s: float = END_S) -> int:
-        """A last reader reads all that is there, in read_committed; gives how many records.
+        """A last consumer reads the whole topic, in read_committed; returns the number of records.
 
-        Call it when nothing is under way any more: what it does not see is gone.
+        Call it when no record is in flight any more: a record that it does not see is lost.
         """
         name = self._name("last-reader", "")
         reader = self.consumer(
@@ -136,7 +136,7 @@ class Recorder:
 
 
 class RecordedProducer:
-    """A confluent-kafka Producer that notes what is sent and what became of it."""
+    """A confluent-kafka Producer that records each send and its outcome."""
 
     def __init__(self, recorder: Recorder, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
@@ -161,7 +161,7 @@ class RecordedProducer:
         on_delivery: OnDelivery = None,
         **more: Any,
     ) -> None:
-        """As confluent-kafka's; BufferError if the queue is full, and then nothing was sent."""
+        """As confluent-kafka's; with BufferError the queue is full and the record was not sent."""
         sending = _Sending(self._recorder.now_us(), topic, partition, _text(value),
                            self._transaction)  # fmt: skip
 
@@ -200,7 +200,7 @@ class RecordedProducer:
         self._end("aborted", self._producer.abort_transaction, arguments)
 
     def _end(self, outcome: str, end: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        """A commit that fails may have been made; the transaction goes on until it is ended."""
+        """A failed commit may have taken effect; the transaction goes on until it ends."""
         try:
             end(*arguments)
         except KafkaException:
@@ -215,7 +215,7 @@ class RecordedProducer:
 
 
 class RecordedConsumer:
-    """A confluent-kafka Consumer that notes where it starts and what it is given."""
+    """A confluent-kafka Consumer that records where it starts and what it reads."""
 
     def __init__(self, recorder: Recorder, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
@@ -267,7 +267,7 @@ class RecordedConsumer:
             self._recorder.note(self.name, Poll(self._recorder.now_us(), self.name, reads))
 
     def read_all(self, topic: str, timeout_s: float) -> int:
-        """Reads every partition from its start to its end, and notes where that is."""
+        """Reads every partition from its start to its end, and records the end."""
         deadline = time.monotonic() + timeout_s
         known = self._consumer.list_topics(topic, timeout_s).topics[topic].partitions
         starts = [TopicPartition(topic, index) for index in known]
@@ -280,7 +280,7 @@ class RecordedConsumer:
             if time.monotonic() > deadline:
                 raise HistoryError(
                     f"{topic} could not be read to its end within {timeout_s:g} s: "
-                    "does somebody lead each of its partitions, and has all sending stopped?"
+                    "does each of its partitions have a leader, and has all sending stopped?"
                 )
             if message is None:
                 continue

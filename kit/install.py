@@ -3,8 +3,8 @@
 Runs before anything is installed, so it uses the standard library alone and is started as
 a file.  The steps are: a virtual environment in `.venv`; the packages of the lock file,
 each checked against its hash; this project itself, editable; PySpark where Java is found;
-Kafka's jars where Java and Maven are found.  A stamp in `.venv` remembers the hash of what
-went in, so a second run costs nothing and needs no network.
+Kafka's jars where Java and Maven are found.  A stamp in `.venv` keeps the hash of the
+inputs, so a second run takes no time and needs no network.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fingerprint(lock: Path) -> str:
 
 
 def run(command: list[str], sentence: str) -> None:
-    """Runs one step from the project's root; `sentence` is what a failure says."""
+    """Runs one step from the project's root; `sentence` is the message if it fails."""
     try:
         done = subprocess.run(command, cwd=ROOT)
     except OSError as error:
@@ -77,7 +77,7 @@ def run(command: list[str], sentence: str) -> None:
 
 
 def install_system_packages() -> None:
-    """On a build machine (CI=true) with apt: whatever the tests need and is missing."""
+    """On a build machine (CI=true), installs with apt the packages that the tests lack."""
     missing = {p for command, p in SYSTEM_PACKAGES.items() if shutil.which(command) is None}
     if shutil.which("java") and java_version() < OLDEST_JAVA:
         missing.add("openjdk-17-jdk-headless")
@@ -121,7 +121,7 @@ def install_packages(lock: Path) -> None:
 
 
 def fetch_jars() -> None:
-    """Runs each module that brings jars; they do nothing where the cache has them already."""
+    """Runs each module that fetches jars; they skip jars that the cache has already."""
     for module in JAR_MODULES:
         command = [str(VENV / "bin" / "python"), "-m", module]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -1,13 +1,13 @@
 """The jars of the JVM side: resolved once by Maven, checked against a list, then usable offline.
 
-A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it with
-every file that they pull in.  The jars lie in the cache, under a name made of both files'
-hash: a new course version brings a new directory, and never half of an old one.  There
-are two sets: Kafka's own (`kit/kafka`), which the functions of this module speak of, and
-Spark's Kafka connector (`kit/spark_connector`), which is wanted where PySpark is installed.
+A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it that lists
+every file they pull in.  The jars lie in the cache, in a directory named after the hash of
+both files: a new course version gets a new directory, and never half of an old one.  There
+are two sets: Kafka's own (`kit/kafka`), which the functions of this module serve, and
+Spark's Kafka connector (`kit/spark_connector`), which is needed if PySpark is installed.
 
     python -m kit.jars            resolve and check, what `make setup` runs
-    python -m kit.jars --record   write jars.sha256 anew, after a change of a pom
+    python -m kit.jars --record   write jars.sha256 again, after a change of a pom
 
 `KAFKA_JARS` and `SPARK_JARS` name a directory of jars to use instead, as they are.
 """
@@ -32,7 +32,7 @@ CHECKSUMS = _HERE / "kafka" / "jars.sha256"
 
 
 class JarsMissing(RuntimeError):
-    """Something of the JVM side is not here; the message says what, and the remedy."""
+    """A part of the JVM side is missing; the message names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class JarSet:
             )
 
     def record(self) -> None:
-        """Writes jars.sha256 anew."""
+        """Writes jars.sha256 again."""
         with tempfile.TemporaryDirectory() as scratch:
             self.resolve(Path(scratch))
             lines = [f"{digest}  {name}\n" for name, digest in digests(Path(scratch)).items()]
@@ -143,7 +143,7 @@ SPARK = JarSet(
 
 
 def kafka() -> JarSet:
-    """What runs a real Kafka: brokers, controller, tools."""
+    """The jars of a real Kafka: brokers, controller, tools."""
     return JarSet("Kafka's jars", POM, CHECKSUMS, "KAFKA_JARS", "kafka-clients")
 
 

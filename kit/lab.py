@@ -4,8 +4,8 @@
     eng, real = lab.engine(), lab.real()
 
 `lab.engine()` is this kernel's embedded engine, started on first use.  `lab.real()` is a
-real Kafka if there is one: the composed cluster if it is up, else a local one where Java
-and the jars are there, else None; `lab.real_absence()` then says why and what mends it.
+real Kafka if there is one: the composed cluster if it is up, else a local one if Java and
+the jars are installed, else None.  Then `lab.real_absence()` says why and what to do.
 A cluster that `kafkalab up` started is shared by all notebooks; any other belongs to this
 kernel and ends with it.
 """
@@ -70,8 +70,8 @@ def engine(*, private: bool = False, brokers: int = 3, settings: Mapping[str, An
            rule: str = "") -> Cluster:  # fmt: skip
     """The embedded engine: three brokers 101–103 and a controller, in a child process.
 
-    With other `brokers`, `settings` (Kafka's names) or truncation `rule` a further engine
-    of this kernel's own, the same one for the same wishes; with `private` a new one.
+    With other `brokers`, `settings` (Kafka's names) or truncation `rule`, returns another
+    engine of this kernel, the same one for the same arguments; with `private` a new one.
     """
     from kit.clusters import engine as provider
 
@@ -100,7 +100,7 @@ def docker() -> Cluster:
 
 
 def remote(bootstrap: str = "") -> Cluster:
-    """Somebody's Kafka by address (or KAFKA_BOOTSTRAP): no faults, only topics of our own."""
+    """A remote Kafka by address (or KAFKA_BOOTSTRAP): no faults, and only topics of our own."""
     from kit.clusters import remote as provider
 
     address = bootstrap or os.environ.get("KAFKA_BOOTSTRAP", "")
@@ -157,9 +157,9 @@ def both(scenario: Scenario) -> Comparison:
     """Runs a scenario on the engine and on a real Kafka and lays the outcomes side by side.
 
     A scenario takes a cluster and returns a mapping of what it observed; times go into
-    `lab.measured(value, unit)`.  A difference that nobody has explained raises.  Without a
-    real Kafka the engine's side is shown alone, on an engine with shorter time-outs (there
-    is nothing to compare them with), and the sentence below it says so.
+    `lab.measured(value, unit)`.  A difference that is not declared raises.  Without a real
+    Kafka the engine's side is shown alone, and the sentence below it says so.  That engine
+    has shorter timeouts, because there is nothing to compare them with.
     """
     from kit.both import comparison
 
@@ -169,7 +169,7 @@ def both(scenario: Scenario) -> Comparison:
 
 
 def mend(cluster: Cluster) -> None:
-    """Heals links, starts and resumes what is down, and waits until all is in service."""
+    """Heals links, starts and resumes nodes, and waits until all are in service."""
     from kit.both import comparison
 
     comparison.mend(cluster)

@@ -1,6 +1,6 @@
-"""Where the kit keeps things outside the working tree, by the XDG base directory rules.
+"""Where the kit keeps files outside the working tree, by the XDG base directory rules.
 
-Caches can be fetched again, state cannot, and temporary data dies with its cluster.
+Caches can be fetched again, state cannot, and temporary data goes with its cluster.
 Each function makes its directory and returns it.
 """
 
@@ -30,12 +30,12 @@ def cache_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """What must outlive a kernel: running clusters, topics that the kit made."""
+    """State that outlives a kernel: running clusters, topics that the kit made."""
     return _made(_base("XDG_STATE_HOME", ".local/state") / NAME, "XDG_STATE_HOME")
 
 
 def temporary_area() -> Path:
-    """Parent of all data directories of clusters; short, for sockets live there too."""
+    """Parent of all data directories of clusters; short, because sockets live there too."""
     return _made(Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}", "TMPDIR")
 
 

@@ -4,7 +4,7 @@
     spark = session()
     spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)…
 
-PySpark starts a JVM of its own beside the kernel.  Four things about it are settled here:
+PySpark starts a JVM of its own beside the kernel.  This module settles four things about it:
 
 * **Jars.**  Spark's Kafka connector is not part of PySpark.  It comes from the jars that
   `make setup` put into the cache, so nothing is fetched when a session starts.
@@ -46,17 +46,17 @@ _JVM_FOR_SHORT_WORK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 class SparkMissing(RuntimeError):
-    """No session can be had here; the message says why, and the remedy."""
+    """No session can start here; the message says why, and the remedy."""
 
 
 def session(name: str = "kafka-inside-out") -> SparkSession:
     """This kernel's Spark session, started on first use.
 
-    Raises SparkMissing, in a sentence with the mending command, where Java, PySpark or the
-    connector's jars are not there, or where the JVM does not start.
+    Raises SparkMissing if Java, PySpark or the connector's jars are missing, or if the JVM
+    does not start.  Its sentence names the command that helps.
     """
     connector = _required()
-    # It warns of a pandas newer than itself, whoever installed that; no lab uses pandas.
+    # PySpark warns of a pandas newer than itself; no lab uses pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -79,7 +79,7 @@ def temporary(prefix: str = "tables") -> Path:
 
 
 def settings(where: str, area: Path, connector: Path) -> dict[str, str]:
-    """What a session is started with, by Spark's own names."""
+    """A session's settings, by Spark's own names."""
     chosen = {
         "spark.master": where,
         "spark.jars": ",".join(str(jar) for jar in sorted(connector.glob("*.jar"))),
@@ -146,7 +146,8 @@ def _started(name: str, chosen: dict[str, str], log: Path) -> SparkSession:
 
 
 def _cancel_when_interrupted(context: SparkContext) -> None:
-    """An interrupt ends the waiting only; the job would keep every core until it is done."""
+    """Cancels the job on an interrupt, which would otherwise end only the waiting: the job
+    would keep every core until it is done."""
     from IPython import get_ipython
 
     def after_a_cell(result: Any) -> None:

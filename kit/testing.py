@@ -1,6 +1,6 @@
-"""What tests of any folder share: real clusters for a whole session, and honest skips.
+"""Fixtures for tests of any folder: real clusters for a whole session, and skips with a reason.
 
-Load it once, in the conftest of each folder that wants it:
+Load it once, in the conftest of each folder that needs it:
 
     from kit.testing import use
 
@@ -8,8 +8,7 @@ Load it once, in the conftest of each folder that wants it:
         use(config)
 
 Then `local_cluster` is one real Kafka for the whole session, started when first used, the
-same one for all folders.  Mark the test `real`.  What a test breaks is mended behind it
-by `restored`.
+same one for all folders.  Mark the test `real`.  `restored` repairs what a test breaks.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from kit.clusters.kafka_cluster import KafkaCluster
 
 
 def use(config: pytest.Config) -> None:
-    """Makes this module's fixtures known, once, whoever asks first."""
+    """Registers this module's fixtures once; later calls do nothing."""
     if not config.pluginmanager.has_plugin(__name__):
         config.pluginmanager.register(sys.modules[__name__], __name__)
 
 
 def missing(part: str, command: str) -> NoReturn:
-    """Skips the test, naming what is missing and the mending command; fails it under CI=true."""
+    """Skips the test, naming what is missing and the command that adds it; fails under CI=true."""
     sentence = f"{part} is missing: {command}"
     if os.environ.get("CI") == "true":
         pytest.fail(sentence, pytrace=False)
@@ -61,7 +60,7 @@ def local_cluster() -> Iterator[KafkaCluster]:
 
 @contextlib.contextmanager
 def restored(cluster: KafkaCluster) -> Iterator[KafkaCluster]:
-    """Lets a test break a shared cluster, and mends what it left broken."""
+    """Lets a test break a shared cluster, and repairs it afterwards."""
     try:
         yield cluster
     finally:

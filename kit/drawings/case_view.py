@@ -1,11 +1,11 @@
-"""A named case in a notebook: old rule left, new rule right, what differs marked.
+"""Shows a named case in a notebook: old rule left, new rule right, differences marked.
 
     played = case("kip-279")
     played                        # HTML in JupyterLab's colours; printed, it is text
     played.old.world              # each side is a world, to be rewound and forked
 
-Equal lines stand side by side.  A line that only one side has is marked with ≠ and in bold,
-so the eye finds where the two stories part without the help of colour.
+Equal lines stand side by side.  A line that only one side has is bold and marked with ≠, so
+the point where the two sides diverge is visible without colour.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class CaseView:
 
 
 def case(name: str, seed: int = 0) -> CaseView:
-    """Plays a case by its name; ValueError names those that there are."""
+    """Plays a case by its name; for an unknown name, ValueError lists the cases."""
     return CaseView(play_case(name, seed))
 
 
 def aligned(left: list[str], right: list[str]) -> list[Pair]:
-    """Equal lines side by side; what only one side has stands alone in its row."""
+    """Pairs equal lines; a line that only one side has stands alone in its row."""
     rows: list[Pair] = []
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     for what, a, b, c, d in matcher.get_opcodes():

@@ -5,9 +5,9 @@
       102        A·0  B·0  C·0| D·0          HW 3   follows 101          ISR
       103        A·0  B·0| C·0               HW 2   follows 101          ISR
 
-A cell is a record and the epoch it was written in; `|` is the replica's own high watermark,
-and what lies behind it is, as far as this replica knows, not committed.  The same frame
-serves a simulated cluster (kit/drawings/walkthrough.py) and the explorer's model
+A cell is a record and the epoch it was written in; `|` is the replica's own high watermark.
+As far as this replica knows, records behind it are not committed.  The same frame serves a
+simulated cluster (kit/drawings/walkthrough.py) and the explorer's model
 (lessons/nb07_reconciliation/ladder.py), as text and as HTML in JupyterLab's colours.
 """
 
@@ -25,7 +25,7 @@ COLUMN_PX = 37
 
 @dataclass(frozen=True)
 class Replica:
-    """One replica: what it holds as (record, epoch), and what it believes.
+    """One replica: its log as (record, epoch) pairs, and what it believes.
 
     `does` is its role in words; `alive` is False for a dead broker, whose log is on its disk.
     """
@@ -47,7 +47,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Frame:
-    """A moment: its title, what was said since the last one, the replicas, and a note."""
+    """A moment: its title, the messages since the last frame, the replicas, and a note."""
 
     title: str
     replicas: tuple[Replica, ...]
@@ -120,7 +120,7 @@ def _cell(replica: Replica, at: int) -> str:
     return f"{record}·{epoch}"
 
 
-# -- as HTML: divs, because notebooks have a style of their own for tables, and short
+# -- as HTML: divs, because notebooks style tables themselves, and short
 
 _CARD = (
     "border:1px solid var(--jp-border-color2,#ccc);border-radius:8px;padding:8px 12px;"

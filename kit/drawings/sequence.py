@@ -5,10 +5,9 @@
     diagram.run(for_s=0.1)
     diagram
 
-It has a lane per node, one row per thing that happened, in order
-of virtual time.  Followers' fetches and their answers are arrows; what a replica decided
-(an append, a high watermark that moves) stands in its lane.  Idle fetches, which carry no
-news, are left out.
+It has a lane per node and a row per event, in order of virtual time.  Followers' fetches
+and their answers are arrows; a replica's decision (an append, a high watermark that moves)
+stands in its lane.  Idle fetches carry no news and are left out.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Heard:
 
 
 class SequenceDiagram:
-    """What was heard of partition 0 of `topic` since the diagram was begun."""
+    """Messages and decisions about partition 0 of `topic` since the diagram was made."""
 
     def __init__(self, world: World, topic: str) -> None:
         self.world = world
@@ -58,7 +57,7 @@ class SequenceDiagram:
         self._traced = world.cluster.trace_count
 
     def send(self, *values: str, acks: str = "all") -> None:
-        """Hands one batch to the leader; what it answers is heard as the world runs on."""
+        """Sends one batch to the leader; the answer is heard as the world runs on."""
         post(self.world, self.topic, *values, acks=acks)
 
     def run(

@@ -1,15 +1,15 @@
-"""Takes frames of one partition of a simulated cluster, with what was said in between.
+"""Takes frames of one partition of a simulated cluster, with the messages in between.
 
     walk = Walkthrough(world, "orders")
     walk.send("A", "B", "C")
     walk.shot("Follower 102 has the records", until=log_end(102, 3))
     walk
 
-`shot` runs the world until something is so, and takes a frame.  Between two frames it hears
-the partition's messages as they arrive.  What repeats what was said before (an idle fetch,
-an answer without news) is left out, and so is an answer that comes too late: its follower has
-another leader by now, and discards it.  Links that were cut or mended are named.  Every word of
-a frame comes from the brokers' own messages, logs and beliefs.
+`shot` runs the world until a condition holds, and takes a frame.  Between two frames it hears
+the partition's messages as they arrive.  It leaves out a message without news (an idle fetch
+and its answer).  It also leaves out an answer that comes too late: its follower has another
+leader by now and discards it.  It names links that were cut or healed.  Every word of a frame
+comes from the brokers' own messages, logs and beliefs.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class Walkthrough:
         self._cut: tuple[Way, ...] = ()
 
     def onwards(self) -> Walkthrough:
-        """The next strip: goes on with the world, the numbers, and what was said so far."""
+        """The next strip, with the same world; numbers and messages continue."""
         strip = Walkthrough(self.world, self.topic, self.first + len(self.frames))
         strip._told, strip._last, strip._cut = dict(self._told), dict(self._last), self._cut
         return strip
 
-    # -- what is done
+    # -- acting
 
     def send(self, *values: str, acks: str = "all") -> None:
-        """Hands one batch to the leader and goes on; the answer is heard when it comes."""
+        """Sends one batch to the leader and goes on; the answer is heard when it comes."""
         post(self.world, self.topic, *values, acks=acks)
 
     def kill(self, broker: int) -> None:
@@ -66,7 +66,7 @@ class Walkthrough:
         self.world.kill(broker)
 
     def ask(self, body: Any, broker: int) -> Any:
-        """One request of a client's, and its answer; both are heard."""
+        """Sends a client's request and waits for the answer; both are heard."""
         number = self.world.post(body, broker)
         answers = self.world.client("admin").answers
         self._run(lambda _: number in answers, 5)
@@ -86,12 +86,12 @@ class Walkthrough:
         )
 
     def follow(self, tape: Sequence[Done]) -> None:
-        """Does what is on another world's tape, each action at its virtual time."""
+        """Repeats the actions of another world's tape, each at its virtual time."""
         for done in tape:
             self._run(None, (done.at_us - self.world.now_us) / 1e6)
             self.world.follow([done])
 
-    # -- what is shown
+    # -- showing
 
     def shot(self, title: str, until: Condition | None = None, note: str = "") -> Walkthrough:
         """Runs until the condition holds, and takes a frame."""
@@ -103,7 +103,7 @@ class Walkthrough:
         return self
 
     def quietly(self, until: Condition | None = None, for_s: float = PATIENCE_S) -> None:
-        """Runs and forgets what was said meanwhile."""
+        """Runs and forgets the messages of that time."""
         self._run(until, for_s)
         self._look_at_links()
         self._said = []
@@ -154,7 +154,7 @@ class Walkthrough:
                        replica.is_leader, in_isr)  # fmt: skip
 
     def _as_it_was(self, broker: int) -> Replica:
-        """A broker that was gone before anybody looked: its last moment, in a copy of the world."""
+        """A broker that died before the first frame: its last moment, in a copy of the world."""
         past = self.world.fork()
         ended = [done.event for done in past.tape
                  if isinstance(done.action, Fault) and done.action.nodes == (broker,)]  # fmt: skip
@@ -185,7 +185,7 @@ class Walkthrough:
         return True
 
     def _look_at_links(self) -> None:
-        """Says which links were cut, or mended, since this was looked at last."""
+        """Says which links were cut or healed since the last look."""
         now = tuple(self.world.cluster.network.cut)
         for word, ways in (
             ("cut", [way for way in now if way not in self._cut]),
@@ -214,7 +214,7 @@ class Walkthrough:
             self._said.append(f"{ends[0]} → {ends[1]}  {words}")
 
     def _discards(self, call: Call) -> bool:
-        """A follower that has another leader by now does nothing with this answer."""
+        """Whether the follower discards this answer, because it has another leader by now."""
         node = self.world.cluster.nodes.get(call.sender)
         replicas = getattr(node, "replicas", None)
         replica = replicas.partitions.get((self.topic, 0)) if replicas else None
@@ -254,12 +254,13 @@ def led_by(leader: int, *brokers: int) -> Condition:
 
 
 def in_sync(*brokers: int) -> Condition:
-    """The ISR is this, as the controller has it."""
+    """The controller's ISR has exactly these brokers."""
     return lambda world: sorted(world.partition(TOPIC, 0).isr) == sorted(brokers)
 
 
 def _all(world: World, brokers: tuple[int, ...], holds: Callable[[Any], bool]) -> bool:
-    """Of partition 0 on these brokers; one that has just started does not know it yet."""
+    """Whether `holds` is true of partition 0 on each of these brokers; false for a broker that
+    has just started and does not know the partition yet."""
     nodes = [world.cluster.nodes.get(broker) for broker in brokers]
     found = [node.replicas.partitions.get((TOPIC, 0)) if node else None for node in nodes]
     return all(replica is not None and holds(replica) for replica in found)

@@ -1,9 +1,9 @@
 """Predictions, exercises, hints and progress, as a notebook calls them.
 
-Nothing in this package that a kernel imports knows an answer.  `check` and `predict` turn
-what the learner has into plain data and ask a judge, a process of its own, which alone
-reads the lessons' `exercises`.  So an answer cannot be found by looking around in the
-notebook, and the same code carries grading, where the judge sits outside a sandbox.
+No module of this package that a kernel imports knows an answer.  `check` and `predict` turn
+the learner's answer into plain data and send it to a judge.  The judge is a separate process,
+and only it reads the lessons' `exercises`.  So a learner cannot find an answer by looking
+around in the notebook.  Grading uses the same code, with the judge outside a sandbox.
 """
 
 from kit.exercises.doorway import check, hint, predict, progress, reset

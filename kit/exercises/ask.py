@@ -20,7 +20,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 class JudgeFailed(Exception):
-    """No verdict; the text is one sentence for the learner."""
+    """There is no verdict; the text is one sentence for the learner."""
 
 
 def ask(question: str, **details: Any) -> dict[str, Any]:

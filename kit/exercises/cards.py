@@ -1,4 +1,4 @@
-"""What a notebook shows for a question, a verdict, a hint.
+"""Draws the cards that a notebook shows for a question, a verdict or a hint.
 
 Every card has the same content twice: HTML in JupyterLab's own colours, and plain text.
 Right and wrong differ by sign and word, never by colour alone.
@@ -62,7 +62,7 @@ class Card:
 
 
 def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
-    """The question and its choices; `kept` is what it says where it was answered before."""
+    """The question and its choices; `kept` is the line for a question answered before."""
     answer = f'Answer with lab.predict("{exercise_id}", "a") before you go on.'
     if reply["several"]:
         answer = f'More than one is right: answer with lab.predict("{exercise_id}", "a", "b").'
@@ -71,7 +71,7 @@ def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
 
 
 def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:
-    """A judge's reply as a card; what does not apply is left out."""
+    """A judge's reply as a card, without the rows that do not apply."""
     passed = bool(reply["passed"])
     rows = [("", reply["message"])] if reply["message"] else []
     labels = {"expected": "expected", "seen": "seen", "counter_example": "smallest case"}

@@ -1,8 +1,8 @@
 """Finds the definition that belongs to an exercise id.  Judge side only.
 
 An id is the notebook's number or the lab's name, a dash, and a running number: "06-2",
-"L1-3".  The definitions of one notebook or lab stand in its own folder's `exercises`,
-which nothing imports: they are loaded from here, by the name of the folder.
+"L1-3".  The definitions of one notebook or lab stand in its own folder's `exercises`.  No
+module imports them; this one loads them by the name of the folder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a judge may ask of a cluster: its log and its metadata, over the Kafka protocol.
 
-The judge connects by itself, as any client would, so it sees what the brokers hold and not
-what a notebook says they hold.  The same code reads the engine and a real Kafka.
+The judge connects as any client does, so it sees what the brokers hold, not what a notebook
+says they hold.  The same code reads the engine and a real Kafka.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ QUIET = {"log_level": 0, "socket.timeout.ms": 5000}
 
 
 class NoCluster(Exception):
-    """A judge needs a cluster and was given none, or it does not answer."""
+    """A judge needs a cluster and got none, or the cluster does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PartitionState:
 class Context:
     """The cluster an exercise was done on; `bootstrap` is None where it needs none.
 
-    `inputs` is what a learner's function was called with.
+    `inputs` are the inputs of a learner's function.
     """
 
     bootstrap: str | None = None

@@ -2,7 +2,7 @@
 
 Each returns a card that a notebook shows and that is true when the answer was right.  None
 of them raises over a wrong answer, a missing cluster or a full disk: a notebook runs from
-top to bottom whatever the learner has or has not written yet.
+top to bottom with any answer, or none.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def predict(exercise_id: str, *choices: str) -> cards.Card:
 def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     """Asks the judge about an answer: a value, several values, or a function.
 
-    A wrong answer gets the next hint, by the number of tries so far or of hints asked for.
-    A function is called here, with inputs that the judge hands out; only its results leave
-    the kernel.  `cluster` (anything with `.bootstrap`) is what the judge looks at where the
-    exercise was done on a cluster.
+    A wrong answer gets the next hint, by the number of attempts or of hints asked for.  A
+    function is called here, with inputs from the judge; only its results leave the kernel.
+    If the exercise was done on a cluster, the judge reads `cluster` (anything with
+    `.bootstrap`).
     """
     try:
         reply = ask(
@@ -68,7 +68,7 @@ def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
 
 
 def hint(exercise_id: str) -> cards.Card:
-    """The next rung of the ladder: three hints, then a solution."""
+    """The next hint: there are three, then the solution."""
     try:
         seen = progress_file.read().get(exercise_id, progress_file.Entry()).hints
         reply = ask("hint", id=exercise_id, rung=seen + 1)
@@ -109,7 +109,7 @@ def reset(prefix: str = "") -> str:
 
 
 def _first(exercise_id: str) -> str:
-    """What a prediction that was answered before says of its first answer; else nothing."""
+    """The line about a prediction's first answer; empty if there is none yet."""
     try:
         entry = progress_file.read().get(exercise_id, progress_file.Entry())
     except progress_file.ProgressUnreadable:
@@ -133,7 +133,7 @@ def _with_hints(entry: progress_file.Entry, hints: int) -> progress_file.Entry:
 
 
 def _as_plain(exercise_id: str, answer: tuple[Any, ...]) -> Any:
-    """What is sent: the value, the list of values, or a function's list of results."""
+    """The data to send: the value, the list of values, or a function's list of results."""
     if len(answer) == 1 and callable(answer[0]):
         return json.loads(plain.to_json(_results(exercise_id, answer[0])))
     return json.loads(plain.to_json(answer[0] if len(answer) == 1 else list(answer) or None))

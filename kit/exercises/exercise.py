@@ -1,11 +1,11 @@
-"""What an exercise is, and what a verdict on an answer is.
+"""Defines exercises, predictions and verdicts.
 
 Judge side only.  The text that learners see stands in three places, each once: stub and
 solution in the notebook's source, the rest in the lesson's `exercises`.
 
 A judge is a function `judge(answer, context) -> Verdict`.  `answer` is plain data (see
 `kit.exercises.plain`); `context` reads the cluster's own log and metadata.  A judge never
-trusts what the learner says about the cluster: it looks.
+trusts what the learner says about the cluster: it reads the cluster itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kit.exercises.plain import from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Right or wrong, and what helps: never only "wrong"."""
+    """Right or wrong, with a message that helps: never only "wrong"."""
 
     passed: bool
     message: str
@@ -57,7 +57,7 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A question to be answered before the run.  Choices are lettered a, b, c, …"""
+    """A question that the learner answers before the run.  Choices have the letters a, b, c, …"""
 
     id: str
     question: str

@@ -1,4 +1,4 @@
-"""The judge: a process beside the kernel that alone knows what is right.
+"""The judge: the process beside the kernel that knows the right answers.
 
 It reads one request, a line of JSON, and writes one reply, a line of JSON:
 
@@ -9,8 +9,8 @@ It reads one request, a line of JSON, and writes one reply, a line of JSON:
     {"ask": "hint", "id", "rung"}              -> {"text", "rungs"}; rung 4 is the solution
     {"ask": "titles"}                          -> {"titles": [[id, title], ...]}
 
-Whatever goes wrong is a reply too: {"error": one sentence}.  A learner's answer is plain
-data and is never executed here.
+An error is a reply too: {"error": one sentence}.  A learner's answer is plain data and is
+never executed here.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _check(request: dict) -> Reply:
 
 
 def _seed() -> int:
-    """What made inputs are made from: one seed in class, another one while marking."""
+    """The seed of generated inputs: one in class, another while marking."""
     return int(os.environ.get(SEED_VARIABLE, "1"))
 
 

@@ -1,7 +1,7 @@
 """Answers as plain data, so that they can leave the kernel as JSON.
 
-Pickle would run the learner's code inside the judge; JSON cannot.  What JSON lacks is
-spelled out: bytes as {"bytes": hex}, tuples and sets as lists (sets sorted), dataclasses
+Pickle would run the learner's code inside the judge; JSON cannot.  Types that JSON lacks
+have a form here: bytes as {"bytes": hex}, tuples and sets as lists (sets sorted), dataclasses
 and named tuples as objects with their fields, dictionary keys as text or kept as pairs.
 """
 
@@ -18,13 +18,13 @@ LARGEST_ANSWER = 4_000_000
 
 
 class NotPlain(Exception):
-    """The answer holds something that a judge cannot be sent."""
+    """The answer holds something that cannot be sent to a judge."""
 
 
 def to_json(answer: Any) -> str:
     """The answer as one line of JSON.
 
-    Raises NotPlain, with a sentence, for what has no plain form or is too large.
+    Raises NotPlain, with a sentence, if it has no plain form or is too large.
     """
     text = json.dumps(_plain(answer), allow_nan=False)
     if len(text) > LARGEST_ANSWER:

@@ -1,9 +1,9 @@
-"""What a learner has done, in a file outside the repository.
+"""Keeps a learner's progress in a file outside the repository.
 
 The file lives in the user's data folder (`$XDG_DATA_HOME`, else `~/.local/share`), so that
 pulling a new version of the course, or deleting the folder, loses nothing.  It is replaced
 as a whole (write beside, then rename) under a lock, so that two notebooks and a crash never
-leave half a file.  It carries a version; an older one is carried forward when it is read.
+leave half a file.  It has a version; a file of an older version is upgraded when it is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One exercise: how often it was tried, what help was taken, when it was solved."""
+    """One exercise: its attempts, the hints taken, and when it was solved."""
 
     attempts: int = 0
     hints: int = 0
@@ -35,7 +35,7 @@ class Entry:
 
 
 class ProgressUnreadable(Exception):
-    """The file is there and is not ours to read; one sentence with the remedy."""
+    """The file exists and cannot be read; one sentence with the remedy."""
 
 
 def location() -> Path:
@@ -47,7 +47,7 @@ def location() -> Path:
 
 
 def read() -> dict[str, Entry]:
-    """Exercise id -> entry.  A file that is no JSON is set aside, never overwritten."""
+    """Exercise id -> entry.  A file that is not JSON is set aside, never overwritten."""
     path = location()
     try:
         stored = json.loads(path.read_text())
@@ -86,7 +86,7 @@ def update(exercise_id: str, change: Callable[[Entry], Entry]) -> tuple[Entry, b
 
 
 def attempt(exercise_id: str, passed: bool, choice: str | None = None) -> tuple[Entry, bool]:
-    """One more try, right or wrong; a solved exercise stays solved."""
+    """Counts one more attempt, right or wrong; a solved exercise stays solved."""
 
     def tried(entry: Entry) -> Entry:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -99,7 +99,7 @@ def attempt(exercise_id: str, passed: bool, choice: str | None = None) -> tuple[
 
 
 def forget(prefix: str = "") -> int:
-    """Forgets the exercises of a notebook ("06"), one exercise, or all; says how many."""
+    """Forgets the exercises of a notebook ("06"), one exercise, or all; returns how many."""
     with _locked():
         entries = read()
         kept = {

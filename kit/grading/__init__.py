@@ -1,10 +1,10 @@
-"""`kafkalab grade`: fair marks for notebooks that are not to be trusted.
+"""`kafkalab grade`: fair marks for notebooks that cannot be trusted.
 
-A submission's outputs, tags and checks prove nothing: all of them can be typed.  So the
-code of its exercise cells alone is lifted out, put into the course's own notebook, and run
-again.  That run happens in a sandbox that holds neither checks nor solutions.  What the
-cells hand over goes through a socket to a judge outside, and the judge's verdicts, nothing
-else, are the marks.
+A submission's outputs, tags and checks prove nothing: a learner can type all of them.  So
+grading takes only the code of the exercise cells, puts it into the course's own notebook,
+and runs that.  The run happens in a sandbox that holds neither checks nor solutions.  The
+cells send their answers through a socket to a judge outside, and only the judge's verdicts
+are the marks.
 
     grade()  ─ per submission ─►  stage  (own network, loopback only)
                                     ├─ judge: reads exercises, looks at the cluster

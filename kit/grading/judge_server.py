@@ -1,8 +1,8 @@
-"""The judge in grading: listens outside the sandbox, answers little, remembers all.
+"""The judge in grading: it listens outside the sandbox and keeps every verdict to itself.
 
-What comes in is a learner's: every line is limited in length and number.  What goes out
-tells nothing that helps to find an answer by asking again: not the verdict, not what was
-expected, no hint.  The last answer to an exercise counts.
+Learners' code writes the requests, so their length and number are limited.  A reply holds
+no verdict, no expected value and no hint, so that asking again does not help to find an
+answer.  The last answer to an exercise counts.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class JudgeServer:
 
 
 def _verdict(reply: str) -> Verdict:
-    """An answer that the judge could not take is a wrong one; the reason is the message."""
+    """An answer that the judge could not read is wrong; the reason is the message."""
     said = json.loads(reply)
     if "error" in said:
         return Verdict(False, str(said["error"]))

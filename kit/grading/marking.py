@@ -1,4 +1,4 @@
-"""Marks one submission: lift, transplant, run on the stage, read the judge's verdicts."""
+"""Marks one submission: takes its answers, runs them on the stage, reads the verdicts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class NotRun(Exception):
 
 
 def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
-    """Never raises over a submission: what is wrong with it stands in the result."""
+    """Marks one file.  Never raises over a submission: the result names its problem."""
     unmarked = Marks(name, printable(str(file)), sandbox="bubblewrap" if sandboxed else "none")
     try:
         submitted = submission.read(file)
@@ -82,7 +82,7 @@ def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
 
 
 def printable(text: str) -> str:
-    """The text on one line, with escapes for what has no glyph or is half a character."""
+    """The text on one line, with escapes for lone surrogates and characters without a glyph."""
     shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(shown)
 

@@ -1,8 +1,8 @@
-"""What grading leaves behind: JSON per submission, a CSV and a page for the class.
+"""Writes the results of grading: JSON per submission, a CSV and a page for the class.
 
-They hold no times, and no paths but those of the command line: the same submissions give the
-same files.  Every file system takes the names of the files.  A file is there whole or not at
-all, and half a character that a learner wrote is an escape in it.
+They hold no times, and no paths but those of the command line, so the same submissions give
+the same files.  Every file system accepts the names of the files.  A file is written whole or
+not at all.  A lone surrogate in a learner's text becomes an escape.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""Fences: what learners' code may see, reach and use up.
+"""Fences learners' code in: limits what it sees, reaches and uses.
 
 Linux's bubblewrap builds two rooms, one inside the other:
 
 * the stage: a network of its own with loopback only.  The judge runs here, so that it can
   look at a cluster that the learner's code starts.
 * the sandbox: besides that, processes, users and files of its own.  It sees the operating
-  system, Python and the cached jars read-only, `engine`, `kit` without grading, of lessons
-  and labs what their notebooks import, its own folder, the judge's socket, and an
-  environment that we wrote.
+  system, Python and the cached jars (all read-only), `engine`, `kit` without grading, the
+  modules that notebooks of lessons and labs import, its own folder, the judge's socket, and
+  an environment that we wrote.
 
 A user namespace renames root and takes nothing away: the kernel still sees user 0, who owns
 /proc/sys and every private key.  So a sandbox that root starts is made in two steps.  The
 first, as root, arranges the files.  The second becomes the user nobody, and only then makes
 the namespaces.  Any other user makes the same sandbox in one step.
 
-Limits that a kernel does not offer for a group of processes (memory, processes and bytes
-written together) are kept by a watch outside, which ends the sandbox as a whole.
+The kernel does not limit a group of processes in memory, number and bytes written together.
+A watch outside the sandbox keeps these limits and ends the sandbox as a whole.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NOBODY = 65534
 
 
 class NoSandbox(RuntimeError):
-    """Learners' code cannot be fenced in here; the text says what to do."""
+    """This machine cannot fence learners' code in; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Limits:
 
 
 def require() -> None:
-    """Raises NoSandbox unless bubblewrap is there and may do its work."""
+    """Raises NoSandbox unless bubblewrap is installed and permitted to work."""
     trust = "or pass --no-sandbox if you trust every file that you mark"
     if shutil.which("bwrap") is None:
         raise NoSandbox(
@@ -99,7 +99,7 @@ def on_stage(command: list[str]) -> list[str]:
 
 
 def in_sandbox(command: list[str], work: Path, socket_folder: Path) -> list[str]:
-    """The command with nothing but what it needs; `work` is its own folder."""
+    """The command with only the files that it needs; `work` is its own folder."""
     room = ["--new-session", "--cap-drop", "ALL", "--disable-userns"]
     room += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     room += ["--unshare-cgroup-try", "--uid", str(NOBODY), "--gid", str(NOBODY)]
@@ -169,7 +169,7 @@ def environment(work: Path, judge: Path) -> dict[str, str]:
 
 
 def run(command: list[str], env: dict[str, str], work: Path, limits: Limits, log: Path) -> str:
-    """Runs a fenced command to its end; gives what limit ended it, or an empty text.
+    """Runs a fenced command to its end; returns the limit that ended it, or an empty text.
 
     Its output goes to `log`, up to the limit of a file.
     """

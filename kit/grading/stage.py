@@ -1,8 +1,8 @@
 """`python -m kit.grading.stage`: runs one prepared notebook, fenced, beside its judge.
 
-Reads what to do as JSON from its input, writes what came of it as JSON to its output.  It
-runs inside a network of its own (see `kit.grading.sandbox`) together with the judge, which
-can so reach a cluster that the learner's code has started, and nothing else.
+Reads a task as JSON from its input and writes the outcome as JSON to its output.  It runs
+inside a network of its own (see `kit.grading.sandbox`) together with the judge.  So the
+judge can reach a cluster that the learner's code has started, and nothing else.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one run.  `stopped_by` names the limit that ended it, if one did."""
+    """The outcome of one run.  `stopped_by` names the limit that ended it, if one did."""
 
     verdicts: dict[str, Verdict]
     """By exercise id."""
@@ -115,7 +115,7 @@ def _last_line(log: Path) -> str:
 
 def main() -> None:
     task = Task(**json.loads(sys.stdin.read()))
-    os.environ[SEED_VARIABLE] = "2"  # inputs that nobody could try in class
+    os.environ[SEED_VARIABLE] = "2"  # inputs that learners could not try in class
     limits = sandbox.Limits(time_s=task.time_limit_s)
     outcome = perform(Path(task.notebook), limits, sandboxed=task.sandboxed)
     sys.stdout.write(outcome.to_json() + "\n")

@@ -1,8 +1,7 @@
 """Lifts the answers out of a submitted notebook.
 
-The file is read as data, within limits, and nothing of it is believed but the source of
-its exercise cells.  A cell belongs to an exercise by its tags or, where an editor dropped
-those, by its id.
+The file is read as data, within limits, and only the source of its exercise cells counts.
+A cell's tags name its exercise or, if an editor dropped the tags, its id does.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ Json = dict[str, object]
 
 
 class Unreadable(Exception):
-    """The file is no notebook of this course; one sentence says why."""
+    """The file is not a notebook of this course; one sentence says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """`answers` has the code by exercise id; `notes` what a marker may want to know."""
+    """`answers` has the code by exercise id; `notes` are for the marker."""
 
     group: str
     answers: dict[str, str]
@@ -147,7 +146,7 @@ def is_untouched(exercise_id: str, code: str, cells: list[Cell]) -> bool:
 
 
 def is_empty(submission: Submission) -> bool:
-    """Whether nothing was written at all: then there is nothing to run."""
+    """Whether every answer is empty: then there is nothing to run."""
     cells = cells_of(submission.group)
     return all(is_untouched(name, code, cells) for name, code in submission.answers.items())
 
@@ -173,7 +172,7 @@ def _exercise_of(cell: Json) -> str:
 
 
 def _source(cell: Json) -> str:
-    """The code.  Half a character, which no file of Python can hold, becomes a question mark."""
+    """The code.  A lone surrogate, which no Python file can hold, becomes a question mark."""
     source = cell.get("source", "")
     lines = source if isinstance(source, list) else [source]
     code = "".join(line for line in lines if isinstance(line, str))

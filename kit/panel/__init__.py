@@ -1,15 +1,15 @@
 """The Cluster panel: what every replica holds, live, beside the buttons that break it.
 
-The parts, in the order the data takes: `source` asks a cluster and keeps what it saw as
+The parts, in the order of the data: `source` asks a cluster and keeps its snapshots as
 numbered frames; `story` says in one sentence what changed between two of them; `scene`
-turns a frame into what is to be drawn; `text` and `still` draw it without a browser, and
+turns a frame into plain shapes; `text` and `still` draw them without a browser, and
 `panel.js` with one; `panel` is the widget that ties them together.  `tables` draws the
 same snapshot as a table.
 
 Over a simulated world there is time travel: `recording` keeps a frame for every step and
 `flights` the messages between them; `step_story` tells each step, `source_lines` finds the
-engine's line that told it; `moments` lays two timelines side by side, `film` packs all of it
-for `time_panel.js`; `time_panel` is the widget, `export` the page for a lecture.
+engine's line that wrote it; `moments` lays two timelines side by side, `film` packs all of
+it for `time_panel.js`; `time_panel` is the widget, `export` the page for a lecture.
 
 Import from the modules: `from kit.panel.panel import ClusterPanel` loads ipywidgets, which
 `kit.panel.tables` does not need.

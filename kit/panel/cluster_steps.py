@@ -1,7 +1,7 @@
-"""What happened to processes and links: the causes of most of what happens to logs.
+"""Finds what happened to processes and links: they cause most changes of the logs.
 
 A step is one fact, with a short label for the timeline, a sentence for the caption, and a
-weight: a broker's death is worth more than a write.
+weight: a broker's death weighs more than a write.
 """
 
 from __future__ import annotations

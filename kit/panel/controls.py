@@ -1,8 +1,8 @@
-"""The panel's buttons: which there are, what they call, and why one is out of reach.
+"""The panel's buttons: what each one calls, and why one is disabled.
 
-A provider says what it can do with `offers(fault)`: True, or a sentence.  A button that
-cannot be used stays visible and says why, because "a paused broker cannot be stopped" is
-worth learning too.
+A provider's `offers(fault)` is True, or a sentence that says why not.  A disabled button
+stays visible and gives the reason, because "a paused broker cannot be stopped" is worth
+learning too.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _told(cut: bool, node: int, other: int) -> str:
 
 
 def carry_out(cluster: Any, action: str, node: int, other: int | None = None) -> None:
-    """Does what a button says; may take as long as the broker takes."""
+    """Carries out a button's action; returns when the broker is done."""
     if action not in FAULTS:
         raise ValueError(f"There is no button named {action!r}; there are {', '.join(FAULTS)}.")
     arguments: Sequence[Any] = (node,)

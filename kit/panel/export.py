@@ -1,7 +1,7 @@
 """The panel's script and style, and a recording as one HTML page for a lecture.
 
 The page is the widget without a kernel: the same script, the film inside, nothing to load.
-What needs the engine (another future) is a button that says so.
+An action that needs the engine (another future) is a button that says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A fault in words: what was done to a process, a disk, a clock or a link.
+"""Puts a fault of a process, a disk, a clock or a link into words.
 
-Nothing here looks at a partition: a fault's line in the trace says it all.  What it does to
-records is told by the steps that follow it, in kit/panel/step_story.py.
+A fault's line in the trace is enough; no partition is needed.  The steps that follow it tell
+what the fault does to records (kit/panel/step_story.py).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
 
 
 def _links(line: Line, beside: Sequence[Line]) -> tuple[str, str]:
-    """One link or several, where one action has reached them together."""
+    """One link, or several that one action cut or healed together."""
     pairs = [
         (each.node, each["peer"]) for each in beside if each.kind == line.kind and each["peer"]
     ]

@@ -1,9 +1,9 @@
-"""Recordings in the form that a browser plays: everything a picture needs, each thing once.
+"""Packs recordings for a browser: everything a picture needs, each thing once.
 
 Most of a scene is the same as in the step before.  So records, replicas and headings are
-kept in pools, and a step only names their places; a step costs some hundred bytes, and a
-recording of a thousand steps is smaller than a photograph.  The whole is plain data: the
-same film is a widget's trait and the contents of an exported page.
+kept in pools, and a step only names their places.  A step costs some hundred bytes, and a
+recording of a thousand steps is smaller than a photograph.  The film is plain data: it is
+a widget's trait and the contents of an exported page.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pool:
 
 @dataclass
 class Take:
-    """One timeline of one partition: its frames, and what is told of each."""
+    """One timeline of one partition: its frames and their sentences."""
 
     recording: Recording
     frames: list[Frame]
@@ -62,8 +62,8 @@ class Take:
         before: Sequence[Promise] = (),
         knew: Known | None = None,
     ) -> Take:
-        """`before` is what clients had been promised, `knew` what the replicas had known to be
-        committed, in the past that is not in this take.
+        """`before` is what clients had been promised, and `knew` what the replicas had known to
+        be committed, before this take begins.
         """
         frames = moments.concerning(recording.frames, topic, partition)
         name = f"{topic}-{partition}"
@@ -135,7 +135,7 @@ class Film:
         return fresh
 
     def captions(self, place: int) -> list[str]:
-        """What is new at a moment, in sentences that say in which timeline where it matters."""
+        """What is new at a moment; the sentences name the timeline if it matters."""
         fresh = self.fresh(place)
         sentences = [told.sentence for _, told in fresh]
         if self.moments[place].second == moments.BEFORE or len(set(sentences)) < len(fresh):
@@ -146,7 +146,7 @@ class Film:
         ]
 
     def flights(self, take: int) -> list[Flight]:
-        """A take's messages about the partition, those that were under way at the fork too."""
+        """A take's messages about the partition, also those in flight at the fork."""
         found = list(self.takes[take].recording.flights)
         if take:
             began = self.takes[1].frames[0].time_us

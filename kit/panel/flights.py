@@ -1,7 +1,7 @@
-"""What a message between two nodes says, in a few words and about one partition.
+"""Says in a few words what a message between two nodes means for one partition.
 
-A simulated cluster's messages are objects on their way.  Most of what replication does is
-said in very few of them, and each has a short form:
+A simulated cluster's messages are objects in flight.  A few kinds of them do most of the
+work of replication, and each has a short form:
 
     fetch from 3, after epoch 0      a follower asks, and thereby says: below 3 I have it all
     record 3, HW 3                   the leader's answer
@@ -49,8 +49,8 @@ class Word:
 class Flight:
     """A message on its way: from, to, when it left and when it will be there.
 
-    One that is `held` stands at a cut until `arrives_us`, when the link is mended or nobody
-    waits for it any more (STILL_HELD if neither has come); then it leaves as another flight.
+    One that is `held` waits at a cut until `arrives_us`, when the link is healed or no node
+    waits for it any more (STILL_HELD before that).  Then it leaves as another flight.
     """
 
     sent_us: int

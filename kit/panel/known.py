@@ -1,11 +1,11 @@
-"""What each broker has known to be committed: its high watermark, kept over its death.
+"""What each broker has known to be committed: its high watermark, kept across crashes.
 
-A broker knows a record to be committed when its own high watermark is above it.  It writes
-the high watermark to disk only now and then, so after a death it starts with an older one,
-or with none, and moves up again as its leader tells it more.  What a log is cut of must be
-judged by what its broker had known before, not by what it has just forgotten.
+A broker knows that a record is committed when its own high watermark is above it.  It writes
+the high watermark to disk only now and then.  So after a crash it starts with an older one,
+or with none, and moves it up again as its leader tells it more.  When such a log is
+truncated, the question is what its broker had known before the crash.
 
-A cut ends the knowledge where it ends the log: what comes there later is another record.
+A truncation ends the knowledge where it ends the log: a later record there is another one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Known = Mapping[int, int]
 def known(
     frames: Sequence[Frame], topic: str, partition: int, before: Known | None = None
 ) -> list[Known]:
-    """For each frame, what the replicas had known by then; `before`: by the first of them."""
+    """For each frame, what the replicas had known by then; `before` is what they knew earlier."""
     by_frame: list[Known] = []
     past: Known = before or {}
     was: State | None = None
@@ -43,7 +43,7 @@ def known(
 
 
 def _stays(mark: int, before: Log | None, log: Log) -> int:
-    """How much of what was known is still true of a log."""
+    """Up to which offset a log still holds the records that were known."""
     if "log_end_offset" not in log:
         return mark
     same = before is not None and before.get("epochs") == log.get("epochs")
@@ -53,9 +53,9 @@ def _stays(mark: int, before: Log | None, log: Log) -> int:
 
 
 def kept(before: Log, log: Log) -> int:
-    """Up to which offset a log is what it was; its old end, if nothing was cut."""
+    """Up to which offset a log is unchanged; its old end, if it was not truncated."""
     held, has = records(before), records(log)
-    # cut and grown again between two looks: the epochs give it away
+    # truncated and grown again between two looks: the epochs show it
     replaced = [at for at in held if at in has and held[at][0] != has[at][0]]
     return min([end_of(before), end_of(log), *replaced])
 

@@ -1,4 +1,4 @@
-"""What happened to one partition: who leads it, who is in sync, and what became of records."""
+"""Finds what happened to one partition: its leader, its ISR, and its records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEVER = "**never committed**"
 
 
 def leadership(was: Snapshot, now: Snapshot, old: State, new: State) -> Iterator[Step]:
-    """A leader was elected, lost, or leads on in a new epoch."""
+    """A leader was elected, was lost, or continues in a new epoch."""
     before, after, epoch = old["leader"], new["leader"], new.get("leader_epoch")
     if before == after and _up(was, after) and not _up(now, after):
         said = "It still counts as leader: the controller waits for heartbeats that do not come."
@@ -38,7 +38,7 @@ def _up(snapshot: Snapshot, broker: int) -> bool:
 
 
 def _gone(now: Snapshot, broker: int) -> str:
-    """Why a broker leads no more."""
+    """Why a broker no longer leads."""
     state = now.get("brokers", {}).get(broker, {})
     if state.get("state") in DOWN:
         return f"{broker} is {DOWN[state['state']]}"
@@ -48,7 +48,7 @@ def _gone(now: Snapshot, broker: int) -> str:
 
 
 def _claim(now: Snapshot, old: State, leader: int) -> str:
-    """By what right a replica leads."""
+    """Why this replica may lead."""
     if leader in (old.get("isr") or ()):
         lost = now.get("brokers", {}).get(old["leader"], {}).get("state") in DOWN
         first = old["replicas"][0] == leader and not lost
@@ -59,7 +59,7 @@ def _claim(now: Snapshot, old: State, leader: int) -> str:
 
 
 def in_sync(now: Snapshot, old: State, new: State) -> Iterator[Step]:
-    """Who left the ISR, and who came back."""
+    """Replicas that left the ISR, and those that came back."""
     before, after = old.get("isr") or [], new.get("isr") or []
     left = [replica for replica in before if replica not in after]
     back = [replica for replica in after if replica not in before]
@@ -87,7 +87,7 @@ def parting(
     new: State,
     by: Known,
 ) -> Iterator[Step]:
-    """A replica holds what its leader does not; it is seen, or the leader says so."""
+    """A replica holds records that its leader does not: the logs show it, or the leader says so."""
     leader = new["leader"]
     told = {
         line.node: line for line in lines if line.kind == "diverging" and line.partition == name
@@ -112,7 +112,7 @@ def parting(
 
 
 def cuts(old: State, new: State, by: Known) -> Iterator[Step]:
-    """A replica threw the end of its log away."""
+    """A replica truncated its log."""
     leader = new["leader"]
     leads = new.get("logs", {}).get(leader)
     for replica, log in sorted(new.get("logs", {}).items()):
@@ -134,7 +134,7 @@ def cuts(old: State, new: State, by: Known) -> Iterator[Step]:
 
 
 def _fates(log: Mapping[str, Any], fates: Mapping[str, Sequence[int]]) -> str:
-    """What became of which of a log's records; a fate that befell none is not told."""
+    """The fates of a log's records, without those that no record has."""
     return "; ".join(
         f"{values(log, offsets)} {be(offsets, 'was', 'were')} {fate}"
         for fate, offsets in fates.items()

@@ -1,8 +1,8 @@
-"""One timeline or two, step by step: what a timeline's slider has as its positions.
+"""The positions of a timeline's slider: the steps of one timeline or of two.
 
 A *moment* is a step of the first recording, of the second, or of both at the same virtual
-time.  Up to where the second branched off, the two are one; from there on each moment shows
-both, the one that has nothing new just as it was:
+time.  Up to the fork the two are one.  From there on each moment shows both; a timeline
+without a step at that time stays as it was:
 
     first     0  1  2  3  4  5     6     7
                        |
@@ -44,7 +44,7 @@ class Differs:
 def concerning(frames: Sequence[Frame], topic: str, partition: int) -> list[Frame]:
     """The frames in which something happened to a partition, or to the whole cluster.
 
-    What was before all replicas had heard of the topic is left out, if they ever did.
+    Frames from before all replicas had heard of the topic are left out, if they ever did.
     """
     name = f"{topic}-{partition}"
     states = [partition_of(frame.snapshot, topic, partition) for frame in frames]
@@ -63,7 +63,7 @@ def _is_served(state: State) -> bool:
 
 
 def merge(first: Sequence[Frame], second: Sequence[Frame] = (), at: int = 0) -> list[Moment]:
-    """The moments of one timeline, or of two of which the second branched off at step `at`."""
+    """The moments of one timeline, or of two if a second one branched off at step `at`."""
     if not second:
         return [Moment(place) for place in range(len(first))]
     moments = [*(Moment(place) for place in range(at + 1)), Moment(at, 0)]
@@ -120,7 +120,7 @@ def _cells(first: State, second: State) -> Iterator[tuple[int, tuple[int, ...]]]
 def _fates(
     first: State, second: State, made: tuple[Sequence[Promise], Sequence[Promise]]
 ) -> Iterator[str]:
-    """Records that a client was told are safe, and that only one timeline still has."""
+    """Acknowledged records that only one timeline still has."""
     gone = lost(first, made[0]), lost(second, made[1])
     for here, there, name, other in ((0, 1, "1", "2"), (1, 0, "2", "1")):
         only = [each for each in gone[here] if each not in gone[there] and each in made[there]]

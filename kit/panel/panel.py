@@ -3,10 +3,10 @@
     from kit.panel.panel import ClusterPanel
     ClusterPanel(cluster, "orders")
 
-While somebody is looking at it the panel takes a snapshot every now and then, on the
-kernel's own event loop: the question itself waits in a thread of its own, what is shown
-changes on the loop, and nothing is ever printed.  A browser says every few seconds that
-the panel is in view; when it stops saying so, the polling stops.
+While the panel is in view it takes a snapshot now and then.  A thread of its own waits for
+the cluster's answer, the kernel's event loop changes the picture, and nothing is ever
+printed.  A browser says every few seconds that the panel is in view; when it stops, the
+polling stops.
 
 All state is in traits, so a test needs no browser: `press("kill", 102)` is what a button
 sends, `position` is the place on the timeline (-1: now), `scene` is what is drawn.
@@ -39,11 +39,11 @@ LOOKING_BACK = "You are looking back. Press End to return to now."
 
 
 class ClusterPanel(anywidget.AnyWidget):
-    """A live picture of one topic of a cluster, a partition of it opened.
+    """A live picture of one topic of a cluster, with one partition open.
 
-    `cluster` is any object with `snapshot(values=True, tail=n)`; faults it has no method
-    for, or says no to in `offers`, show as buttons that tell why.  `source` replaces the
-    polling of `cluster`, for frames that come from elsewhere.
+    `cluster` is any object with `snapshot(values=True, tail=n)`.  If it has no method for a
+    fault, or `offers` refuses it, the button says why.  `source` replaces the polling of
+    `cluster`, for frames that come from elsewhere.
     """
 
     _esm = export.script("drawing.js", "panel.js")
@@ -90,7 +90,7 @@ class ClusterPanel(anywidget.AnyWidget):
         self.notice = self._trouble
 
     def watch(self) -> None:
-        """Keeps looking for a while; called again and again while the panel is in view."""
+        """Polls for a while; called again and again while the panel is in view."""
         self._watched_until = time.monotonic() + WATCHED_FOR_S
         loop = _running_loop()
         if loop is not None and (self._polling is None or self._polling.done()):
@@ -176,11 +176,11 @@ class ClusterPanel(anywidget.AnyWidget):
         frames, frame = self._source.frames, self.frame
         topics = sorted(name for name in frame.snapshot.get("topics", {}) if name[:2] != "__")
         if not self.topic and topics:
-            self.topic = topics[0]  # is observed, and so comes back here
+            self.topic = topics[0]  # the trait is observed, so this method runs again
             return
         partitions = frame.snapshot.get("topics", {}).get(self.topic, {}).get("partitions", {})
         if self.partition not in partitions and 0 in partitions:
-            self.partition = 0  # the same
+            self.partition = 0  # likewise
             return
         self._scene = build(frame, self.topic, self.partition)
         self._caption = story.caption(frames, frame.number, self.topic, self.partition)
@@ -226,9 +226,9 @@ class ClusterPanel(anywidget.AnyWidget):
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Puts out the still picture and the live panel, in this order.
 
-        JupyterLab shows nothing but the live form of an output that has one, and after a
-        restart of the kernel there is none.  So the still is an output of its own; the
-        panel's style hides it as long as there is a live panel right after it.
+        If an output has a live form, JupyterLab shows nothing else, and after a restart of the
+        kernel the live form is gone.  So the still is an output of its own; the panel's
+        style hides it as long as a live panel follows it.
         """
         bundle, _ = self._repr_mimebundle_()
         live = {VIEW: bundle.pop(VIEW), "text/plain": still.RERUN}

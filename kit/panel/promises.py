@@ -1,4 +1,4 @@
-"""What clients were told is written, and what became of it.
+"""Follows the records that clients were told are written, and finds those that are lost.
 
 An acknowledgement is a promise: this record is in the log, at this offset.  With acks=all
 it is made when every in-sync replica has the record, with acks=1 when the leader alone has
@@ -19,7 +19,7 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Promise:
-    """A record that a client was told is safe: value, offset, and under which acks."""
+    """An acknowledged record: value, offset, and the producer's acks."""
 
     value: str
     offset: int

@@ -1,15 +1,15 @@
 """A simulated world, recorded: a frame for every step worth looking at.
 
-A world takes some hundred events a second of virtual time, and most of them are heartbeats
-and idle fetches.  A frame is kept where the trace says that something happened to the
-topic, to a process or to a link, and where a client hears what became of its write.  With
-the frames the messages are kept, each with the times it left and will arrive, so that a
-picture can show them where they are at any moment of virtual time.
+A world handles some hundred events per second of virtual time, and most of them are
+heartbeats and idle fetches.  A frame is kept when the trace says that something happened to
+the topic, to a process or to a link, and when a client gets the answer to its write.
+Messages are kept too, each with the times at which it leaves and arrives, so that a picture
+can show where they are at any moment of virtual time.
 
-The recorder works on a copy: the learner's own world stays where it is.  `record` takes that
-copy back to the beginning and lets it live through everything again; `branch` takes it to
-one frame, changes something there (the truncation rule, a fault), and does the rest of
-what had been done from outside at the same virtual times as before.
+The recorder works on a copy: the learner's own world stays where it is.  `record` rewinds
+that copy to the beginning and runs everything again.  `branch` takes it to one frame and
+changes something there (the truncation rule, a fault).  Then it repeats the later faults
+and writes at the same virtual times as before.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ HEARD = frozenset(("ack", "refused", "answer"))
 class Recording:
     """A world of its own, the frames of one topic in it, and the messages between them.
 
-    `base` is what was known before the first frame, of brokers that are down then.
+    `base` is what was known about brokers that are down before the first frame.
     """
 
     world: World
@@ -86,26 +86,26 @@ class Recording:
         return self.world.cluster.spec.rule
 
     def step(self) -> bool:
-        """One event; False if nothing will ever happen again."""
+        """Handles one event; False if no event is left."""
         alive = self.world.step()
         self._look()
         return alive
 
     def run(self, until_us: int) -> None:
-        """Steps on until that time of the cluster's clock, and lets the clock come there."""
+        """Handles the events up to that time, and sets the cluster's clock to it."""
         while (at := self.world.next_at) is not None and at <= until_us and self.step():
             pass
         self.world.run(for_s=max(0, until_us - self.now_us) / 1e6)
 
     def settle(self, until_us: int) -> None:
-        """Runs until that time, and on until nothing more is to come, if that is soon."""
+        """Runs until that time, and then until the cluster is quiet, if that is soon."""
         self.run(until_us)
         while self.now_us < until_us + SETTLE_US and not is_quiet(self.world.cluster):
             if not self.step():
                 break
 
     def apply(self, fault: Fault) -> None:
-        """Lets a fault happen now; what was known to come after this moment is forgotten."""
+        """Injects a fault now, and forgets what was to come after this moment."""
         self.world.apply(fault)
         self._look()
 
@@ -128,7 +128,7 @@ class Recording:
         self.flights = [*earlier, *self.flights]
 
     def _look(self) -> None:
-        """Takes in what the last event has brought."""
+        """Keeps what the last event has changed."""
         self._note_departures()
         lines = (*self._heard(), *self._fresh_lines())
         if any(line.kind != "isr" or is_decided(line) for line in lines):
@@ -161,7 +161,7 @@ class Recording:
         return remember_logs(before, now) if before is not None else now
 
     def _batches(self, broker: int, index: int, log: dict[str, Any]) -> list[dict[str, Any]]:
-        """A log's newest records; read again only when the log is another one than before."""
+        """A log's newest records; read again only when the log has changed."""
         state = (log["log_start_offset"], log["log_end_offset"], str(log["epochs"]))
         known = self.read.get((broker, index))
         if known is None or known[0] != state:
@@ -179,7 +179,7 @@ class Recording:
             common = not line.partition and line.kind in CLUSTER_KINDS
             common = common and fields.get("topic", self.topic) == self.topic
             if common:
-                self.read.clear()  # what befalls a machine may change a log that stays as long
+                self.read.clear()  # a fault may change a log and not its length
             if isinstance(node, int) and (ours or common):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
 
@@ -223,14 +223,14 @@ class Recording:
         return list(flights.answered(cluster, message.body, self.topic, question))
 
     def _let_go(self, kind: str, number: int) -> list[Word]:
-        """Ends the wait at a cut; gives what the message says."""
+        """Ends the wait at a cut; returns what the message says."""
         places = self.held.pop((kind, number), [])
         for place in places:
             self.flights[place] = replace(self.flights[place], arrives_us=self.now_us)
         return [self.flights[place].word for place in places]
 
     def _heard(self) -> Iterator[Line]:
-        """Answers that have arrived by now, told like lines of the trace."""
+        """Answers that have arrived by now, as lines like those of the trace."""
         for flight in [each for each in self.awaited if each.arrives_us <= self.now_us]:
             self.awaited.remove(flight)
             word = flight.word
@@ -249,7 +249,7 @@ class Recording:
 
 
 def record(world: World, topic: str) -> Recording:
-    """Everything that happened to a topic, from the world's beginning to its present moment."""
+    """Records a topic from the world's beginning to its present moment."""
     past = world.fork()
     if world.timeline is not None:
         past.goto(event=0)
@@ -267,11 +267,10 @@ def branch(
     faults: Sequence[Fault] = (),
     keep: bool = True,
 ) -> Recording:
-    """Another future from a frame on: with another rule, with faults at that moment.
+    """Records another future from a frame on: with another rule, or with faults at that moment.
 
-    With `keep`, what had been done from outside after that moment (faults, writes) is done
-    again at the same virtual times, else nothing more is done.  Goes on at least as long as
-    what it branched from.
+    With `keep`, later faults and writes are repeated at the same virtual times; without it
+    there are none.  The new recording is at least as long as the one it branches from.
     """
     old = recording.world
     past = old.fork()

@@ -1,10 +1,11 @@
-"""From a frame to what is to be drawn: one partition's replicas, aligned by offset.
+"""Turns a frame into a scene to draw: one partition's replicas, aligned by offset.
 
-Everything that needs judgement is settled here, in plain data, so that the three drawings
-(browser, still picture, text) cannot disagree: which offsets are in view, which records
-are committed as far as *this* replica knows (below its own high watermark), and where
-histories part.  Histories part by the rule brokers follow themselves (KIP-101): a replica's
-record of epoch e does not belong if the leader's log ends epoch e at or before its offset.
+This module decides, in plain data, everything that needs a decision, so that the three
+drawings (browser, still picture, text) cannot disagree: which offsets are in view, which
+records are committed as far as *this* replica knows (below its own high watermark), and
+where logs diverge.  They diverge by the rule that brokers follow themselves (KIP-101): a
+replica's record of epoch e does not belong if the leader's log ends epoch e at or before
+its offset.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Small:
 
 @dataclass(frozen=True)
 class Message:
-    """What one broker told another in this step."""
+    """A message from one broker to another in this step."""
 
     source: int
     destination: int
@@ -128,7 +129,7 @@ def offsets_in_view(ends: Sequence[int]) -> tuple[int, int]:
 
 
 def end_of(log: Mapping[str, Any]) -> int:
-    """A log's end offset, 0 where a provider could not ask for it."""
+    """A log's end offset; 0 if the provider does not know it."""
     return max(0, log.get("log_end_offset") or 0)
 
 
@@ -144,7 +145,7 @@ def records(log: Mapping[str, Any]) -> dict[int, tuple[int, str]]:
 
 
 def epoch_at(log: Mapping[str, Any], offset: int) -> int:
-    """The epoch an offset belongs to, by the log's epoch list; -1 if it does not say."""
+    """The epoch of an offset, by the log's epoch list; -1 if the list does not say."""
     started = [epoch for epoch, start in log.get("epochs") or () if start <= offset]
     return max(started, default=-1)
 
@@ -235,7 +236,7 @@ def _small(snapshot: Snapshot, index: int, state: Mapping[str, Any]) -> Small:
 
 
 def messages(frame: Frame, topic: str, partition: int) -> list[Message]:
-    """What a leader told its followers in this frame, by the trace; the last word counts."""
+    """A leader's messages to its followers in this frame, by the trace; the last one counts."""
     state = partition_of(frame.snapshot, topic, partition)
     told: dict[int, Message] = {}
     for line in frame.lines:

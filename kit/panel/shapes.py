@@ -1,4 +1,4 @@
-"""The shapes that a still picture is put together from: boxes, words and signs as SVG.
+"""The shapes of a still picture: boxes, words and signs as SVG.
 
 Everything is text in, text out; colours are named in the picture's own style, so that they
 follow the reader's system for light or dark.

@@ -1,9 +1,9 @@
-"""What the panel has seen: a cluster's snapshots, kept as numbered frames.
+"""Keeps a cluster's snapshots as numbered frames for the panel.
 
 A panel never asks a cluster anything itself.  It shows frames of a source, the newest one
 or, when the learner looks back, an older one.  `LiveSource` takes its frames from any
-`Cluster` by asking for a snapshot now and then, so it misses what happens between two
-looks; a source over the simulator's trace can offer every step through the same two names.
+`Cluster` by asking for a snapshot now and then, so it misses what happens in between.  A
+source over the simulator's trace can offer every step through the same interface.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Source(Protocol):
         """The newest frame."""
 
     def poll(self) -> bool:
-        """Look again; True if there is a new frame.  May block, so not on the kernel's loop."""
+        """Looks again; True if there is a new frame.  May block, so not on the kernel's loop."""
 
 
 class LiveSource:
@@ -103,7 +103,7 @@ class LiveSource:
         return True
 
     def _read_trace(self) -> tuple[Line, ...]:
-        """The trace's lines since the last look; none where a provider has no trace."""
+        """The trace's lines since the last look; empty if the provider has no trace."""
         lines: list[Line] = []
         if self._trace is None:
             return ()
@@ -127,7 +127,7 @@ def tracer(cluster: Any) -> Callable[[int], Mapping[str, Any]] | None:
 
 
 def read_line(told: Any) -> Line:
-    """A trace line from what a provider hands out: a mapping, or an object with its names."""
+    """A trace line from a provider's form of it: a mapping, or an object with the same names."""
     get = told.get if isinstance(told, Mapping) else lambda name, other: getattr(told, name, other)
     return Line(
         time_us=int(get("time_us", 0)),
@@ -153,9 +153,9 @@ def _still_parts(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def remember_logs(before: Snapshot, snapshot: Snapshot) -> Snapshot:
-    """Keep showing the log of a broker that is down and cannot be asked.
+    """Keeps the log of a broker that is down in the picture.
 
-    Its files are still on its disk, as they were; a provider that cannot read them leaves
+    Its files are still on its disk, unchanged, but a provider that cannot read them leaves
     the log out of its snapshot.
     """
     topics = {}

@@ -1,14 +1,15 @@
-"""From a trace line to the line of the engine that told it.
+"""Finds the line of the engine that wrote a trace line.
 
 A trace line carries the dotted name of the rule that acted (`replication.partition.Partition.
 truncate`) and its kind (`truncate`).  The place is found in the engine's own syntax tree: the
 function of that name, and in it the call that has the kind among its arguments.  Nothing is
 written down twice, so nothing can drift; a test walks every line that every script tells.
 
-Where a rule tells through another function, the rule is shown from its first line.
+If a rule writes its trace line through another function, the rule is shown from its first
+line.
 
-Cutting a log is told in one place and decided in others; a line's `why` leads there: to the
-text of the same words in the modules that decide.
+A truncation is traced in one place and decided in others.  A line's `why` leads to the
+decision: the same words stand as text in the module that decides.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class SourceLine:
 
 @cache
 def find(rule: str, kind: str) -> SourceLine | None:
-    """Where a rule told a line of this kind; None for a rule that is not the engine's."""
+    """Where a rule wrote a line of this kind; None for a rule that is not the engine's."""
     module, names = _split(rule)
     if module is None:
         return None
@@ -84,7 +85,7 @@ def names_code(rule: str) -> bool:
 
 @cache
 def find_reason(kind: str, why: str) -> SourceLine | None:
-    """Where it was decided, by the words of the line's `why`; None where they do not say."""
+    """Where it was decided, found by the words of the line's `why`; None if they are not found."""
     for name in DECIDING.get(kind, ()) if why else ():
         module, _ = _split(name)
         assert module is not None
@@ -100,7 +101,7 @@ def find_reason(kind: str, why: str) -> SourceLine | None:
 
 
 def _pattern(node: ast.expr) -> str:
-    """A text's words as a pattern: anything may stand where a value is put in."""
+    """A text as a pattern that matches any value in the place of each `{…}`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return re.escape(node.value)
     if isinstance(node, ast.JoinedStr):

@@ -1,9 +1,9 @@
 """One sentence for one step of a recorded world.
 
-The engine's trace says what happened in names and numbers; here it is said in words, with
-what a learner would ask next: was it committed, who must still hear of it, what was lost.
-A step may have several lines, because one message can bring several changes; the
-weightiest is told.  `mark` is the step's kind on the timeline, "" for a small one:
+The engine's trace says what happened in names and numbers.  This module says it in words and
+answers a learner's next question: was it committed, which broker must still hear of it, what
+was lost.  A step may have several lines, because one message can bring several changes; the
+sentence tells the weightiest.  `mark` is the step's kind on the timeline, "" for a small one:
 
     fault   election   parted   truncation   lost   ack   write
 """
@@ -43,7 +43,7 @@ class Told:
 
 
 def weight(line: Line) -> int:
-    """How much a line counts among those of a step; of a step's ISRs, the one that is decided."""
+    """How much a line counts among those of a step; a decided ISR counts more than its news."""
     return WEIGHTS.get(line.kind, 0) + is_decided(line)
 
 

@@ -1,11 +1,11 @@
-"""The panel as a still SVG picture: what a notebook keeps for places without a kernel.
+"""Draws the panel as a still SVG picture, for notebooks that are read without a kernel.
 
-It is shown as an image on a page we know nothing about, so it brings its own background
-and follows the reader's system for light or dark.
+The page around the image is unknown, so the picture brings its own background and follows
+the reader's system for light or dark.
 
-Where a recorded world was forked, a replica has two lanes, one below the other, as in the
-live panel: a record that differs is outlined, and where one timeline has no record there is
-an empty place.
+If a recorded world was forked, each replica has two lanes, one below the other, as in the
+live panel.  A record that differs is outlined; where one timeline has no record, the place
+is empty.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
 
 
 def _grid(scenes: Sequence[Scene]) -> Grid:
-    """The newest offsets of all scenes; free places go first where there is no room."""
+    """The newest offsets of all scenes; if room is short, free places are dropped first."""
     first = min(scene.offsets[0] for scene in scenes)
     end = max(scene.offsets[1] for scene in scenes)
     last = max((row.log_end_offset for scene in scenes for row in scene.rows), default=0)
@@ -145,7 +145,7 @@ def _offsets(grid: Grid, top: int) -> Iterator[str]:
 
 
 def _seam(scene: Scene, grid: Grid, top: int, bottom: int, words: str = "") -> Iterator[str]:
-    """Where histories part."""
+    """Where logs diverge."""
     if scene.parts_at is None or not grid.seen(scene.parts_at):
         return
     x = grid.x(scene.parts_at) - GAP / 2
@@ -208,13 +208,13 @@ def _state(row: Row) -> list[str]:
 
 
 def _short(state: list[str]) -> list[str]:
-    """The same for half the room: that it runs goes without saying where there is trouble."""
+    """The same for half the room: "running" is dropped if there is trouble to report."""
     trouble = [each.replace("cut from", "✂") for each in state if each != "running"]
     return trouble or state
 
 
 def _lane(row: Row, top: int, grid: Grid, differing: Sequence[int] = ()) -> Iterator[str]:
-    """A replica's records; `differing`: where the other timeline has another one, or none."""
+    """A replica's records; `differing` are offsets where the other timeline has another or none."""
     if row.log_start_offset < grid.first < row.log_end_offset:
         yield text(LEFT - 12, top + 26, "…", "m")
     yield f'<g opacity="{0.55 if row.role == "offline" else 1}">'

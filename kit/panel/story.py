@@ -1,7 +1,7 @@
-"""What happened, in a learner's words: one sentence from the difference of two frames.
+"""Says what happened between two frames, in one sentence for learners.
 
-`steps` lists the facts; here it is decided which of them is told.  Under a stream of writes
-the caption keeps to the weightier event of the last seconds, which is the one worth reading.
+`steps` lists the facts, and `caption` chooses one of them.  Under a stream of writes the
+caption keeps showing the weightiest event of the last seconds.
 Words in `**` are stressed; drawings without stress leave the marks out.
 """
 
@@ -20,10 +20,10 @@ KEEP_TELLING_US = 6_000_000
 
 
 def caption(frames: Sequence[Frame], number: int, topic: str, partition: int) -> str:
-    """The sentence under a frame: its weightiest step, one a moment ago, or how things stand."""
+    """The sentence under a frame: its weightiest step, a recent one, or the present state."""
     place = number - frames[0].number
     by = known(frames[: place + 1], topic, partition)
-    later: list[Step] = []  # told after the cause that is looked for
+    later: list[Step] = []  # follows the cause that the loop looks for
     for earlier in range(place, 0, -1):
         if frames[place].time_us - frames[earlier].time_us > KEEP_TELLING_US:
             break
@@ -65,7 +65,7 @@ def steps(
 
 
 def standing(snapshot: Snapshot, topic: str, partition: int) -> str:
-    """How things stand when nothing has just happened."""
+    """The present state, when nothing has just happened."""
     state = partition_of(snapshot, topic, partition)
     if state is None:
         return f"There is no topic {topic} here." if topic else "There is no topic yet."

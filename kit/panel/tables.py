@@ -1,4 +1,4 @@
-"""A topic as a table: who leads each partition, who is in sync, where each log ends.
+"""A topic as a table: each partition's leader and ISR, and where each log ends.
 
     describe(cluster.snapshot(), "orders")
 
@@ -152,7 +152,7 @@ def _per_replica(replicas: Sequence[int], ends: Mapping[int, int | None]) -> str
 
 
 def _troubles(partitions: Mapping[int, Mapping[str, Any]], least: int) -> tuple[str, ...]:
-    """What is wrong, partitions with the same trouble in one sentence."""
+    """What is wrong, with one sentence for all partitions that share a problem."""
     found: dict[str, list[int]] = {}
     for index in sorted(partitions):
         isr = partitions[index].get("isr") or []

@@ -17,7 +17,7 @@ WIDEST_VALUE = 12
 
 
 def plain(sentence: str) -> str:
-    """A sentence without its marks of stress."""
+    """A sentence without its `**`."""
     return sentence.replace("**", "")
 
 

@@ -4,10 +4,10 @@
     panel = lab.panel(world, "orders")
 
 The panel records a copy of the world; yours stays where it is.  Its timeline has a position
-for every step of the engine that concerns the topic.  At any of them the future can be
-changed: `fork` takes another truncation rule, a fault button lets a fault happen there, and
-what was done from outside afterwards is done again at the same times.  The two timelines
-are then shown together, and what differs between them is marked.
+for every step of the engine that concerns the topic.  At any of them you can change the
+future: `fork` takes another truncation rule, a fault button injects a fault.  Later faults
+and writes are repeated at the same times.  The panel then shows the two timelines together
+and marks the differences.
 
 All state is in traits, so a test needs no browser: `position` is the place on the timeline,
 `press("kill", 102)` is what a button sends, `film` is everything a browser draws.
@@ -40,7 +40,7 @@ LONGER_US = 3_000_000
 
 
 class TimePanel(anywidget.AnyWidget):
-    """A recorded world's topic, one partition of it opened."""
+    """A recorded world's topic, with one partition open."""
 
     _esm = export.script()
     _css = export.style()
@@ -112,7 +112,7 @@ class TimePanel(anywidget.AnyWidget):
         return 0 if self.moment.second == BEFORE else 1
 
     def frame(self, take: int | None = None) -> Frame:
-        """What is in view, of the active take or of take 0 or 1."""
+        """The frame in view, of the active take or of take 0 or 1."""
         return self._film.frame(self.moment, self.active if take is None else take)
 
     # -- another future
@@ -120,7 +120,7 @@ class TimePanel(anywidget.AnyWidget):
     def fork(self, rule: str = "", *, keep: bool = True) -> None:
         """A second timeline from the moment in view, with another truncation rule.
 
-        With `keep`, the faults and writes that came later come again at the same times.
+        With `keep`, later faults and writes are repeated at the same times.
         """
         self._branch(rule=rule, keep=keep, of_first=True)
 
@@ -142,14 +142,14 @@ class TimePanel(anywidget.AnyWidget):
             self._branch(faults=(wanted,), keep=keep, of_first=not self.active)
 
     def run_on(self, seconds: float = 3.0) -> None:
-        """Lets the active timeline go on for so long in virtual time."""
+        """Runs the active timeline for so many seconds of virtual time."""
         recording = self._second if self.active and self._second else self._first
         self._go_on(recording, None, round(seconds * 1_000_000))
 
     def compare(self, world: World) -> None:
         """Shows another world as the second timeline, from the beginning on.
 
-        For two worlds that were made alike, such as one case under two rules.
+        Both worlds must start alike, such as one case under two rules.
         """
         self._second = record(world, self.topic)
         self._forked_from = self._first.frames[0]
@@ -180,14 +180,14 @@ class TimePanel(anywidget.AnyWidget):
         except ValueError as error:
             self.notice = str(error)
             return
-        if not of_first:  # what the second timeline was until here stays its past
+        if not of_first:  # the second timeline keeps its past up to here
             new.prepend(of, frame)
         else:
             self._forked_from = frame
         at = self.position
         self._second = new
         self._show()
-        self._go(at + 1 + bool(of_first and faults))  # to what was chosen, or to its fault
+        self._go(at + 1 + bool(of_first and faults))  # to the chosen moment, or to its fault
 
     def _go_on(self, recording: Recording, wanted: Fault | None, us: int = LONGER_US) -> None:
         if wanted is not None:

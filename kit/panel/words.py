@@ -1,4 +1,4 @@
-"""Small words that agree with what they count."""
+"""Joins words, and makes verbs and nouns agree with a count."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a lesson asks a cluster beyond what client libraries show, and what it is told.
+"""Lets a lesson ask a cluster for what client libraries hide.
 
 `requests` makes requests by hand and reads answers, `messages` puts a message into words.
 `virtual` and `one_partition` ask a world, `clients` a live cluster, `raw_client` one broker
 over one connection.  `background_load` writes beside a cell; `scripted_broker` answers a
-client as it is told.
+client from a script.
 """

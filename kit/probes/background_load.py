@@ -1,4 +1,4 @@
-"""A steady stream of records in the background, and the books that a check needs.
+"""Writes a steady stream of records in the background, and keeps what a check needs.
 
     with BackgroundLoad(cluster, "orders") as load:
         cluster.kill(101)
@@ -6,8 +6,8 @@
     load.acknowledged               # value -> offset
 
 A thread of its own sends one small record every few milliseconds through confluent-kafka
-with acks=all and idempotence, and notes each acknowledgement and its moment.  Nothing is
-printed.  `close` flushes, so what is not acknowledged then never will be.
+with acks=all and idempotence, and keeps each acknowledgement with its time.  Nothing is
+printed.  `close` flushes: a record that is not acknowledged by then never will be.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class BackgroundLoad:
         return f"<load on {self._topic}, {state}: {len(self.acknowledged)} acknowledged>"
 
     def wait_for(self, more: int, timeout_s: float = 30.0) -> None:
-        """Returns when so many records that are sent from now on are acknowledged."""
+        """Returns when `more` records that are sent from now on are acknowledged."""
         wanted = letters(self._sent + more - 1)
         deadline = time.monotonic() + timeout_s
         while wanted not in self.acknowledged:
@@ -82,11 +82,11 @@ class BackgroundLoad:
             self._end.wait(min(self._period_s, LISTEN_S))
 
     def mark(self, what: str) -> None:
-        """Notes that something happened now, for the chart."""
+        """Marks an event that happens now, for the chart."""
         self.events.append((time.monotonic() - self._started, what))
 
     def close(self) -> None:
-        """Stops sending, and waits for the answers that are still to come."""
+        """Stops sending, and waits for the outstanding answers."""
         self._end.set()
         self._thread.join()
         self._producer.flush(FLUSH_S)
@@ -103,7 +103,7 @@ class BackgroundLoad:
             try:
                 self._producer.produce(self._topic, value, partition=0, on_delivery=self._note)
                 self._sent += 1
-            except BufferError:  # the queue is full while nobody leads
+            except BufferError:  # the queue is full while there is no leader
                 pass
             self._listen(time.monotonic() + self._period_s)
 

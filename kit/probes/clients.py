@@ -1,7 +1,7 @@
-"""What a notebook asks a live cluster for, beyond what client libraries show.
+"""Asks a live cluster for what client libraries hide.
 
-`send` is one record with retries off, so that the broker's own error is seen.  `ask` is
-a raw request to one broker, whoever it is, which no client would send.
+`send` writes one record with retries off, so that the broker's own error is seen.  `ask`
+sends a raw request to a broker of your choice, which no client does.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def values(cluster: Cluster, topic: str, index: int = 0) -> list[str]:
         while True:
             message = consumer.poll(ANSWER_S)
             if message is None:
-                raise ClusterError(f"{topic}-{index} cannot be read now: does anybody lead it?")
+                raise ClusterError(f"{topic}-{index} cannot be read now: does it have a leader?")
             error = message.error()
             if error is None:
                 found.append((message.value() or b"").decode())

@@ -1,7 +1,8 @@
-"""What a message between two nodes says about partition 0 of one topic.
+"""Reads what a message between two nodes says about partition 0 of one topic.
 
-Drawings of messages read them here, so that one message has one meaning in all of them.
-Its words come in two lengths: `brief` for an arrow, `full`, with the epochs, for a line.
+Every drawing of messages reads them here, so that one message has one meaning in all of
+them.  Its words come in two lengths: `brief` for an arrow, `full`, with the epochs, for a
+line.
 
     fetch        fetch from 3             Fetch in epoch 1: offset 3, last epoch 0
     fetched      HW 3, records 3–4        HW 3, records 3 (epoch 1), 4 (epoch 1)

@@ -3,8 +3,8 @@
     world = cluster(minimum=2)
     send(world, TOPIC, "A")
 
-Each experiment starts a world of its own from a seed, breaks it in one way, and reports what
-a client was told and what the replicas hold.  Nothing is written down beforehand: change a
+Each experiment starts a world of its own from a seed, breaks it in one way, and reports the
+client's answers and the replicas' logs.  No result is written down beforehand: change a
 setting and the table changes.
 """
 

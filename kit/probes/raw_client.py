@@ -1,13 +1,13 @@
-"""A client of one broker that hides nothing: it sends frames and shows what comes back.
+"""A client of one broker that hides nothing: it sends frames and shows the answers.
 
     client = RawClient(cluster, 101, "greedy")
     first = client.send(producing("orders", 1_000))     # no waiting
     second = client.send(fetching("orders"))            # pipelined behind it
     client.receive()                                    # (first, its answer)
 
-Client libraries batch, retry, and obey throttle times.  This one does only what it is told,
-so that a lesson can be impolite.  The requests are made in kit/probes/requests.py; here topics
-go by name: Produce and Fetch in version 12.
+Client libraries batch, retry, and obey throttle times.  This client does only what it is
+told, so that a lesson can break the rules.  kit/probes/requests.py makes the requests; here
+they name topics by name: Produce and Fetch in version 12.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RawClient:
         """Of the last frame each way."""
 
     def send(self, body: Any, version: int = NAMED) -> int:
-        """Writes a request and does not wait; gives its correlation id."""
+        """Writes a request and does not wait; returns its correlation id."""
         self.last += 1
         self.sent[self.last] = (body, version)
         frame = framing.write_request(version, self.last, self.client_id, body)
@@ -59,11 +59,11 @@ class RawClient:
         return self.last
 
     def shrink(self) -> None:
-        """Takes little from the network ahead of reading, as a slow machine would."""
+        """Shrinks the receive buffer, so that this client behaves like a slow machine."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
 
     def send_bytes(self, frame: bytes) -> None:
-        """Writes whatever it is given."""
+        """Writes these bytes unchanged."""
         self.socket.sendall(frame)
 
     def receive(self, patience_s: float = PATIENCE_S) -> tuple[int, Any] | None:

@@ -1,16 +1,16 @@
-"""Produce, Fetch and ListOffsets requests made by hand, and what is read out of the answers.
+"""Makes Produce, Fetch and ListOffsets requests by hand, and reads their answers.
 
-Client libraries batch, retry, wait and hide.  A lesson that wants to see one answer of one
-broker makes the request itself.  The same request goes to a cluster in virtual time, to a
-live one, and over one bare connection:
+Client libraries batch, retry, wait and hide.  To show one answer of one broker, a lesson
+makes the request itself.  The same request goes to a cluster in virtual time, to a live one,
+and over one bare connection:
 
     told(world.ask(fetching(topic_id(world, "orders"), 3), 101))
     told(clients.ask(cluster, 101, fetching(clients.topic_id(cluster, "orders"), 3)))
     told(raw_client.ask(fetching("orders", 3)))
 
-A topic is named as the request's version wants it: by its name (text) up to version 12 of
-Produce and Fetch, by its id (bytes) from 13 on.  Each request is one that a consumer or
-producer may send; a follower's is not made here.
+The request's version decides how a topic is named: by its name (text) up to version 12 of
+Produce and Fetch, by its id (bytes) from 13 on.  All requests are those of consumers and
+producers, not of followers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER_BYTES = 1 << 22
 
 
 def now_ms() -> int:
-    """The time for a record: one of long ago may be gone soon, by retention.ms (seven days)."""
+    """The time for a record: retention.ms (seven days) would soon delete an old one."""
     return time.time_ns() // 1_000_000
 
 
@@ -51,7 +51,7 @@ def producing(
     partition: int = 0,
     timeout_ms: int = 20_000,
 ) -> Any:
-    """A Produce request with one record of so many bytes, or with a batch that is given."""
+    """A Produce request with one record of `value_bytes` bytes, or with a given batch."""
     request = m.ProduceRequest
     data = records or one_batch(bytes(value_bytes))
     part = request.PartitionProduceData(index=partition, records=data)
@@ -69,7 +69,7 @@ def fetching(
     min_bytes: int = 1,
     session: tuple[int, int] = (0, -1),
 ) -> Any:
-    """A consumer's Fetch; `epoch` is the leader's as the consumer believes, -1 for unsaid.
+    """A consumer's Fetch; `epoch` is the leader epoch that the consumer knows, -1 for none.
 
     `session` is the fetch session's id and epoch, (0, -1) for none.
     """
@@ -105,7 +105,7 @@ def listing(topic: str, timestamp: int = LATEST) -> Any:
 
 
 def told(answer: Any) -> Any:
-    """What an answer to one of the three says about its first partition."""
+    """What an answer to one of the three requests says about its first partition."""
     match answer:
         case m.ProduceResponse():
             return answer.responses[0].partition_responses[0]

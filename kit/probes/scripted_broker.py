@@ -1,18 +1,18 @@
-"""A broker that answers Produce requests from a script, whatever is in them.
+"""A broker that answers Produce requests from a script and ignores their contents.
 
-It speaks the protocol through engine/wire, says that it leads all of `orders`, gives
-out a producer id, and writes down what arrives.  A step of the script is a list of
-answers: the broker waits until as many Produce requests are under way, so that it does not
-matter how fast a client is, and then answers them in order.
+It speaks the protocol through engine/wire, says that it leads all of `orders`, assigns a
+producer id, and writes down what arrives.  A step of the script is a list of answers: the
+broker waits until as many Produce requests are in flight, so that the client's speed does
+not matter, and then answers them in order.
 
     ok                    taken: the next offset
-    again                 success with the first offset, as for a repeat that it remembers
+    again                 success with the first offset, as for a known duplicate
     drop                  taken, and then the connection ends: the answer is lost
     hang-up               not taken, and the connection ends
     silence               taken, and from here on this connection gets no answer
     any name of an error  that error
 
-When the script is over everything is taken.
+After the end of the script, the broker takes everything.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ScriptedBroker:
             connection.close()
 
     def _frames(self, connection: socket.socket, buffer: bytearray) -> list[tuple[Any, Any]]:
-        """Answers what is not Produce at once; gives the Produce requests."""
+        """Answers other requests at once; returns the Produce requests."""
         found = []
         while len(buffer) >= 4 and len(buffer) >= 4 + int.from_bytes(buffer[:4], "big"):
             end = 4 + int.from_bytes(buffer[:4], "big")
@@ -170,7 +170,7 @@ class ScriptedBroker:
             return not silent
 
     def _note(self, request: Any, action: str) -> None:
-        """Writes down what came in one request, and takes it if the script says so."""
+        """Writes down the contents of one request, and takes them if the script says so."""
         lines = []
         for part in request.topic_data[0].partition_data:
             records = bytes(part.records)

@@ -1,8 +1,8 @@
-"""A client's few questions to a simulated cluster, answered in virtual time.
+"""A client's requests to a simulated cluster, answered in virtual time.
 
 A notebook's `sim` cells talk to `engine.sim.world.world.World`; these functions spare them the
-protocol.  `send` is one Produce request to whoever leads, `readable` is one Fetch as a
-consumer sends it, so both show exactly what a client would be told.
+protocol.  `send` is one Produce request to the leader, `readable` is one Fetch as a consumer
+sends it, so both show exactly the answer that a client gets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ACKS = {"all": -1, "1": 1, "0": 0}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a producer was told: Kafka's error name, the first offset, and after how long."""
+    """A producer's answer: Kafka's error name, the first offset, and the time it took."""
 
     error: str
     offset: int
@@ -50,13 +50,13 @@ def topic_id(world: World, topic: str) -> bytes:
 
 
 def post(world: World, topic: str, *values: str, acks: str = "all") -> None:
-    """Hands one batch to the leader of partition 0 and waits for nothing."""
+    """Sends one batch to the leader of partition 0 and does not wait."""
     world.post(produce_request(world, topic, values, acks, 30_000), world.leader(topic, 0))
 
 
 def send(world: World, topic: str, *values: str, acks: str = "all", timeout_ms: int = 1_500,
          partition: int = 0) -> Answer:  # fmt: skip
-    """Sends one batch to the leader and waits, in virtual time, for what it says.
+    """Sends one batch to the leader and waits, in virtual time, for its answer.
 
     With acks=0 there is no answer: the error is "no answer", at once.
     """
@@ -92,7 +92,7 @@ def ends(world: World, topic: str, partition: int = 0) -> dict[int, tuple[int, i
 
 
 def describe(world: World, topic: str) -> Description:
-    """A simulated topic as the table that `describe` gives of a live one."""
+    """A simulated topic as the table that `describe` gives for a live one."""
     return Description("the simulator", topic, world.snapshot()["topics"][topic])
 
 
