@@ -98,7 +98,7 @@ class AlterPartitionQueue:
         )
 
     def _epoch_of(self, partition: Partition, broker_id: int) -> int:
-        """The epoch of a member's last fetch; -1, no claim, of one who has not fetched yet."""
+        """The epoch of a member's last fetch; -1, which claims nothing, before the first."""
         if broker_id == self.node_id:
             return self.broker_epoch
         follower = partition.followers.get(broker_id)

@@ -12,7 +12,8 @@ and an answer only what has something to tell.
 A request that forgets the last partition ends the session: its answer bears no session id.
 
 Simplified: a full cache drops only a session that was unused for two minutes; Kafka also
-lets followers and larger sessions push out others.
+lets followers and larger sessions push out others.  A session may be carried on in a version
+that names topics the other way; Kafka says FETCH_SESSION_TOPIC_ID_ERROR.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A broker's fetchers: one for each other broker that leads something replicated here.
 
 A partition is followed through at most one of them.  Whenever its leader or its leader
-epoch changes it is let go and taken up anew, so no fetcher ever acts on what it agreed
-with a former leader.  A fetcher with nothing left to follow ends; its successor has another
-generation, by which a late answer to the old one is known.
+epoch changes, one fetcher drops it and one picks it up, so no fetcher ever acts on what it
+agreed with a former leader.  A fetcher with nothing left to follow ends; its successor has
+another generation, which tells a late answer to the old one.
 """
 
 from __future__ import annotations

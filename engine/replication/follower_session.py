@@ -80,7 +80,7 @@ class FollowerSession:
     def request(
         self, following: dict[Key, Following], ready: dict[Key, Following], rule: TruncationRule
     ) -> m.FetchRequest:
-        """A FetchRequest with the session's part filled in: who is asked anew, who is forgotten."""
+        """A FetchRequest with the session's part filled in: what to add, what to forget."""
         request = m.FetchRequest
         topics: dict[bytes, list[m.FetchRequest.FetchPartition]] = {}
         forgotten: dict[bytes, list[int]] = {}

@@ -280,7 +280,7 @@ class Partition:
             self._trace("truncate", "truncate", why, to=new_end, was=end)
 
     def restart_at(self, offset: int, why: str) -> None:
-        """Throws the log away and starts anew at `offset`, where the leader's log starts."""
+        """Throws the log away and starts again at `offset`, where the leader's log starts."""
         end = self.log.log_end_offset
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset

@@ -10,7 +10,7 @@ published rule is here, so that yesterday's bug can be run on today's code:
                         match                                                      (2.0)
     kip-320-first-try   no question: the fetch names the epoch of the last record, and the
                         leader answers where that epoch ends if the two logs differ; but
-                        who leads in which epoch, nobody compares       (never released)
+                        no request names the leader epoch               (never released)
     kip-320             as kip-279, and every question and every fetch carries the leader
                         epoch and is fenced by it                                  (2.1)
     fetch-divergence    the fetch names the last record's epoch, and is fenced

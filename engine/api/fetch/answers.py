@@ -39,7 +39,7 @@ def read_all(hosted: HostedPartitions, terms: FetchTerms, context: FetchContext)
 def refusal(
     hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition, error: KafkaError
 ) -> Data:
-    """Why a partition is not read; and who leads now, so that the client need not ask (KIP-951)."""
+    """Why a partition is not read, and its leader, so that the client need not ask (KIP-951)."""
     data = Data(
         partition_index=asked.index,
         error_code=error.code,

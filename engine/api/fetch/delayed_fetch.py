@@ -18,8 +18,8 @@ from engine.wire.errors import KafkaError
 class DelayedFetch:
     """`segments`: where each partition's reader stood when it began to wait.
 
-    That is the base offset of a segment.  Only what lies in that segment is worth a wait: a
-    reader who is left behind in an older one is answered with what it holds.
+    That is the base offset of a segment.  Only what lies in that segment is worth a wait: once
+    a newer segment begins, the reader gets what its own still holds.
     """
 
     hosted: HostedPartitions

@@ -1,8 +1,8 @@
 """Fetch (key 1): read batches; for followers also the way to tell how far they are.
 
 The answer waits (long polling) until `min_bytes` are there, something is wrong, or
-`max_wait_ms` is over; yet nobody waits who reads an older segment than the last, or stands above
-what they may see.  Consumers see what is below the high watermark; followers all of
+`max_wait_ms` is over.  A reader in an older segment than the last, or above what it may see, gets
+its answer at once.  Consumers see what is below the high watermark; followers all of
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 histories differ (KIP-595).  Over a socket the records are slices of files, read while they
 are being sent: a slow reader costs no memory.
@@ -73,8 +73,8 @@ def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
 def _note_progress(broker: Broker, now: int, terms: FetchTerms, found: Found) -> None:
     """Notes, partition by partition, that the follower holds all below the offset it asks for.
 
-    That may move the high watermark, and with it answer whoever waits for it.  A partition that
-    was refused, or whose history differs from the follower's, says nothing about its progress.
+    That may move the high watermark, and with it answer requests that wait for it.  A partition
+    that was refused, or whose history differs from the follower's, says nothing about progress.
     """
     for number, (asked, data) in enumerate(found):
         if data is not None and (data.error_code or data.diverging_epoch is not None):

@@ -1,7 +1,7 @@
 """Produce (key 0): append batches to partitions led here.
 
 acks=0 gets no answer at all, and if something is wrong loses its connection, so that the
-producer asks anew who leads; acks=1 is answered when the leader's log has the batch;
+producer looks for the leader; acks=1 is answered when the leader's log has the batch;
 acks=all (-1) when the high watermark has passed it, or when `timeout_ms` is over.  A
 batch is validated and stored as it came: records are not decoded, except inside a
 compressed batch where the log's rules ask for it.
