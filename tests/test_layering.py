@@ -1,9 +1,16 @@
-"""Who may import whom: engine the standard library, kit the engine, nobody the notebooks."""
+"""Who may import whom: engine the standard library, kit the engine, nobody the notebooks.
+
+Inside the engine, each room's prologue ends with the line "May import: ...".  That line is the
+rule, and it is held here: a room that needs another says so where its readers look first.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -54,6 +61,74 @@ def test_nothing_imports_notebooks_labs_or_tests(package) -> None:
         name: imports_of(ROOT / name) & {"notebooks", "labs", "tests"} for name in modules(package)
     }
     assert {name: names for name, names in found.items() if names} == {}
+
+
+# -- the rooms of the engine
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@cache
+def engine_imports() -> dict[str, set[str]]:
+    """Each module of the engine, and the engine's modules that it names, for types too."""
+    found: dict[str, set[str]] = {}
+    for file in modules("engine"):
+        name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        used = found[name] = set()
+        for node in ast.walk(ast.parse((ROOT / file).read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("engine"):
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                used |= {each for each in inner if is_module(each)} or {str(node.module)}
+    return found
+
+
+def room(module: str) -> str:
+    """`engine.wire.codec` is in the room `wire`; `engine.events` is a room of its own."""
+    is_package = ROOT.joinpath(*module.split(".")).is_dir()
+    parts = module.split(".")[1:]
+    return ".".join(parts if is_package or len(parts) == 1 else parts[:-1])
+
+
+def may_import(name: str) -> set[str]:
+    """What the room's prologue says."""
+    prologue = ast.get_docstring(ast.parse((ROOT / "engine" / name.replace(".", "/") /
+                                            "__init__.py").read_text())) or ""  # fmt: skip
+    said = re.search(r"^May import: ([^.]*(?:\.\w[^.]*)*)\.$", prologue, re.MULTILINE)
+    assert said is not None, f"engine/{name}: the prologue has no line 'May import: ....'"
+    words = {word.strip() for word in said.group(1).replace("\n", " ").split(",")}
+    return words - {"nothing"}
+
+
+ROOMS = sorted({room(name) for name in engine_imports()} - {"", "events", "past", "plain"})
+ROOMS = [each for each in ROOMS if each != "__main__"]
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_room_imports_what_its_prologue_says(name: str) -> None:
+    used = {
+        (module, room(each))
+        for module, imports in engine_imports().items()
+        if room(module) == name
+        for each in imports
+        if room(each) != name
+    }
+    allowed = may_import(name)
+    assert {(module, other) for module, other in used if other not in allowed} == set()
+    unknown = {each for each in allowed if not is_module(f"engine.{each}")}
+    assert unknown == set(), f"engine/{name}: the prologue names rooms that are not there"
+
+
+def test_the_rooms_are_floors() -> None:
+    """No room may import, over others or directly, a room that may import it."""
+    TopologicalSorter({name: may_import(name) for name in ROOMS}).prepare()
+
+
+def test_no_module_of_the_engine_reaches_itself() -> None:
+    """Not for types alone, either."""
+    TopologicalSorter(engine_imports()).prepare()
 
 
 def test_what_a_notebook_imports_first_is_light() -> None:

@@ -10,6 +10,9 @@ unstable version.
 A handler is `handle(broker, now, request)` in the module named after its API.  It answers with
 `broker.outbox.reply`, at once or later.  It may raise KafkaError before it has changed anything;
 `dispatch` turns that into the API's own error answer.  Modules load when first needed.
+
+May import: broker, coordinators, coordinators.classic, events, metadata, past, replication,
+settings, wire.
 """
 
 from __future__ import annotations

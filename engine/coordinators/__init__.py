@@ -2,5 +2,5 @@
 
 `group_coordinator` is the door; a partition's groups are in `group_shard`, their offsets in
 `offsets`.  One room per group protocol: `classic/` now, `consumer/` (KIP-848) beside it.
-May import: engine.events, metadata, records, settings, wire.  Not: api, broker, replication.
+May import: coordinators.classic, coordinators.runtime, events, metadata, records, settings, wire.
 """

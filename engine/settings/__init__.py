@@ -5,6 +5,8 @@
 (5000, 1)
 >>> settings.topic({"retention.ms": "-1"})["segment.bytes"]
 1073741824
+
+May import: wire.
 """
 
 from engine.settings.settings import Settings

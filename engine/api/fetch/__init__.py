@@ -1,6 +1,6 @@
 """Fetch: `fetch.py` takes the request, `answers.py` answers it, `delayed_fetch.py` waits.
 
-May import: replication, storage, wire, events; not another API.
+May import: broker, events, replication, storage, wire.
 """
 
 from engine.api.fetch.fetch import handle

@@ -1,6 +1,6 @@
 """Produce: `produce.py` takes the request, `delayed_produce.py` waits for the in-sync replicas.
 
-May import: replication, storage, wire, events; not another API.
+May import: broker, events, metadata, past, records, replication, storage, wire.
 """
 
 from engine.api.produce.produce import handle

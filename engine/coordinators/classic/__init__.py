@@ -2,5 +2,5 @@
 
 `states` are the tables, `group` the data, `groups` all of one shard, the rest are the rules.
 The next protocol (KIP-848) gets a room of its own, `consumer/`, under the same terms.
-May import: `coordinators.runtime` and what that may import.  Not: offsets, other protocols.
+May import: coordinators.runtime, events, metadata, records, settings, wire.
 """

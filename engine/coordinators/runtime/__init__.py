@@ -2,5 +2,5 @@
 
 `runtime` has the partitions led here, `shard` loads and settles one, `writes` are under way.
 Groups use it, and transactions will, for `__transaction_state`.
-May import: engine.events, metadata, records, settings, wire.  Nothing of any coordinator.
+May import: events, metadata, records, settings, wire.
 """

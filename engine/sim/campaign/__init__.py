@@ -1,0 +1,6 @@
+"""Seeded fault schedules, played with every invariant on; shrinking; mutants.
+
+Start with `schedules.py`; `crew.py` decides what may break, `ending.py` judges the end.
+May import: api, broker, client, cluster, control, events, metadata, past, plain, records,
+replication, sim.clients, sim.history, sim.invariants, sim.scripts, sim.world, storage, wire.
+"""

@@ -3,6 +3,9 @@
 case.py      a case, its two endings, the list        stage.py, readers.py   clients that
 player.py    what a scenario may say beyond scripts   judges.py              are recorded
 *.txt        the scenarios, each with its outcome
+
+May import: client, cluster, events, past, plain, records, replication, sim.clients, sim.history,
+sim.scripts, sim.world, wire.
 """
 
 from engine.sim.cases.case import CASES, Case, Ending, Played, play_case, play_side

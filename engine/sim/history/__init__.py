@@ -5,7 +5,7 @@ findings.py     anomalies, each with its proof         check.py      records aga
 reading.py      one reader's way
 
 The history of a simulated run is read in engine/sim/clients/histories.py.
-May import: nothing of the engine.
+May import: nothing.
 """
 
 from engine.sim.history.check import check
