@@ -1,4 +1,4 @@
-"""What goes into a state machine and what comes out of it.
+"""The events that go into a state machine, and the effects that come out of it.
 
 Every role in the engine is a plain object: `step(now, event)` takes one event and
 returns the effects it has.  No role reads a clock, opens a socket, starts a thread or
@@ -29,7 +29,7 @@ Source = int | str
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Whose request a broker sends on to the controller (KIP-590), and its own version."""
+    """The client whose request a broker forwards to the controller (KIP-590), and its version."""
 
     client_id: str
     version: int
@@ -37,7 +37,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[Body]):
-    """Somebody asks.  Answer with `Outbox.reply(request, body)`, at once or later.
+    """A client or a node asks.  Answer with `Outbox.reply(request, body)`, at once or later.
 
     A handler says in its signature which body it takes: `Request[m.FetchRequest]`.
     `size` is what came over the wire, 0 if nothing did; `thread_time_us` the time that the
@@ -68,7 +68,7 @@ Answered = Message | NoAnswer | None
 class Response:
     """The answer to a `Send`; `body` is None when the peer was lost or the time was up.
 
-    It is `NO_ANSWER` when the request was taken and wants none (acks=0).
+    It is `NO_ANSWER` when the request was taken and needs none (acks=0).
     """
 
     source: int
@@ -107,9 +107,9 @@ Event = AnyRequest | Response | Expired | Flushed | Disconnected
 class Send:
     """Ask another node.  Exactly one `Response` with this token follows, within `timeout_us`.
 
-    `connection` names the one of the sender's connections to that node that the request takes:
-    requests on one are handled one after the other (engine/cluster/channels.py).  None is a
-    connection for this request alone.
+    `connection` names the sender's connection to that node that the request takes: requests on one
+    connection are handled one after the other (engine/cluster/channels.py).  None is a connection
+    for this request alone.
     """
 
     destination: int

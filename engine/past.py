@@ -1,8 +1,8 @@
 """Rules that Kafka has given up, to be run again beside what replaced them.
 
 A cluster made with `before=("KIP-966",)` behaves, in that one point, as Kafka did before
-that KIP.  It is a mark of the cluster, not of a request, so a simulated world that goes
-back and forth stays what it is.  How followers truncate has a scale of its own:
+that KIP.  The mark belongs to the cluster, not to a request, so a simulated world keeps
+it when it goes back and forth.  Truncation has a scale of its own:
 engine/replication/truncation.py.
 
     KIP-207   2.2   "latest" right after an election was the new leader's high watermark,
@@ -28,7 +28,7 @@ KNOWN = (KIP_207, KIP_360, KIP_966)
 
 
 def check(before: Sequence[str]) -> tuple[str, ...]:
-    """The names, if there are such rules; ValueError names those that there are."""
+    """The names, if all are known; ValueError lists the known ones."""
     for name in before:
         if name not in KNOWN:
             raise ValueError(f"No rule before {name!r} is kept; there are {', '.join(KNOWN)}.")
@@ -41,7 +41,7 @@ def feature_levels(before: Sequence[str]) -> dict[str, int]:
 
 
 def refuse_unknown_producer(log: Log, records: bytes) -> None:
-    """KafkaError(UNKNOWN_PRODUCER_ID) for a batch that goes on where nothing is remembered."""
+    """KafkaError(UNKNOWN_PRODUCER_ID) for a later batch of a producer that is not remembered."""
     header = next(iter(batch.iterate(records)), (None, 0))[0]
     if header is None or header.producer_id < 0 or header.base_sequence == 0:
         return

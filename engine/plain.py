@@ -1,7 +1,7 @@
 """Plain data: what leaves a state machine for a view, a comparison or the control socket.
 
-Dicts with text keys, lists, texts, numbers, booleans and None, as JSON has them.  Nothing in it
-is shared with the state, and nobody writes into it.
+Dicts with text keys, lists, texts, numbers, booleans and None, as JSON has them.  Plain data shares
+nothing with the state, and its readers do not change it.
 """
 
 from __future__ import annotations

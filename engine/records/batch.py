@@ -19,8 +19,9 @@ The records themselves are in `engine.records.record` (KIP-98 has the whole form
 
 A broker treats a batch as opaque bytes.  `validate` looks at the header and checks the
 CRC, `assign` puts in the offset and the epoch, and the same bytes go to disk, to the
-followers and to the consumers.  Only compaction, look-ups by time and people's eyes need
-`decode`.  Formats v0 and v1 are refused: Kafka 4 no longer accepts them either (KIP-724).
+followers and to the consumers.  Only compaction, look-ups by time and tools that show
+records need `decode`.  Formats v0 and v1 are refused: Kafka 4 no longer accepts them
+either (KIP-724).
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_in_bytes(self) -> int:
-        """All of it, the twelve bytes before the length's own count included."""
+        """The whole batch, with the twelve bytes that its length field does not count."""
         return self.batch_length + _BEFORE_LENGTH_ENDS
 
     @property
@@ -136,8 +137,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 def iterate(buffer: Buffer) -> Iterator[tuple[BatchHeader, int]]:
     """Each batch's header and position; an incomplete last batch ends it quietly.
 
-    A fetch may cut the last batch anywhere, so that is no error; a length that cannot be
-    and a magic other than 2 are.
+    A fetch may cut the last batch anywhere, so that is no error.  An impossible length is
+    an error, and so is a magic other than 2.
     """
     position, end = 0, len(buffer)
     while end - position >= HEADER_SIZE:
@@ -173,8 +174,8 @@ def assign(
 ) -> bytes:
     """A copy with offsets from `base_offset` on, batch after batch, and the leader epoch.
 
-    With `log_append_time` (milliseconds) the timestamps become that too; they are under
-    the checksum, so it is then made anew.
+    With `log_append_time` (milliseconds) the timestamps become that too; the checksum
+    covers them, so it is then computed again.
     """
     view = memoryview(buffer)
     epoch = _INT32.pack(leader_epoch)
@@ -286,7 +287,7 @@ def _assemble(header: BatchHeader, records: Sequence[Record], deltas: Iterable[i
 def decode(buffer: Buffer, position: int = 0) -> list[Record]:
     """The records of the batch at `position`; CorruptBatch if it does not hold them.
 
-    The checksum is `validate`'s business.
+    `validate` checks the checksum.
     """
     header = read_header(buffer, position)
     _check_shape(header)

@@ -69,7 +69,7 @@ def compress(codec: int, data: Buffer) -> bytes:
 
 
 def decompress(codec: int, data: Buffer, limit: int) -> bytes:
-    """The way back; CorruptBatch when the bytes are no such stream or exceed `limit`."""
+    """The inverse; CorruptBatch when the bytes are no such stream or exceed `limit`."""
     if codec == NONE:
         return bytes(data)
     if codec == GZIP:

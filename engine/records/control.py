@@ -5,9 +5,9 @@ version and a type.  They take offsets like any record (which is why a transacti
 topic has gaps in what a consumer sees), are replicated like any, and no client hands
 them to the application.
 
-* ABORT and COMMIT end a transaction of one producer in one partition (KIP-98).  The
-  batch carries that producer's id and epoch; the value names the coordinator's epoch, so
-  that a coordinator which has lost its office cannot decide any more.
+* ABORT and COMMIT end a transaction of one producer in one partition (KIP-98).  The batch
+  carries that producer's id and epoch; the value names the coordinator's epoch, so that a
+  deposed coordinator can no longer decide.
 * LEADER_CHANGE opens each epoch of the metadata log (KIP-595): who leads, who voted.
 * The others head and close a snapshot of that log (KIP-630) and record the quorum's
   version and voters (KIP-853).
@@ -117,7 +117,7 @@ def read(record: Record) -> m.Message:
 
 
 def read_marker(record: Record) -> m.EndTxnMarker:
-    """The message of a record that ends a transaction; a newer one is read as far as we know."""
+    """The message of a record that ends a transaction; of a newer version, the known fields."""
     value = record.value or b""
     try:
         (version,) = _VERSION.unpack_from(value)

@@ -1,10 +1,10 @@
 """CRC-32C (Castagnoli): the checksum of record batches.
 
-A batch travels from the producer through the leader's disk to every follower and
-consumer as the same bytes; one checksum, made by the producer, covers the whole way.
-Kafka took this polynomial because processors compute it in hardware.  It covers the
-batch from its attributes to its end; base offset, length, leader epoch and magic stand
-before it, so that a broker can assign offsets without touching the checksum.
+A batch travels from the producer through the leader's disk to every follower and consumer
+as the same bytes; one checksum, made by the producer, covers the whole way.  Kafka chose
+this polynomial because processors compute it in hardware.  It covers the batch from its
+attributes to its end; base offset, length, leader epoch and magic stand before it, so
+that a broker can assign offsets without touching the checksum.
 
 The rule: divide the bits, lowest first, by the polynomial and keep the remainder, eight
 bits at a time by table.  RFC 3720, appendix B.4; `crc32c(b"123456789") == 0xE3069283`.

@@ -33,7 +33,7 @@ class Record(NamedTuple):
 
 
 def encode_records(records: Iterable[Record], deltas: Iterable[int], base_timestamp: int) -> bytes:
-    """The records one behind the other, `deltas` being their distance to the base offset."""
+    """The records one after the other; `deltas` are their distances to the base offset."""
     out = bytearray()
     for delta, (_, timestamp, key, value, headers) in zip(deltas, records, strict=True):
         record = bytearray(1)
@@ -62,7 +62,7 @@ def encode_records(records: Iterable[Record], deltas: Iterable[int], base_timest
     return bytes(out)
 
 
-# A varint of one byte by that byte; None where it goes on.
+# The value of each one-byte varint; None for a byte that more bytes follow.
 _ONE_BYTE = [n >> 1 ^ -(n & 1) if n < 128 else None for n in range(256)]
 
 

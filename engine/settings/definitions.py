@@ -116,7 +116,7 @@ class Config:
         return text
 
     def _check(self, value: Value) -> None:
-        """Holds a value against the `valid` column."""
+        """Checks a value against the `valid` column."""
         valid = self.valid
         if valid == "non-empty":
             if not value:
@@ -133,7 +133,7 @@ class Config:
             self._check_choice(value)
 
     def _check_range(self, value: Value) -> None:
-        """`0..9`, or `1..9,-1` with a value of its own outside."""
+        """`0..9`, or `1..9,-1` with one more value outside the range."""
         span, _, extra = self.valid.partition(",")
         low, high = span.split("..")
         if not float(low) <= value <= float(high) and self.text(value) != extra:
@@ -169,7 +169,7 @@ def _java_double(value: float) -> str:
 
 @cache
 def table(resource: str) -> dict[str, Config]:
-    """The configs of `broker`, `topic` or `group`, by name, in the order of the alphabet."""
+    """The configs of `broker`, `topic` or `group`, by name, in alphabetical order."""
     text = (resources.files(__package__) / f"{resource}.table").read_text("utf-8")
     configs: dict[str, Config] = {}
     for line in text.splitlines():
@@ -195,7 +195,7 @@ def default_values(resource: str) -> dict[str, Value]:
 
 
 def find(resource: str, name: str) -> Config:
-    """A config by name; KafkaError(INVALID_CONFIG) that proposes the nearest name."""
+    """A config by name; KafkaError(INVALID_CONFIG) that suggests the nearest name."""
     config = table(resource).get(name)
     if config is None:
         raise KafkaError(Errors.INVALID_CONFIG, unknown_name(name, table(resource), resource))

@@ -40,7 +40,7 @@ _POOLS = (
 def check_broker_change(
     changes: Mapping[str, str | None], for_all: bool, settings: Settings | None = None
 ) -> None:
-    """KafkaError(INVALID_REQUEST), Kafka's code here, if a broker may not change so.
+    """KafkaError(INVALID_REQUEST), as in Kafka, if a running broker may not change so.
 
     The broker that is asked gives its `settings`: a pool of threads may at most double or
     halve at a time.

@@ -7,9 +7,9 @@ Kafka looks for a broker config in four places and takes the first that has it (
     3. given at start, in server.properties     STATIC_BROKER_CONFIG
     4. the default                              DEFAULT_CONFIG
 
-The first two live in the metadata log; a node passes them to `set_dynamic` as it applies the
-log.  Whoever reads `settings["…"]` at the moment of use sees the change; whoever keeps a value
-does not, which is the reason why Kafka calls some configs read-only.
+The first two live in the metadata log; a node passes them to `set_dynamic` as it applies the log.
+Code that reads `settings["…"]` at the moment of use sees the change; code that keeps a value does
+not, which is why Kafka calls some configs read-only.
 
 Simplified: one PLAINTEXT listener per node, no overrides per listener (`listener.name.…`), and
 an unknown name is an error, where Kafka logs a warning and carries on.
@@ -60,7 +60,7 @@ class Settings:
         return Settings({**self.static, **overrides})
 
     def set_dynamic(self, default: Mapping[str, str], broker: Mapping[str, str]) -> None:
-        """What the metadata log says, for all brokers and for this one; checked before."""
+        """Sets the values of the metadata log, for all brokers and for this one; checked before."""
         self.dynamic_default = dict(default)
         self.dynamic_broker = dict(broker)
         self._refresh()

@@ -1,7 +1,7 @@
 """Where a config's value comes from, the way DescribeConfigs tells it (KIP-226, KIP-524).
 
-A value has a *source* and *synonyms*: all the places that set it or one of its stand-ins, in
-order of precedence.  What is in effect is the first.
+A value has a *source* and *synonyms*: all the places that set it or one of its stand-ins, in order
+of precedence.  The first one is in effect.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def topic_synonyms(settings: Settings, config: Config, own: Mapping[str, str]) -
 
 
 def group_synonyms(settings: Settings, config: Config, own: Mapping[str, str]) -> Synonyms:
-    """A group config's places; its broker counterpart is called `group.` and the same."""
+    """A group config's places; its broker counterpart has the same name behind `group.`."""
     counterpart = f"group.{config.name}"
     if counterpart in table("broker"):
         inherited = broker_synonyms(settings, counterpart)

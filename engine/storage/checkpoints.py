@@ -8,20 +8,18 @@
     meta.properties                    which cluster, node and directory this is
     .kafka_cleanshutdown               there only after a clean stop; names the broker epoch
 
-All in Kafka's own formats, and but for `partition.metadata` replaced as a whole and durably,
-so that a reader finds the old or the new contents and nothing between.  `partition.metadata`
-is written once, with its log, and becomes durable before the log's first record, as in Kafka: a
-topic of a thousand empty partitions need not wait for as many flushes.  The offset files look
-like this:
+All are in Kafka's own formats.  All but `partition.metadata` are replaced as a whole and durably,
+so that a reader finds the old or the new contents and nothing between.  `partition.metadata` is
+written once, with its log, and becomes durable before the log's first record, as in Kafka: a topic
+of a thousand empty partitions need not wait for as many flushes.  The offset files look like this:
 
     0                  version
     2                  number of lines that follow
     orders 0 1234
     payments 3 77
 
-The high watermark on disk is a few seconds old, and that is fine: a replica learns the
-true one from its leader.  The clean-shutdown file is taken away at the start, so that the
-absence of a clean end is what remains of a crash.
+The high watermark on disk is a few seconds old, and that is fine: a replica learns the true one
+from its leader.  The clean-shutdown file is deleted at the start, so a crash leaves none behind.
 """
 
 from __future__ import annotations
@@ -182,7 +180,7 @@ def write_clean_shutdown(disk: Disk, broker_epoch: int) -> None:
 
 
 def take_clean_shutdown(disk: Disk) -> int | None:
-    """The broker epoch of the last clean stop, and the file goes; None after an unclean one.
+    """Deletes the file; gives the broker epoch of a clean stop, None after an unclean one.
 
     -1 for a file that names no epoch, as brokers before KIP-966 wrote it.
     """

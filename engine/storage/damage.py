@@ -1,8 +1,8 @@
-"""What may happen to bytes at rest: a bit changes.
+"""Damage to bytes at rest: a bit changes.
 
-Every batch carries a checksum (CRC-32C) over all but its first 21 bytes, because it has to
-survive disks, cables and memory that lie now and then.  Nobody checks it while a leader
-hands the batch out: the bytes go from the page cache to the socket untouched.  It is found
+Every batch carries a checksum (CRC-32C) over all but its first 21 bytes, because it has to survive
+disks, cables and memory that lie now and then.  The leader does not check it when it hands the
+batch out: the bytes go from the page cache to the socket untouched.  Damage is found
 
     when a broker recovers after a crash    the log is cut off there
     by a follower that fetches it           refused, asked for again, and again
@@ -20,7 +20,7 @@ LAST = -1
 
 
 def flip_bit(disk: Disk, directory: str, offset: int = LAST) -> int | None:
-    """Changes a bit of the batch that holds `offset`; gives its last offset, None if none does."""
+    """Changes a bit of the batch that holds `offset`; its last offset, None without a batch."""
     for name in reversed(disk.list(directory)):
         path = f"{directory}/{name}"
         if not name.endswith(".log"):

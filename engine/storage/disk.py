@@ -11,7 +11,7 @@ the record on other machines.  So there are two kinds of death, and the engine h
 `RealDisk` keeps real files.  `MemoryDisk` keeps them in memory, knows which part of each
 was flushed, and can lose the rest.  The same `Log` runs on either.
 
-Paths are relative, with `/` between the parts.  Nobody holds a file handle: a path is
+Paths are relative, with `/` between the parts.  No role holds a file handle: a path is
 plain data, so a broker and its whole disk can be pickled, which is how the simulator
 rewinds.
 """
@@ -27,8 +27,8 @@ NO_ROOM = "no space left on its disk; make room there and start it again"
 class Disk(Protocol):
     """Files by path.  A missing file raises FileNotFoundError; a full disk, OSError.
 
-    `full` is set by whoever wants to see what a full disk does.  `failure` says, once the disk
-    could not take what was to be written, what was wrong; whoever uses the disk is lost then.
+    Set `full` to see what a full disk does.  `failure` says why a write failed, and is empty
+    before; a node whose disk has failed cannot go on.
     """
 
     full: bool

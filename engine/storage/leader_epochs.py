@@ -4,10 +4,10 @@
     offset   0........17.......20......31........40 = log end
     file         0 0 / 3 17 / 4 20 / 5 31
 
-Offsets alone cannot tell whether two replicas agree: after an unclean turn both may have
-an offset 25, with different records.  An (epoch, offset) pair can, since one leader writes
-one epoch and never rewrites it (KIP-101).  So a follower asks, or is told, where the
-leader's version of its last epoch ends, and cuts there.
+Offsets alone cannot tell whether two replicas agree: after an unclean election both may have an
+offset 25, with different records.  An (epoch, offset) pair can, since one leader writes one epoch
+and never rewrites it (KIP-101).  So a follower asks, or is told, where the leader's version of its
+last epoch ends, and cuts there.
 
 Entries rise in both columns.  An epoch without records leaves no entry behind: the next
 one to start at the same offset replaces it.  The file is written at every change, in
@@ -39,9 +39,9 @@ class LeaderEpochs:
         return self.entries[-1][0] if self.entries else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Begins `epoch` at `start_offset`, unless it has begun; True if that is news.
+        """Begins `epoch` at `start_offset`, unless it has begun already; True if it is new.
 
-        Entries that contradict it (a later epoch, or a later start) were wrong, and go.
+        Entries that contradict it (a later epoch, or a later start) were wrong and go.
         """
         assert epoch >= 0, "an epoch is not negative"
         assert start_offset >= 0, "an offset is not negative"

@@ -10,8 +10,8 @@ single append; followers write the very same bytes.  From then on a batch is nev
 changed.  Beside the records a log keeps three things that can be rebuilt from them: the
 indexes, the leader epochs, and the producers' states.
 
-What the log does not know: who leads, what is committed, who may read.  That is
-`engine.replication.partition`.
+The log does not know who leads, what is committed or who may read; `engine.replication.partition`
+does.
 
 After a write has failed (disk full, say) the log takes no more appends until it is opened
 again: what is on disk and what is in memory may differ.  Simplified: compression.type is
@@ -44,7 +44,7 @@ UNKNOWN = (-1, -1, -1)
 
 @dataclass(frozen=True, slots=True)
 class AppendInfo:
-    """What became of an append; for a `duplicate`, of the one before it."""
+    """The result of an append; for a `duplicate`, the result of the first append."""
 
     base_offset: int
     last_offset: int
@@ -207,9 +207,9 @@ class Log:
     def roll(self, base_offset: int = 0) -> None:
         """Begins a new active segment at the log's end, or at `base_offset` if that is higher.
 
-        What is complete goes to the disk for good, as in Kafka: a power loss takes records of
-        the active segment only.  The producers' states are written down with it, and the next
-        recovery is shorter by all that.
+        The complete segment is flushed, as in Kafka: a power loss takes records of the active
+        segment only.  A snapshot of the producers' states is written too, so the next recovery has
+        less to read.
         """
         base_offset = max(base_offset, self.log_end_offset)
         if base_offset == self.segments.active.base_offset:
@@ -256,17 +256,17 @@ class Log:
         return self.segments.slice(offset, max_bytes, limit, at_least_one)
 
     def bytes_between(self, offset: int, limit_offset: int | None = None) -> int:
-        """How much there is to read; for the least bytes that a fetch waits for."""
+        """How many bytes there are to read; a fetch compares them with its min_bytes."""
         return self.segments.bytes_between(offset, self._below_end(limit_offset))
 
     def _below_end(self, limit_offset: int | None) -> int | None:
-        """None for a limit that does not limit."""
+        """The limit; None if it is not below the log's end."""
         if limit_offset is None or limit_offset >= self.log_end_offset:
             return None
         return limit_offset
 
     def offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, epoch) of the first record that is at least as young."""
+        """(offset, timestamp, epoch) of the first record with this timestamp or a later one."""
         return self.segments.offset_for_timestamp(timestamp_ms, self.log_start_offset)
 
     def max_timestamp(self) -> tuple[int, int, int]:
@@ -304,7 +304,7 @@ class Log:
         return end
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Throws everything away; the next record gets `offset`."""
+        """Deletes everything; the next record gets `offset`."""
         while self.segments:
             self._delete_segment(len(self.segments) - 1)
         self.segments.create(offset, self._now_ms)
@@ -314,7 +314,7 @@ class Log:
         self._rebuild_producers()
 
     def advance_log_start(self, offset: int) -> None:
-        """Forgets what lies below `offset`; segments that lie below it wholly are deleted."""
+        """Forgets what lies below `offset`; segments wholly below it are deleted."""
         if offset > self.log_end_offset:
             raise KafkaError(
                 Errors.OFFSET_OUT_OF_RANGE,
@@ -327,7 +327,7 @@ class Log:
         self._delete_below_start()
 
     def delete_old_segments(self, now: int, high_watermark: int | None = None) -> int:
-        """Applies retention.ms and retention.bytes; how many segments went."""
+        """Applies retention.ms and retention.bytes; how many segments were deleted."""
         self._now_ms = now // 1000
         count = retention.deletable(
             self.segments,
@@ -378,7 +378,7 @@ class Log:
         self.recovery_point = max(self.recovery_point, min(offset, self.log_end_offset))
 
     def close(self) -> None:
-        """Writes down what shortens the next start, and flushes; then the log is not used."""
+        """Writes what shortens the next start, and flushes; the log is not used afterwards."""
         self.segments.active.become_inactive()
         if self.log_end_offset > self.log_start_offset:
             self.snapshots.take(self.producers, self.log_end_offset)
@@ -387,5 +387,5 @@ class Log:
 
     def delete(self) -> None:
         for segment in self.segments:
-            segment.size = 0  # nobody reads on in it, whatever will have its name
+            segment.size = 0  # a reader stops here, even if a new file takes the name
         self.disk.delete(self.directory)

@@ -1,9 +1,9 @@
 """Opens the files of a log: finds its segments, recovers what is in doubt, replays the rest.
 
-After a clean stop the segments are taken as they are; only the last batches are looked at,
-to find the log's end.  After an unclean one every segment above the recovery point is read
-through (`recovery` says what happens to damage).  A segment whose indexes are missing or
-contradict themselves is read through in either case: they can always be built anew.
+After a clean stop the segments are taken as they are; only the last batches are looked at, to find
+the log's end.  After an unclean one every segment above the recovery point is read through
+(`recovery` says what happens to damage).  A segment whose indexes are missing or contradict
+themselves is read through in either case: they can always be rebuilt.
 
 The leader epochs and the producers' states are then brought into line with what the log
 really holds.
@@ -120,11 +120,11 @@ class LogLoader:
         return segments
 
     def _has_hole(self, bases: list[int], number: int, end: int) -> bool:
-        """Whole batches are missing at the end of a segment; only compaction means such holes."""
+        """Whole batches are missing at a segment's end, a hole that only compaction may leave."""
         return number + 1 < len(bases) and end < bases[number + 1] and not self.config.is_compacted
 
     def _recover(self, segment: Segment) -> int:
-        """Reads all of a segment and cuts it at the first damage; where its offsets end."""
+        """Reads all of a segment and cuts it at the first damage; gives where its offsets end."""
         size = self.disk.size(segment.path)
         segment.reset()
         next_offset = segment.base_offset

@@ -10,12 +10,12 @@
     CORRUPT_MESSAGE      a wrong checksum, a length below the header's
     INVALID_TIMESTAMP    a timestamp too far off, or one marked LogAppendTime
 
-Nearly all of it comes from the 61 bytes of the header and the checksum, so a megabyte costs
-little more than its CRC.  Kafka goes through the records of every batch (and unpacks
-compressed ones) to count them and to find the true largest timestamp; here the header is
-believed, except where a rule needs the records: compacted topics and topics with
-message.timestamp.before.max.ms.  A client that writes a valid checksum over records that
-do not fit its header is therefore found out by its readers, not by the broker.
+Nearly all of it comes from the 61 bytes of the header and the checksum, so a megabyte costs little
+more than its CRC.  Kafka goes through the records of every batch (and unpacks compressed ones) to
+count them and to find the true largest timestamp; here the header is trusted, except where a rule
+needs the records: compacted topics and topics with message.timestamp.before.max.ms.  So if a client
+writes a valid checksum over records that do not fit its header, its readers notice and the broker
+does not.
 
 Simplified: a batch that a producer marks LogAppendTime is refused in every topic.  Kafka takes
 it, and removes the mark, where the topic's timestamps are CreateTime.
@@ -51,7 +51,8 @@ RecordError = tuple[int, str]
 class InvalidRecords(KafkaError):
     """Some records of a batch are refused, and the others with them (KIP-467).
 
-    A producer that is told which gives up those alone and may send the others again.
+    The answer names them: the producer gives up those alone and may send the others
+    again.
     """
 
     def __init__(self, code: Errors, record_errors: list[RecordError]) -> None:
@@ -75,7 +76,7 @@ def validate_append(
 ) -> BatchHeader:
     """The header of the one batch in `buffer`; KafkaError with the code for the producer.
 
-    `partition` is the name that messages give it, such as `orders-0`.
+    `partition` is its name in error messages, such as `orders-0`.
     """
     header = one_batch(buffer)
     from_client = origin == "client"

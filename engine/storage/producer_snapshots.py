@@ -29,7 +29,7 @@ _CRC_SIZE = 4
 
 
 class CorruptSnapshot(Exception):
-    """A snapshot that does not hold what it should; the one before it serves."""
+    """A damaged snapshot; the one before it is used instead."""
 
 
 def encode(producers: ProducerStates) -> bytes:
@@ -105,7 +105,7 @@ class ProducerSnapshots:
             self.offsets = sorted([*self.offsets, offset])
 
     def load(self, producers: ProducerStates, start_offset: int, end_offset: int) -> int:
-        """Loads the latest in (start, end]; its offset, from which on to replay, or the start.
+        """Loads the latest in (start, end]; its offset, or the start: replay begins there.
 
         Snapshots outside that range, and corrupt ones, are deleted.
         """

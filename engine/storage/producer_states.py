@@ -70,7 +70,7 @@ class ProducerState:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def take_epoch(self, epoch: int) -> None:
-        """A new epoch's sequences begin anew, so the old batches are forgotten."""
+        """In a new epoch the sequences start over, so the old batches are forgotten."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches = []
@@ -161,7 +161,7 @@ class ProducerStates:
             )
 
     def check_marker(self, batch: BatchHeader, record: Record) -> None:
-        """Raises KafkaError for an end marker of a coordinator that has been succeeded."""
+        """Raises KafkaError for an end marker from a deposed coordinator."""
         state = self.states.get(batch.producer_id)
         epoch = control.read_marker(record).coordinator_epoch
         if state is not None and epoch < state.coordinator_epoch:
@@ -204,7 +204,7 @@ class ProducerStates:
         return CompletedTransaction(batch.producer_id, first_offset, batch.base_offset, aborted)
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers idle for producer.id.expiration.ms; how many."""
+        """Forgets producers idle for producer.id.expiration.ms; gives how many."""
         expired = [
             producer_id
             for producer_id, state in self.states.items()

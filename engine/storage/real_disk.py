@@ -2,10 +2,10 @@
 
 Reads are `pread` and appends are one `write`: no seeking, no buffer of our own, so an
 append that has returned has reached the operating system and outlives a killed process.
-What it has not reached is the platter; that is what `flush` (fsync) is for.
+It has not yet reached the platter; `flush` (fsync) takes it there.
 
-A broker may have thousands of files, a process may have only so many open, so open file
-descriptors are kept in a bounded list, the least recently used one closed first.
+A broker may have thousands of files, but a process may hold only so many open.  So open
+file descriptors are kept in a bounded list; the least recently used one is closed first.
 
 Durability has a second half that is easily forgotten: a new *name* lives in the
 directory, so the directory is flushed too after a file appears or is replaced.
@@ -82,7 +82,7 @@ class RealDisk:
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
         except OSError as error:
-            # Disk full half-way: take the part back, or the next append would follow garbage.
+            # Disk full half-way: remove the part, or the next append would follow garbage.
             if written:
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
             self._failed(error)
@@ -171,7 +171,7 @@ class RealDisk:
         return lost
 
     def close(self) -> None:
-        """Closes all descriptors; the disk stays usable and opens them anew."""
+        """Closes all descriptors; the disk stays usable and opens them again."""
         while self._descriptors:
             os.close(self._descriptors.popitem()[1])
 
@@ -183,7 +183,7 @@ class RealDisk:
             self.failure = f"its disk fails ({error.strerror})"
 
     def _flush_file(self, path: str) -> bool:
-        """True if the file's name is new and the directory wants flushing too."""
+        """True if the file's name is new and the directory must be flushed too."""
         is_new = self._unflushed.pop(path, 0) == NEVER_FLUSHED
         descriptor = os.open(self._full(path), os.O_RDONLY)
         try:
@@ -211,7 +211,7 @@ class RealDisk:
         return descriptor
 
     def _forget(self, path: str) -> None:
-        """Lets go of what is known about a file and about all files below a directory."""
+        """Forgets what is known about a file and about all files below a directory."""
         for each in [p for p in self._descriptors if p == path or _is_below(p, path)]:
             os.close(self._descriptors.pop(each))
         for each in [p for p in self._unflushed if p == path or _is_below(p, path)]:

@@ -1,4 +1,4 @@
-"""What is found, and mended, when a log is opened after an unclean stop.
+"""What recovery finds and repairs when a log is opened after an unclean stop.
 
     recovery point: flushed up to here, trusted
           v
@@ -6,15 +6,14 @@
                          ^
 
 Every batch above the recovery point is read and its checksum verified; indexes, leader
-epochs and producers' states are built anew on the way.  At the first batch that is not
+epochs and producers' states are rebuilt on the way.  At the first batch that is not
 intact the log ends: it is cut there, as Kafka does, because offsets must have no hole.
 
-A batch torn at the very end is what a power loss leaves; it was never acknowledged to
-anyone who waited for a flush.  Damage with intact batches *behind* it is another matter
-(a flipped bit, a bad sector): those batches are lost as well.  Kafka says so in one line
-of its log; here the report names what was cut and how many good batches went with it, and
-`RecoveryReport` is for the operator to see.  Other replicas still have the records, and a
-follower fetches them again.
+A power loss leaves a batch torn at the very end; it was never acknowledged as flushed.
+Damage with intact batches *behind* it is another matter (a flipped bit, a bad sector):
+those batches are lost as well.  Kafka says so in one line of its log; here
+`RecoveryReport` tells the operator what was cut and how many good batches went with it.
+Other replicas still have the records, and a follower fetches them again.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
-    """How opening a log went.  `rebuilt` lists the segments whose indexes were made anew."""
+    """How opening a log went.  `rebuilt` lists the segments whose indexes were rebuilt."""
 
     unclean: bool = False
     batches_checked: int = 0

@@ -81,7 +81,7 @@ class Segment:
         self._starts: dict[int, int] = {}  # base offset -> position, of the latest batches
 
     def create(self) -> None:
-        """Makes the files, empty; leftovers of the same name go."""
+        """Makes empty files; deletes leftovers of the same name."""
         self.delete()
         for path in (self.path, self.offset_index.path, self.time_index.path):
             self.disk.append(path, b"")
@@ -97,7 +97,7 @@ class Segment:
     # -- append
 
     def should_roll(self, config: LogConfig, batch: BatchHeader, now_ms: int) -> bool:
-        """Whether `batch` belongs into a new segment: this one is full, or old, or too wide."""
+        """Whether `batch` belongs in a new segment: this one is full, or old, or too wide."""
         return (
             self.size > config.segment_bytes - batch.size_in_bytes
             or (self.size > 0 and self._waited_ms(batch, now_ms) > config.segment_ms)
@@ -213,7 +213,8 @@ class Segment:
     def offset_for_timestamp(
         self, timestamp: int, start_offset: int
     ) -> tuple[int, int, int] | None:
-        """(offset, timestamp, epoch) of the first record from `start_offset` that is as young."""
+        """(offset, timestamp, epoch) of the first record from `start_offset` with that time or
+        later."""
         known_offset = max(self.time_index.lookup(timestamp)[1], start_offset)
         for header, position in self.headers(self.offset_index.lookup(known_offset)[1]):
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
@@ -267,7 +268,7 @@ class Segment:
         self._not_indexed = 0
 
     def reset(self) -> None:
-        """Forgets all but the bytes, as recovery does before it notes every batch anew."""
+        """Forgets all but the bytes, as recovery does before it notes every batch again."""
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = self.base_offset

@@ -6,7 +6,7 @@
 There is always at least one; the last is the active one.  A read is answered out of one
 segment, as in Kafka: the reader comes back for more.  A segment may hold nothing at or
 above an offset that lies in its range (compaction removes records, offsets stay), and
-then the next one is asked.
+then the next segment is read.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ class Segments:
     def offset_for_timestamp(
         self, timestamp: int, start_offset: int
     ) -> tuple[int, int, int] | None:
-        """(offset, timestamp, epoch) of the first record from `start_offset` that is as young.
+        """(offset, timestamp, epoch) of the first record from `start_offset` at that time or later.
 
-        As in Kafka, only the first segment with a record so young is asked: when DeleteRecords
-        has moved the start past that record, the answer is None.
+        As in Kafka, only the first segment with such a record is searched: when DeleteRecords has
+        moved the start past that record, the answer is None.
         """
         for segment in self._segments:
             if segment.max_timestamp >= timestamp:

@@ -3,9 +3,9 @@
     entry, 12 bytes:  timestamp int64 (ms) | relative offset int32
 
 An entry (t, o) says: the largest timestamp up to and including the batch that ends at
-offset o is t.  So every record above `o` with a timestamp larger than any before begins a
-search at the right place, though producers' clocks disagree and timestamps jump back and
-forth within a log: the entries only ever rise, in both columns.
+offset o is t.  So a search for a timestamp above t may begin behind o.  That holds
+although producers' clocks disagree and timestamps jump back and forth within a log: the
+entries only ever rise, in both columns.
 
 ListOffsets by time, consumers' `offsets_for_times`, and retention.ms rest on it (KIP-33).
 When a segment is rolled or closed its largest timestamp is added as the last entry.

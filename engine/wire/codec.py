@@ -26,7 +26,7 @@ from engine.wire.structures import Message
 
 
 class MalformedMessage(ValueError):
-    """The bytes are not such a message."""
+    """The bytes do not form the expected message."""
 
 
 class UnsupportedField(ValueError):
@@ -81,7 +81,7 @@ def decode_prefix(
 def decode_prefix(
     kind: type[Message] | str, version: int, buffer: Buffer, position: int = 0
 ) -> tuple[Message, int]:
-    """Like `decode`, for a message with something behind it; also gives its end."""
+    """Like `decode`, for a message that other bytes follow; also gives its end."""
     name = kind if isinstance(kind, str) else kind.__name__
     try:
         message, end = _functions(name, version)[0](buffer, position)
@@ -123,7 +123,7 @@ def decode_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def skip_tags(buffer: Buffer, position: int) -> int:
-    """The position behind a section of tagged fields that nobody here knows."""
+    """The position behind a section of tagged fields, all of them unknown here."""
     tags, position = decode_uvarint(buffer, position)
     for _ in range(tags):
         _, position = decode_uvarint(buffer, position)

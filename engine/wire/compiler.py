@@ -1,6 +1,6 @@
 """Writes the Python functions that read and write one message in one version.
 
-For each structure two functions, what one would write by hand: `read_X(b, p)` takes a
+Each structure gets two functions, as one would write them by hand: `read_X(b, p)` takes a
 buffer and a position and gives the object and the position behind it; `write_X(m, o)`
 appends to a bytearray.  Neighbouring fields of fixed width become one `struct` call, and
 nothing about versions is left to decide at run time.  `engine.wire.codec.source_of` shows
@@ -15,8 +15,8 @@ dropped.)
 Against hostile bytes three things keep the reader within bounds: an array never has more
 elements than bytes are left, every loop consumes at least one byte a turn, and reading
 behind the end raises IndexError or struct.error, which the codec turns into
-`MalformedMessage`.  A slice does not raise there; the next read, or the codec's look at
-the final position, does.
+`MalformedMessage`.  A slice does not raise there; the next read does, or the codec's
+check of the final position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.wire.schema import FIXED_WIDTH, NEVER, Field, Message, Struct
 
 _LENGTHS = {"string": "h", "bytes": "i", "records": "i"}
 STRING_LENGTH_MAX = 32_767
-"""As long as a classic length can say; Kafka takes no longer string in flexible versions either."""
+"""The longest that a classic length can express; Kafka's limit in flexible versions too."""
 
 
 def source(definition: Message, version: int) -> str:
@@ -256,7 +256,7 @@ class _Compiler:
             )
 
     def write_null(self, depth: int, f: Field) -> int:
-        """Deals with None; gives the depth at which everything else goes on."""
+        """Writes None; gives the depth at which the code for any other value continues."""
         if not self.is_nullable(f):
             if f.default is None or f.nullable != NEVER:
                 message = f"raise UnsupportedField('None for {self.where(f)}')"

@@ -202,13 +202,13 @@ _RETRIABLE = frozenset(
 
 
 class KafkaError(Exception):
-    """A refusal that carries its error code, and a sentence for people."""
+    """A refusal: an error code, and a sentence for people."""
 
     def __init__(self, code: Errors, message: str = "") -> None:
         super().__init__(code, message)
         self.code = code
         self.text = message or None
-        """What an answer with room for a sentence says; None where Kafka says nothing."""
+        """The text for an answer with an error message; None where Kafka sends none."""
         self.message = message or code.name.replace("_", " ").lower()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Frames and headers: what stands around a message on a connection.
+"""Frames and headers: what surrounds a message on a connection.
 
 A frame is a 32-bit length and that many bytes: a header, then a body.  The request
 header names API, version, correlation id and client id; a response repeats only the

@@ -12,7 +12,7 @@ bytes of batches, never decoded here.
 Class attributes: `API_KEY`, `VERSIONS`, `FLEXIBLE` (ranges), `SCHEMA` (the definition);
 `LATEST` is the highest version in use.
 
-What each class looks like to an editor and to the type checker is in `messages.pyi`.
+`messages.pyi` shows each class to editors and to the type checker.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ answer holds *slices of files*, and `sendfile` moves as many bytes as the socket
 Here the codec leaves such a slice out and notes its place; `chunks` puts it in while the
 frame is being sent, a little at a time.  A reader that stops costs one chunk of memory.
 
-What was cut off meanwhile (a topic deleted, a log truncated) cannot be read any more:
-`SliceGone`.  The client's connection ends, and it asks again.
+Bytes that were cut off meanwhile (a topic deleted, a log truncated) can no longer be
+read: `SliceGone`.  The client's connection ends, and the client asks again.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Frame(bytearray):
 
 
 def insert(value: Slice, out: bytearray) -> bytes:
-    """What to write in the place of a slice: nothing into a frame, else its bytes."""
+    """What to write in place of a slice: nothing into a frame, else its bytes."""
     if isinstance(out, Frame):
         out.slices.append((len(out), value))
         out.outside += len(value)

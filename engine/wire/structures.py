@@ -1,4 +1,4 @@
-"""What every message class is, and how one is built from its definition.
+"""The base of every message class, and how a class is built from its definition.
 
 A message class has one slot per field of any version, so an object costs little memory and a
 misspelt field is an error.  Two messages are equal when their fields are.
