@@ -1,11 +1,10 @@
 """The APIs a broker offers, one file each, and the way from a request to its file.
 
-`VERSIONS` is what ApiVersions advertises: the APIs that the engine implements, in the versions
-in which a Kafka 4.3.1 broker offers them.  What is not here is not advertised, and a client that
-asks for it nevertheless loses its connection, as with Kafka.  Two ranges differ from the
-schemas': Produce starts at 0, which no 4.x broker serves, because some clients of librdkafka's
-line would not talk to a broker that starts higher (KIP-896); InitProducerId stops before its
-unstable version.
+`VERSIONS` is what ApiVersions advertises: the APIs that the engine implements, in the versions in
+which a Kafka 4.3.1 broker offers them.  What is not here is not advertised, and a client that asks
+for it anyway loses its connection, as with Kafka.  Two ranges differ from the schemas': Produce
+starts at 0, which no 4.x broker serves, because some clients based on librdkafka would not talk to
+a broker that starts higher (KIP-896); InitProducerId stops before its unstable version.
 
 A handler is `handle(broker, now, request)` in the module named after its API.  It answers with
 `broker.outbox.reply`, at once or later.  It may raise KafkaError before it has changed anything;

@@ -4,8 +4,8 @@ What is not in the request goes back to its default, so two tools that change di
 undo each other: deprecated since KIP-339 in favour of IncrementalAlterConfigs.  The controller
 does the work; see config_changes.py for what is checked here.
 
-Simplified: Kafka never answers AlterConfigs when it refuses all of it as given twice; here
-the refusals are told.
+Simplified: when every resource of a request is refused as given twice, Kafka never answers; here
+the client gets the refusals.
 
 Left out: loggers, client metrics subscriptions, alter.config.policy.class.name.
 Versions: 2+ flexible.

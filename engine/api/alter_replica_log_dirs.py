@@ -1,8 +1,8 @@
 """AlterReplicaLogDirs (key 34): move a replica to another log directory of its broker (KIP-113).
 
-Each broker speaks for its own disks.  A replica that is asked to be where it already is has
-nothing to do, and that is success; a directory that the broker does not have is
-LOG_DIR_NOT_FOUND; a partition without a replica here is REPLICA_NOT_AVAILABLE.
+Each broker speaks for its own disks.  A request to move a replica to where it already is succeeds
+and does nothing; a directory that the broker does not have is LOG_DIR_NOT_FOUND; a partition
+without a replica here is REPLICA_NOT_AVAILABLE.
 
 Simplified: one log directory per broker, so there is nowhere else to move to; where a replica
 will be created later is not remembered, for the same reason.
@@ -19,7 +19,7 @@ from engine.wire.errors import Errors
 Response = m.AlterReplicaLogDirsResponse
 _LONGEST_FILE_NAME = 255
 _ON_ITS_WAY = len("." + 32 * "0" + "-future")
-"""What the directory of a moving replica has after `topic-partition`: a unique id, a word."""
+"""How much longer than `topic-partition` a moving replica's directory is: a unique id, a word."""
 
 
 def handle(broker: Broker, now: int, request: Request[m.AlterReplicaLogDirsRequest]) -> None:

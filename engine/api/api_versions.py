@@ -12,7 +12,7 @@ would rely on it.
 
 Left out: controller listeners; rejecting a client that reached the wrong node.
 Versions: 1+ throttle time, 3+ flexible and features; below 4 a feature that starts at level 0
-is withheld, since older Java clients choke on it (KAFKA-17011).
+is withheld, since older Java clients fail on it (KAFKA-17011).
 """
 
 from __future__ import annotations

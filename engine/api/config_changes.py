@@ -1,9 +1,9 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common: the broker's share of the work.
 
-A change of a topic or a group goes to the controller as it is.  A change of a broker is first
-held against what may change in a running broker, by the broker that the request names: Kafka
-does it there because only that broker knows its own file and listeners.  The controller then
-writes the ConfigRecords, and every broker applies them.
+A change of a topic or a group goes to the controller as it is.  The broker that the request names
+first checks whether a running broker may make the change: Kafka does it there because only that
+broker knows its own file and listeners.  The controller then writes the ConfigRecords, and every
+broker applies them.
 
 Each resource of a request stands for itself: what is refused here stays here, the rest goes on,
 and the client gets one answer with both.
@@ -101,7 +101,7 @@ def _check_values(configs: Any) -> None:
 
 
 def _check_operations(broker: Broker, resource: Any) -> None:
-    """Loggers change one by one only; and what a broker is asked for, it must know."""
+    """Refuses loggers, of which there are none, and operations that a broker does not know."""
     if resource.resource_type == BROKER_LOGGER:
         check_is_me(broker, resource.resource_name)
         raise KafkaError(Errors.INVALID_CONFIG, "There are no loggers to set here.")

@@ -1,7 +1,7 @@
 """CreatePartitions (key 37): more partitions for a topic that exists; never fewer.
 
-A broker forwards the request to the controller.  Keys that hashed to one partition hash to
-another afterwards, and old records stay where they are: an order by key ends here.
+A broker forwards the request to the controller.  Keys that hashed to one partition hash to another
+afterwards, and old records stay where they are, so the order within a key ends here.
 
 Versions: 2+ flexible.
 """

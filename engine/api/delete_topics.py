@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20): topics go, by name or by id, with all their records.
+"""DeleteTopics (key 20): remove topics, by name or by id, with all their records.
 
 A broker forwards the request to the controller, which writes a RemoveTopicRecord; each broker
 deletes its replicas as it applies that.  The name may be used again at once, for another

@@ -6,8 +6,8 @@ The filter has one component for each type of entity, at most:
     default    the entity is the default one       client-id=<default>
     specified  any name will do                    client-id=*
 
-A strict filter wants entities of just these types; otherwise they may have others beside.
-An empty filter that is not strict finds everything.
+A strict filter finds entities of exactly these types; otherwise they may have other types
+too.  An empty filter that is not strict finds everything.
 
 Simplified: nothing is ever found for the type ip.
 Versions: 1+ flexible.

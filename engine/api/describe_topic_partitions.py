@@ -8,8 +8,8 @@ request should go on.
 
     limit 3:  orders-0 orders-1 payments-0 | cursor (payments, 1)
 
-Simplified: a cursor near the largest int makes Kafka's own sum run over, and a topic without a
-name is an unknown server error to Kafka; here the one ends the list and the other is illegal.
+Simplified: a cursor near the largest int makes Kafka's own sum overflow, and a topic without a name
+is an unknown server error to Kafka; here the first ends the list and the second is illegal.
 
 Left out: authorisation.
 """

@@ -1,4 +1,4 @@
-"""Heartbeat (key 12): a member is alive; it hears whether a rebalance began.
+"""Heartbeat (key 12): a member says that it is alive, and learns whether a rebalance began.
 
     v3      group.instance.id: a member whose name was taken over is fenced (KIP-345)
 

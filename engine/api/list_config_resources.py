@@ -1,4 +1,4 @@
-"""ListConfigResources (key 74): what has configs to describe (KIP-1142).
+"""ListConfigResources (key 74): which resources have configs to describe (KIP-1142).
 
 Version 0 was ListClientMetricsResources (KIP-1000) and lists those subscriptions only.
 

@@ -73,10 +73,10 @@ def _look_up(
 def check_end_is_known(partition: Partition) -> None:
     """Refuses to tell a client where the log ends, as long as this leader cannot know it.
 
-    It took over with all that its predecessor had committed, but how far that reached it
-    hears one fetch late.  Until its high watermark has come to where its own epoch starts,
-    an answer might go back behind what the predecessor told (KIP-207).  It is asked for
-    "latest", and for a timestamp that no record below the high watermark has.
+    The leader holds all that its predecessor committed, but learns one fetch late how far that
+    reached.  Until its high watermark has reached the start of its own epoch, an answer might go
+    back behind the predecessor's (KIP-207).  The check is for "latest", and for a timestamp that no
+    record below the high watermark has.
     """
     start = partition.epoch_start_offset
     if start is not None and partition.high_watermark < start:
@@ -86,7 +86,7 @@ def check_end_is_known(partition: Partition) -> None:
 def find(
     partition: Partition, timestamp: int, replica_id: int, isolation_level: int, old: bool = False
 ) -> tuple[int, int, int]:
-    """(offset, timestamp, leader epoch), (-1, -1, -1) if no record is that young.
+    """(offset, timestamp, leader epoch), (-1, -1, -1) if no record has that time or a later one.
 
     `old`: as before KIP-207, going back in time if need be.
     """

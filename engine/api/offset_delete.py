@@ -1,9 +1,9 @@
 """OffsetDelete (key 47): remove a group's offsets for some partitions (KIP-496).
 
-A topic that the group subscribes to is refused (GROUP_SUBSCRIBED_TO_TOPIC).  A group
-with members that are not consumers is refused as a whole (NON_EMPTY_GROUP), because
-nobody here knows what they read.  A partition without an offset is fine.  The answer
-waits until the tombstones are replicated.  One version.
+A topic that the group subscribes to is refused (GROUP_SUBSCRIBED_TO_TOPIC).  A group with
+members that are not consumers is refused as a whole (NON_EMPTY_GROUP), because the broker
+does not know what they read.  A partition without an offset is fine.  The answer waits
+until the tombstones are replicated.  One version.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """OffsetFetch (key 9): how far has this group read?
 
-A partition without an offset is answered -1, an unknown group likewise: neither is an
-error.  No list of topics means all that the group has.  `require_stable` waits for
-commits that are on their way (KIP-447), so that a consumer which takes over a partition
-sees the last commit of the one before.
+The offset of a partition that has none is -1, as is any of an unknown group: neither is
+an error.  No list of topics means all that the group has.  `require_stable` waits for
+commits in flight (KIP-447), so that a consumer which takes over a partition sees the last
+commit of the one before.
 
     v1      errors only per partition
     v2      one error for the group; null topics mean all
@@ -56,7 +56,7 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetFetchRequest]) -> 
 
 @dataclass(slots=True)
 class WaitingGroup:
-    """One group of a request, until the commits on their way have arrived."""
+    """One group of a request, until the commits in flight have arrived."""
 
     answer: Answer
     position: int

@@ -3,15 +3,16 @@
     send() ──> [batch][batch][filling…]   orders-0      full, or linger.ms old: ready
                [filling…]                 orders-1      younger: let it fill
 
-`batch.size` is how large a batch may grow, `linger.ms` how long it may wait for company.
-Whichever comes first makes it ready.  A full batch does not linger, and linger.ms=0 still
-makes batches: whatever gathers while earlier requests are under way.
+`batch.size` is how large a batch may grow, `linger.ms` how long it may wait for company.  Whichever
+comes first makes it ready.  A full batch does not linger, and linger.ms=0 still makes batches: all
+that gathers while earlier requests are in flight.
 
-All batches together may take `buffer.memory`.  A record that finds no room makes the sender
-wait (`max.block.ms`), and then every partition counts as ready, to get rid of something.
+All batches together may take `buffer.memory`.  A record that finds no room makes the sender wait
+(`max.block.ms`), and then every partition counts as ready, to free memory.
 
-A batch that must be sent again goes back to the front.  With idempotence it goes where its
-sequence numbers belong; without, to the very front, and there a late comer can overtake.
+A batch that must be sent again goes back to the front.  With idempotence it goes where its sequence
+numbers belong; without, to the very front, where the batch that comes back last overtakes the
+others.
 
 Simplified: memory is counted, not pooled; a batch of compressed records is cut off by its
 uncompressed size, where the Java client guesses the ratio; a batch that is too large for
@@ -40,7 +41,7 @@ class Accumulator:
         self.made = 0
         self.flushing = False
         self.exhausted = False
-        """Somebody waits for memory."""
+        """A record waits for memory."""
 
     # -- in
 
@@ -73,7 +74,7 @@ class Accumulator:
         return max(self.settings.batch_size, _size_at_most(record))
 
     def too_large(self, record: Sent) -> str:
-        """The setting that a record, or the batch made for it, is too large for, or nothing."""
+        """The setting that a record, or the batch made for it, exceeds; empty if none."""
         if _size_at_most(record) > self.settings.max_request_size:
             return "max.request.size"
         return "buffer.memory" if self._need(record) > self.settings.buffer_memory else ""
@@ -96,7 +97,7 @@ class Accumulator:
         return queue[0] if queue else None
 
     def waiting(self) -> list[Place]:
-        """The partitions that have anything."""
+        """The partitions that have a batch."""
         return [place for place, queue in self.queues.items() if queue]
 
     def ready_at(self, place: Place, leader_epoch: int) -> int:
@@ -111,7 +112,7 @@ class Accumulator:
         return batch.last_attempt_us + self.settings.linger_ms * 1000
 
     def take(self, place: Place) -> ProducerBatch:
-        """The first batch, closed: no record joins it any more."""
+        """The first batch, closed: no more records join it."""
         batch = self.queues[place].popleft()
         batch.is_closed = True
         return batch
@@ -119,7 +120,7 @@ class Accumulator:
     # -- back, and away
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """For another try, ahead of what was never sent, in sequence order."""
+        """For another attempt, ahead of what was never sent, in sequence order."""
         queue = self.queues[batch.place]
         at = 0
         if batch.has_sequence:
@@ -160,8 +161,8 @@ class Accumulator:
 
 
 def _size_at_most(record: Sent) -> int:
-    """A batch of this record alone, as the Java client reckons at the door: its place in the
-    batch is not known yet, so a few bytes more than it will be."""
+    """A batch of this record alone, as the Java client estimates it beforehand: its place in the
+    batch is not known yet, so the estimate is a few bytes high."""
     parts = (record.key or b"", record.value)
     lengths = sum(len(encode_varint(len(part))) + len(part) for part in parts)
     return HEADER_SIZE + OVERHEAD_MAX + lengths + 1  # no headers: a count of 0

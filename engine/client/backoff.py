@@ -1,15 +1,15 @@
-"""How long to wait before the next try: longer each time, and never quite the same (KIP-580).
+"""How long to wait before the next attempt: longer each time, and never quite the same (KIP-580).
 
     wait = initial * 2^tries, at most `max`, times a random factor between 0.8 and 1.2;
            and then at most `max`, so the jitter only shortens the longest wait
 
-Doubling gives a struggling broker air.  The jitter keeps a thousand clients, who all lost
-the same broker in the same moment, from coming back in the same moment.  Until Kafka 3.7
-the producer waited retry.backoff.ms each time.  If `initial` is `max` or more, nothing is
-left to double: every wait is `max`, without jitter.
+Doubling gives a struggling broker time.  The jitter keeps a thousand clients that lost the same
+broker at the same moment from coming back at the same moment.  Until Kafka 3.7 the producer waited
+retry.backoff.ms each time.  If `initial` is `max` or more, nothing is left to double: every wait is
+`max`, without jitter.
 
-Simplified: the Java client draws the jitter anew whenever it looks; here it is drawn once
-per try, so that a run shows one number.
+Simplified: the Java client draws the jitter again whenever it looks; here it is drawn once per
+attempt, so that a run shows one number.
 """
 
 from __future__ import annotations

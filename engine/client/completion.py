@@ -1,20 +1,19 @@
-"""What becomes of a batch that was sent: done, cut up, sent again, or given up.
+"""What becomes of a batch that was sent: done, split, sent again, or given up.
 
     no error                      acknowledged
     MESSAGE_TOO_LARGE             cut into smaller batches, if it has more than one record
-    an error that passes          back into the queue, after a backoff; another try
+    an error that passes          back into the queue, after a backoff; another attempt
     DUPLICATE_SEQUENCE_NUMBER     acknowledged: it was stored so long ago that the broker has
                                   forgotten the offset
     any other error               refused, at once
 
-An error "passes" if the protocol calls it retriable; with idempotence also a gap in the
-sequence, see engine/client/idempotence.py.  Another try needs retries left, and age: when
-delivery.timeout.ms after its making is over, a batch is given up wherever it is, in the
-queue, resting between two tries, or under way.
+An error "passes" if the protocol calls it retriable; with idempotence also a gap in the sequence,
+see engine/client/idempotence.py.  Another attempt needs retries and time: delivery.timeout.ms after
+it was made, a batch is given up wherever it is: in the queue, in its backoff, or in flight.
 
-What is given up while a try may have arrived is *unknown*, not lost: `maybe_stored`.
-What is given up under way keeps its memory until the answer or the end of the connection:
-given to other records earlier, it was once sent with theirs in it (KAFKA-19012).
+A batch that is given up while an attempt may have arrived is *unknown*, not lost: `maybe_stored`.
+A batch that is given up in flight keeps its memory until the answer or the end of the connection.
+When the memory went to other records earlier, the batch was sent with those in it (KAFKA-19012).
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ STALE_METADATA = (
     Errors.UNKNOWN_TOPIC_ID,
     Errors.KAFKA_STORAGE_ERROR,
 )
-"""Errors that say: ask anew who leads."""
+"""Errors after which the client asks again who leads."""
 
 
 class Completion:
-    """Keeps what is under way, by partition; `identity` is None without idempotence."""
+    """Keeps the batches in flight, by partition; `identity` is None without idempotence."""
 
     def __init__(self, outbox: Outbox, settings: ProducerSettings, accumulator: Accumulator,
                  metadata: Metadata, identity: Idempotence | None, verdicts: Verdicts,
@@ -76,7 +75,7 @@ class Completion:
         self.in_flight.setdefault(batch.place, []).append(batch)
 
     def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Told | None) -> None:
-        """Settles one batch: done, split, another try, or given up."""
+        """Settles one batch: done, split, another attempt, or given up."""
         self._landed(batch)
         error = answer.error if told is None else Errors(told.error_code)
         self.outbox.trace(
@@ -104,7 +103,7 @@ class Completion:
             self._fail(now, batch, error.name, error, batch.retries < self.settings.retries)
 
     def _heard_late(self, batch: ProducerBatch, error: Errors, told: Told | None) -> None:
-        """It was given up long ago; but if it is stored, there is no gap after all."""
+        """The batch was given up long ago; but if it is stored, there is no gap after all."""
         stored = error in (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
         if stored and self.identity is not None:
             self.identity.acknowledged(batch, -1 if error or told is None else told.base_offset)
@@ -168,7 +167,7 @@ class Completion:
         self.verdicts.failed(now, batch, what)
 
     def _done(self, batch: ProducerBatch) -> None:
-        """Over; but under way it keeps its memory, for the network may still read from there."""
+        """The batch is done; in flight it keeps its memory, for the network may still read it."""
         batch.is_done = True
         if batch not in self.in_flight.get(batch.place, ()):
             self._release(batch)
@@ -178,7 +177,7 @@ class Completion:
         self.accumulator.exhausted = False
 
     def expire(self, now: int) -> None:
-        """Gives up what is older than delivery.timeout.ms, under way or not."""
+        """Gives up what is older than delivery.timeout.ms, in flight or not."""
         limit = self.settings.delivery_timeout_ms * 1000
         late = self.accumulator.expired(now)
         for batches in self.in_flight.values():

@@ -1,25 +1,24 @@
-"""The producer's connections: one per broker, with so many requests in flight.
+"""The producer's connections: one per broker, with a limit on the requests in flight.
 
     connecting ──ApiVersions answered──> ready ──lost, or an answer is late──> down
         ^                                                                        │
         └──────────────── reconnect.backoff.ms, doubling, is over ───────────────┘
 
-Answers come back in the order of the requests, so one answer that is late holds up all
-behind it.  A request that is not answered within `request.timeout.ms` therefore takes the
-connection with it, and all that was under way there has failed with REQUEST_TIMED_OUT.  If
-the connection ends for another reason, all has failed with NETWORK_EXCEPTION.  Whether the
-broker has carried out any of it nobody knows.
+Answers come back in the order of the requests, so a late answer holds up all behind it.  A request
+that is not answered within `request.timeout.ms` therefore ends the connection, and every request in
+flight there fails with REQUEST_TIMED_OUT.  If the connection ends for another reason, they fail
+with NETWORK_EXCEPTION.  The client cannot know whether the broker has carried out any of them.
 
 `max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
 comes, so nothing is ever in flight.
 
-An answer may carry `throttle_time_ms`: a quota is exceeded.  The broker answers at once and
-then reads no more from this connection for so long, so the client sends nothing there until
-the time is over (KIP-219).  Otherwise requests would grow late in a socket nobody reads.
+An answer may carry `throttle_time_ms`: a quota is exceeded.  The broker answers at once and then
+stops reading from this connection for that time, so the client sends nothing there until the time
+is over (KIP-219).  Otherwise requests would time out in a socket that is not read.
 
-Simplified: the Java client also adds the throttle time to the request.timeout.ms of what is
-under way already; here those requests may be late.  Connecting is one step, the ApiVersions
-request, and may take request.timeout.ms; the Java client before that gives TCP the time of
+Simplified: the Java client also adds the throttle time to the request.timeout.ms of requests
+already in flight; here those may time out.  Connecting is one step, the ApiVersions request, and
+may take request.timeout.ms; the Java client first gives TCP the time of
 socket.connection.setup.timeout.ms (10 s, after failures up to 30 s, give or take a fifth).
 """
 
@@ -44,7 +43,7 @@ Purpose = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request: a body, or the error that the connection ended with."""
+    """The outcome of a request: a body, or the error that the connection ended with."""
 
     node: int
     purpose: Purpose
@@ -61,10 +60,10 @@ class Connection:
     muted_until: int = 0
     generation: int = 0
     in_flight: dict[int, tuple[Purpose, int]] = field(default_factory=dict)
-    """By request number: what for, and when it was sent."""
+    """By request number: its purpose, and when it was sent."""
 
     def takes(self, now: int, in_flight_max: int) -> bool:
-        """One more request."""
+        """Whether one more request may be sent."""
         is_up = self.state == READY and now >= self.muted_until
         return is_up and len(self.in_flight) < in_flight_max
 
@@ -100,7 +99,7 @@ class Connections:
         return node.takes(now, self.in_flight_max)
 
     def any_ready(self, now: int, numbers: tuple[int, ...]) -> int | None:
-        """Somebody to ask who leads: one that is ready, else connects to the next in turn."""
+        """A broker to ask who leads: one that is ready, else connects to the next in turn."""
         free = [n for n in numbers if self.node(n).takes(now, self.in_flight_max)]
         if free:
             return min(free, key=lambda n: len(self.node(n).in_flight))
@@ -130,7 +129,7 @@ class Connections:
     # -- hearing
 
     def on_response(self, now: int, response: Response) -> list[Answer]:
-        """What one response means; a lost connection answers for all that was under way."""
+        """What one response means; a lost connection answers for all that was in flight."""
         node = self.node(response.source)
         _, generation, request = response.token
         if generation != node.generation:
@@ -150,9 +149,10 @@ class Connections:
         return [Answer(response.source, purpose, sent_us, response.body)]
 
     def _lose(self, now: int, number: int, late: bool) -> list[Answer]:
-        """The connection is gone, and `late` if an answer was waited for too long.
+        """The connection is gone; `late` if that is because an answer is overdue.
 
-        There is always an answer, so that the loss is heard of where nothing was under way.
+        There is always an answer, so that the producer learns of the loss even if nothing was in
+        flight.
         """
         node = self.node(number)
         error = Errors.REQUEST_TIMED_OUT if late else Errors.NETWORK_EXCEPTION
@@ -171,6 +171,6 @@ class Connections:
         return lost or [Answer(number, API_VERSIONS, now, None, error)]
 
     def retry_at(self) -> list[int]:
-        """When a lost broker may be tried again, and a muted one be spoken to."""
+        """When a lost broker may be tried again, or a muted one be sent to."""
         lost = [node.retry_at for node in self.nodes.values() if node.state == DOWN]
         return lost + [node.muted_until for node in self.nodes.values() if node.state == READY]

@@ -1,28 +1,28 @@
 """Who the producer is, and which number each of its batches has (KIP-98, KIP-360).
 
-The cluster gives the producer an id.  Per partition the producer numbers its records from
-0, and each batch carries (producer id, epoch, first sequence).  A broker takes the next
-number, answers a repeat with the old offset, and refuses a gap.  So a batch keeps its
-numbers for good once it was sent: with new ones, a try that did arrive would count twice.
+The cluster gives the producer an id.  Per partition the producer numbers its records from 0, and
+each batch carries (producer id, epoch, first sequence).  A broker takes the next number, answers a
+repeat with the old offset, and refuses a gap.  So a batch keeps its numbers for good once it was
+sent: with new ones, an attempt that did arrive would count twice.
 
     in flight     0-2   3-3   4-9        next sequence 10
     0-2 fails     all behind it are refused too: OUT_OF_ORDER_SEQUENCE_NUMBER
     so            0-2 is sent again; 3-3 and 4-9 wait until it is through, one at a time
 
-What if a batch is given up after it was sent?  Then nobody knows whether the broker has its
-numbers.  No new batch may leave until the others behind it are answered; if they succeed,
-it was stored; if not, there is a hole, and the way out is a new *epoch*: the producer adds
-one to its epoch by itself, numbers what is left from 0, and goes on.  Before KIP-360
-(Kafka 2.5) it could not add to its epoch.  It failed the batch that met the hole, dropped
-what was under way, and asked for a new id: no broker could tell any more what it had had
-before.  (A transactional producer had to be closed.)  `resets` is that way.
+What if a batch is given up after it was sent?  Then the producer cannot know whether the broker has
+its numbers.  No new batch may leave until the others behind it are answered; if they succeed, it
+was stored; if not, there is a hole, and the way out is a new *epoch*: the producer adds one to its
+epoch by itself, numbers what is left from 0, and goes on.  Before KIP-360 (Kafka 2.5) it could not
+add to its epoch.  It failed the batch that met the hole, dropped what was in flight, and asked for
+a new id: no broker could then tell what it had already.  (A transactional producer had to be
+closed.)  `resets` chooses that way.
 
-A batch that is numbered anew is stored twice if the first try did arrive.  That is rare, for it
-takes two troubles at once: the answer to one batch is lost, and another of the same partition
-is refused for good.  Then all that is under way there is numbered anew, also what may be stored.
+A batch that gets new numbers is stored twice if the first attempt did arrive.  That is rare, for
+two things must go wrong at once: the answer to one batch is lost, and another of the same partition
+is refused for good.  Then all batches in flight there get new numbers, even one that may be stored.
 
-After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  Just there a
-later batch has a lower number; like the Java client, this one does not look out for that.
+After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  There a later batch
+has a lower number; like the Java client, this one does not look out for that.
 
 Left out: transactions.
 """
@@ -45,7 +45,8 @@ GAPS = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 
 @dataclass(slots=True)
 class Numbers:
-    """One partition: whose numbers, the next one, the last acknowledged, and who has some."""
+    """One partition: whose numbers, the next, the last acknowledged, and the batches that have
+    some."""
 
     identity: Identity = NOBODY
     next_sequence: int = 0
@@ -131,7 +132,7 @@ class Idempotence:
 
     def failed(self, batch: ProducerBatch, error: Errors, renumber: bool) -> None:
         """A batch was given up.  `renumber` what is left of its partition: the broker refused
-        it while there were tries left, so its numbers count as unused, and leave a gap."""
+        it while there were attempts left, so its numbers count as unused, and leave a gap."""
         self._forget(batch)
         if self.fatal:
             return
@@ -180,7 +181,7 @@ class Idempotence:
     # -- gaps
 
     def may_retry(self, batch: ProducerBatch, error: Errors, log_start: int) -> bool:
-        """Whether a refused batch is worth another try, and what must happen before it."""
+        """Whether a refused batch is worth another attempt, and what must happen before it."""
         if self.resets and self._is_past(batch):
             return False
         if error not in GAPS:
@@ -200,7 +201,7 @@ class Idempotence:
             return forgotten
         is_next = batch.base_sequence == numbers.last_acknowledged + 1
         if place not in self.unresolved and (batch.was_resequenced or not is_next):
-            return True  # one before it failed; this one was bound to
+            return True  # one before it failed, so this one had to fail
         if self.resets:
             return False
         if place not in self.unresolved or batch.base_sequence == self.unresolved[place]:
@@ -244,7 +245,7 @@ class Idempotence:
         self._restart()
 
     def _restart(self) -> None:
-        """Numbers what is left of the partitions in question anew."""
+        """Gives new numbers to what is left of the partitions in question."""
         for place in self.to_restart:
             self.numbers(place).restart(self.identity)
             self.unresolved.pop(place, None)

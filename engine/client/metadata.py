@@ -1,19 +1,19 @@
 """What the producer knows of the cluster: who leads which partition, and since which epoch.
 
 Metadata is asked for when it is missing, when a broker says NOT_LEADER_OR_FOLLOWER, when a
-connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests lies at
-least the retry backoff, growing while nothing new is learned, or a thousand clients would
-ask a cluster in trouble as fast as they can.  Only a topic named for the first time is asked
-about at once.
+connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests lies at least
+the retry backoff, which grows while nothing new is learned.  Otherwise a thousand clients would ask
+a cluster in trouble as fast as they can.  Only a topic named for the first time is asked about at
+once.
 
 A topic that the brokers do not know (any more) is not known here either: records for it wait
-outside, for it may be on its way.  An invalid name and a topic that this client may not
+outside, for the topic may be about to appear.  An invalid name and a topic that this client may not
 write to are `refused`; waiting helps neither.
 
-An answer may come from a broker that is cut off and tells of the past.  The leader epoch
-gives that away: what is older than what is known is not believed (KIP-320).  Epochs compare
-within one topic id; a topic that was deleted and made again begins anew.  A broker that
-refuses a batch may name the new leader in the refusal (KIP-951): then no question is needed.
+An answer may come from a broker that is cut off and out of date.  The leader epoch shows that: the
+client ignores an epoch older than the one it knows (KIP-320).  Epochs compare within one topic id;
+they start over for a topic that was deleted and created again.  A broker that refuses a batch may
+name the new leader in the refusal (KIP-951): then the client need not ask.
 
 Simplified: topics are asked about for ever, where the Java client forgets one to which
 nothing was sent for metadata.max.idle.ms (5 minutes); a question is always about all of them.
@@ -42,7 +42,7 @@ class Metadata:
     topics: dict[str, int] = field(default_factory=dict)
     """Partitions per topic; 0 for a topic that is asked about and not known."""
     refused: dict[str, Errors] = field(default_factory=dict)
-    """What the last answer said of topics that cannot be written to."""
+    """The errors in the last answer for topics that cannot be written to."""
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     leaders: dict[Place, tuple[int, int]] = field(default_factory=dict)
     """(leader, leader epoch)"""
@@ -78,7 +78,7 @@ class Metadata:
         return m.MetadataRequest(topics=names, allow_auto_topic_creation=False)
 
     def failed(self, now: int) -> None:
-        """No answer; ask somebody else, a little later."""
+        """No answer; ask another broker, a little later."""
         self.asking = False
         self.wanted = True
         self._back_off(now)
@@ -119,7 +119,7 @@ class Metadata:
         self.topic_ids[topic] = topic_id
 
     def _forget(self, topic: str) -> None:
-        """Nobody leads it; what waits in batches may still see it come back."""
+        """It has no leaders any more; it may come back while batches for it wait."""
         self.topics[topic] = 0
         self.leaders = {at: known for at, known in self.leaders.items() if at[0] != topic}
 
@@ -150,7 +150,7 @@ class Metadata:
     # -- looking
 
     def leader(self, place: Place) -> int:
-        """-1 if nobody is known to lead."""
+        """-1 if no leader is known."""
         return self.leaders.get(place, (-1, -1))[0]
 
     def led_by(self, leader: int) -> list[Place]:
@@ -163,8 +163,8 @@ class Metadata:
         return self.topics.get(topic, 0)
 
     def refusal(self, topic: str) -> str:
-        """The error that no waiting mends, or nothing.  A name stays invalid; access may be
-        granted any moment, so this error is for one record only."""
+        """The error that waiting does not cure, or empty.  A name stays invalid; access may be
+        granted at any moment, so this error is for one record only."""
         error = self.refused.get(topic, Errors.NONE)
         if error == Errors.TOPIC_AUTHORIZATION_FAILED:
             del self.refused[topic]

@@ -89,8 +89,8 @@ class BuiltIn:
         return self.stuck_to[topic]
 
     def appended(self, topic: str, size: int, queues: Mapping[int, int], full: bool) -> None:
-        """So many bytes went, without a key, to the partition stuck to.  Moves on when they are
-        batch.size: at once if no batch is half full, or twice as much, else."""
+        """Counts bytes without a key in the current partition.  Moves on after batch.size of them
+        if no batch is left half full, otherwise after twice as many."""
         self.queues[topic] = dict(queues)
         if topic in self.stuck_to:
             self.sent_there[topic] += size

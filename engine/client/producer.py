@@ -7,11 +7,11 @@
     send ──> partitioner ──> accumulator ──> sender ──> broker
                which?          batches         in flight, retries      engine/client/*.py
 
-`send` hands a record over and returns.  Two things can hold it up: the topic or partition is
-not known yet, or buffer.memory is full.  The Java client then blocks the calling thread for
-up to `max.block.ms`.  A state machine cannot block, so such records wait in `blocked`, in
-order, and are refused when the time is over, or as soon as a broker says that the topic's
-name is invalid or access denied.  delivery.timeout.ms begins only behind that door.
+`send` hands a record over and returns.  Two things can hold it up: the topic or partition is not
+known yet, or buffer.memory is full.  The Java client then blocks the calling thread for up to
+`max.block.ms`.  A state machine cannot block, so such records wait in `blocked`, in order, and are
+refused when the time is over, or as soon as a broker says that the topic's name is invalid or
+access denied.  delivery.timeout.ms begins only after that.
 
 Everything that happens leaves a trace line, so that a delivery timeline can be drawn:
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
@@ -20,7 +20,7 @@ producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.
 `sends` are the books (engine/client/verdicts.py).  Chance, for jitter and for partitions
 without a key, comes from the seed alone.
 
-Left out: transactions, interceptors, serialisers, metrics; close() is `flush` and silence.
+Left out: transactions, interceptors, serialisers, metrics; close() is `flush`, and no further send.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Producer:
         self.outbox.set_timer(("load",), now + load.period_us)
 
     def _work(self, now: int) -> list[Effect]:
-        """Records that waited outside, and rounds of sending while more get in; then sleep."""
+        """Admits records that waited, sends in rounds while more get in, then sleeps."""
         self._admit(now)
         next_at = self.sender.run(now)
         while self._admit(now):
@@ -223,7 +223,7 @@ class Producer:
             self.metadata.want()
             return False
         # A partition is chosen once, even if there is no memory yet; only the built-in
-        # partitioner looks again, for the one that it sticks to may change meanwhile.
+        # partitioner looks again, because its current partition may change meanwhile.
         free = record.partition < 0
         by = self.partitioner if free and record.key is None else None
         sticky = by if isinstance(by, partitioners.BuiltIn) else None
@@ -246,8 +246,8 @@ class Producer:
     def _count(
         self, sticky: partitioners.BuiltIn, record: Sent, growth: int = 0, before: bool = False
     ) -> None:
-        """So many bytes more went to the partition stuck to.  Asked before a record too: the
-        batch that would have been left half full may be gone, or may have no room for it."""
+        """Counts more bytes in the partitioner's current partition.  Called before a record too:
+        the batch that would have been left half full may be gone, or may have no room for it."""
         topic = record.topic
         place = (topic, sticky.stuck_to.get(topic, -1))
         all_full = self.accumulator.all_full(place, record if before else None)

@@ -3,11 +3,11 @@
 The application waits for a record; the producer sends batches.  What happens to a batch
 happens to all records in it, and each has one of three ends:
 
-    acknowledged   the broker said so (with acks=0 nobody did: the client only assumes it)
-    refused        certainly not in the log: every try was turned down before the append
-    unknown        some try got no answer, or one that came after the append
+    acknowledged   the broker said so (with acks=0 the client only assumes it)
+    refused        certainly not in the log: every attempt was refused before the append
+    unknown        an attempt got no answer, or one that came after the append
 
-The third is why `maybe_stored` stands here.  A time-out never means "no".
+The third is why there is `maybe_stored`.  A timeout never means "no".
 
 A batch keeps the sequence numbers that it got when it was first sent, however often it is
 sent again.  That is the whole of idempotence on the client's side.
@@ -23,7 +23,7 @@ from engine.records.record import encode_records
 HEADER_SIZE = batch.HEADER_SIZE
 NO_SEQUENCE = -1
 SEQUENCES = 1 << 31
-"""So many there are: after 2,147,483,647 comes 0."""
+"""How many there are: after 2,147,483,647 comes 0."""
 PENDING, ACKNOWLEDGED, REFUSED, UNKNOWN = "pending", "acknowledged", "refused", "unknown"
 Place = tuple[str, int]
 """(topic, partition)"""
@@ -57,9 +57,9 @@ class Sent:
 class ProducerBatch:
     """Records for one partition that travel together.
 
-    `retries` counts how often it went back into the queue.  `last_attempt_us` is when it
-    was made, or last put back; `backoff_us` how long it then rests.  `was_resequenced` means
-    numbered anew since it last left: an answer to the try under way is about the old numbers.
+    `retries` counts how often it went back into the queue.  `last_attempt_us` is when it was made,
+    or last put back; `backoff_us` how long it then rests.  `was_resequenced` means that it got new
+    numbers since it was last sent: an answer to the attempt in flight is about the old ones.
     """
 
     number: int
@@ -135,7 +135,7 @@ class ProducerBatch:
         )
 
     def rests(self, now: int, leader_epoch: int) -> bool:
-        """In its backoff; a new leader ends that, for the old one's trouble is over (KIP-951)."""
+        """Whether it is in its backoff; a new leader ends that, as the reason is gone (KIP-951)."""
         if self.retries == 0 or leader_epoch > self.sent_in_epoch:
             return False
         return now < self.last_attempt_us + self.backoff_us

@@ -7,12 +7,11 @@
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
 
-Metadata goes before records: while it is due no batch leaves, and the next free place in
-flight, at whichever broker, is for the question.  Else a backlog could keep it back for good.
+Metadata goes before records: while it is due no batch leaves, and the next free slot at any broker
+is for the metadata request.  Otherwise a backlog could hold it back for good.
 
 So three clocks run one inside the other: request.timeout.ms for one answer, retry.backoff.ms
-between tries, delivery.timeout.ms around them all.  `retries` is no clock, and nobody
-should count on it.
+between attempts, delivery.timeout.ms around them all.  `retries` is no clock: do not rely on it.
 
 Simplified: the Java client does this in a thread of its own, the I/O thread, while `send`
 fills the accumulator in the application's.  Here both are steps of one state machine.
@@ -113,9 +112,9 @@ class Sender:
         return any(requests.values())
 
     def _filled(self, now: int, leader: int) -> list[ProducerBatch]:
-        """At most one batch of each partition, as many as go into a request.  It begins where
-        the last one ended, or the first partitions would keep the last ones waiting.  Now that
-        a request goes there, batches that would linger a while go with it."""
+        """At most one batch of each partition, as many as go into a request.  It begins where the
+        last one ended; otherwise the first partitions would keep the last ones waiting.  Batches
+        that would still linger go along."""
         places = self.metadata.led_by(leader)
         start = self.drain_index.get(leader, 0) % len(places)
         filled: list[ProducerBatch] = []
@@ -135,7 +134,7 @@ class Sender:
         return filled
 
     def _is_muted(self, place: Place) -> bool:
-        """With one request in flight a partition has one batch under way, for order's sake."""
+        """With one request in flight a partition has one batch in flight, to keep the order."""
         single = self.settings.max_in_flight_requests_per_connection == 1
         return single and bool(self.completion.in_flight.get(place))
 
@@ -180,7 +179,7 @@ class Sender:
 
     def heard(self, now: int, answer: Answer) -> None:
         if answer.error:
-            self.metadata.want()  # whoever was lost there may lead no more
+            self.metadata.want()  # the lost broker may no longer lead
         match answer.purpose:
             case ("metadata",):
                 if not isinstance(answer.body, m.MetadataResponse):
@@ -212,7 +211,7 @@ class Sender:
     # -- time
 
     def _next_at(self, now: int) -> int:
-        """The soonest of all that waits for a moment to come."""
+        """The earliest moment that anything waits for."""
         moments = [self.metadata.due_at()] if not self.metadata.asking else []
         limit = self.settings.delivery_timeout_ms * 1000
         for place in self.accumulator.waiting():

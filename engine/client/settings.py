@@ -2,14 +2,14 @@
 
     ProducerSettings.of({"acks": "all", "linger.ms": 5})
 
-Four of them hang together, and the client checks that (KIP-679):
+Some of them depend on each other, and the client checks that (KIP-679):
 
 * idempotence is on by default.  It needs acks=all, retries above 0 and at most five
   requests in flight, because a partition remembers five batches of each producer.
-* acks=1 or retries=0 without a word about idempotence turns it off, silently.  With
-  enable.idempotence=true said aloud, the same is an error.
-* six in flight is an error even if idempotence is only on by default; say
-  enable.idempotence=false to have more.
+* acks=1 or retries=0 turns it off silently if enable.idempotence is not set.  With
+  enable.idempotence=true, the same is an error.
+* six in flight is an error even if idempotence is only on by default; set enable.idempotence=false
+  to have more.
 * delivery.timeout.ms must leave room for one linger and one request.
 
 `checked=False` lets a lesson build what the client refuses, such as six in flight.
@@ -137,7 +137,7 @@ def _number_of(name: str, value: Any, low: int, high: int) -> int:
 
 
 def _check_idempotence(values: dict[str, Any]) -> None:
-    """Refuses what idempotence cannot live with, or turns it off if nobody asked for it."""
+    """Refuses what idempotence cannot work with, or turns it off if it was not asked for."""
     explicit = "enable_idempotence" in values
     if not values.get("enable_idempotence", True):
         return

@@ -9,12 +9,12 @@ socket per broker and a clock.  One thread, one `run` at a time: nothing happens
 of them, as if the process stood still.
 
 A broker's ApiVersions answer decides which version each request is written in.  An answer that
-cannot be read, or that nothing was asked for, ends the connection: from there on nobody knows
-where in the stream of bytes the next one begins.
+cannot be read, or that belongs to no request, ends the connection: the client no longer knows where
+in the stream of bytes the next one begins.
 
-`lose_requests` and `lose_answers` are faults, for lessons: so many Produce requests, or the
-answers to them, vanish, and the connection with the last of them.  What vanishes before the
-last is waited for, until request.timeout.ms is over.
+`lose_requests` and `lose_answers` are faults, for lessons: so many Produce requests, or the answers
+to them, vanish, and the connection with the last of them.  For those before the last the producer
+waits until request.timeout.ms is over.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class SocketDriver:
         return True
 
     def close(self) -> None:
-        """Closes every connection; what was under way is forgotten."""
+        """Closes every connection; what was in flight is forgotten."""
         for link in self.links.values():
             self.selector.unregister(link.sock)
             link.sock.close()

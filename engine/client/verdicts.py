@@ -1,4 +1,4 @@
-"""The producer's books: what became of each record, told to whoever asks.
+"""The producer's books: what became of each record.
 
 A record is *pending* until its batch is done.  Then it is acknowledged, refused or unknown
 (engine/client/producer_batch.py says when), and stays so: a verdict never changes, whatever
@@ -37,7 +37,7 @@ class Verdicts:
         for at, record in enumerate(batch.records):
             record.offset = offset + at if offset >= 0 else -1
             self._close(now, record, ACKNOWLEDGED, "")
-        # A promise of the cluster is only what acks=all and an offset vouch for.
+        # The cluster promises to keep a record only with acks=all and an offset.
         kind = "acknowledged" if self.acks == -1 and offset >= 0 else "reported"
         last = offset + len(batch.records) - 1 if offset >= 0 else -1
         self.outbox.trace(
@@ -47,7 +47,7 @@ class Verdicts:
         )  # fmt: skip
 
     def failed(self, now: int, batch: ProducerBatch, error: str) -> None:
-        """Refused, or unknown if some try may have arrived."""
+        """Refused, or unknown if an attempt may have arrived."""
         verdict = UNKNOWN if batch.maybe_stored else REFUSED
         for record in batch.records:
             self._close(now, record, verdict, error)

@@ -77,7 +77,7 @@ def for_added_partitions(
     added: int,
     replication_factor: int,
 ) -> list[Replicas]:
-    """Replicas of `added` partitions of a topic that has some."""
+    """Replicas of `added` partitions of an existing topic."""
     if asked.assignments is None:
         return place(added, replication_factor, _usable(state), ids)
     for each in asked.assignments:
@@ -141,6 +141,6 @@ def partition_record(
 
 
 def _directory(state: ControlState, broker_id: int) -> bytes:
-    """Where a replica goes: a broker here has one log directory, or does not say."""
+    """The directory of a replica: a broker here has one, or does not say."""
     directories = state.image.brokers[broker_id].directories
     return directories[0] if directories else uuids.ZERO

@@ -8,11 +8,10 @@
                                                                |
     Fenced, Unfenced, ControlledShutdown --may stop--> ShutdownNow
 
-A *fenced* broker leads nothing, is in no ISR, and clients are not sent to it.  Only a
-heartbeat brings it back, and only once it knows from the metadata log what it has to do.
-One in *controlled shutdown* has given its leaderships away and serves until the other
-brokers know.  In the metadata log ShutdownNow is Fenced: it is only the answer to the
-broker's wish.
+A *fenced* broker leads nothing, is in no ISR, and clients are not sent to it.  Only a heartbeat
+brings it back, and only once it knows from the metadata log what it has to do.  One in *controlled
+shutdown* has given its leaderships away and serves until the other brokers know.  The metadata log
+records ShutdownNow as Fenced: the state is only the answer to a broker that wants to stop.
 
 `TRANSITIONS` is the only place where a state changes; pictures are drawn from it.
 """

@@ -1,7 +1,7 @@
 """Brokers and the controller: registration, heartbeats, fencing, leaving (KIP-631).
 
-The states and what leads from one to the next are in `broker_states`.  Here is what the
-controller looks at to tell which event a heartbeat is, and what a change of state does.
+The states and what leads from one to the next are in `broker_states`.  This module
+decides which event a heartbeat is, and what a change of state does.
 
 Each life of a broker has an *incarnation id*, which it brings, and a *broker epoch*,
 which the controller gives it: the offset of its registration in the metadata log.  A
@@ -38,7 +38,7 @@ def register(
     cluster_id: str,
     next_offset: int,
 ) -> Decision:
-    """Takes a broker in, fenced; its epoch is the offset at which this is written."""
+    """Registers a broker, fenced; its epoch is the offset of the registration."""
     if cluster_id and body.cluster_id != cluster_id:
         raise KafkaError(
             Errors.INCONSISTENT_CLUSTER_ID,
@@ -144,7 +144,7 @@ def _check_directories(state: ControlState, body: m.BrokerRegistrationRequest) -
 def heartbeat(
     state: ControlState, sessions: Sessions, now: int, body: m.BrokerHeartbeatRequest
 ) -> Decision:
-    """Notes that a broker lives, and moves it to its next standing."""
+    """Notes that a broker lives, and moves it to its next state."""
     state.check_broker_epoch(body.broker_id, body.broker_epoch)
     session = sessions.by_broker[body.broker_id]
     session.last_contact = now

@@ -1,8 +1,8 @@
 """Client quotas in the metadata log: what AlterClientQuotas may set (KIP-546, KIP-599).
 
-A limit is a ClientQuotaRecord: an entity, a key, a value, or the word that it is gone.
-Each entry of a request is taken or refused as a whole.  Names of entities and keys, and
-what is refused, are Kafka's; so are the sentences.
+A limit is a ClientQuotaRecord: an entity, a key, and a value or its removal.  Each entry
+of a request is taken or refused as a whole.  Names of entities and keys, what is refused,
+and the messages are Kafka's.
 
 Simplified: `ip` entities, whose only key is connection_creation_rate (KIP-612), are
 refused: how fast connections are made is not limited here.
@@ -27,13 +27,13 @@ _FRACTION = 1e-6
 
 
 def alter(state: ControlState, body: m.AlterClientQuotasRequest) -> Decision:
-    """AlterClientQuotas; with `validate_only`, only judged."""
+    """AlterClientQuotas; with `validate_only`, only checked."""
     response = m.AlterClientQuotasResponse
     answer = response()
     decision = Decision(answer)
     results: dict[frozenset[tuple[str, str | None]], m.AlterClientQuotasResponse.EntryData] = {}
     for entry in body.entries:
-        # Of a type that is there twice Kafka takes the last name; of an entity, one result.
+        # If a type appears twice Kafka takes the last name; a repeated entity gets one result.
         parts = {part.entity_type: part.entity_name for part in entry.entity}
         whole = frozenset(parts.items())
         is_again = whole in results

@@ -6,11 +6,11 @@ broker with an empty name).  Values are checked here, before they are written.
 
 IncrementalAlterConfigs changes what it names; APPEND and SUBTRACT work on the items of a
 list config.  The older AlterConfigs replaces all: what it does not name goes back to the
-default, which is how many a setting was lost.
+default, and many settings were lost that way.
 
 min.insync.replicas decides who is an eligible leader, so with ELR on it must be the same
-wherever it is looked at: it cannot be set for one broker, nor removed from the whole
-cluster; and each change of it empties the ELRs that it concerns (KIP-966).
+wherever it is read: it cannot be set for one broker, nor removed from the whole cluster;
+and each change of it empties the ELRs that it concerns (KIP-966).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Changes = dict[str, str | None]
 
 
 def check_topic_configs(state: ControlState, configs: Mapping[str, str | None]) -> TopicConfig:
-    """The effective configs of a topic with these of its own; INVALID_CONFIG if they cannot be."""
+    """The effective configs of a topic with these of its own; INVALID_CONFIG if one is invalid."""
     without_value = [name for name, value in configs.items() if value is None]
     if without_value:
         raise _invalid(f"Null value not supported for topic configs: {','.join(without_value)}")
@@ -48,7 +48,7 @@ def check_topic_configs(state: ControlState, configs: Mapping[str, str | None]) 
 
 
 def incremental_alter(state: ControlState, body: m.IncrementalAlterConfigsRequest) -> Decision:
-    """IncrementalAlterConfigs.  An operation that there is not spoils all of it, as in Kafka."""
+    """IncrementalAlterConfigs.  An unknown operation fails the whole request, as in Kafka."""
     operations = {config.config_operation for each in body.resources for config in each.configs}
     if not operations <= set(Operation):
         raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
@@ -138,11 +138,11 @@ def _replacing_changes(
     return changes
 
 
-# -- may it
+# -- whether it may
 
 
 def _check_name(resource_type: int, name: str) -> None:
-    """The name could be one of such a resource; whether there is one is asked last."""
+    """Refuses a name that no such resource can have; whether there is one is checked last."""
     if resource_type not in _TABLES:
         raise KafkaError(
             Errors.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
@@ -193,7 +193,7 @@ def _record(
     current = _current(state, key)
     clears_elr = False
     for name, value in changes.items():
-        # A broker takes a repeated value as a wish to read its files again (key stores).
+        # A broker takes a repeated value as a request to read its files again (key stores).
         if value == current.get(name) and resource_type != BROKER:
             continue
         decision.records.append(

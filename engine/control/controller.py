@@ -6,7 +6,7 @@
 
 Every rule is a function from the state and a request to a decision (`state.Decision`);
 this module only routes.  An answer waits until everything appended before it is
-committed, also when it brings no records itself: it may rest on a decision that a power
+committed, even if it brings no records itself: it may rest on a decision that a power
 loss could still undo.
 
 Timers: one per broker session, moved along lazily; one each for the two periodic
@@ -51,14 +51,14 @@ MAY_TIME_OUT = (
     m.CreateTopicsRequest, m.CreatePartitionsRequest, m.DeleteTopicsRequest,
     m.ElectLeadersRequest,
 )  # fmt: skip
-"""Decisions that a client gives time for; one that gives none is too late already."""
+"""Requests with a timeout of their own; a timeout of 0 is over already."""
 
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTimer:
-    """When a broker has been silent for too long, if no heartbeat came meanwhile."""
+    """The end of a broker's session, unless a heartbeat has moved it meanwhile."""
 
     broker_id: int
 
@@ -208,8 +208,8 @@ class Controller:
     def _append(self, now: int, decision: Decision) -> None:
         """Writes a decision down and acts by it from now on.
 
-        A log that could not be written takes nothing more until the controller is started
-        again: the decision is dropped, with its story, and so is every later one.
+        After a failed write the log takes nothing more until the controller is started
+        again: this decision is dropped, with its story, and so is every later one.
         """
         if decision.records:
             for offset, record in self.log.append(decision.records, now):

@@ -1,8 +1,8 @@
 """When elections are held: brokers coming and going, requests, and two periodic checks.
 
 * A broker is fenced, leaves, or restarts uncleanly: every partition that has it in the
-  ISR (or, after an unclean restart, in the ELR) is decided anew without it.
-* A broker is unfenced: every partition without a leader is decided anew.
+  ISR (or, after an unclean restart, in the ELR) is decided again without it.
+* A broker is unfenced: every partition without a leader is decided again.
 * ElectLeaders (KIP-183, KIP-460): an operator asks for the preferred leader, or, for a
   partition that has none, for an unclean election.
 * Every leader.imbalance.check.interval.seconds, if auto.leader.rebalance.enable: back to
@@ -10,7 +10,8 @@
 * Every unclean.leader.election.interval.ms: partitions without a leader whose topic has
   unclean.leader.election.enable=true.
 
-How an election goes is in `partition_changes`; here is only who is asked and when.
+How an election goes is in `partition_changes`; this module decides which partitions hold
+one, and when.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ELECTIONS_AT_ONCE_MAX = 1_000
 def without_broker(
     state: ControlState, decision: Decision, broker_id: int, keys: Iterable[Key], why: str
 ) -> None:
-    """The broker is gone: out of the ISR, and its leaderships to others."""
+    """The broker is gone: it leaves every ISR, and others take its leaderships."""
 
     def usable(replica: int) -> bool:
         return replica != broker_id and state.is_active(replica)
@@ -43,7 +44,7 @@ def without_broker(
 def after_unclean_restart(
     state: ControlState, decision: Decision, broker_id: int, why: str
 ) -> None:
-    """The broker may have lost what it had not flushed: out of ISR and ELR."""
+    """The broker may have lost what it had not flushed: it leaves every ISR and ELR."""
 
     def usable(replica: int) -> bool:
         return replica != broker_id and state.is_active(replica)
@@ -53,7 +54,7 @@ def after_unclean_restart(
 
 
 def with_broker(state: ControlState, decision: Decision, broker_id: int, why: str) -> None:
-    """The broker is back: perhaps it can lead what nobody leads."""
+    """The broker is back: perhaps it can lead partitions that have no leader."""
 
     def usable(replica: int) -> bool:
         return replica == broker_id or state.is_active(replica)
@@ -99,7 +100,7 @@ def elect_leaders(state: ControlState, body: m.ElectLeadersRequest) -> Decision:
         results = []
         for index in indexes:
             error = _elect_one(state, decision, topic, index, body.election_type)
-            # Asked about all, Kafka does not list those that need nothing.
+            # Where all partitions are asked for, Kafka does not list those that need no election.
             if body.topic_partitions is not None or error.code != Errors.ELECTION_NOT_NEEDED:
                 results.append(
                     response.PartitionResult(
@@ -166,7 +167,7 @@ def balance_leaders(state: ControlState) -> Decision:
 
 
 def elect_unclean(state: ControlState) -> Decision:
-    """Unclean elections where nobody leads and the topic allows it."""
+    """Unclean elections where there is no leader and the topic allows it."""
     keys = [
         key
         for key in state.index.leaderless()

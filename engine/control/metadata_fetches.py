@@ -66,7 +66,7 @@ class MetadataFetches:
         self.outbox.set_timer(MetadataFetchTimer(self.last_number), now + body.max_wait_ms * 1000)
 
     def committed(self) -> None:
-        """The high watermark has moved: whoever waits below it gets its answer."""
+        """The high watermark has moved: the requests that wait below it are answered."""
         for number, (request, offset) in tuple(self.waiting.items()):
             if offset < self.log.high_watermark:
                 self.outbox.cancel_timer(MetadataFetchTimer(number))

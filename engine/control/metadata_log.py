@@ -39,7 +39,7 @@ _CONFIG = LogConfig(retention_ms=UNLIMITED, max_message_bytes=1 << 30)
 
 
 class MetadataLog:
-    """Appends, flushes, and what is committed of it.  `epoch` is the controller's own."""
+    """The log, its flushes, and how far it is committed.  `epoch` is the controller's own."""
 
     def __init__(self, disk: Disk, outbox: Outbox, now: int) -> None:
         self.outbox = outbox
@@ -84,7 +84,7 @@ class MetadataLog:
             self.outbox.flush(self.log.directory, (FLUSH_TOKEN,))
 
     def flushed(self) -> None:
-        """A flush is done: what it covered is committed; on with the rest."""
+        """A flush is done: what it covered is committed, and the rest is flushed next."""
         assert self.flushing_to is not None, "nothing was being flushed"
         self.high_watermark = self.flushing_to
         self.log.mark_flushed(self.flushing_to)

@@ -2,7 +2,7 @@
 
 Kafka elects one of several controllers by Raft (KIP-595).  This engine has one so far:
 each start is a won election, and committed means flushed.  This module is where the
-quorum will live; what can be asked about it is answered already.
+quorum will live; it already answers questions about it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def describe(
 
 
 def _refused(body: m.DescribeQuorumRequest) -> m.DescribeQuorumResponse:
-    """Of a request for anything but that one partition, every row is refused."""
+    """Refuses every row of a request for anything but that one partition."""
     response = m.DescribeQuorumResponse
     refused = Errors.UNKNOWN_TOPIC_OR_PARTITION, "There is a quorum for the metadata log only."
     topics = [

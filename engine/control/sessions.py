@@ -1,8 +1,8 @@
-"""What the controller remembers of brokers beside the log, and forgets when it stops.
+"""What the controller knows of brokers outside the log, and forgets when it stops.
 
 A heartbeat renews a broker's session and says how far the broker has read the metadata
 log.  Neither is worth a record.  A new controller therefore gives every broker that is in
-service a full session to report in: nobody is fenced for the controller's own absence.
+service a full session to report in: no broker is fenced because the controller was away.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Sessions:
         self.by_broker: dict[int, Session] = {}
 
     def restart(self, now: int, state: ControlState) -> None:
-        """After the controller's own restart nobody has been silent yet."""
+        """After the controller's own restart every broker in service has a full session."""
         for broker in state.image.brokers.values():
             self.by_broker[broker.id] = Session(broker.epoch, None if broker.fenced else now)
 

@@ -74,7 +74,7 @@ class ControlState:
         self._topic_configs: dict[str, TopicConfig] = {}
 
     def apply(self, offset: int, record: MetadataRecord) -> None:
-        """Applies one record of the log to the image and all that hangs on it."""
+        """Applies one record of the log to the image and everything derived from it."""
         changed = [(key, self.partition(key)) for key in touched_by(self.image, record)]
         self.image.apply(record)
         self.image.offset = offset + 1
@@ -118,7 +118,7 @@ class ControlState:
         return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
 
     def rules(self, topic: str, usable: Callable[[int], bool] | None = None) -> Rules:
-        """What decides about the partitions of a topic."""
+        """The rules for the partitions of a topic."""
         partitions = self.image.topics[self.image.topic_ids[topic]].partitions
         wanted: int = self.topic_config(topic)["min.insync.replicas"]
         return Rules(
@@ -131,7 +131,7 @@ class ControlState:
         return bool(self.topic_config(topic)["unclean.leader.election.enable"])
 
     def check_broker_epoch(self, broker_id: int, epoch: int) -> None:
-        """Refuses a request of a broker's former incarnation."""
+        """Refuses a request from a broker's former incarnation."""
         broker = self.image.brokers.get(broker_id)
         if broker is None:
             raise KafkaError(Errors.STALE_BROKER_EPOCH, f"Broker {broker_id} is not registered.")

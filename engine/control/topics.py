@@ -38,7 +38,7 @@ METADATA_TOPIC = "__cluster_metadata"
 def create(
     state: ControlState, ids: Random, body: m.CreateTopicsRequest, quota: MutationQuota = NO_QUOTA
 ) -> Decision:
-    """CreateTopics: each topic made or refused; with `validate_only`, only judged."""
+    """CreateTopics: each topic is created or refused; with `validate_only`, only checked."""
     response = m.CreateTopicsResponse
     answer = response()
     decision = Decision(answer)

@@ -1,8 +1,8 @@
 """What the metadata log says, as a data structure: the cluster at one offset.
 
 Since KIP-500 the truth about a Kafka cluster is a log of small records ("topic orders
-exists", "partition 0 is led by 102 in epoch 5").  Whoever applies them in order has the
-same picture at the same offset; the controller and every broker keep one of these:
+exists", "partition 0 is led by 102 in epoch 5").  Every node that applies them in order
+has the same picture at the same offset; the controller and each broker keep one of these:
 
     offset 41  TopicRecord            orders
     offset 42  PartitionRecord        orders-0  replicas 101 102 103, leader 101
@@ -54,9 +54,9 @@ _NOT_IN_THE_IMAGE = (
 class PartitionImage:
     """One partition.  `leader` is -1 if there is none; `replicas[0]` is the preferred leader.
 
-    `isr` holds who has everything committed; `elr` who left the ISR while it was below
-    min.insync.replicas and therefore still has everything committed (KIP-966);
-    `last_known_elr` the last leader, once there is none.
+    `isr` holds the replicas that have everything committed.  `elr` holds those that left
+    the ISR while it was below min.insync.replicas; they still have everything committed
+    (KIP-966).  `last_known_elr` holds the last leader, once there is none.
     """
 
     replicas: tuple[int, ...]
@@ -92,7 +92,7 @@ class PartitionImage:
 
 @dataclass(slots=True)
 class TopicImage:
-    """A topic and its partitions by index.  A topic created anew has another id."""
+    """A topic and its partitions by index.  A topic created again has another id."""
 
     name: str
     id: bytes
@@ -213,7 +213,7 @@ class MetadataImage:
             del self.quotas[whose]
 
     def _clear_elr(self, topic_name: str) -> None:
-        """Forgets who was eligible, in one topic or (empty name) in all.
+        """Empties the ELRs of one topic or (empty name) of all.
 
         With another min.insync.replicas, other replicas would have been eligible.
         """

@@ -1,4 +1,4 @@
-"""Which partitions a broker matters to, without looking at all of them.
+"""Finds the partitions that a broker matters to, without looking at all of them.
 
 When a broker is fenced, the controller must find the partitions that have it in the ISR
 (thousands in a cluster of millions).  So it keeps, beside the image, a few look-up
@@ -20,7 +20,7 @@ _Keys = dict[Key, None]
 
 
 class PartitionIndex:
-    """Partitions by their part in the cluster."""
+    """Partitions by the role that a broker has in them."""
 
     def __init__(self) -> None:
         self.in_isr: dict[int, _Keys] = {}
@@ -38,7 +38,7 @@ class PartitionIndex:
         return sorted(self.led_by.get(NO_LEADER, ()))
 
     def not_led_by_preferred(self) -> list[Key]:
-        """Whose leader is not the first of the replicas, if any leader at all."""
+        """Partitions that have a leader, but not the first of their replicas."""
         return sorted(self.imbalanced)
 
     def leads_any(self, broker_id: int) -> bool:

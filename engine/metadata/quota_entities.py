@@ -1,4 +1,4 @@
-"""Whom a quota is for, and which one of several counts.
+"""Whom a quota applies to, and which of several applies.
 
 An entity names a user, a client id, or both; a name of None stands for "any that has none
 of its own".  For one request Kafka looks in this order and takes the first that is there:
@@ -8,8 +8,8 @@ of its own".  For one request Kafka looks in this order and takes the first that
     client-id                 default client-id
 
 The quota's level also decides who shares it: all clients of a user share a user's quota;
-each client id has its own share of "default client-id"; every instance that uses one
-client id draws from the same account, on each broker anew.
+each client id has its own share of "default client-id"; all instances that use one client
+id draw from the same account, one on each broker.
 
 Simplified: there is no authentication here, so every connection is the user ANONYMOUS, as
 on a real PLAINTEXT listener.  Quotas for that user and for the default user work; other
@@ -46,10 +46,9 @@ def find(
     client_id: str,
     user: str = ANONYMOUS,
 ) -> tuple[Account, float | None]:
-    """Whose account a request is counted in, and the limit; None if it has none.
+    """The account that a request is counted in, and its limit; None if it has none.
 
-    Raises nothing: a client without a limit has an account of its own, for the day it
-    gets one.
+    A client without a limit has an account too, in case it gets a limit later.
     """
     client: tuple[str, str | None] = (CLIENT_ID, client_id)
     any_client: tuple[str, str | None] = (CLIENT_ID, None)

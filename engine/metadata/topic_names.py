@@ -1,4 +1,4 @@
-"""What a topic may be called.
+"""Which names a topic may have.
 
 A topic's name becomes part of directory names and of metric names, hence the rules: at most 249
 characters out of ASCII letters, digits, `.`, `_` and `-`, and neither `.` nor `..`.  Metrics
@@ -18,7 +18,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def problem_with(name: str) -> str | None:
-    """Why a topic cannot be called so, in a sentence; None if it can."""
+    """Why a topic cannot have this name, in a sentence; None if it can."""
     if not name:
         return "A topic needs a name."
     if name in (".", ".."):

@@ -1,4 +1,4 @@
-"""Client quotas on a broker: each answer passes here on its way out, and may mute its client.
+"""Client quotas on a broker: each answer passes through here and may mute its client.
 
     produce   producer_byte_rate     bytes of the request
     fetch     consumer_byte_rate     bytes of the answer; over the limit it goes out empty
@@ -11,10 +11,10 @@ own requests are exempt; acks=0 is exempt from the request quota.
 Counting starts with the first quota of a kind anywhere in the cluster, as in Kafka: it
 costs nothing while there are none.  Every broker counts for itself.
 
-Simplified: the time that a request cost is known only when it is over, so it is charged
-with the client's next request (Kafka charges the handler's time at once and the network
-thread's later); the simulator spends no time on requests, so request_percentage never
-bites there.  No replication quotas, no connection quotas, no callback class.
+Simplified: the time that a request cost is known only when it is over, so it is charged with the
+client's next request (Kafka charges the handler's time at once and the network thread's later); the
+simulator spends no time on requests, so request_percentage never applies there.  No replication
+quotas, no connection quotas, no callback class.
 Source: ClientQuotaManager, ClientRequestQuotaManager of Kafka 4.3; KIP-13, 55, 124, 219.
 """
 
@@ -65,7 +65,7 @@ class ClientQuotas:
         return charged
 
     def fetch_bytes_max(self, request: AnyRequest) -> int | None:
-        """More than this in one answer would be throttled whatever came before."""
+        """An answer with more bytes than this is throttled whatever came before."""
         _, limit = entities.find(self.image.quotas, CONSUMER_BYTE_RATE, request.client_id)
         if limit is None or not is_client(request):
             return None
@@ -104,7 +104,7 @@ class ClientQuotas:
         ]
 
     def _record(self, key: str, client_id: str, value: float, now_ms: int) -> int:
-        """Counts `value`; for how long the client is over its limit, in milliseconds."""
+        """Counts `value`; gives how long the client is over its limit, in milliseconds."""
         if not any(key in limits for limits in self.image.quotas.values()):
             return 0
         who, limit = entities.find(self.image.quotas, key, client_id)
@@ -136,7 +136,7 @@ class ClientQuotas:
 
 
 def is_client(request: AnyRequest) -> bool:
-    """Brokers, which are known by number, are exempt."""
+    """False for brokers, which are known by number and exempt."""
     return not isinstance(request.source, int)
 
 

@@ -1,15 +1,15 @@
-"""How many connections a broker takes: from one address, and altogether.
+"""How many connections a broker accepts: from one address, and altogether.
 
     max.connections                   one too many waits, unread, until another one closes
     max.connections.per.ip            one too many from an address is closed
     max.connections.per.ip.overrides  other numbers for single addresses: host:number,…
 
-In this order: while a broker is full nobody looks at addresses, so one too many from an
-address waits like the others and is closed when its turn comes.
+In this order: a full broker does not look at addresses, so one too many from an address waits like
+the others and is closed when its turn comes.
 
-A flood from one machine is cut off; a crowd from many waits at the door.  Kafka does not
-even accept a connection that has to wait; the operating system's backlog holds it.  For
-the client that is the same: it is connected, and nobody answers.
+A flood from one machine is cut off; a crowd from many waits at the door.  Kafka does not even
+accept a connection that has to wait; the operating system's backlog holds it.  For the client that
+is the same: it is connected and gets no answer.
 
 Simplified: brokers' own connections do not come in here (they are in memory), so nothing is
 reserved for them, and no idle connection of another listener is closed to make room.  An
@@ -26,7 +26,7 @@ CLOSE, WAIT, SERVE = "close", "wait", "serve"
 
 
 def admit(settings: Settings, address: str, served: Iterable[str]) -> str:
-    """What to do with a new connection; `served` are the addresses of those that are served."""
+    """What to do with a new connection; `served` are the addresses of the others."""
     present = list(served)
     if len(present) >= settings["max.connections"]:
         return WAIT

@@ -1,15 +1,15 @@
 """The quota on controller mutations: partitions created or deleted per second (KIP-599).
 
-Making topics is cheap for a client and dear for the controller, so it has a limit of its
-own, controller_mutation_rate, counted in partitions by the controller itself, for the
-whole cluster.  It is a bucket of tokens: a burst of controller.quota.window.num seconds'
-worth may pass at once.
+Creating topics is cheap for a client and expensive for the controller, so it has a limit of its
+own, controller_mutation_rate, counted in partitions by the controller itself, for the whole
+cluster.  It is a bucket of tokens: a burst of controller.quota.window.num seconds' worth may pass
+at once.
 
     strict       CreateTopics 6+, CreatePartitions 3+, DeleteTopics 5+: with the bucket below
                  zero a topic is refused, THROTTLING_QUOTA_EXCEEDED
     permissive   older versions know no such error: done all the same, and the client muted
 
-One topic may overdraw the bucket: it is looked at before, not after.
+One topic may overdraw the bucket: the check comes before the change, not after.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class MutationQuotas:
         self.buckets: dict[Account, TokenBucket] = {}
 
     def of(self, now: int, request: AnyRequest) -> MutationQuota:
-        """The quota of whoever sent the request that a broker has passed on."""
+        """The quota of the client whose request a broker has forwarded."""
         since = STRICT_SINCE.get(type(request.body))
         if since is None or request.envelope is None:
             return NO_QUOTA

@@ -6,15 +6,15 @@ A byte quota is a rate over `quota.window.num` samples of `quota.window.size.sec
     samples   |  0 |  0 | 90k| 60k|  0 | …  | 40k|   sum 190k over 10.4 s = 18.3 kB/s
               oldest                        current
 
-A young sample list counts as ten full windows all the same; otherwise the first batch of
-a new client would look like an enormous rate.  So ten times the quota may pass in one
-burst before anyone is throttled.
+A new list of samples counts as ten full windows too; otherwise the first batch of a new client
+would look like an enormous rate.  So ten times the quota may pass in one burst before anyone is
+throttled.
 
 Over the limit, the time to wait is the one that would bring the rate down again if nothing
 more came: observed O, allowed T, window W; O * W / (W + X) = T, so X = (O - T) / T * W.
 
-A mutation quota is a bucket of tokens instead (KIP-599): refilled all the time, at most
-samples * seconds * rate in it, and who finds it below zero waits until it is at zero.
+A mutation quota is a bucket of tokens instead (KIP-599): it is refilled all the time and holds at
+most samples * seconds * rate.  A client that finds it below zero waits until it is back at zero.
 Source: Rate, SampledStat, TokenBucket and QuotaUtils of Kafka 4.3.
 """
 
@@ -45,7 +45,7 @@ class WindowedRate:
         """Counts `value`; a negative one takes back what was counted."""
         if not self.kept or now_ms - self.kept[-1].start_ms >= self.window_ms:
             self.kept.append(Sample(now_ms, now_ms))
-            # One more than the windows: the oldest may reach into the time that counts.
+            # One more than the windows: the oldest may overlap the time that counts.
             if len(self.kept) > self.samples + 1:
                 self.kept.popleft()
         self.kept[-1].value += value

@@ -1,4 +1,4 @@
-"""The FetchResponse: what each partition has, and of that, what an answer says."""
+"""The FetchResponse: what each partition has, and which part of it an answer carries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def refusal(
 
 
 def is_due(terms: FetchTerms, found: Found) -> bool:
-    """Whether to answer at once: enough bytes are there, or something else is to be told."""
+    """Whether to answer at once: enough bytes are there, or there is something else to tell."""
     told = [data for _, data in found if data is not None]
     if any(data.error_code or data.diverging_epoch is not None for data in told):
         return True

@@ -18,8 +18,8 @@ from engine.wire.errors import KafkaError
 class DelayedFetch:
     """`segments`: where each partition's reader stood when it began to wait.
 
-    That is the base offset of a segment.  Only what lies in that segment is worth a wait: once
-    a newer segment begins, the reader gets what its own still holds.
+    That is the base offset of a segment.  Only bytes in that segment are worth waiting for:
+    once a newer segment begins, the reader gets what its own still holds.
     """
 
     hosted: HostedPartitions
@@ -42,7 +42,7 @@ class DelayedFetch:
         return False
 
     def _available(self, asked: FetchedPartition, segment: int) -> int:
-        """Bytes to be had; enough for an answer if there is something else to say."""
+        """Available bytes; enough for an answer if there is something else to say."""
         partition = readable(self.hosted, self.terms, asked)
         limit = self.terms.limit(partition)
         if asked.fetch_offset > limit or diverges(partition, asked) is not None:

@@ -2,7 +2,7 @@
 
 The answer waits (long polling) until `min_bytes` are there, something is wrong, or
 `max_wait_ms` is over.  A reader in an older segment than the last, or above what it may see, gets
-its answer at once.  Consumers see what is below the high watermark; followers all of
+its answer at once.  Consumers see what is below the high watermark; followers see all of
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 histories differ (KIP-595).  Over a socket the records are slices of files, read while they
 are being sent: a slow reader costs no memory.
@@ -12,7 +12,8 @@ Left out: replication quotas, tiered storage, a replica selector (preferred_read
 a consumer may fetch from a follower, KIP-392).
 Simplified: an answer ends with a whole batch; Kafka fills it to the byte limit, so that the last
 batch may be cut, and clients drop such a piece.  A high watermark where two segments meet counts
-to the older; in Kafka to either, by whether the newer was there when the last follower asked.
+as part of the older one; in Kafka that depends on whether the newer one was there when the last
+follower asked.
 Versions: 7+ sessions; 11+ reads from followers; 12+ flexible, last fetched epoch; 13+
 topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high watermark.
 """

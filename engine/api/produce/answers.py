@@ -22,8 +22,8 @@ _WITHOUT_LOG_START = (
 def refusal(key: Key, error: KafkaError, log_start_offset: int = -1) -> Part:
     """A partition's part when nothing was appended.
 
-    `log_start_offset` is -1 where no log was asked.  Only where single records are at fault
-    there is more to tell: which they are, and why (KIP-467).
+    `log_start_offset` is -1 where no log was asked.  Where single records are at fault, the part
+    also names them and says why (KIP-467).
     """
     part = Part(index=key[1], error_code=error.code, base_offset=-1, error_message=None)
     if error.code not in _WITHOUT_LOG_START:
@@ -42,7 +42,7 @@ def refusal(key: Key, error: KafkaError, log_start_offset: int = -1) -> Part:
 def produce_answer(
     hosted: HostedPartitions, request: Request[m.ProduceRequest], answer: m.ProduceResponse
 ) -> m.ProduceResponse:
-    """The answer made ready to go: it names the leader of what is not led here (KIP-951)."""
+    """The answer, completed: it names the leaders of partitions not led here (KIP-951)."""
     if request.version < FIRST_VERSION_THAT_NAMES_THE_LEADER:
         return answer
     leaders = []

@@ -1,7 +1,7 @@
-"""A Produce with acks=all, waiting until the in-sync replicas have what it brought.
+"""A Produce with acks=all, waiting until the in-sync replicas have its batches.
 
-The answer was written when the leader's log took the batch; the wait decides the error code
-alone.  A time-out therefore still tells the offsets: the records are there, and may stay.
+The answer was written when the leader's log took the batch; the wait decides the error code alone.
+After a timeout it therefore still tells the offsets: the records are there, and may stay.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Produce (key 0): append batches to partitions led here.
 
-acks=0 gets no answer at all, and if something is wrong loses its connection, so that the
-producer looks for the leader; acks=1 is answered when the leader's log has the batch;
-acks=all (-1) when the high watermark has passed it, or when `timeout_ms` is over.  A
-batch is validated and stored as it came: records are not decoded, except inside a
-compressed batch where the log's rules ask for it.
+acks=0 gets no answer at all; if something is wrong its connection is closed, so that the producer
+asks again who leads.  acks=1 is answered when the leader's log has the batch, acks=all (-1) when
+the high watermark has passed it, or when `timeout_ms` is over.  A batch is validated and stored as
+it came: records are not decoded, except inside a compressed batch where the log's rules ask for it.
 
 Left out: transactions (a transactional batch is refused with INVALID_TXN_STATE), magic
 0 and 1 (gone since Kafka 4.0).
@@ -30,7 +29,7 @@ from engine.wire.errors import Errors, KafkaError
 VALID_ACKS = (-1, 0, 1)
 FIRST_VERSION_WITH_ZSTD = 7
 ADMIN_CLIENT_ID = "__admin_client"
-"""Whoever says so may write Kafka's own topics; its tools do."""
+"""A client with this id may write Kafka's own topics; Kafka's tools use it."""
 
 
 def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None:
