@@ -1,11 +1,17 @@
 """For every exercise of the course: the stub fails, the solution passes, and each plausible
-wrong answer fails with a message of its own."""
+wrong answer fails with a message of its own.
+
+The set-up cells run again for each answer only where the judge looks at the cluster, which the
+answer changes.  Other answers are definitions and values: each gets a copy of the names that one
+run of the set-up left.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,9 +64,18 @@ def setup_code(cells: list[Cell], before: str) -> str:
     return "\n".join(cell.text for cell in cells[:position] if cell.has("setup"))
 
 
+def after_setup(code: str) -> dict:
+    """The names that the set-up cells leave."""
+    names: dict = {}
+    exec(code, names)
+    return names
+
+
+after_one_setup = cache(after_setup)
+
+
 def run(cells: list[Cell], exercise_id: str, answer: str):
     """Runs set-up, `answer` in place of the stub, and the check cell; gives its card."""
-    names: dict = {}
     cards = []
 
     def keep(function):
@@ -74,7 +89,8 @@ def run(cells: list[Cell], exercise_id: str, answer: str):
 
     check_cell = next((c.text for c in cells if c.name == exercise_id and c.has("check")), "")
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(setup_code(cells, exercise_id), names)
+        start = after_setup if "cluster=" in check_cell else after_one_setup
+        names = dict(start(setup_code(cells, exercise_id)))
         real = names["lab"]
         kept = {name: keep(getattr(real, name)) for name in ("check", "predict")}
         names["lab"] = SimpleNamespace(**{n: getattr(real, n) for n in dir(real)} | kept)
