@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.probes.raw_client import RawClient, one_batch, producing, told
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import one_batch, producing, told
 from kit.testing import restored
 
 pytestmark = pytest.mark.real
