@@ -3,7 +3,7 @@
     start-up    from the call to the first answer that names three brokers
     memory      resident, after the load: the engine's process beside Kafka's four JVMs
     produce     confluent-kafka, 100-byte records, RF 3, acks=all, one partition, real files
-    consume     the same records
+    consume     the records of all loads into the topic, a million
     latency     one record at a time, linger 0, acks=all, RF 3: the median
 
 Both run during the whole measurement and take turns; an idle one costs next to nothing.
@@ -26,9 +26,10 @@ from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.settings_table import BROKERS, CONTROLLER
 
 _RECORDS = 200_000
+_LOADS = 5  # into one topic: a read of fewer records lasts a fraction of a second
 _VALUE = b"x" * 100
 _SINGLES = 500
-_READS = 5  # of the same records, a fraction of a second each
+_READS = 3
 _PATIENCE_S = 120.0
 
 Starter = Callable[[], KafkaCluster]
@@ -77,8 +78,9 @@ class _Found:
 
     def take_turn(self, cluster: KafkaCluster, topic: str, records: int) -> None:
         cluster.create_topic(topic)
-        self.produce.append(records / produce(cluster, topic, records))
-        self.consume += [records / consume(cluster, topic, records) for _ in range(_READS)]
+        self.produce += [records / produce(cluster, topic, records) for _ in range(_LOADS)]
+        there = _LOADS * records
+        self.consume += [there / consume(cluster, topic, there) for _ in range(_READS)]
         self.latency_ms.append(median_latency_ms(cluster, topic))
 
 

@@ -16,5 +16,6 @@ def test_four_rows_with_a_sensible_mix(monkeypatch: pytest.MonkeyPatch) -> None:
     for row in (pace, flat, idle, travel):
         assert set(row) == {"name", "unit", "ours", "theirs", "ratio", "budget", "holds"}
         assert row["ours"] > 0
-    assert pace["holds"] == (pace["ours"] >= simulator.EVENTS_PER_SECOND_MIN)
+    assert pace["holds"] == (pace["ratio"] >= 1)
+    assert travel["holds"] == (travel["ratio"] <= 1)
     assert idle["holds"], "a schedule that mostly idles measures nothing"
