@@ -1,5 +1,5 @@
-"""The lessons, a folder each: everything that one notebook has for itself.
+"""The lessons, a folder each: everything that belongs to one notebook alone.
 
-What several lessons use is in `kit`.  No lesson imports another, and neither `engine` nor
+Code that several lessons use is in `kit`.  No lesson imports another, and neither `engine` nor
 `kit` imports a lesson; the judge loads `exercises` by name.
 """

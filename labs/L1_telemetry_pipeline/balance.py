@@ -33,7 +33,7 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What lies in the tables."""
+    """The numbers of rows in the tables."""
 
     bronze: int
     silver: int

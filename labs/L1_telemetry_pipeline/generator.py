@@ -1,20 +1,20 @@
-"""Positions of a fleet of trucks, as a pipeline meets them, and the truth about them.
+"""Generates the positions of a fleet of trucks, with trouble, and counts the truth about them.
 
-A truck reports every few seconds where it is and how fast it drives:
+Every few seconds a truck reports its place and its speed:
 
     {"event_id": "truck-07-000042", "truck": "truck-07", "event_time": 1772438400123,
      "speed_kmh": 83, "lat": 47.3769, "lon": 8.5417}
 
-`event_time` is the truck's clock, in milliseconds since 1970, UTC.  What arrives is not as
-tidy as what was sent, and the generator has a share of each kind of trouble:
+`event_time` is the truck's clock, in milliseconds since 1970, UTC.  Records arrive less tidy
+than they were sent, and the generator makes a share of each kind of trouble:
 
 * **late**: the truck was in a tunnel; the position arrives up to fifteen minutes after it;
 * **duplicate**: an answer got lost and the truck sent again, the same event id, later;
 * **malformed**: cut off (not JSON), a field missing, or a field of another type;
 * **skewed**: a few trucks send most of the positions.
 
-The same seed gives the same records, byte for byte.  `truth` counts what a right pipeline
-must find, from what the generator knows and never by reading the bytes again.
+The same seed gives the same records, byte for byte.  `truth` counts what a correct pipeline
+must find.  It uses the generator's own knowledge and never reads the bytes again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RESENT_WITHIN = 500
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What is generated.  `events` is the number of records in all; shares are of 1."""
+    """The fleet to generate.  `events` is the number of records in all; shares are of 1."""
 
     events: int = 20_000
     seed: int = 7
@@ -72,7 +72,7 @@ class Minute(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a right pipeline finds."""
+    """What a correct pipeline finds."""
 
     produced: int
     duplicates: int

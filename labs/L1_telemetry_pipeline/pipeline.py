@@ -1,8 +1,8 @@
-"""Runs the lab's pipeline on a cluster and holds its tables against the ground truth.
+"""Runs the lab's pipeline on a cluster and compares its tables with the ground truth.
 
     kafkalab pipeline --source engine --events 200000 --seed 7
 
-The generator, the tables and the balance are put in a row, timed, and summed up.
+It runs the generator, the tables and the balance in turn, and times each step.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Moment = Callable[[str], None]
 
 
 class PipelineFailed(RuntimeError):
-    """A step of the pipeline ended before its time; the message says which, and why."""
+    """A step of the pipeline ended early; the message says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ def finish(
 ) -> None:
     """Waits for streaming queries to end; PipelineFailed if one fails.
 
-    `in_the_middle` is called once, after the first micro-batch.  Whatever stops the waiting,
-    an interrupt included, stops the queries: their checkpoints remember how far they were.
+    `in_the_middle` is called once, after the first micro-batch.  An error or an interrupt
+    stops the queries, too: their checkpoints remember how far they were.
     """
     from pyspark.errors import StreamingQueryException
 

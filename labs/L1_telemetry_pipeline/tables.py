@@ -1,23 +1,24 @@
-"""From a topic to tables, in three steps that can each be stopped and started again.
+"""Turns a topic into tables, in three steps that can each be stopped and started again.
 
     topic ──▶ bronze ──┬──▶ silver ──▶ gold
                        └──▶ dead letters
 
-* **bronze** is the topic as it was: key, value, partition, offset, timestamp.  Nothing is
-  judged, so nothing is lost, and every later question can be asked again.
+* **bronze** is the topic as it was: key, value, partition, offset, timestamp.  No record is
+  judged, so none is lost, and every later step can be repeated.
 * **silver** has one row per event, with a schema.  A duplicate is dropped by its event id,
   however long after the original it came.
 * **dead letters** are the records that the schema refused, each with its reason.
 * **gold** is one row per truck and minute of the trucks' own clocks.
 
 Bronze, silver and dead letters are streaming queries with the trigger `availableNow`: they
-read what is there in micro-batches and end.  What has been read stands in a checkpoint and
-what has been written in the table's own log, so a query that was ended in the middle goes on
-where it was, and each row is in the table once.
+read the records that are there in micro-batches, and end.  A checkpoint holds what has been
+read, and the table's own log what has been written.  So a query that was stopped in the
+middle continues where it was, and each row is in the table once.
 
-Gold is computed anew from all of silver.  That is how a position that is fifteen minutes
-late still counts in its own minute: there is no watermark that could give it up.  The price
-is the reading of silver, and that silver's query keeps every event id; a later lab pays less.
+Gold is computed again from all of silver each time.  So a position that is fifteen minutes
+late still counts in its own minute: there is no watermark that could drop it.  The price is
+that each run reads all of silver, and that silver's query keeps every event id; a later lab
+pays less.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def topic_stream(
 ) -> DataFrame:
     """The topic from its beginning, at most `batch_records` in a micro-batch.
 
-    After each poll Spark asks where the log begins and ends, twice to the broker and back.
-    Its consumer has sent its next fetch before, and a broker answers in order: at the end of
-    the log the question waits for `fetch.max.wait.ms`.  So: few, large polls, and a short wait.
+    After each poll Spark asks where the log begins and ends, in two round trips.  Its consumer
+    has already sent its next fetch, and a broker answers in order, so at the end of the log
+    the question waits for `fetch.max.wait.ms`.  So polls are few and large, and waits short.
     """
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
     source = source.option("subscribe", topic).option("startingOffsets", "earliest")
@@ -90,13 +91,13 @@ def start_silver(spark: SparkSession, tables: Tables) -> StreamingQuery:
 
 
 def start_dead_letters(spark: SparkSession, tables: Tables) -> StreamingQuery:
-    """What the schema refused, as it came, and why."""
+    """The records that the schema refused, unchanged, and why."""
     bronze = spark.readStream.schema(BRONZE).parquet(tables.bronze)
     return _append(dead_letters(bronze), tables, tables.dead_letters)
 
 
 def write_gold(spark: SparkSession, tables: Tables) -> None:
-    """Gold anew, from all of silver."""
+    """Computes gold again, from all of silver."""
     gold(spark.read.parquet(tables.silver)).write.mode("overwrite").parquet(tables.gold)
 
 
@@ -141,7 +142,8 @@ def _parsed(bronze: DataFrame) -> DataFrame:
 
 
 def _reason() -> Column:
-    """Read as text, every type fits: then only JSON itself can be broken or a field missing."""
+    """Every type fits a field that is read as text.  So if that fails, too, the JSON is broken or
+    a field is missing."""
     from pyspark.sql import functions as F
 
     missing = " OR ".join(f"text.{name} IS NULL" for name in REQUIRED)

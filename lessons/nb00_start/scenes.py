@@ -31,7 +31,7 @@ def files(cluster: Any, topic: str, partition: int) -> Table:
 
 
 def first_contact(cluster: Cluster) -> Mapping[str, Any]:
-    """One record there and back, and what the cluster says of itself."""
+    """One record written and read, and what the cluster says about itself."""
     cluster.create_topic("first", partitions=1, replicas=3)
     told = send(cluster, "first", "hello")
     return {

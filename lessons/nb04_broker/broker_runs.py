@@ -53,7 +53,7 @@ def _state(world: World, moment: str) -> tuple[str, ...]:
 
 
 def idle_and_waiting(loads: Sequence[int] = (60, 80, 90, 95)) -> Table:
-    """A model, not a broker: eight handlers, requests by chance, 1 ms of work on average."""
+    """A model, not a broker: eight handlers, random requests, 1 ms of work on average."""
     rows = []
     for load in loads:
         waits, idle = _handlers(load / 100, handlers=8, requests=100_000)
@@ -107,7 +107,7 @@ def quota_arithmetic(bound: int = RATE) -> Table:
 
 
 def _limit(world: World, **limits: float) -> None:
-    """Limits for whoever is called admin: in virtual time, a client's id is its name."""
+    """Sets limits for the client called admin: in virtual time, a client's id is its name."""
     request = m.AlterClientQuotasRequest
     entry = request.EntryData(
         entity=[request.EntityData("client-id", "admin")],
@@ -154,7 +154,7 @@ def one_broker_or_three(for_s: int = 96) -> Table:
 
 
 def _sent_per_slice(led_by: Sequence[int], for_s: int, slice_s: int) -> list[int]:
-    """Bytes acknowledged per slice of time; one request under way per partition."""
+    """Bytes acknowledged per slice of time; one request in flight per partition."""
     world = World(4, checked=False)
     world.create_topic(TOPIC, assignment={i: [broker] for i, broker in enumerate(led_by)})
     _limit(world, producer_byte_rate=RATE)
@@ -196,8 +196,8 @@ def fetch_experiment(
 ) -> tuple[float, float, float]:
     """Fetches per second, kilobytes per answer, and the longest delay of a record in ms.
 
-    A producer sends a record every 20 ms; a reader asks again as soon as it is answered.  The
-    time that counts is the one up to the last answer: a fetch under way is not half a fetch.
+    A producer sends a record every 20 ms; a reader fetches again as soon as it has its answer.
+    Time counts up to the last answer: a fetch in flight is not half a fetch.
     """
     world = World(4, checked=False)
     world.create_topic(TOPIC, assignment={0: [101]})
@@ -239,7 +239,7 @@ def _fetch(world: World, reader: Admin, offset: int, min_bytes: int, max_wait_ms
 
 
 def _await(world: World, reader: Admin, number: int, until_us: int) -> None:
-    """Until the answer is there, or it is time for the next record."""
+    """Waits until the answer is there, or it is time for the next record."""
     left_s = max(0, until_us - world.now_us) / 1e6
     world.run(until=lambda _: number in reader.answers, for_s=left_s)
 
@@ -250,7 +250,7 @@ def _records(answer: Any) -> int:
 
 
 def fewer_and_larger() -> Table:
-    """What fetch.min.bytes and fetch.max.wait.ms make of the same stream of records."""
+    """What fetch.min.bytes and fetch.max.wait.ms change for the same stream of records."""
     rows = []
     for min_bytes, max_wait_ms in ((1, 500), (10_000, 500), (50_000, 500), (50_000, 2_000)):
         per_second, kilobytes, worst_ms = fetch_experiment(min_bytes, max_wait_ms)

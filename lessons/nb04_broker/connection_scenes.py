@@ -1,4 +1,4 @@
-"""Scenarios of notebook 04 on connections: how many a broker lets in."""
+"""Scenarios of notebook 04 on connections: how many a broker accepts."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def connection_limits(cluster: Cluster) -> Seen:
 
 
 def waiting_at_the_door(cluster: Cluster) -> Seen:
-    """A limit for everybody together: the next one waits until somebody leaves.
+    """A limit for all clients together: the next one waits until another leaves.
 
-    Kafka's brokers come in by a port of their own, so there the limit is the clients' port's.
+    Kafka's brokers connect to a listener of their own, so the limit is that of the clients'
+    listener.
     """
     own_port = cluster.name != "engine"
     setting = "listener.name.client.max.connections" if own_port else "max.connections"
@@ -66,7 +67,7 @@ def waiting_at_the_door(cluster: Cluster) -> Seen:
 
 
 def _is_held(newest: RawClient, others: list[RawClient]) -> bool:
-    """Nobody answers it, and not because the broker is busy: others were answered meanwhile."""
+    """Whether it gets no answer while others do, so that the broker is not merely busy."""
     if newest.answers(3 * SHORT_S):
         return False
     return all(each.answers() for each in others) and not newest.answers(3 * SHORT_S)

@@ -1,10 +1,10 @@
-"""Spans of time under each other, as one picture with a text that says the same.
+"""Draws spans of time below each other, as a picture and as a text that says the same.
 
     Gantt("One Produce request", "ms", [Span("network", 0, 0.6, "on its way"), …])
 
-A span has a kind: its colour (Okabe–Ito) and its shape say who is busy, so that colour is
-never alone.  A span without length is a moment, drawn as a diamond.  The picture brings its
-own background and follows the reader's system for light or dark.
+A span has a kind: its colour (Okabe–Ito) and its shape name the part that is busy, so that
+colour is never the only sign.  A span without length is a moment, drawn as a diamond.  The
+picture brings its own background and follows the reader's system for light or dark.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HEIGHT = {NETWORK: 6, BROKER: 14, WAITING: 14, OTHERS: 10, MUTED: 14}
 
 @dataclass(frozen=True)
 class Span:
-    """What took from `start` to `end`; `says` stands beside it."""
+    """A wait or piece of work from `start` to `end`; `says` stands beside it."""
 
     name: str
     kind: str

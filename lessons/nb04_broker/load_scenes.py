@@ -1,8 +1,8 @@
 """Scenarios of notebook 04 that read a broker's own timers: which stage is the slow one.
 
 `stages` causes a wait in one stage after the other and reads the six timers before and
-after; it is the table that one would look at when a cluster is slow.  The metrics of a real
-broker are read from a local one only; elsewhere these scenarios say so.
+after.  Its table is the one to look at when a cluster is slow.  The metrics of a real broker
+can be read from a local one only; elsewhere these scenarios say so.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _slow_followers(cluster: Cluster) -> Iterator[None]:
 
 
 def stages(cluster: Cluster, seen: dict[str, dict[str, Requests]] | None = None) -> Seen:
-    """Requests in six situations, and what became of their stages; one side at a time.
+    """Requests in six situations, and the times of their stages; one side at a time.
 
-    The timers of each go into `seen`, by the name of the cluster: for a picture.
+    The timers of each go into `seen`, by the name of the cluster, for a picture.
     """
     with ONE_SIDE:
         return _stages(cluster, seen)
@@ -89,7 +89,7 @@ def _stages(cluster: Cluster, seen: dict[str, dict[str, Requests]] | None) -> Se
     with _slow_followers(cluster):
         _produce(cluster, 6, acks=-1)
     read("followers 25 ms away")
-    # Of one replica: in the engine, followers would be served by the same thread.
+    # One replica: in the engine, the same thread would serve the followers.
     _produce(cluster, 20, value_bytes=MEGABYTE, topic=alone)
     read("1 MB batches")
     name = somebody()
@@ -128,7 +128,7 @@ def _read_slowly(cluster: Cluster) -> None:
         request.max_bytes = 8 * MEGABYTE
         request.topics[0].partitions[0].partition_max_bytes = 8 * MEGABYTE
         client.send(request)
-        client.socket.recv(1, socket.MSG_PEEK)  # now the answer is on its way, and stands
+        client.socket.recv(1, socket.MSG_PEEK)  # now the answer is in flight, and stuck
         time.sleep(0.4)
         client.receive()
 
@@ -179,7 +179,7 @@ def cpu_s(cluster: Cluster) -> float:
 
 
 def disk_read_bytes(cluster: Cluster) -> int:
-    """What that process made the disk deliver, not counting what the page cache had."""
+    """Bytes that this process read from disk, without those from the page cache."""
     lines = Path(f"/proc/{pid(cluster)}/io").read_text().splitlines()
     return int(dict(line.split(": ") for line in lines)["read_bytes"])
 
@@ -206,7 +206,7 @@ def tail_and_replay(cluster: Cluster) -> Seen:
 
 
 def _read_on(reader: RawClient, offset: int) -> int:
-    """Reads from an offset to the end of the log; how many bytes that was."""
+    """Reads from an offset to the end of the log; returns how many bytes that was."""
     size = 0
     while True:
         answer = reader.ask(fetching(TOPIC, offset))

@@ -1,4 +1,4 @@
-"""Scenarios of notebook 04 on what any broker may be asked: who leads, and to delete a topic."""
+"""Scenarios of notebook 04 on requests to any broker: who leads, and deleting a topic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, plac
 
 
 def metadata_from_anybody(cluster: Cluster) -> Seen:
-    """Every broker knows who leads; only the leader takes a write, and nobody passes it on."""
+    """Every broker knows the leader; only the leader takes a write, and no broker passes it on."""
     placed(cluster)
     answers = []
     for broker in ALL:
@@ -46,7 +46,7 @@ def _metadata(answer: Any) -> tuple[list[int], list[Any]]:
 
 
 def _new_partitions(cluster: Cluster, refresh_ms: int = 500) -> Any:
-    """How long a client that has no reason to ask goes on with the partitions it knows."""
+    """How long a client without a reason to ask keeps using the partitions it knows."""
     seen: list[int] = []
 
     def look(statistics: str) -> None:
@@ -84,7 +84,7 @@ def deleted_topic(cluster: Cluster) -> Seen:
 
 
 def _directories(cluster: Cluster, seconds: float = 1.0) -> float:
-    """How many there are once the old name is gone; not a number where nobody can look."""
+    """How many there are once the old name is gone; nan where the files cannot be read."""
     place = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
     if place is None:
         return float("nan")
@@ -95,5 +95,5 @@ def _directories(cluster: Cluster, seconds: float = 1.0) -> float:
 
 
 def metadata_and_admin(cluster: Cluster) -> Seen:
-    """What any broker may be asked, and a deletion."""
+    """Requests that any broker answers, and a deletion."""
     return {"metadata": metadata_from_anybody(cluster), "DeleteTopics": deleted_topic(cluster)}

@@ -1,8 +1,8 @@
 """Scenarios of notebook 04 about limits: on bytes, on time, on what the controller may do.
 
-Limits are set as kafka-configs.sh sets them, by AlterClientQuotas; no Python client offers
-that request, so it is sent raw.  The sizes are chosen so that one request is over the limit
-by a little: the wait is real, and short enough for a notebook.
+Limits are set as kafka-configs.sh sets them, by AlterClientQuotas.  No Python client offers
+that request, so it is sent raw.  The sizes put one request a little over the limit: the wait
+is real, and short enough for a notebook.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ONE_SIDE = threading.Lock()
 
 
 def somebody() -> str:
-    """A client id that nobody has used: a limit also counts what was sent before."""
+    """A client id that is new: a limit also counts what its client sent before."""
     return f"greedy-{time.time_ns()}"
 
 
@@ -77,7 +77,7 @@ def limited(cluster: Cluster, entity: Entity, **limits: float) -> Iterator[None]
 
 
 def kinds_of_limits(cluster: Cluster) -> Seen:
-    """The four that are there, and three that are misspelt."""
+    """Kafka's four limits, and three that are misspelt."""
     limits = {
         "producer_byte_rate": 100_000.0,
         "consumer_byte_rate": 200_000.0,
@@ -108,9 +108,9 @@ def producer_over_its_rate(cluster: Cluster) -> Seen:
         RawClient(cluster, 101, "modest") as modest,
     ):
         for each in (one, twin):
-            each.answers()  # who comes for the first time takes longest
+            each.answers()  # the first request of a client takes longest
         burst = one.ask(producing(TOPIC, 8 * RATE))
-        began = time.monotonic()  # the silence begins with the answer, before we are told of it
+        began = time.monotonic()  # the silence begins with the answer, before we see it
         over = twin.ask(producing(TOPIC, 4 * RATE))
         throttle_s = over.throttle_time_ms / 1000
         twin.send(producing(TOPIC, 10))
@@ -199,7 +199,7 @@ def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
 
 
 def over_the_limit(cluster: Cluster) -> Seen:
-    """What becomes of a client that is over each of its four limits."""
+    """What happens to a client that is over each of its four limits."""
     return {
         "producer_byte_rate": producer_over_its_rate(cluster),
         "consumer_byte_rate": consumer_over_its_rate(cluster),
@@ -217,7 +217,7 @@ def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:
     """A quiet client beside a flood, and beside a flood that is limited; one side at a time."""
     with ONE_SIDE:
         placed(cluster)
-        quiet_latency_ms(cluster, for_s / 2)  # what runs for the first time is slow
+        quiet_latency_ms(cluster, for_s / 2)  # the first run is slow
         alone = quiet_latency_ms(cluster, for_s / 2)
         with flooding(cluster, "flood") as sent:
             beside = quiet_latency_ms(cluster, for_s)
@@ -253,8 +253,8 @@ def quiet_latency_ms(cluster: Cluster, for_s: float) -> float:
 def flooding(cluster: Cluster, name: str) -> Iterator[Callable[[], float]]:
     """A client that sends 500 kB after 500 kB by four connections; yields the megabytes so far.
 
-    Told a throttle time, it waits, as real clients do: else its last requests would be read and
-    appended long after the lesson has gone on.
+    It obeys a throttle time, as real clients do.  Otherwise the broker would read and append
+    its last requests long after the lesson has gone on.
     """
     stop, sizes = threading.Event(), []
     clients = [RawClient(cluster, 101, name) for _ in range(FLOODERS)]

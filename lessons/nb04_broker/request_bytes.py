@@ -1,7 +1,7 @@
-"""A request as it lies on the wire, field by field: where each byte belongs.
+"""Shows a request on the wire, field by field: where each byte belongs.
 
-The request is encoded by the engine's codec, and then read again by hand, in the order of
-the protocol's definition: if the two disagreed, the fields would not add up to the frame.
+The engine's codec encodes the request, and this module reads it by hand, in the order of the
+protocol's definition.  If the two disagreed, the fields would not add up to the frame.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _hex(raw: bytes) -> str:
 
 
 def other_requests() -> Table:
-    """Requests beside Produce: the same header, another key."""
+    """Requests other than Produce: the same header, another key."""
     consumer = m.FetchRequest(max_wait_ms=500, min_bytes=1)
     state = m.FetchRequest.ReplicaState(replica_id=102, replica_epoch=9)
     follower = m.FetchRequest(max_wait_ms=500, min_bytes=1, replica_state=state)

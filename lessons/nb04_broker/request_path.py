@@ -1,8 +1,8 @@
-"""One request from socket to socket, as a timeline: in virtual time, and as measured.
+"""Draws one request from socket to socket as a timeline, in virtual time and as measured.
 
-In virtual time the network has delays and the brokers' own work takes none, so what remains
-is who waits for whom.  On the served engine the stages are measured (request_metrics.py):
-there the work is seen, in microseconds.  Both come from the run, nothing is drawn by hand.
+In virtual time the network has delays and the brokers' own work takes none, so the timeline
+shows only waits.  On the served engine the stages are measured (request_metrics.py) and show
+the work, in microseconds.  Both come from a run; nothing is drawn by hand.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _answer(diagram: SequenceDiagram) -> Heard | None:
 
 
 def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Span]:
-    """What each follower did meanwhile: got the record, and told so by its next fetch."""
+    """What each follower did meanwhile: it got the record, and its next fetch said so."""
     spans = []
     for follower in ("102", "103"):
         copied = next(r for r in heard if r.kind == NOTE and r.source == follower

@@ -1,8 +1,8 @@
 """Scenarios of notebook 04 for `lab.both`: what a broker does with single requests.
 
 Each takes a cluster, names its topic, and returns what must be the same on the engine and on
-Kafka; times and sizes go through `measured`.  Requests are sent raw, so that nothing is
-retried, batched or waited for behind our back.
+Kafka; times and sizes go through `measured`.  Requests are sent raw, so that no client
+library retries, batches or waits.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def error(code: int) -> str:
     return Errors(code).name
 
 
-# -- brokers and what they are asked
+# -- brokers and their requests
 
 
 def three_brokers(cluster: Cluster) -> Seen:
-    """Who is there, and what one broker has been asked so far."""
+    """The brokers of the cluster, and the requests that one of them has had so far."""
     placed(cluster)
     with RawClient(cluster, 101, "lesson") as client:
         base = told(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
@@ -75,7 +75,7 @@ KINDS = {
 
 
 def counted(cluster: Cluster) -> Seen:
-    """How many requests of each kind broker 101 has had; not a number where nobody tells."""
+    """How many requests of each kind broker 101 has had; nan where the cluster does not tell."""
     try:
         told = broker_metrics.requests(cluster, 101, *KINDS)
     except NotOffered:
@@ -118,7 +118,7 @@ def two_generations(cluster: Cluster) -> Seen:
 
 
 def _ancient_list_offsets() -> bytes:
-    """A ListOffsets request of version 0 for no topics, as bytes: nobody encodes it any more."""
+    """A ListOffsets request of version 0 for no topics, as bytes: no codec encodes it any more."""
     client_id = b"old"
     header = b"\0\2" + b"\0\0" + b"\0\0\0\1" + len(client_id).to_bytes(2, "big") + client_id
     body = (-1).to_bytes(4, "big", signed=True) + bytes(4)
@@ -126,7 +126,7 @@ def _ancient_list_offsets() -> bytes:
 
 
 def flipped_bit(cluster: Cluster) -> Seen:
-    """One bit of a batch changes on its way."""
+    """One bit of a batch changes in flight."""
     placed(cluster)
     good = one_batch(b"forty euros to Alice")
     broken = bytearray(good)
@@ -156,7 +156,7 @@ def first_requests(cluster: Cluster) -> Seen:
 
 
 def purgatory_and_order(cluster: Cluster) -> Seen:
-    """A follower stands still: an acks=all write waits, and so does what is behind it."""
+    """A follower is paused: an acks=all write waits, and so does the request behind it."""
     placed(cluster)
     metadata = m.MetadataRequest(topics=[])
     with RawClient(cluster, 101, "first") as one, RawClient(cluster, 101, "second") as other:
@@ -193,7 +193,7 @@ def purgatory(cluster: Cluster) -> Any:
 
 
 def long_poll(cluster: Cluster) -> Seen:
-    """A fetch at the end of the log: when it is answered, and with what."""
+    """A fetch at the end of the log: when its answer comes, and what it holds."""
     placed(cluster)
     with RawClient(cluster, 101, "reader") as reader, RawClient(cluster, 101, "writer") as writer:
         quiet, after_quiet = timed_fetch(reader, 0, max_wait_ms=500)
@@ -230,7 +230,7 @@ def timed_fetch(client: RawClient, offset: int, **terms: Any) -> tuple[int, floa
 
 
 def fetch_session(cluster: Cluster) -> Seen:
-    """Fifty partitions named once; from then on only what is new (KIP-227)."""
+    """Fifty partitions, named once; from then on only changes (KIP-227)."""
     cluster.create_topic("fifty", assignment={index: [101] for index in range(50)})
     with RawClient(cluster, 101, "session") as client:
         cluster.wait_until(lambda _: _is_led(client), PATIENCE_S, "all fifty to be led")
@@ -271,7 +271,7 @@ def fetching_scenes(cluster: Cluster) -> Seen:
 
 
 def waiting_scenes(cluster: Cluster) -> Seen:
-    """Behind a follower that stands still, and before a leader that does."""
+    """Writes behind a paused follower, and attempts before a paused leader."""
     return {
         "a follower stands still": purgatory_and_order(cluster),
         "the leader stands still": retries_pile_up(cluster),
@@ -279,7 +279,7 @@ def waiting_scenes(cluster: Cluster) -> Seen:
 
 
 def retries_pile_up(cluster: Cluster, attempts: int = 4) -> Seen:
-    """A client gives up on a broker that stands still, and tries again on a new connection."""
+    """A client gives up on a paused broker, and tries again on a new connection."""
     placed(cluster)
     with RawClient(cluster, 101, "first") as client:
         client.ask(producing(TOPIC, acks=-1))
@@ -317,7 +317,7 @@ SETTINGS = (
 
 
 def settings(cluster: Cluster) -> Seen:
-    """A broker's own defaults for what this notebook is about."""
+    """A broker's own defaults for the settings of this notebook."""
     request = m.DescribeConfigsRequest
     resource = request.DescribeConfigsResource(4, "101", list(SETTINGS))
     with RawClient(cluster, 101, "lesson") as client:

@@ -1,11 +1,11 @@
-"""Where the time of requests went: a bar for each situation and side, cut into five stages.
+"""Shows where requests spent their time: a bar per situation and side, cut into five stages.
 
     StageChart({"engine": {"acks=all": requests, …}, "local": {…}})
 
-Each bar is a whole, and its length says nothing: what counts is which part is the largest.
-The mean of the whole stands beside it.  Stages have a colour (Okabe–Ito) and a letter.
-Throttle time is no part of a request's time: the answer is out, and the client is not read
-from.  It stands apart, in a box of one width, with its number.
+All bars have the same length: compare the shares of the stages.  The mean total stands
+beside each bar.  Stages have a colour (Okabe–Ito) and a letter.  Throttle time is no part of
+a request's time: the answer is out, and the broker does not read from the client.  It stands
+apart, in a box of one width, with its number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Acknowledged records per 100 ms around a failure, a strip for each side, as one picture.
 
-An SVG picture rather than a plot library: it is small enough to stay in the notebook's
-file, and is there for a reader without a kernel.  It brings its own background and
-follows the reader's system for light or dark, as the panel's still picture does.
+It is an SVG picture and needs no plot library: it is small enough to stay in the notebook's
+file, so a reader without a kernel sees it.  It brings its own background and follows the
+reader's system for light or dark, as the panel's still picture does.
 """
 
 from __future__ import annotations

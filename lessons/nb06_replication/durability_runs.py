@@ -1,7 +1,7 @@
-"""What `acks`, the number of replicas and luck do to a record: tables for notebook 06.
+"""Tables for notebook 06: how `acks`, the number of replicas and luck decide over a record.
 
-Each table writes, breaks something, and looks for the record under the next leader: was
-it lost, could writing go on, and who had to wait for whom?
+Each experiment writes, breaks something, and looks for the record under the next leader: was
+it lost, could writing go on, and which client had to wait?
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _dark(world: World) -> None:
 
 
 def latency_with_a_slow_broker() -> Table:
-    """Broker 103 is 40 ms away from all others; who waits for it?"""
+    """Broker 103 is 40 ms away from all others; which producer waits for it?"""
     cases = (
         ("RF 1, on 101", (101,)),
         ("RF 2, without 103", (101, 102)),

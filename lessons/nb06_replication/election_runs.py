@@ -1,10 +1,10 @@
-"""Who leads, who may lead next, and how leaders go home: tables for notebook 06.
+"""Tables for notebook 06: the leader, its successor, and the return to preferred leaders.
 
 The next leader comes from the ISR; if that is empty, from the eligible leader replicas
-(ELR, KIP-966); if both are empty it is the last one known to have led, or nobody.  Anyone
-else would be an unclean election, which costs records and has to be allowed.  Each table
-here walks through one of these, or through leaders that pile up on the brokers that were
-not restarted.
+(ELR, KIP-966); if both are empty, it is the last known leader, or the partition has none.
+To elect any other replica is an unclean election, which costs records and must be allowed.
+Each table here walks through one of these, or shows how leaders pile up on the brokers that
+were not restarted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kit.tables import Table
 
 
 def roles(world: World) -> Table:
-    """Brokers by partitions: ★ leads, • follows, blank: a stranger; and who leads how much."""
+    """Brokers by partitions: ★ leads, • follows, blank has no replica; and leaders per broker."""
     image = world.image()
     partitions = {
         f"{topic.name}-{index}": partition
@@ -70,7 +70,7 @@ def leaders_after_a_rolling_restart(**settings: Any) -> Table:
 
 
 def elect_preferred(world: World) -> str:
-    """ElectLeaders for all partitions; how many were moved."""
+    """Sends ElectLeaders for all partitions; says how many moved."""
     answer = world.ask(m.ElectLeadersRequest(0, None, 10_000), None)
     assert answer is not None
     results = [r for t in answer.replica_election_results for r in t.partition_result]

@@ -1,9 +1,9 @@
-"""What puts a replica out of sync, and what writes meet then: tables for notebook 06.
+"""Tables for notebook 06: what puts a replica out of sync, and what happens to writes then.
 
-Two clocks decide who is in the ISR: the controller's, which wants heartbeats
-(`broker.session.timeout.ms`), and the leader's, which wants a follower caught up once in
-`replica.lag.time.max.ms`.  How small the ISR may become before writes are refused is
-`min.insync.replicas`.
+Two clocks decide whether a replica is in the ISR.  The controller's wants heartbeats
+(`broker.session.timeout.ms`); the leader's wants a follower to catch up once in
+`replica.lag.time.max.ms`.  If the ISR is smaller than `min.insync.replicas`, the leader
+refuses writes with acks=all.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _fenced(world: World) -> str:
 
 
 def isr_flapping() -> Table:
-    """A replica stalls for 18 s every 40 s; what two limits make of it."""
+    """A replica stalls for 18 s every 40 s; the ISR under two limits."""
     rows = [_flaps(10_000), _flaps(30_000)]
     columns = ("replica.lag.time.max.ms", "ISR changes", "longest wait for acks=all")
     closing = (

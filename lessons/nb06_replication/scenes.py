@@ -1,4 +1,4 @@
-"""Scenarios of notebook 06 for `lab.both`: each takes a cluster and says what it saw.
+"""Scenarios of notebook 06 for `lab.both`: each takes a cluster and returns what it saw.
 
 A scenario names its topic, waits on conditions and never sleeps, and returns only what
 must be the same on the engine and on Kafka; times go through `measured`.  Brokers are
@@ -42,7 +42,7 @@ Seen = Mapping[str, Any]
 
 
 def leaders_and_followers(cluster: Cluster) -> Seen:
-    """Who does what in a healthy cluster, and what a follower says to clients."""
+    """The roles in a healthy cluster, and a follower's answers to clients."""
     cluster.create_topic("fleet", partitions=6, replicas=3)
     cluster.create_topic("orders", assignment={0: ALL})
     send(cluster, "orders", "A")
@@ -166,7 +166,7 @@ def under_replicated(cluster: Cluster, topic: str = "orders") -> list[str]:
 
 
 def out_of_sync_may_not_lead(cluster: Cluster) -> Seen:
-    """103 falls behind; the ISR goes; 103 may not lead, until unclean election is asked for."""
+    """103 falls behind; the ISR dies; 103 may not lead until an unclean election is requested."""
     cluster.create_topic("ledger", assignment={0: (101, 103)})
     send(cluster, "ledger", "A")
     cluster.cut(101, 103)
@@ -205,7 +205,7 @@ def _elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> 
     return name(client.elect_leaders(kind, [wanted]).result(20)[wanted])
 
 
-# -- what the settings are
+# -- settings
 
 
 DEFAULTS = (
@@ -224,7 +224,7 @@ DEFAULTS = (
 
 
 def settings_and_defaults(cluster: Cluster) -> Seen:
-    """Kafka's defaults as the broker itself tells them, and one change while it runs."""
+    """Kafka's defaults as the broker reports them, and one change while it runs."""
     client = admin(cluster)
     broker = ConfigResource(ConfigResource.Type.BROKER, "101")
     found = client.describe_configs([broker])[broker].result(20)

@@ -1,4 +1,4 @@
-"""A simulated run as frames for the Cluster panel: every step of it, to scrub through.
+"""Records every step of a simulated run as a frame for the Cluster panel, to scrub through.
 
     steps = Steps(world, "orders")
     post(world, "orders", "A", "B", "C")
@@ -6,8 +6,8 @@
     steps.panel()
 
 A live panel looks a few times a second and misses what happens in between.  Here the panel
-gets a frame whenever the trace has a new line about the topic or a broker, so nothing is
-missed, and Home, End and the arrow keys walk through it.
+gets a frame whenever the trace has a new line about the topic or a broker, so it misses no
+step, and Home, End and the arrow keys walk through them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAIL = 16
 
 
 class Steps:
-    """Frames of one topic of a world; what a panel calls a source."""
+    """Frames of one topic of a world: a panel's source."""
 
     def __init__(self, world: World, topic: str) -> None:
         self.world = world

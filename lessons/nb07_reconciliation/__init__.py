@@ -1,1 +1,1 @@
-"""Notebook 07: how logs part, and the rules that make them one again."""
+"""Notebook 07: how logs diverge, and the rules that make them equal again."""

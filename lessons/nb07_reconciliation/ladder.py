@@ -1,12 +1,12 @@
-"""The truncation ladder in the notebook: searches, their table, and what they found, drawn.
+"""The truncation ladder in the notebook: searches, their table, and their counter-examples.
 
     ladder.begin()                        starts all ten searches
     ladder.counter_example("kip-101")     the shortest way to break a rule, as a strip
     ladder.table()                        every rule, with two replicas and with three
 
 The searches (engine/sim/model/explore.py) take some seconds, nearly all of it the last rung with
-three replicas.  So a process of its own does them while the first cells are read; it ends by
-itself.  Without `begin` each search is done when it is asked for, once in a kernel.
+three replicas.  So a process of its own runs them while learners read the first cells; it
+ends by itself.  Without `begin` each search runs when it is first needed, once per kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BOUNDS += " which broker is which count as one."
 
 
 class _Searches:
-    """What was found so far, and the process that is still searching."""
+    """The results so far, and the process that is still searching."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, int], Exploration] = {}
@@ -70,7 +70,7 @@ def search(rule: str, replicas: int = 3) -> Exploration:
 def counter_example(rule: str, replicas: int = 3) -> Strip | str:
     """The shortest way to break a rule, a frame a step; a sentence if there is none.
 
-    What happens before there is a record is told in the first frame.
+    The first frame tells everything that happens before there is a record.
     """
     found = search(rule, replicas)
     if found.holds:
@@ -131,7 +131,7 @@ def _cell(found: Exploration) -> str:
 
 
 def _search_all() -> None:
-    """What the process does: all ten cells, to its standard output."""
+    """The process: searches all ten cells and writes them to its standard output."""
     found = {(rule, number): explore(rule, number) for rule in RUNGS for number in (2, 3)}
     sys.stdout.buffer.write(pickle.dumps(found))
 

@@ -1,11 +1,11 @@
-"""A counter-example of the ladder, lived through by the engine's brokers, drawn.
+"""Draws a counter-example of the ladder as the engine's brokers replay it.
 
     broken = replay_model.replay("kip-101")
     replayed.side_by_side(broken, replay_model.follow(broken))
 
-The moves of the replay with the steps of the model that they stand for, and then two
-frames: what the logs held when the invariant broke, and what they hold in the end when
-the same is done under the next rule.  `refused` listens to what the brokers say meanwhile.
+It shows the moves of the replay with the steps of the model that they stand for, and then
+two frames: the logs when the invariant broke, and the logs at the end of the same actions
+under the next rule.  `refused` listens to the brokers' messages meanwhile.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def verdict(replay: Replay) -> str:
 
 
 def refused(broken: Replay, rule: str) -> Walkthrough:
-    """The actions of the last scene under another rule, and what 102 is told meanwhile.
+    """The actions of the last scene under another rule, and the answers that 102 gets.
 
     The scene is `kip-320-first-try`: 102 hears two epochs late, one after the other.
     """

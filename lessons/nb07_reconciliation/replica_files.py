@@ -1,15 +1,15 @@
-"""A replica's own files, copied at one moment and read by Kafka's tool.
+"""Copies a replica's own files at one moment, and reads them with Kafka's tool.
 
-What a broker believes about a partition stands in three places on its disk:
+A broker keeps its knowledge of a partition in three places on its disk:
 
     orders-0/00000000000000000000.log   the batches, each with the epoch of its leader
     orders-0/leader-epoch-checkpoint    where each epoch began
     replication-offset-checkpoint       the high watermark of each partition, a little old
 
-A lesson on truncation wants them before and after.  The files of a dead broker stay as
-they were only until it is started again, so `take` copies them.  Kafka's own
-`DumpLogSegments` reads the copies, several in one go, since each start of Java takes a
-second; where there is no Java, our reader does.
+A lesson on truncation shows them before and after.  The files of a dead broker stay as they
+are only until it is started again, so `take` copies them.  Kafka's own `DumpLogSegments`
+reads several copies in one run, because each start of Java takes a second.  Without Java our
+own reader reads them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def records(replicas: Sequence[ReplicaFiles]) -> list[list[str]]:
 
 
 def reader() -> str:
-    """Who reads the logs for `records`."""
+    """The tool that reads the logs for `records`."""
     try:
         jars.java()
         jars.classpath()
@@ -160,7 +160,7 @@ def _read(replica: ReplicaFiles) -> list[str]:
 
 
 def told_to_cut(cluster: Cluster, broker: int, topic: str, index: int = 0) -> str:
-    """What the last fetch answer with a diverging epoch told a follower, in its own records.
+    """The last diverging epoch that a fetch answer gave a follower, from the follower's records.
 
     The engine traces it; Kafka logs it.  "nothing" if there was none.
     """

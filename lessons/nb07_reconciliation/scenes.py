@@ -1,9 +1,9 @@
-"""The scenario of notebook 07 for `lab.both`: two histories, and how they are made one.
+"""The scenario of notebook 07 for `lab.both`: two logs diverge and are reconciled.
 
 One failover shows all of it, on the engine and on Kafka alike:
 
     A       on all three, and its high watermark is known to all three
-    B       on all three and acknowledged; that it is committed only 101 knows
+    B       on all three and acknowledged; only 101 knows that it is committed
     X1-X3   on 101 alone, acknowledged with acks=1
     101 is killed; 102 leads in epoch 1, which begins at offset 2
     Y1      written to 102, at the offset where 101 has X1
@@ -12,8 +12,8 @@ One failover shows all of it, on the engine and on Kafka alike:
 The brokers' links are cut at the moment when B is acknowledged, so that no follower hears
 of the new high watermark, and 102 does not hear from 103 while the client looks.  The cut
 has to come within the half second that a follower's fetch waits at the leader, and the
-kill before the next checkpoint.  So both producers are connected before, and if the machine
-was too slow all the same, the scenario begins again.
+kill before the next checkpoint.  So both producers connect beforehand, and if the machine is
+still too slow, the scenario begins again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Seen = Mapping[str, Any]
 
 
 def diverge_and_reconcile(cluster: Cluster) -> Seen:
-    """101 dies with records that nobody else has, and returns to a leader that has others."""
+    """101 dies with records that no other broker has, and returns to a leader that has others."""
     for _ in range(ATTEMPTS):
         split = _diverge(cluster)
         seen = _reconcile(cluster, split) if split is not None else None
@@ -156,7 +156,7 @@ def _checkpoints(cluster: Cluster) -> list[int | None]:
 
 
 def _producer(cluster: Cluster, acks: str) -> Producer:
-    """One that does not try again, and knows already who leads."""
+    """A producer without retries that already knows the leader."""
     settings = {"acks": acks, "retries": 0, "linger.ms": 0, "log_level": 0}
     producer = Producer({"bootstrap.servers": cluster.bootstrap, **settings})
     producer.list_topics(TOPIC, ANSWER_S)

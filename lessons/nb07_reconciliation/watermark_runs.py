@@ -1,7 +1,7 @@
-"""Experiments in virtual time for notebook 07: who may read what, and whom nobody believes.
+"""Experiments in virtual time for notebook 07: what consumers may read, and zombie leaders.
 
-Each starts its own world, breaks it in one way and reports what clients were told, or what lies
-on a disk.  Nothing is written down beforehand.
+Each starts its own world, breaks it in one way and reports clients' answers or the files on
+a disk.  No result is written down beforehand.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def two_deaths(rule: str = DEFAULT_RULE) -> World:
     """D is acknowledged by all; 101 dies, then 103, before 102 could fetch a thing; 102 leads.
 
     E is on 101 alone, with acks=1; W is written by 102.  In the end all are back.  From the
-    first death on, followers truncate by `rule`; with an old one, nobody checks invariants.
+    first death on, followers truncate by `rule`; under an old one, invariants are not checked.
     """
     world = settled(101, 103, 102, checked=rule == DEFAULT_RULE)
     send(world, TOPIC, *"ABC")
@@ -107,7 +107,7 @@ def two_deaths(rule: str = DEFAULT_RULE) -> World:
 
 
 def two_endings() -> Walkthrough:
-    """What `two_deaths` comes to under the rule of today, and under the oldest one."""
+    """How `two_deaths` ends under the rule of today, and under the oldest one."""
     today = Walkthrough(two_deaths()).shot(f"Everybody is back, with {DEFAULT_RULE}")
     oldest = Walkthrough(two_deaths("to-high-watermark"))
     oldest.shot("Everybody is back, with to-high-watermark")
@@ -132,7 +132,7 @@ def checkpoints(world: World, broker: int) -> str:
 
 
 def a_zombie() -> Table:
-    """101 leads, is cut off, and does not know that 103 leads now: what each tells whom."""
+    """101 leads, is cut off, and does not know that 103 leads now: the answers of both."""
     world = settled(101, 103, 102)
     send(world, TOPIC, *"ABC")
     world.run(until=high_watermarks(3, 101, 102, 103), for_s=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Experiments of notebook 08 on the application's side of a send: waiting, handling, repeating."""
+"""Experiments of notebook 08 on the application's side: it waits, handles errors, sends again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT = 100
 
 
 def styles() -> Table:
-    """To wait for each answer or not, with acks 0 and all; and who hears of a dead leader."""
+    """Waits for each answer or not, with acks 0 and all; and which style hears of a dead leader."""
     rows = []
     for waits in (True, False):
         for acks in ("0", "all"):
@@ -51,7 +51,7 @@ def _rate(acks: str, waits: bool) -> str:
 
 
 def _dead_leader(acks: str, waits: bool) -> tuple[int, int]:
-    """Forty records while the leader dies: how many are lost, how many errors were told."""
+    """Forty records while the leader dies: how many are lost, and how many errors are reported."""
     world = cluster()
     producer = shop(world, {"acks": acks, "linger.ms": 0})
     for n in range(40):
@@ -69,7 +69,7 @@ def _dead_leader(acks: str, waits: bool) -> tuple[int, int]:
 
 
 def dead_letters() -> Table:
-    """An outage longer than delivery.timeout.ms, and a handler that keeps what failed."""
+    """An outage longer than delivery.timeout.ms, and a handler that keeps the failed records."""
     world = cluster(2)
     settings = {"delivery.timeout.ms": 2_000, "request.timeout.ms": 1_000, "linger.ms": 0}
     producer = shop(world, settings, Load(TOPIC, 200, period_us=50_000))
@@ -97,7 +97,7 @@ def dead_letters() -> Table:
 
 
 def application_repeats() -> Table:
-    """The answer is late, the application sends again by itself: idempotence cannot know."""
+    """The answer is late and the application sends again itself: idempotence cannot know."""
     world = cluster()
     producer = shop(
         world, {"linger.ms": 0, "delivery.timeout.ms": 1_500, "request.timeout.ms": 1_000}
@@ -123,10 +123,10 @@ def application_repeats() -> Table:
 
 
 def tries_of_a_sample(send_fails: Callable[[int], bool], stop_after: int = 1_000) -> int:
-    """The retry loop that circulates in samples: how often it tries before it ends by itself.
+    """The retry loop that circulates in samples: how many attempts it makes before it ends.
 
     It sleeps and calls itself again; at `max_retries` it only makes the pause longer.  Here a
-    counter stops it, or it would not.
+    counter stops it; without the counter it would never end.
     """
     max_retries, pause_ms = 3, 100
     tries = 0

@@ -3,9 +3,9 @@
     meets("A B C", ["NOT_ENOUGH_REPLICAS", "ok", "ok"])
     meets("A", ["drop"], ["again"], client="librdkafka")
 
-A step is a list of answers, given when as many requests are under way; the words are those
-of kit/probes/scripted_broker.py, and nobody holds them against the sequence numbers.  The table
-shows each batch as it arrived, and what the producer said in the end.
+A step is a list of answers, sent when as many requests are in flight.  The words are those of
+kit/probes/scripted_broker.py; the broker does not check sequence numbers.  The table shows
+each batch as it arrived, and the producer's report at the end.
 """
 
 from __future__ import annotations

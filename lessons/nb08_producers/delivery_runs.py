@@ -1,7 +1,7 @@
-"""Experiments of notebook 08 on delivery: what is waited for, what is lost, what comes twice.
+"""Experiments of notebook 08 on delivery: waits, losses and duplicates.
 
-Each function starts worlds of its own, breaks them in one way and gives a table of what the
-producer was told and what the log holds.
+Each function starts worlds of its own, breaks them in one way and returns a table of the
+producer's answers and the records in the log.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def lost_answer() -> Table:
 
 
 def order_in_flight() -> Table:
-    """A connection ends with several requests under way; then two rates without faults.
+    """A connection ends with several requests in flight; then two rates without faults.
 
-    Several in flight save the way from the client to the leader.  The leader takes up a
-    connection's next request when the last is answered, so they save nothing of the wait for
-    its followers.
+    Several in flight save time between the client and the leader.  The leader handles a
+    connection's next request after it has answered the last, so they do not shorten the wait
+    for its followers.
     """
     rows = []
     for name, settings in (
@@ -77,7 +77,7 @@ def order_in_flight() -> Table:
 
 
 def _rate(settings: Mapping[str, Any], away: tuple[int | str, ...]) -> float:
-    """Records per virtual second, each in a request of its own; who is 2 ms from the leader."""
+    """Records per virtual second, one in each request; the nodes `away` are 2 ms from the leader."""
     world = cluster()
     shop(world, {**settings, **ONE_EACH})
     for node in away:
@@ -92,7 +92,7 @@ def _rate(settings: Mapping[str, Any], away: tuple[int | str, ...]) -> float:
 
 
 def acks_and_a_dying_leader(worlds: int = 6) -> Table:
-    """The leader dies in the middle of a load; who promised what, and what is there then."""
+    """The leader dies in the middle of a load: the acknowledgements, and the records afterwards."""
     rows = []
     for acks in ACKS:
         promised = lost = twice = 0
@@ -133,7 +133,7 @@ def latency(acks: str) -> tuple[str, str]:
 
 
 def matrix() -> Table:
-    """acks and min.insync.replicas against the number of brokers that are gone."""
+    """acks and min.insync.replicas by the number of brokers that are down."""
     rows = []
     for acks, minimum in (("1", 1), ("1", 2), ("all", 1), ("all", 2)):
         cells = [_written(acks, minimum, gone) for gone in (0, 1, 2)]
@@ -159,7 +159,7 @@ def _written(acks: str, minimum: int, gone: int) -> str:
 
 
 def _lost_with_the_last(acks: str, minimum: int) -> str:
-    """Two gone, A written if it may be; then the last dies and 102 must lead."""
+    """Two are down and A is written if allowed; then the last dies and 102 must lead."""
     world = cluster(minimum, **{"unclean.leader.election.enable": True})
     _short(world, acks, 2)
     (told,) = world.client(NAME).sends
@@ -172,7 +172,7 @@ def _lost_with_the_last(acks: str, minimum: int) -> str:
 
 
 def retries_zero_or_default() -> Table:
-    """Three troubles that pass, met with retries=0 and with the default."""
+    """Three transient faults, with retries=0 and with the default."""
     rows = []
     troubles = {
         "two followers gone, back after 2 s": _too_small,
@@ -220,7 +220,7 @@ def _roll(world: World, settings: Mapping[str, Any]) -> None:
 
 
 def attempts_left() -> Table:
-    """The line that a Java client logs when the ISR is too small, try by try."""
+    """The line that a Java client logs when the ISR is too small, attempt by attempt."""
     world = cluster(2)
     for broker in (102, 103):
         world.kill(broker)
@@ -243,7 +243,7 @@ def attempts_left() -> Table:
 
 
 def request_timeout_too_low() -> Table:
-    """Answers take 1.2 s for a while; met with patience, and with less than that."""
+    """Answers take 1.2 s for a while; the timeout is longer than that, and then shorter."""
     rows = []
     for timeout_ms in (30_000, 1_000):
         world = cluster()
@@ -267,7 +267,7 @@ def request_timeout_too_low() -> Table:
 
 
 def where_records_wait() -> Table:
-    """Nobody leads, or nobody answers: which clock ends the wait, and where."""
+    """There is no leader, or it does not answer: which timeout ends the wait, and where."""
     rows = []
     settings = {"delivery.timeout.ms": 3_000, "request.timeout.ms": 1_000, "max.block.ms": 1_500,
                 "buffer.memory": 40_000}  # fmt: skip
@@ -298,7 +298,7 @@ def _ending(sent: Any) -> list[str]:
 
 
 def late_answer(delivery_ms: int = 10_000) -> World:
-    """The leader stands still under one record; the world afterwards."""
+    """The leader is paused while it has one record; returns the world afterwards."""
     world = cluster(2)
     shop(world, {"linger.ms": 20, "request.timeout.ms": 1_500, "delivery.timeout.ms": delivery_ms})
     world.pause(101)
@@ -308,7 +308,7 @@ def late_answer(delivery_ms: int = 10_000) -> World:
 
 
 def too_few_replicas(delivery_ms: int = 3_000) -> World:
-    """The ISR is too small for as long as the record may live; the world afterwards."""
+    """The ISR is too small until the record expires; returns the world afterwards."""
     world = cluster(2)
     for broker in (102, 103):
         world.kill(broker)

@@ -1,10 +1,10 @@
-"""One batch's way to the broker as a picture: what it waited for, try by try.
+"""Draws one batch's way to the broker: what it waited for, attempt by attempt.
 
     DeliveryTimeline.of(world, "shop", batch=1)
 
-Read from the producer's own trace lines, from the moment when its first record was taken to
-the verdict.  A row per wait and per try, in order of time; the row at the top is what
-delivery.timeout.ms allows.  The text says the same in milliseconds.
+It reads the producer's own trace lines, from the moment when the producer takes the batch's
+first record to the verdict.  Each wait and each attempt has a row, in order of time; the row
+at the top is what delivery.timeout.ms allows.  The text says the same in milliseconds.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def log_of(world: World, topic: str, on: int = 0) -> list[str]:
 
 
 class Live:
-    """On a running cluster.  One thread carries all producers on in turn."""
+    """On a running cluster.  One thread runs all producers in turn."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -142,7 +142,7 @@ class Live:
         client.elect_leaders(ElectionType.UNCLEAN, [wanted]).result(20)
 
     def log(self, topic: str) -> list[str]:
-        # With acks=1 the last record is answered before a consumer may read it.
+        # With acks=1 the last record's answer comes before a consumer may read it.
         self.until(lambda: self._all_committed(topic), f"{topic} to be committed")
         return values(self.cluster, topic)
 

@@ -1,20 +1,20 @@
-"""Three producers, one fault tape, and the history checker's judgement on each.
+"""Plays one fault tape for three producers, and lets the history checker judge each.
 
     fast      acks=1, idempotence off, five requests in flight
-    default   what Kafka's own client does if nobody says anything
+    default   the settings of Kafka's own client
     safe      the same client, and min.insync.replicas=2 on the topic
 
 The tape, with leader 101 and followers 102 and 103:
 
     1  A B C        all is well
     2  D            the answer is lost
-    3  E F          two requests are under way when the connection ends
+    3  E F          two requests are in flight when the connection ends
     4  G H          the links to both followers are cut, and after a while they leave the ISR
-    5               101 dies; where nobody may lead, an operator holds an unclean election
+    5               101 dies; if no replica may lead, an operator runs an unclean election
     6  I J          all is well again
 
 The same steps run in virtual time and, over sockets, on the engine and on a real Kafka,
-with the same producer; what a fault means there is the stage's business.
+with the same producer; each stage decides how to inject a fault.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """One producer's end: its books, what the log holds, and what the checker says."""
+    """One producer's result: its records, the log, and the checker's verdict."""
 
     verdicts: Mapping[str, int]
     log: tuple[str, ...]
@@ -100,7 +100,7 @@ class Judged:
     history: History
 
     def named(self, kind: str) -> str:
-        """The values that an anomaly befell."""
+        """The values of an anomaly."""
         return " ".join(each.value for each in self.findings.of(kind)) or "–"
 
 
@@ -123,7 +123,7 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
         stage.lose_connection(name, 2)
         stage.send(name, "E", "F")
     stage.until(all_answered, "E and F to be answered")
-    # With acks=1 the leader alone has answered: its followers copy when they come to it.
+    # With acks=1 the leader alone has answered; its followers copy the records later.
     stage.until(lambda: all(len(set(stage.ends(name))) == 1 for name in recipes), "the copies")
     for follower in FOLLOWERS:
         stage.cut(LEADER, follower)
@@ -157,7 +157,7 @@ def _judged(stage: Stage, name: str) -> Judged:
 
 
 def history_of(producer: Producer, topic: str, log: list[str]) -> History:
-    """The producer's books, and one reader that saw the whole of partition 0."""
+    """What the producer sent and heard, and one reader that read all of partition 0."""
     began_us = min((each.made_us for each in producer.sends), default=0)
     sends = [
         Send(each.made_us - began_us, producer.name, topic, each.partition, each.text,

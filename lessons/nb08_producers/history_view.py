@@ -1,12 +1,12 @@
-"""A finding of the history checker as a picture: who did what, and what the log says.
+"""Draws a finding of the history checker: the clients' steps, and the log.
 
     HistoryView(check(history))             the first finding of each kind
-    HistoryView(check(history), limit=3)    the first three findings, whatever their kind
+    HistoryView(check(history), limit=3)    the first three findings, of any kind
 
-One lane per client, one column per step, in order of time; the steps are the few that
-prove the anomaly.  Below, the offsets in question: what was promised there, and what was
-read there.  Shapes and words carry the meaning, colour only helps; the text equivalent is
-the finding's own sentence and timeline.
+Each client has a lane and each step a column, in order of time; the steps are the few that
+prove the anomaly.  Below are the offsets in question: the records acknowledged there, and the
+records read there.  Shapes and words carry the meaning, and colour only helps.  The text form
+is the finding's own sentence and timeline.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Drawing:
                 seen.setdefault(each.offset, []).append("the end")
         columns = sorted({*offsets, *promised, *seen})
         rows = [("promised", promised), ("read", seen)]
-        # Two promises alone may contradict each other; then what was read is not the point.
+        # Two acknowledgements alone may contradict each other; then the reads do not matter.
         rows = rows if seen or self.finding.kind in ("lost", "unseen") else rows[:1]
         out = []
         for row, name in enumerate(("offset", *(name for name, _ in rows))):
@@ -167,7 +167,7 @@ def _step(x: int, y: int, operation: Operation) -> list[str]:
 
 
 def _brief(operation: Operation) -> tuple[str, ...]:
-    """What is done, and what came of it."""
+    """A step and its outcome."""
     match operation:
         case Send():
             at = f" at {operation.offset}" if operation.offset >= 0 else ""

@@ -1,4 +1,4 @@
-"""Experiments of notebook 08 on the broker's memory: five batches, gaps, and what happens then.
+"""Experiments of notebook 08 on the broker's memory: the last five batches, and gaps.
 
 `numbered` sends batches with chosen producer id, epoch and sequence, as no client would; the
 leader's answers show its rules.  The other functions let the engine's producer meet them.
@@ -46,7 +46,7 @@ def numbered(world: World, value: str, sequence: int, epoch: int = 0, who: int =
 
 
 def window() -> Table:
-    """Seven batches, and then each of them again; then what does not fit the sequence."""
+    """Seven batches, then each of them again; then batches that do not fit the sequence."""
     world = cluster()
     first = [numbered(world, value, n) for n, value in enumerate("ABCDEFG")]
     rows = [["A … G, sequence 0 … 6", f"{first[0]} … {first[-1]}", "7 records"]]
@@ -127,7 +127,7 @@ def verdicts_of(producer: Any, values: str) -> str:
 def named_case(name: str) -> Table:
     """A case of the collection, under its old rule and its new one: the judge's sentences.
 
-    In a thread of its own, for a notebook's kernel has an event loop already.
+    It runs in a thread of its own, because a notebook's kernel has an event loop already.
     """
     with ThreadPoolExecutor(1) as other:
         played = other.submit(play_case, name).result()

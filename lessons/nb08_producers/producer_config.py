@@ -1,7 +1,7 @@
-"""Kafka's own producer settings beside the engine's: defaults, and what is refused.
+"""Kafka's own producer settings beside the engine's: defaults, and refused settings.
 
 One Java program asks Kafka's ProducerConfig, from the jars; without them only the engine's
-side is shown.  Nothing is sent and no cluster is needed.
+side is shown.  It sends no request and needs no cluster.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _java(value: object) -> str:
 
 
 def compared() -> Table:
-    """The defaults, then what becomes of settings that do not go together."""
+    """The defaults, then the answers to settings that contradict each other."""
     mine, theirs = ours(), kafkas()
     rows = [
         [name, mine[0].split()[at], *([theirs[0].split()[at]] if theirs else [])]

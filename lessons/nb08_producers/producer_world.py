@@ -30,7 +30,7 @@ PLAIN: Mapping[str, Any] = {"enable.idempotence": False}
 def cluster(minimum: int = 1, *, seed: int = 8, **config: Any) -> World:
     """Three brokers; `orders` is led by 101 and copied to 102 and 103.
 
-    A copy of one that was made before: only `seed`, from which the delays come, is its own.
+    It is a copy of a world made before; only `seed`, which decides the delays, is its own.
     """
     world: World = pickle.loads(_made(minimum, tuple(config.items())))
     world.chance.seed(f"lesson/{seed}")

@@ -1,8 +1,8 @@
-"""Scenarios of notebook 08 for `lab.both`: each takes a cluster and says what it saw.
+"""Scenarios of notebook 08 for `lab.both`: each takes a cluster and returns what it saw.
 
-The producer in them is the engine's own (engine/client) on the sockets of either side: only
-so can an answer be lost on purpose, and every batch's numbers be read.  Rates and refusals
-come from confluent-kafka, as any application would see them.
+Their producer is the engine's own (engine/client), on the sockets of either side: it can lose
+an answer on purpose and show every batch's numbers.  Rates and refusals come from
+confluent-kafka, as any application sees them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Seen = Mapping[str, Any]
 
 
 def numbers_on_the_wire(cluster: Cluster) -> Seen:
-    """What a producer writes into its batches, and what a leader makes of it."""
+    """The numbers that a producer writes into its batches, and the leader's answers to them."""
     cluster.create_topic("orders", assignment={0: ALL, 1: ALL})
     off = _told(cluster, {"enable.idempotence": False}, "A")
     on = _told(cluster, {}, "B", "C")
@@ -61,7 +61,7 @@ def numbers_on_the_wire(cluster: Cluster) -> Seen:
 def _told(
     cluster: Cluster, settings: Mapping[str, Any], *sent: str, partition: int = 0
 ) -> dict[str, Any]:
-    """One producer's life: did it ask for an id, which, and which numbers it wrote."""
+    """One producer's run: whether it asked for an id, the id, and the numbers that it wrote."""
     producer = Producer("numbers", ALL, {"linger.ms": 0, "batch.size": 0, **settings})
     link = driver(cluster, producer)
     try:
@@ -114,7 +114,7 @@ def numbered(cluster: Cluster, topic: str, who: int, epoch: int, sequence: int) 
 
 
 def lost_on_the_way(cluster: Cluster) -> Seen:
-    """An answer is lost, a connection is lost under two requests, and nothing gets through."""
+    """An answer is lost; a connection ends with two requests in flight; all requests are lost."""
     seen: dict[str, Any] = {}
     for label, settings in (("off", {"enable.idempotence": False}), ("on", {})):
         cluster.create_topic("orders", assignment={0: ALL})
@@ -206,7 +206,7 @@ def one_fault_tape(cluster: Cluster, judged: dict[str, Any] | None = None) -> Se
     return fault_tape.observed(found)
 
 
-# -- rates, and who hears of what
+# -- rates, and which sender hears of errors
 
 
 RECIPES: Mapping[str, Mapping[str, Any]] = {
@@ -217,10 +217,10 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
 
 
 def rates(cluster: Cluster) -> Seen:
-    """One record in a request, three recipes; then to wait for each answer or for all.
+    """One record per request with three recipes; then waits for each answer or for all.
 
-    Where a link can be slowed the followers are some milliseconds away: on one machine the
-    rounds between brokers would drown in what the machine does besides.
+    If the cluster can slow links, the followers are some milliseconds away.  On one machine
+    the noise of other work would hide the round trips between brokers.
     """
     cluster.create_topic("rates", assignment={0: ALL}, config={"min.insync.replicas": 2})
     if cluster.offers("slow"):
@@ -306,7 +306,7 @@ FINAL = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "TOPIC_AUTHORIZATION_FAILED",
 
 
 def errors_by_name() -> Table:
-    """Which errors pass, and what one try of each does to a record's verdict."""
+    """Which errors are retriable, and what one attempt with each does to a record's verdict."""
     from engine.client.completion import AFTER_APPEND, STALE_METADATA
 
     rows = []

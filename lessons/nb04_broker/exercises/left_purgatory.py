@@ -1,4 +1,4 @@
-"""04-5: when a write with acks=all leaves purgatory, and with what answer."""
+"""04-5: when a write with acks=all leaves purgatory, and the answer that it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""04-7: settings for a reader that is to ask seldom and still hear in time."""
+"""04-7: settings for a reader that asks seldom and still hears of records in time."""
 
 from __future__ import annotations
 

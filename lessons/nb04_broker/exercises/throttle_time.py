@@ -1,4 +1,4 @@
-"""04-4: for how long a client over its byte rate is muted."""
+"""04-4: how long a client over its byte rate is muted."""
 
 from __future__ import annotations
 

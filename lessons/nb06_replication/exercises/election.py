@@ -1,4 +1,4 @@
-"""06-5: who leads next, from the ISR or the eligible leader replicas."""
+"""06-5: choose the next leader from the ISR or the eligible leader replicas."""
 
 from __future__ import annotations
 

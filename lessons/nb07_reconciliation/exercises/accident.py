@@ -1,7 +1,7 @@
-"""What 07-7 plays: a learner's script between a beginning and an ending, under one rule.
+"""Plays a learner's script of 07-7 between a beginning and an ending, under one rule.
 
-After each line it is noted what was so then, as far as it concerns who may lead: a script
-that goes wrong usually does so some lines before the one at which it stops.
+After each line it keeps the state that decides which broker may lead: a script usually goes
+wrong some lines before the one at which it stops.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Standing:
-    """What the controller holds, and who is there: `leader` is -1 where nobody leads."""
+    """The controller's state and the running brokers; `leader` is -1 if there is none."""
 
     leader: int
     isr: tuple[int, ...]
@@ -51,7 +51,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Step:
-    """A line that was played, and what became of it."""
+    """A line that was played, and its outcome."""
 
     line: Line
     standing: Standing
@@ -61,13 +61,13 @@ class Step:
     happened: tuple[tuple[NodeId, Trace], ...]
 
     def told(self, kind: str) -> list[tuple[NodeId, dict[str, Any]]]:
-        """What happened of this kind: where, and the fields of it."""
+        """The events of this kind: the node and the fields of each."""
         return [(node, dict(line.fields)) for node, line in self.happened if line.kind == kind]
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a script did not go on.  `asked` is the broker that gave no answer, 0 if none did."""
+    """Where a script stopped.  `asked` is the broker that did not answer; 0 if all answered."""
 
     step: Step
     asked: int = 0
@@ -76,7 +76,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a script: who was promised what, and what is there at the end."""
+    """A script's outcome: the acknowledged records, and the records at the end."""
 
     rule: str
     promised: tuple[str, ...]
@@ -92,7 +92,7 @@ class Outcome:
 
 
 class NoAnswer(Exception):
-    """A broker was asked, and said nothing."""
+    """A broker did not answer a request."""
 
     def __init__(self, broker: int) -> None:
         super().__init__(f"{broker} gave no answer")
@@ -110,7 +110,7 @@ class _Stage(scripts.SimulatedStage):
 def play(lines: Sequence[Line], rule: str) -> Outcome:
     """Plays beginning, script and ending, as far as it goes."""
     stage = _Stage(scripts.parse(f"cluster brokers=3 rule={rule}"))
-    stage.world.invariants = None  # what it shows breaks them
+    stage.world.invariants = None  # the loss that it shows breaks them
     return asyncio.run(_play(lines, rule, Player(stage)))
 
 

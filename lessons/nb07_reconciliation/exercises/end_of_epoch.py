@@ -1,8 +1,8 @@
 """07-4: the leader's side. Where does an epoch end?
 
-Nobody asks here for an epoch that is older than all in the list: no record has been deleted
-from the beginning of these logs, so they know the follower's epoch or an older one.  Kafka
-has an answer to that, too, which stands in NOT_ASKED.
+No follower asks here for an epoch that is older than all in the list.  No record has been
+deleted from the beginning of these logs, so they know the follower's epoch or an older one.
+Kafka answers that question, too; the answer is in NOT_ASKED.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""07-7: the learner writes the accident.  A trace script that the oldest rule does not survive.
+"""07-7: the learner writes a trace script in which the oldest rule loses a record.
 
 The judge plays it twice in virtual time, with the oldest rule and with Kafka's own, heals
-everything at the end, and reads what a consumer gets.  Whatever is wrong, `seen` shows the
-script line by line, with what was so after each.
+everything at the end, and reads what a consumer gets.  If the script is wrong, `seen` shows
+it line by line, with the state after each.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def judge(answer: Any, context: Context) -> Verdict:
 
 
 def line_by_line(outcome: Outcome) -> str:
-    """The learner's lines, and what was so after each."""
+    """The learner's lines, with the state after each."""
     return "\n".join([f"under {outcome.rule}:", *map(_shown, _own(outcome))])
 
 
@@ -142,7 +142,7 @@ def _last_cut(old: Outcome) -> tuple[tuple[Step, Any, int] | None, Step | None]:
             elif line.kind == "truncate":
                 where, again = (step, node, fields["to"]), None
             elif line.kind == "append" and where and not again and node == where[1]:
-                # What it takes as a leader is another record.
+                # A record that it appends as a leader is another record.
                 there = fields["base"] <= where[2] <= fields["last"] and not leads[node]
                 again = step if there else None
     return where, again

@@ -1,8 +1,8 @@
-"""What a learner may write in 07-7, line by line, and what a line looks like that is wrong.
+"""Reads a learner's script of 07-7 and names a line that is wrong.
 
-A line that cannot be read is found before anything is played, so that what goes wrong
-afterwards went wrong in the cluster.  The notation is that of engine/sim/scripts/scripts.py, with
-those commands only that the exercise needs.
+A line that cannot be read is found before the script is played, so that any later error comes
+from the cluster.  The notation is that of engine/sim/scripts/scripts.py, with only the
+commands that the exercise needs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read(text: str) -> tuple[Line, ...]:
     lines = [
         Line(number, written.partition("#")[0].strip(), command)
         for number, written in enumerate(text.strip().splitlines(), start=1)
-        # One at a time: a divider, or a cluster's own line, is no more than a wrong line here.
+        # One at a time: a divider, or a cluster's own line, is just a wrong line here.
         for command in scripts.parse(f"cluster\n{written}").commands
     ]
     if len(lines) > LINES_MOST:
@@ -78,7 +78,7 @@ def read(text: str) -> tuple[Line, ...]:
 
 
 def own(text: str) -> tuple[Line, ...]:
-    """Lines of the judge, which stand in no script of a learner."""
+    """The judge's own lines, which are in no learner's script."""
     return tuple(
         Line(0, f"the judge's own “{' '.join((command.verb, *command.words))}”", command)
         for command in scripts.parse(f"cluster\n{text}").commands

@@ -1,4 +1,4 @@
-"""Why a script of 07-7 stopped: the line, the rule, what was so then, and one remedy."""
+"""Says why a script of 07-7 stopped: the line, the rule, the state then, and one remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def told(stopped: Outcome, other: Outcome) -> str:
     """The sentences about `stopped`; `other` is the same script under the other rule."""
     assert stopped.stop is not None
     step = stopped.stop.step
-    # Who is asked is decided before the waiting begins.
+    # The script chooses the broker to ask before the waiting begins.
     moment = stopped.steps[-2].standing if stopped.stop.asked else step.standing
     line = str(step.line)
     if not step.line.number:
@@ -89,7 +89,7 @@ def _not_elected(steps: tuple[Step, ...], wanted: int) -> str:
 
 
 def _left(steps: tuple[Step, ...], broker: int) -> str:
-    """When it left the ISR for the last time, and what is known of the reason."""
+    """When it left the ISR for the last time, and the reason if it is known."""
     steps = tuple(step for step in steps if step.standing.controlled)
     last = max(at for at, step in enumerate(steps) if broker in step.standing.isr)
     step = steps[last + 1]

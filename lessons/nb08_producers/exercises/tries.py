@@ -1,4 +1,4 @@
-"""08-6: how many tries fit into delivery.timeout.ms when nobody ever answers."""
+"""08-6: how many attempts fit into delivery.timeout.ms when the broker never answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tries(delivery_ms: int, request_ms: int, backoff_ms: int, backoff_max_ms: in
 
 
 def _begun(delivery_ms: int, request_ms: int, rest: Callable[[int], int]) -> int:
-    """The tries that begin if the n-th is followed by `rest(n)`."""
+    """The attempts that begin if `rest(n)` follows the n-th."""
     now, count = 0, 0
     while now < delivery_ms:
         count += 1

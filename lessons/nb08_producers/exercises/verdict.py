@@ -1,4 +1,4 @@
-"""08-4: what a producer may say of a record, from the answers to its tries."""
+"""08-4: what a producer may say about a record, from the answers to its attempts."""
 
 from __future__ import annotations
 

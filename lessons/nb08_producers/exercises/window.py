@@ -18,7 +18,7 @@ def accept(remembered: list[list[int]], first: int, last: int) -> str:
 
 
 def batches(chance: Random) -> Inputs:
-    """Small cases first, then some that nobody saw."""
+    """Small cases first, then some that learners have not seen."""
     five = [[3, 3], [4, 6], [7, 7], [8, 9], [10, 10]]
     cases: list[tuple] = [
         ([], 0, 0),
