@@ -77,7 +77,7 @@ def order_in_flight() -> Table:
 
 
 def _rate(settings: Mapping[str, Any], away: tuple[int | str, ...]) -> float:
-    """Records per virtual second, one in each request; the nodes `away` are 2 ms from the leader."""
+    """Records per virtual second, one per request; nodes in `away` are 2 ms from the leader."""
     world = cluster()
     shop(world, {**settings, **ONE_EACH})
     for node in away:
