@@ -1,8 +1,19 @@
 """The one picture of a cluster that views, tests and comparisons read.
 
-Plain data, no side effects; the shape is in docs/architecture.md.  What a partition's
+Plain data, no side effects; the shape is below.  What a partition's
 leader, ISR and epochs are, the controller's metadata image says; how far each replica's
-log has come, the replica itself.
+log has come, the replica itself.  For a real Kafka the kit puts the same shape together from
+outside.
+
+    time_us
+    controller   id, state, epoch, metadata_offset
+    brokers      by id: state (running, paused, stopped, killed), fenced, rack, epoch, host, port
+    links        the broken ones: between, state (cut, slow), delay_ms
+    topics       by name: id, config, partitions by index:
+                 leader, leader_epoch, partition_epoch, isr, elr, last_known_elr, replicas,
+                 logs by broker: log_start_offset, log_end_offset, high_watermark,
+                 leader_epoch, epochs ([epoch, start]), role, batches (the newest ones)
+    groups       by id: state, generation, coordinator, members, offsets
 """
 
 from __future__ import annotations

@@ -1,0 +1,45 @@
+"""The walk through the engine leads to code that exists: each link's name is defined there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+TOUR = (DOCS / "architecture.md").read_text("utf-8")
+LINKS = re.findall(r"\[`([A-Za-z_.]+)`\]\(([^)]+\.py)\)", TOUR)
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Classes, functions, methods (as `method` and `Class.method`) and constants of a module."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            inner = [each.name for each in node.body if isinstance(each, ast.FunctionDef)]
+            names |= {f"{node.name}.{name}" for name in inner}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
+
+
+@pytest.mark.parametrize(("name", "target"), LINKS, ids=[name for name, _ in LINKS])
+def test_a_name_on_the_walk_is_defined_where_its_link_leads(name: str, target: str) -> None:
+    path = (DOCS / target).resolve()
+    if name in (path.name, path.stem):
+        return
+    assert name in defined(ast.parse(path.read_text("utf-8")))
+
+
+def test_the_walk_has_a_stop_in_every_room() -> None:
+    rooms = {path.parent.name for path in (DOCS.parent / "engine").rglob("__init__.py")}
+    passed = {part for _, target in re.findall(r"\[(.*?)\]\((\.\./engine[^)]*)\)", TOUR)
+              for part in Path(target).parts}  # fmt: skip
+    assert rooms - passed == set()
