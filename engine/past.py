@@ -50,5 +50,5 @@ def refuse_unknown_producer(log: Log, records: bytes) -> None:
         raise KafkaError(
             Errors.UNKNOWN_PRODUCER_ID,
             f"producer {header.producer_id} goes on at sequence {header.base_sequence}, "
-            "and nothing is known of it here",
+            "but this log does not remember it",
         )

@@ -127,7 +127,7 @@ def check_is_me(broker: Broker, name: str) -> None:
     """A broker speaks for itself only."""
     number = whole(name)
     if number is None:
-        raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
+        raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number; {name!r} is not.")
     if number != broker.node_id:
         raise KafkaError(
             Errors.INVALID_REQUEST, f"This is broker {broker.node_id}: ask broker {name} itself."

@@ -62,9 +62,7 @@ def _filter(components: list[Component]) -> dict[str, Component]:
         if each.match_type not in (EXACT, DEFAULT, SPECIFIED):
             raise KafkaError(Errors.INVALID_REQUEST, f"Unknown match type {each.match_type}")
         if (each.match_type == EXACT) != (each.match is not None):
-            raise KafkaError(
-                Errors.INVALID_REQUEST, "A match string belongs to an exact match, and only there."
-            )
+            raise KafkaError(Errors.INVALID_REQUEST, "Only an exact match takes a match string.")
         wanted[each.entity_type] = each
     if entities.IP in wanted and len(wanted) > 1:
         raise KafkaError(

@@ -3,7 +3,7 @@
     ready      a batch is full or has lingered, its leader is known and connected
     drained    at most one batch per partition goes into a request, also one that would have
                lingered on, if the same broker leads it; up to
-               max.in.flight.requests.per.connection requests are under way per broker
+               max.in.flight.requests.per.connection requests are in flight per broker
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
 

@@ -95,11 +95,11 @@ def _check_assignment(
         if broker_id not in state.image.brokers:
             raise _bad_assignment(f"broker {broker_id} is not registered.")
         if broker_id in seen:
-            raise _bad_assignment(f"broker {broker_id} is there more than once.")
+            raise _bad_assignment(f"broker {broker_id} appears more than once.")
         seen.add(broker_id)
     if replication_factor is not None and len(brokers) != replication_factor:
         raise _bad_assignment(
-            f"a partition has {len(brokers)} replica(s), the others {replication_factor}."
+            f"a partition has {len(brokers)} replica(s); the others have {replication_factor}."
         )
     if not any(map(state.is_active, brokers)):
         raise _bad_assignment(f"brokers {brokers} are all fenced or shutting down.")

@@ -102,7 +102,7 @@ def _incremental_changes(
     changes: _Changes = {}
     for each in asked:
         if each.name in changes:
-            raise KafkaError(Errors.INVALID_REQUEST, f"{each.name} is there more than once.")
+            raise KafkaError(Errors.INVALID_REQUEST, f"{each.name} appears more than once.")
         if each.value is None and each.config_operation != Operation.DELETE:
             raise KafkaError(Errors.INVALID_REQUEST, f"{each.name} needs a value.")
         match each.config_operation:
@@ -118,7 +118,7 @@ def _incremental_changes(
 def _edited_list(state: ControlState, key: tuple[int, str], asked: OneChange) -> str:
     config = find(_TABLES[key[0]], asked.name)
     if config.type != "list":
-        raise _invalid(f"Only a list can be appended to or subtracted from; {asked.name} is none.")
+        raise _invalid(f"Only a list can be appended to or subtracted from; {asked.name} is not.")
     text = _current(state, key).get(asked.name, config.default or "")
     items = [item for item in text.split(",") if item]
     for item in (asked.value or "").split(","):
@@ -149,7 +149,7 @@ def _check_name(resource_type: int, name: str) -> None:
         )
     if resource_type == BROKER:
         if name and whole(name) is None:
-            raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number, {name!r} is not.")
+            raise KafkaError(Errors.INVALID_REQUEST, f"A broker's id is a number; {name!r} is not.")
         return
     if not name:
         kind = _TABLES[resource_type]

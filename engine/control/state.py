@@ -138,5 +138,5 @@ class ControlState:
         if broker.epoch != epoch:
             raise KafkaError(
                 Errors.STALE_BROKER_EPOCH,
-                f"Broker {broker_id} has epoch {broker.epoch}, the request says {epoch}.",
+                f"Broker {broker_id} has epoch {broker.epoch}; the request says {epoch}.",
             )

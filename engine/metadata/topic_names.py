@@ -24,7 +24,7 @@ def problem_with(name: str) -> str | None:
     if name in (".", ".."):
         return f"A topic cannot be called {name!r}: that is a directory's name."
     if len(name) > MAX_LENGTH:
-        return f"A topic's name has at most {MAX_LENGTH} characters, this one {len(name)}."
+        return f"A topic's name has at most {MAX_LENGTH} characters; this one has {len(name)}."
     if not _LEGAL.fullmatch(name):
         return f"A topic's name has letters, digits, '.', '_' and '-' only; {name!r} has others."
     return None

@@ -75,5 +75,5 @@ def _check_pool(name: str, now: int, wanted: int) -> None:
     if not max(now // 2, 1) <= wanted <= now * 2:
         raise KafkaError(
             Errors.INVALID_REQUEST,
-            f"{name} may at most double or halve at a time: it is {now}, {wanted} is wanted.",
+            f"{name} may at most double or halve at a time: from {now} it cannot become {wanted}.",
         )

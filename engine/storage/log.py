@@ -138,7 +138,7 @@ class Log:
             if overlaps and (headers or not self._restart_inside(header)):
                 raise KafkaError(
                     Errors.OFFSET_OUT_OF_RANGE,
-                    f"offset {header.base_offset} was fetched, the log ends at {next_offset}",
+                    f"offset {header.base_offset} was fetched, but the log ends at {next_offset}",
                 )
             headers.append(header)
             next_offset = header.next_offset
@@ -318,7 +318,7 @@ class Log:
         if offset > self.log_end_offset:
             raise KafkaError(
                 Errors.OFFSET_OUT_OF_RANGE,
-                f"the log cannot start at {offset}, it ends at {self.log_end_offset}",
+                f"the log cannot start at {offset}; it ends at {self.log_end_offset}",
             )
         if offset <= self.log_start_offset:
             return

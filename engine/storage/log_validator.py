@@ -86,7 +86,7 @@ def validate_append(
     if origin != "raft-leader" and size > config.max_message_bytes:
         raise KafkaError(
             Errors.MESSAGE_TOO_LARGE,
-            f"the batch has {size} bytes, max.message.bytes allows {config.max_message_bytes}",
+            f"the batch has {size} bytes; max.message.bytes allows {config.max_message_bytes}",
         )
     validate(buffer)
     if from_client:
@@ -95,7 +95,7 @@ def validate_append(
     if size > config.segment_bytes:
         raise KafkaError(
             Errors.RECORD_LIST_TOO_LARGE,
-            f"the batch has {size} bytes, segment.bytes allows {config.segment_bytes}",
+            f"the batch has {size} bytes; segment.bytes allows {config.segment_bytes}",
         )
     return header
 
@@ -163,7 +163,7 @@ def _check_records(
     if is_late:
         raise KafkaError(
             Errors.INVALID_TIMESTAMP,
-            f"the header says {header.max_timestamp}, but no record is that young",
+            f"the header says {header.max_timestamp}, but no record has that timestamp",
         )
 
 

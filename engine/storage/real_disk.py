@@ -180,7 +180,7 @@ class RealDisk:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             self.failure = NO_ROOM
         elif error.errno in (errno.EIO, errno.EROFS):
-            self.failure = f"its disk fails ({error.strerror})"
+            self.failure = f"its disk failed ({error.strerror})"
 
     def _flush_file(self, path: str) -> bool:
         """True if the file's name is new and the directory must be flushed too."""

@@ -60,7 +60,7 @@ def test_a_follower_keeps_what_the_leader_wrote(disk: Disk) -> None:
 def test_a_follower_refuses_what_it_has_and_what_is_damaged(disk: Disk) -> None:
     log = Log(disk, "b", LogConfig(), NOW)
     log.append_as_follower(batch("A", "B", leader_epoch=0))
-    with pytest.raises(KafkaError, match="offset 1 was fetched, the log ends at 2"):
+    with pytest.raises(KafkaError, match="offset 1 was fetched, but the log ends at 2"):
         log.append_as_follower(batch("B", base_offset=1, leader_epoch=0))
     damaged = bytearray(batch("C", base_offset=2))
     damaged[-2] ^= 1
