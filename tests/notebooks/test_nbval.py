@@ -40,6 +40,7 @@ def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
     report = scratch / "report.xml"
     command = [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env"]
     command += [f"--nbval-cell-timeout={CELL_TIMEOUT_S}", f"--junitxml={report}"]
+    command += ["-p", "no:hypothesispytest", "-p", "no:anyio"]  # they cost a second to load
     command += ["-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={notebook.parent}", "-q"]
     environment = os.environ | {
         "KAFKALAB_REAL": real,
