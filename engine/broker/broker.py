@@ -1,11 +1,11 @@
-"""One broker: routes each event to the part that it concerns.
+"""One broker: hands each event to the part that it concerns.
 
     Request   --> engine.api, one file per Kafka API
     Response  --> the part that asked: fetchers, ISR changes, lifecycle, metadata, groups
     Expired   --> the part whose timer it was
 
-The broker itself knows only how the parts hang together: metadata records change the
-image, and the image tells the replicas what to be.  See docs/architecture.md.
+The broker itself only knows how the parts are connected: metadata records change the
+image, and the image gives each replica its role.  See docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ FORWARD_TIMEOUT_US = 30_000_000
 
 @dataclass(frozen=True, slots=True)
 class ForwardRound:
-    """Of a client's request that only the controller can answer."""
+    """Token of a client's request that only the controller can answer."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class AutoCreation:
-    """Of the request that creates a topic which a client has asked about."""
+    """Token of the request that creates a topic which a client has asked about."""
 
     topic: str
 
 
 @dataclass(frozen=True)
 class Apis:
-    """How requests are answered: functions of engine/api, which stands above this room.
+    """The functions of engine/api that answer requests; engine/api stands above this room.
 
-    An API works with the parts of a broker, and a broker knows no API; so the cluster hands
-    them in.  `dispatch` answers a request, now or later; `refusal` is the answer that refuses all
-    of it; `fit` makes the controller's answer what the client gets.
+    An API works with the parts of a broker, but a broker imports no API, so the cluster hands
+    them in.  `dispatch` answers a request, now or later; `refusal` makes the answer that refuses
+    all of it; `fit` turns the controller's answer into the client's.
     """
 
     dispatch: Callable[[Broker, int, AnyRequest], None]
@@ -84,13 +84,13 @@ class Apis:
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """A client's request whose answer is with the controller."""
+    """A client's request that waits for the controller's answer."""
 
     request: AnyRequest
     sent: AnyRequest
-    """What went to the controller: the same, or what this broker left of it."""
+    """The request as the controller got it: all of it, or without what this broker refused."""
     refused: Message | None
-    """The answer's part for the rest."""
+    """The answer to what this broker refused itself."""
 
 
 class Broker:
@@ -171,7 +171,7 @@ class Broker:
         return self.quotas.charge(now, effects) if self.metadata.quotas else effects
 
     def _on_response(self, now: int, event: Response) -> None:
-        """Hands an answer to the part that asked; its token's class says which."""
+        """Hands an answer to the part that asked, which the class of its token names."""
         body = event.body
         match event.token:
             case FetchRound() | EpochQuestion() | OffsetQuestion() as token:
@@ -196,7 +196,7 @@ class Broker:
             case OffsetsTopicCreation():
                 self.groups.topic_creation_answered(body)
             case AutoCreation():
-                pass  # the client asks for metadata again and sees what came of it
+                pass  # the client asks for metadata again and sees the result
 
     def _on_timer(self, now: int, token: Token) -> None:
         """Hands a timer to the part that set it."""
@@ -221,20 +221,20 @@ class Broker:
     # -- metadata
 
     def is_known_to(self, other: Broker) -> bool:
-        """Does another broker, or this one, see this life of it registered and unfenced?
+        """Whether `other` (or this broker) sees this incarnation registered and unfenced.
 
-        Only the broker epoch tells it from the last life, which is in the metadata log too:
-        with its old address, and unfenced if it died without a word.
+        The metadata log holds the last incarnation too, with its old address, and unfenced if
+        it crashed.  Only the broker epoch tells the two apart.
         """
         seen = other.metadata.brokers.get(self.node_id)
         return seen is not None and seen.epoch == self.lifecycle.epoch and not seen.fenced
 
     def _begin_serving(self, now: int) -> None:
-        """Opens what is hosted here, once the image is no longer of the past.
+        """Opens the replicas hosted here, once the image is up to date.
 
-        That is when it contains our own registration (a broker epoch is that record's
-        offset).  Before, it may say that we lead what has been given to others because we
-        died, or name a topic that was deleted and made anew since.
+        It is up to date when it contains our own registration (the broker epoch is that record's
+        offset).  Before that, it may say that we lead partitions which others took over when we
+        crashed, or name a topic that has been deleted and created again since.
         """
         if self.is_serving or not 0 <= self.lifecycle.epoch < self.metadata.offset:
             return
@@ -290,8 +290,8 @@ class Broker:
     ) -> None:
         """Sends a client's request on to the controller and relays the answer.
 
-        What this broker has refused itself stays here: `without` is the request without it,
-        `refused` the part of the answer that is known.
+        What this broker refuses itself is not sent: `without` is the request without it, and
+        `refused` the answer to it.
 
         Simplified: of the Envelope (KIP-590) there is the client's id and version, no principal.
         """

@@ -4,11 +4,11 @@
     active --silent for broker.session.timeout.ms--> fenced (the controller decides)
     active --stop--> leaving --leaderships moved away--> halted
 
-A broker registers with the id of this incarnation and is given a *broker epoch*, by
-which a request of its former life is told from one of this.  A fenced broker leads
-nothing and is in no ISR (KIP-631).  It says in the registration which epoch it had when
-it last stopped cleanly; any other value tells the controller that it may have lost
-data, and its replicas leave ISR and ELR (KIP-966).
+A broker registers with the id of this incarnation and receives a *broker epoch*.  The epoch
+tells a request of this incarnation from one of the last.  A fenced broker leads nothing and
+is in no ISR (KIP-631).  The registration names the epoch of the last clean stop.  Any other
+value tells the controller that the broker may have lost data, and its replicas leave ISR and
+ELR (KIP-966).
 
 Simplified: each request here has a connection of its own.  Kafka has one connection for
 them and one heartbeat under way at a time.
@@ -38,17 +38,17 @@ def parse_listener(listener: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """Of the request by which a new life of a broker gets its epoch."""
+    """Token of the request that registers a new incarnation of a broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Of the request that says "I am here"."""
+    """Token of a heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleTimer:
-    """When the next heartbeat, or another try to register, is due."""
+    """Rings when the next heartbeat, or the next attempt to register, is due."""
 
 
 class Lifecycle:
@@ -81,7 +81,7 @@ class Lifecycle:
         self._register()
 
     def stop(self, now: int) -> None:
-        """Asks to leave; the controller moves our leaderships first."""
+        """Asks to leave; the controller first moves our leaderships to other brokers."""
         self.leaving = True
         self.heartbeat(now)
 
@@ -102,7 +102,7 @@ class Lifecycle:
         )
 
     def heartbeat(self, now: int) -> None:
-        """Says "I am here, this far with the metadata, and I want to serve (or to leave)"."""
+        """Says "I am alive, I have read the metadata up to here, I want to serve (or leave)"."""
         if self.epoch < 0:
             self._register()
             return
@@ -116,7 +116,7 @@ class Lifecycle:
         self.outbox.send(self.controller_id, Heartbeat(), body, REQUEST_TIMEOUT_US, connection=None)
 
     def caught_up(self, now: int) -> None:
-        """Says at once that the metadata log has been read further, while fenced for that."""
+        """Tells the controller at once that more metadata has been read, while fenced for that."""
         if self.epoch >= 0 and self.fenced and not self.leaving:
             self.heartbeat(now)
 

@@ -1,8 +1,8 @@
 """How a broker follows the metadata log: it fetches it, like any follower.
 
-The cluster's metadata is a log of records kept by the controller.  A broker asks for
-what comes after the last record it has applied and applies each record to its image, in
-order; every broker thus passes through the same states (KIP-500).
+The cluster's metadata is a log of records kept by the controller.  A broker fetches the
+records after the last one it has applied, and applies them to its image in order.  So every
+broker passes through the same states (KIP-500).
 
 Simplified: a broker keeps no copy of the log on its disk and reads it from the start
 when it starts, and there are no snapshots yet.
@@ -27,12 +27,12 @@ TIMEOUT_US = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class MetadataRound:
-    """Of the fetch that follows the metadata log."""
+    """Token of a fetch of the metadata log."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataTimer:
-    """When to fetch again after one that failed."""
+    """Rings when the next fetch is due after one that failed."""
 
 
 class MetadataFetcher:

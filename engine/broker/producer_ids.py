@@ -1,8 +1,8 @@
 """Producer ids for idempotent producers: blocks of a thousand from the controller.
 
-Ids must be unique in the cluster for ever, yet handing each out by a metadata record
-would be slow; so a broker takes a block and serves from it (KIP-730).  Requests that
-come while no id is at hand wait for the next block.
+An id must stay unique in the cluster for ever, but a metadata record for each id would be
+slow.  So a broker takes a block of ids and serves from it (KIP-730).  When the block is used
+up, requests wait for the next one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ RETRY_US = 100_000
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """Of the request for the next block of ids."""
+    """Token of the request for the next block of ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockTimer:
-    """When to ask again after a request that failed."""
+    """Rings when the next attempt is due after a request that failed."""
 
 
 class ProducerIds:
@@ -40,7 +40,7 @@ class ProducerIds:
         self.asking = False
 
     def give(self, request: Request[m.InitProducerIdRequest], broker_epoch: int) -> None:
-        """Answers InitProducerId with a fresh id and epoch 0, now or when there is one."""
+        """Answers InitProducerId with a fresh id and epoch 0, now or when a block has come."""
         self.broker_epoch = broker_epoch
         self.waiting.append(request)
         self._serve()

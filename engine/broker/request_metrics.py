@@ -1,8 +1,9 @@
 """Request metrics: where the time of each request went, stage by stage.
 
-Kafka has network threads that read sockets, a queue, I/O threads that handle requests, and
-a queue back; six timers tell which of them is the slow one (kafka.network:RequestMetrics).
-This engine has one thread, an event loop.  The same six stages exist in it as moments:
+In Kafka, network threads read the sockets, a queue leads to the I/O threads that handle
+requests, and another queue leads back.  Six timers show which stage is slow
+(kafka.network:RequestMetrics).  This engine has one thread, an event loop, in which the same
+six stages lie between these moments:
 
     Kafka                 here
     RequestQueueTimeMs    frame complete and decoded ... its step begins
@@ -10,16 +11,16 @@ This engine has one thread, an event loop.  The same six stages exist in it as m
     RemoteTimeMs          step over ... answer made (purgatory; 0 if made in the step)
     ResponseQueueTimeMs   answer made ... its bytes are being written
     ResponseSendTimeMs    encoding, and handing the bytes to the operating system
-    ThrottleTimeMs        for how long the client is muted after it
+    ThrottleTimeMs        how long the client is muted afterwards
 
 Only a driver with a clock measures: `engine.server.server`.  A connection has one request under
 way at a time, so its name finds the request again.
 
-A response is sent when all of it is with the operating system; a Fetch answer's records are
-read from their file in this stage, as Kafka's sendfile does.
+A response counts as sent when the operating system has all of it.  This stage also reads a
+Fetch answer's records from their file, as Kafka's sendfile does.
 
-Simplified: there are counts and sums, no percentiles; followers' fetches come in without a socket,
-so of them only the local time is measured.
+Simplified: there are counts and sums, no percentiles; followers' fetches arrive without a
+socket, so only their local time is measured.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Timeline:
     def stages_ms(self) -> dict[str, float]:
         """The six stages."""
         at = self.moments
-        # An answer that was made within the step has waited for nobody.
+        # An answer that was made within the step did not wait.
         local_end = min(at[_DONE], at[_ANSWERED])
         return dict(
             zip(
@@ -104,7 +105,7 @@ class ApiTimes:
             self.sums_ms[name] += value
 
     def as_data(self) -> Plain:
-        """Count, and the sum of each stage."""
+        """The number of requests, and the sum of each stage."""
         return {"count": self.count, "sums_ms": dict(self.sums_ms)}
 
 
@@ -161,7 +162,7 @@ class RequestMetrics:
     def written(
         self, node: int, connection: str, response_bytes: int, was_slow: bool = False
     ) -> int:
-        """The answer is with the operating system; gives the thread time of the request, in us.
+        """The operating system has the answer; returns the request's thread time in µs.
 
         Waiting for a client that is slow to read costs no thread time.
         """
@@ -178,7 +179,7 @@ class RequestMetrics:
         return spent_us
 
     def lost(self, connection: str) -> None:
-        """The client is gone; what it asked for is not counted."""
+        """The client is gone; its request is not counted."""
         self.under_way.pop(connection, None)
 
     # -- looking
@@ -196,7 +197,7 @@ class RequestMetrics:
 
 
 def api_name(request: AnyRequest) -> str:
-    """Kafka's name of the request's kind: who fetches makes two kinds of one API."""
+    """Kafka's name for the kind of request; Fetch has one for consumers, one for followers."""
     name = type(request.body).__name__.removesuffix("Request")
     if name != "Fetch":
         return name

@@ -1,12 +1,12 @@
-"""What is to come, in order of time: messages on their way, timers, flushes.
+"""Coming events in order of time: messages on their way, timers, flushes.
 
     heap     (when, number, item) ...          the number keeps those of one moment in order
-    timers   (node, token) -> number           a timer that is set again makes the old entry
-                                               void; LATE if it ran out while its node stood still
-    calls    number -> Call                    an answered call makes its time-out void
+    timers   (node, token) -> number           setting a timer again makes its old entry void;
+                                               LATE if it ran out while its node was paused
+    calls    number -> Call                    an answered call makes its timeout void
 
-A void entry is passed over when its time comes and does not count as something that happened.
-So it makes no difference whether `prune` has taken it out before.
+A void entry is skipped when its time comes, and does not count as an event.  So it makes no
+difference whether `prune` has removed it before.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ class Agenda:
         return None
 
     def push(self, at: int, item: Item) -> int:
-        """Puts an item down for a moment; gives its number."""
+        """Schedules an item; returns its number."""
         self.sequence += 1
         heapq.heappush(self.heap, (at, self.sequence, item))
         return self.sequence
 
     def pop(self) -> tuple[int, Item] | None:
-        """The first item and its moment; None if it is void."""
+        """Removes the first item and gives its time and the item; None if it is void."""
         at, number, item = heapq.heappop(self.heap)
         return (at, item) if self._stands(number, item) else None
 
     def call(self, call: Call) -> int:
-        """Remembers a call; gives its number."""
+        """Remembers a call; returns its number."""
         self.sequence += 1
         self.calls[self.sequence] = call
         return self.sequence
 
     def set_timer(self, at: int, node: NodeId, token: Token) -> None:
-        """A timer of that token rings at this time, and at no earlier set one."""
+        """Sets the timer of a token; an earlier setting of it becomes void."""
         self.timers[node, token] = self.push(at, Ringing(node, token))
 
     def drop_timers(self, node: NodeId) -> None:
         self.timers = {key: number for key, number in self.timers.items() if key[0] != node}
 
     def prune(self) -> None:
-        """Takes out what is void, once there may be much of it."""
+        """Removes void entries, once there may be many."""
         if len(self.heap) > 2 * self.size_after_pruning + PRUNE_AT:
             self.heap = [each for each in self.heap if self._stands(each[1], each[2])]
             heapq.heapify(self.heap)

@@ -1,19 +1,19 @@
 """Requests and answers between the nodes of a cluster.
 
-    Send --> Call --> Arriving ~~ link ~~> Received --> the node, when it is that one's turn
+    Send --> Call --> Arriving ~~ link ~~> Received --> the node, when it is its turn
                                                           |
     Response <-- Answer <~~ link ~~ Reply <---------------+
 
-Exactly one Response follows each Send.  It is the answer, or its body is None: the peer was
-lost, or the time was up.  A request is meant for one life of its destination.  If that life has
-ended, the sender is told once the end of the connection has reached it.  A request that has been
-received is handled even if nobody waits any more: a process that stood still finds it in its
-socket's buffer when it goes on.
+Exactly one Response follows each Send.  It is the answer, or its body is None: the connection
+was lost, or the request timed out.  A request is meant for one incarnation of its destination.
+If that incarnation has ended, the sender is told when the end of the connection reaches it.  A
+request that has been received is handled even if its sender no longer waits: a process that was
+paused finds it in its socket's buffer when it resumes.
 
 Nothing here hands an event to a node.  A `Delivery` says what the cluster is to hand over.
 
-Simplified: a node hears as soon as its process runs.  A broker of Kafka lets nobody in until it
-is unfenced, and so does engine/server/server.py with clients from outside.
+Simplified: a node accepts requests as soon as its process runs.  Kafka's broker refuses
+connections until it is unfenced; engine/server/server.py does the same for clients from outside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from engine.events import NO_ANSWER, Event, HangUp, Reply, Request, Response, Se
 
 
 class Delivery(NamedTuple):
-    """An event for a node; `item` is what to keep while that node is paused."""
+    """An event for a node; while the node is paused, `item` is kept for it."""
 
     node: NodeId
     item: Item
@@ -71,10 +71,10 @@ Listener = Callable[[Sent | Arrived], None]
 
 
 class Calls:
-    """What is asked and not answered yet, and the links and connections it travels on.
+    """The calls that await their answers, and the links and connections they travel on.
 
-    `listeners` hear of each message that has a body; the body is a message object, whatever the
-    carriage makes of it.
+    `listeners` hear of each message that has a body.  They get the body as a message object, even
+    if it travels in another form.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class Calls:
         self.listeners: list[Listener] = []
 
     def __getstate__(self) -> dict[str, object]:
-        """A copy has no listeners: they hold on to this cluster and need not be data."""
+        """A copy has no listeners: they refer to this cluster and may not be picklable."""
         return {**vars(self), "listeners": []}
 
     # -- sending
 
     def send(self, now: int, sender: NodeId, effect: Send) -> None:
-        """A node asks another; its time-out is on the agenda from now on."""
+        """Sends a request from one node to another and schedules its timeout."""
         client_id, destination = client_id_of(sender), effect.destination
         life = self.processes.life(destination)
         if destination not in self.processes.nodes:
@@ -112,7 +112,7 @@ class Calls:
         self.agenda.push(now + effect.timeout_us, Answer(number, None))
 
     def reply(self, now: int, node_id: NodeId, effect: Reply) -> None:
-        """A node answers another; the next request of that connection is handled then."""
+        """Sends a node's answer; then the next request of that connection is handled."""
         number, destination = effect.token, effect.destination
         if number in self.agenda.calls and destination in self.processes.nodes:
             body = NO_ANSWER if effect.body is None else effect.body
@@ -139,7 +139,7 @@ class Calls:
                 self.transmit(now, node_id, call.sender, Answer(number, None))
 
     def forget(self, now: int, node_id: NodeId) -> None:
-        """A process is gone: its connections end, and it waits for no answer."""
+        """Ends the connections and calls of a process that is gone."""
         self.channels.forget(node_id)
         for number, call in tuple(self.agenda.calls.items()):
             if call.sender == node_id:
@@ -159,20 +159,20 @@ class Calls:
         if not arriving:
             self._tell(Sent(now, None, *heard))
         for at, item in arriving:
-            if item is message:  # and not the end of a connection that broke with it
+            if item is message:  # and not the end of a connection that broke
                 self._tell(Sent(now, at, *heard))
 
     # -- arriving
 
     def arrive(self, now: int, item: Arriving | Received) -> Delivery | None:
-        """A request is there: for its node to handle, or to wait for its turn."""
+        """A request arrives: its node handles it, or it waits for its turn."""
         call = item.call if isinstance(item, Received) else self.agenda.calls.get(item.number)
         if call is None:
             return None
         if self.listeners and isinstance(item, Arriving):
             self._tell(Arrived(now, call, self._unpacked(item)))
         if not self.processes.is_alive(call.destination, call.incarnation):
-            # Refused if nobody has listened since; a process that has gone ended it.
+            # Refused if no process has started since; a process that ended has told the sender.
             if call.incarnation > self.processes.life(call.destination):
                 self.transmit(now, call.destination, call.sender, Answer(item.number, None))
             return None
@@ -211,13 +211,13 @@ class Calls:
         return Delivery(call.destination, received, request)
 
     def repeat(self, item: Repeated) -> Delivery:
-        """A request comes a second time; no call has the number 0, so its answer goes nowhere."""
+        """A request arrives a second time; no call has number 0, so its answer is discarded."""
         body = item.body if self.carriage is None else self.carriage.unpack_request(item.body)
         request = Request(item.sender, 0, item.version, body, client_id_of(item.sender))
         return Delivery(item.node, item, request)
 
     def answer(self, now: int, item: Answer) -> Delivery | None:
-        """The answer is there, or word that none will come."""
+        """The answer arrives, or the news that there will be none."""
         call = self.agenda.calls.get(item.number)
         if call is None:
             return None
@@ -245,7 +245,7 @@ class Calls:
             listener(what)
 
     def _heard(self, message: Message) -> tuple[Call, Message] | None:
-        """What a listener is told of a message; None if it is not worth a word."""
+        """What listeners are told about a message; None if they are not told."""
         call = self.agenda.calls.get(message.number)
         if call is None or message.body is None:
             return None

@@ -1,4 +1,4 @@
-"""A node's own clock, which need not show the right time.
+"""A node's own clock, which may be wrong.
 
     shows
       |            jumped ahead  _/
@@ -7,13 +7,13 @@
       |       _/
       +-------------------------------- true time
 
-A timer is measured with the node's clock at the speed that it has now, and a jump does not
-move a timer that is already set.  So after a jump back a node may be woken before what it
-believes to be the time, and after a jump ahead it may find that much is overdue at once.
+A timer runs at the speed that the node's clock has when the timer is set, and a jump does not
+move it.  So after a jump back, a node may be woken before the time that it waits for; after a
+jump ahead, it may find many things overdue at once.
 
-Simplified: a node has one clock, for time stamps, for lags and for sessions.  Kafka stamps
-records and judges how far a follower lags by the wall clock, which jumps, and measures
-sessions and waiting requests by a monotonic one, which does not.
+Simplified: a node has one clock, for timestamps, for lags and for sessions.  Kafka has two: it
+stamps records and judges a follower's lag by the wall clock, which jumps; it measures sessions
+and waiting requests by a monotonic clock, which does not.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MILLION = 1_000_000
 
 @dataclass(slots=True)
 class Clock:
-    """Ahead by `ahead_us` at `since_us`, and gaining `ppm` microseconds each second since."""
+    """A clock `ahead_us` ahead at `since_us` that gains `ppm` microseconds a second since."""
 
     since_us: int
     ahead_us: int = 0
     ppm: int = 0
 
     def shows(self, now: int) -> int:
-        """What it shows at the true time `now`."""
+        """The time that it shows at the true time `now`."""
         return now + self.ahead_us + (now - self.since_us) * self.ppm // MILLION
 
     def rings(self, now: int, at: int) -> int:
@@ -41,9 +41,9 @@ class Clock:
         return now + max(0, -(-wait * MILLION // (MILLION + self.ppm)))
 
     def change(self, now: int, by_us: int = 0, ppm: int | None = None) -> None:
-        """Jumps; with `ppm`, runs at another speed from now on, but never stands still."""
+        """Jumps by `by_us`; with `ppm`, also changes its speed, but never stands still."""
         if ppm is not None and ppm <= -MILLION:
-            raise ValueError(f"A clock that gains {ppm} µs a second never comes to a timer's time.")
+            raise ValueError(f"A clock that gains {ppm} µs a second never reaches a timer's time.")
         self.ahead_us = self.shows(now) - now + by_us
         self.since_us = now
         self.ppm = self.ppm if ppm is None else ppm

@@ -14,9 +14,8 @@ so a fault means the same in both, and a test can compare them.
     Flush         --> the disk, then Flushed
     Halt          --> the process ends                                      processes.py
 
-A node whose disk fails halts, as Kafka does when its last log directory is gone.  A node that
-dies of an error of its own shows a defect of this engine: the error is raised, or kept in
-`crashes`.
+A node whose disk fails halts, as Kafka does when its last log directory fails.  An exception in
+a node's own code is a defect of this engine: it is raised, or kept in `crashes`.
 """
 
 from __future__ import annotations
@@ -69,17 +68,16 @@ _HERE = "cluster.cluster.Cluster"
 
 
 class DiskFailed(OSError):
-    """Why a node halted: its disk could not take what was to be written."""
+    """A node halted because its disk could not take a write."""
 
 
 class Cluster:
-    """Nodes, what they wait for, and what is under way; see the module's prologue.
+    """Nodes, what they wait for, and messages on their way; see the module's prologue.
 
-    `outgoing` collects the replies to connections that are no nodes, for the driver, and
-    `hang_ups` the connections to close.  `crashes`, if it is a list, collects what killed a node
-    from within; no other node is concerned.  `meter` sees each client's request begin and end;
-    only a driver with a clock sets one.  `trace` holds (time, node, Trace); a bounded deque
-    forgets the oldest lines.
+    The driver takes the replies to its own connections from `outgoing`, and the connections to
+    close from `hang_ups`.  `crashes`, if it is a list, collects each exception that ended a node;
+    the other nodes go on.  `meter` sees each client's request begin and end; only a driver with a
+    clock sets one.  `trace` holds (time, node, Trace); a bounded deque drops the oldest lines.
     """
 
     def __init__(
@@ -104,7 +102,7 @@ class Cluster:
         self.meter: RequestMetrics | None = None
         self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
         self.trace_count = 0
-        # What is looked at from everywhere, by its short name.
+        # Short names for what every room reads.
         self.nodes, self.states = self.processes.nodes, self.processes.states
         self.disks, self.clocks = self.processes.disks, self.processes.clocks
 
@@ -125,7 +123,7 @@ class Cluster:
         self.note(f"{_HERE}.use_rule", self.spec.controller, "rule", why)
 
     def note(self, rule: str, node_id: NodeId, kind: str, why: str, **fields: Any) -> None:
-        """A trace line of the cluster's own: what was done to a process or a link."""
+        """Traces what was done to a process or a link."""
         self.trace_count += 1
         line = Trace(kind, "", tuple(fields.items()), why, rule)
         self.trace.append((self.now, node_id, line))
@@ -138,20 +136,20 @@ class Cluster:
         return self.agenda.next_at
 
     def run(self, now: int, events: int) -> None:
-        """Lets what is due by `now` happen, at most so many events; `next_at` tells if more is."""
+        """Runs what is due by `now`, at most so many events; `next_at` tells if more is due."""
         while events > 0 and (at := self.next_at) is not None and at <= now:
             self.step(now)
             events -= 1
-        # What is overdue still happens at its own time, or everybody would seem silent for long.
+        # Overdue events happen at their own time, or every node would seem long silent.
         if (at := self.next_at) is None or at > now:
             self.now = max(self.now, now)
 
     def step(self, until: int | None = None) -> NodeId | None:
-        """Lets the next thing happen; gives the node that took a step, if one did.
+        """Runs the next event; returns the node that took a step, if one did.
 
-        What concerns no node any more is passed over on the way; nothing after `until` happens.
+        Skips what no longer concerns a node, and runs nothing after `until`.
         """
-        # Here and not while effects are carried out: a timer is known only once it is pushed.
+        # Not while effects are carried out: a timer is known only once it is pushed.
         self.agenda.prune()
         heap = self.agenda.heap
         while heap and (until is None or heap[0][0] <= until):
@@ -161,7 +159,7 @@ class Cluster:
         return None
 
     def catch_up(self, happened: int) -> None:
-        """Lets things happen until so many have; in a replay, those that concern no node."""
+        """Runs until `happened` items have left the agenda; a replay passes those of no node."""
         while self.happened < happened and self.agenda.heap:
             self._next()
 
@@ -176,7 +174,7 @@ class Cluster:
         return None if delivery is None else self._give(*delivery)
 
     def _happen(self, item: Item) -> Delivery | None:
-        """What an item means now; None if it concerns no node."""
+        """Turns a due item into a delivery; None if it concerns no node."""
         match item:
             case Arriving() | Received():
                 return self.calls.arrive(self.now, item)
@@ -203,7 +201,7 @@ class Cluster:
     def _ring(self, item: Ringing) -> Delivery | None:
         node_id, timers = item.node, self.agenda.timers
         if item.is_late and timers.get((node_id, item.token)) != LATE:
-            return None  # cancelled, or set again, since its process goes on
+            return None  # cancelled, or set again
         if self.processes.is_paused(node_id):
             timers[node_id, item.token] = LATE
             self.processes.keep(node_id, Ringing(node_id, item.token, is_late=True))
@@ -290,7 +288,7 @@ class Cluster:
         self.carry_out(node_id, self.processes.add(self.now, node_id, node))
 
     def start(self, node_id: int) -> None:
-        """Starts a node that is not running, on the disk it had."""
+        """Starts a node that is not running, on its old disk."""
         if self.processes.exists(node_id):
             return
         self.note(f"{_HERE}.start", node_id, "started", "the process starts")
@@ -304,7 +302,7 @@ class Cluster:
         self.carry_out(node_id, effects)
 
     def pause(self, node_id: int) -> None:
-        """The process stands still, as under SIGSTOP; what is for it waits."""
+        """Suspends the process, as SIGSTOP does; its messages and timers wait."""
         if self.processes.exists(node_id) and not self.processes.is_paused(node_id):
             self.processes.pause(node_id)
             self.note(f"{_HERE}.pause", node_id, "paused", "the process stands still")
@@ -316,13 +314,13 @@ class Cluster:
                 self.agenda.push(self.now, item)
 
     def kill(self, node_id: int) -> None:
-        """The process is gone at once; what it had written stays."""
+        """Ends the process at once; what it had written stays."""
         if self.processes.exists(node_id):
             self.note(f"{_HERE}.kill", node_id, "killed", "the process is gone; its files stay")
             self._end(node_id, KILLED)
 
     def stop(self, node_id: int) -> None:
-        """A clean stop: leaderships move away first, then files are closed."""
+        """Stops a node cleanly: leaderships move away first, then files are closed."""
         self.resume(node_id)
         node = self.nodes.get(node_id)
         if node is None:
@@ -334,7 +332,7 @@ class Cluster:
             self.halt(node_id)
 
     def halt(self, node_id: NodeId) -> None:
-        """A node that has left closes its files, and its process ends."""
+        """Closes the files of a node that has left, and ends its process."""
         try:
             self.nodes[node_id].close()
         except OSError:
@@ -353,7 +351,7 @@ class Cluster:
         self._end(node_id, KILLED)
 
     def _end(self, node_id: NodeId, state: str) -> None:
-        """A process is gone, and with it its timers and connections."""
+        """Ends a process with its timers and connections."""
         self.processes.end(node_id, state)
         self.agenda.drop_timers(node_id)
         self.calls.forget(self.now, node_id)
@@ -361,7 +359,7 @@ class Cluster:
     # -- what comes from outside
 
     def submit(self, node_id: int, request: AnyRequest, at: int = 0) -> None:
-        """A request from a client's connection arrives at a node: now, or later at `at`."""
+        """Takes in a request from a client's connection: it reaches the node now, or at `at`."""
         self.agenda.push(max(self.now, at), FromOutside(node_id, request))
 
     def disconnected(self, node_id: int, source: str) -> None:

@@ -1,9 +1,9 @@
-"""What can be on the agenda: one class for each thing that can happen.
+"""The items of the agenda: one class for each kind of event.
 
 A request travels as `Arriving`, becomes `Received` when its broker has it, and is answered by
-an `Answer`.  A timer is a `Ringing`.  A write becomes durable in two items, because a process
-that stands still hears of it only when it goes on: `Flushing` ends on the disk, and `Durable` is
-the word that its process gets.
+an `Answer`.  A timer is a `Ringing`.  A write becomes durable in two items, because a paused
+process hears of it only when it resumes: `Flushing` ends on the disk, and `Durable` tells the
+process.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ NodeId = Source
 
 @dataclass(slots=True)
 class Call:
-    """A Send that awaits its answer, from the destination's process of this incarnation.
+    """A Send that awaits its answer from this incarnation of the destination.
 
-    `channel` is the connection that it takes; None if it has one to itself.
+    `channel` is its connection; None if it has one to itself.
     """
 
     sender: NodeId
@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(slots=True)
 class Arriving:
-    """A request on its way to the node that a call names; `number` is the call's."""
+    """A request on its way to its node; `number` is its call's."""
 
     number: int
     version: int
@@ -45,7 +45,7 @@ class Arriving:
 
 @dataclass(slots=True)
 class Received:
-    """A request that is in its broker's buffer, whether or not the sender still waits."""
+    """A request in its broker's buffer; the sender may have given up."""
 
     number: int
     version: int
@@ -55,7 +55,7 @@ class Received:
 
 @dataclass(slots=True)
 class Repeated:
-    """A request that reaches a node a second time, on a connection that nobody reads."""
+    """A request that reaches a node a second time; its answer is discarded."""
 
     node: NodeId
     version: int
@@ -65,7 +65,7 @@ class Repeated:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer to a call; a body of None is the end of the connection, or of the patience."""
+    """The answer to a call; a body of None means a lost connection or a timeout."""
 
     number: int
     body: Any
@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Unmute:
-    """A connection's next request may be taken up, by the process of this incarnation."""
+    """The process of this incarnation may handle its connection's next request."""
 
     node: NodeId
     incarnation: int
@@ -82,7 +82,7 @@ class Unmute:
 
 @dataclass(slots=True)
 class Ringing:
-    """A timer runs out; `is_late` if that was while its process stood still."""
+    """A timer runs out; `is_late` if it did so while its process was paused."""
 
     node: NodeId
     token: Token
@@ -110,12 +110,12 @@ class Durable:
 
 @dataclass(slots=True)
 class FromOutside:
-    """Something reaches a node that no other node sent: from a client of the driver's."""
+    """A request reaches a node from a client of the driver, not from another node."""
 
     node: int
     event: Request | Disconnected | Flushed
 
 
 Message = Arriving | Answer
-"""What travels over a link."""
+"""A message on a link."""
 Item = Arriving | Received | Repeated | Answer | Unmute | Ringing | Flushing | Durable | FromOutside

@@ -1,12 +1,12 @@
-"""What can be done to the links of a cluster; what it means is in engine/cluster/network.py.
+"""Faults of the links of a cluster; engine/cluster/network.py says what each one means.
 
     cut, cut_one_way, isolate, slow         last until `heal`
-    delay, drop, duplicate, reorder         befall the next `count` messages one way, of one
+    delay, drop, duplicate, reorder         hit the next `count` messages one way, of one
                                             API only if `api` names it (Fetch, Produce, …);
-                                            `duplicate` befalls requests only
+                                            `duplicate` hits requests only
 
-An answer counts as of its request's API: `drop(cluster, 101, 102, api="Fetch")` loses the next
-fetch that 101 sends to 102 or the next answer that it gives to one of 102's, whichever is first.
+An answer has the API of its request: `drop(cluster, 101, 102, api="Fetch")` loses the next
+fetch that 101 sends to 102, or its next answer to a fetch of 102, whichever comes first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.wire import messages
 
 
 def cut(cluster: Cluster, a: NodeId, b: NodeId) -> None:
-    """Nothing passes between two nodes."""
+    """Cuts the link between two nodes, both ways."""
     cluster.network.cut[a, b] = cluster.network.cut[b, a] = None
     why = f"nothing passes between {a} and {b}"
     cluster.note("cluster.link_faults.cut", a, "cut", why, peer=b)
@@ -39,13 +39,13 @@ def isolate(cluster: Cluster, node_id: int) -> None:
 
 
 def slow(cluster: Cluster, a: NodeId, b: NodeId, ms: int) -> None:
-    """Everything between two nodes takes so much longer, each way."""
+    """Delays everything between two nodes by `ms`, each way."""
     cluster.network.delay_us[a, b] = cluster.network.delay_us[b, a] = ms * 1000
     cluster.note("cluster.link_faults.slow", a, "slow", f"{ms} ms between {a} and {b}", peer=b)
 
 
 def delay(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
-    """The next messages from `a` to `b` take so much longer; later ones wait behind them."""
+    """Delays the next messages from `a` to `b` by `ms`; later ones wait behind them."""
     _befall(cluster, (a, b), Trouble(DELAY, count, ms * 1000), api)
     cluster.note(
         "cluster.link_faults.delay", a, "delay", _next(b, count, api, f"{ms} ms late"), to=b
@@ -53,21 +53,21 @@ def delay(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str)
 
 
 def drop(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
-    """The next messages from `a` to `b` are lost, each with its connection."""
+    """Loses the next messages from `a` to `b`, each with its connection."""
     _befall(cluster, (a, b), Trouble(DROP, count), api)
     why = _next(b, count, api, "lost, with the connection")
     cluster.note("cluster.link_faults.drop", a, "drop", why, to=b)
 
 
 def duplicate(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
-    """The next requests from `a` reach `b` twice."""
+    """Delivers the next requests from `a` to `b` twice."""
     _befall(cluster, (a, b), Trouble(DUPLICATE, count), api)
     why = _next(b, count, api, "delivered twice", "request")
     cluster.note("cluster.link_faults.duplicate", a, "duplicate", why, to=b)
 
 
 def reorder(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
-    """The next messages from `a` to `b` are overtaken by what is sent within `ms` after them."""
+    """Lets messages sent within `ms` afterwards overtake the next ones from `a` to `b`."""
     _befall(cluster, (a, b), Trouble(REORDER, count, ms * 1000), api)
     why = _next(b, count, api, f"overtaken for {ms} ms")
     cluster.note("cluster.link_faults.reorder", a, "reorder", why, to=b)
@@ -85,7 +85,7 @@ def _next(to: NodeId, count: int, api: str, what: str, each: str = "message") ->
 
 
 def heal(cluster: Cluster, a: NodeId | None = None, b: NodeId | None = None) -> None:
-    """Mends one link, all links of `a`, or all; what was held back goes on its way."""
+    """Mends one link, all links of `a`, or all; held messages go on their way."""
     told: dict[Way, None] = {}
     for way in cluster.network.broken():
         if (a is None or a in way) and (b is None or b in way):

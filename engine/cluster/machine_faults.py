@@ -1,10 +1,12 @@
-"""What can be done to the machine under a node: its power, its clock, its disk.
+"""Faults of the machine under a node: its power, its clock, its disk.
 
-A broker trusts its machine in three things.  That what was flushed stays; a power loss takes
-the rest (engine/storage/disk.py).  That its clock is about right (clock.py in this folder).  And
-that the disk gives back what it was given: a changed bit is found by a checksum, late
-(engine/storage/damage.py), and a disk that takes no more bytes ends the broker at once, since
-a broker whose only log directory has failed has nothing left to serve.
+A broker trusts its machine in three things:
+
+* what was flushed stays; a power loss takes the rest (engine/storage/disk.py)
+* the clock is about right (clock.py in this folder)
+* the disk returns what was written.  A checksum finds a changed bit, but late
+  (engine/storage/damage.py).  A disk that takes no more bytes ends the broker at once: its only
+  log directory has failed, so it has nothing left to serve
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from engine.storage import damage
 
 
 def lose_power(cluster: Cluster, node_id: int, torn: bool = False) -> None:
-    """The machine goes dark: the process dies, and so does what was not flushed.
+    """Cuts the machine's power: the process ends, and what was not flushed is lost.
 
     With `torn`, some of it survives, perhaps half a batch.
     """
@@ -30,7 +32,7 @@ def lose_power(cluster: Cluster, node_id: int, torn: bool = False) -> None:
 
 
 def write_back(cluster: Cluster, node_id: int) -> None:
-    """The operating system writes its cached pages to the disk, when it likes to."""
+    """The operating system writes its cached pages to the disk, in its own time."""
     disk = cluster.disks[node_id]
     for path in disk.list(""):
         disk.flush(path)
@@ -39,13 +41,13 @@ def write_back(cluster: Cluster, node_id: int) -> None:
 
 
 def jump_clock(cluster: Cluster, node_id: int, ms: int) -> None:
-    """The node's clock jumps ahead, or back if `ms` is negative."""
+    """Moves the node's clock ahead by `ms`, or back if negative."""
     _clock(cluster, node_id).change(cluster.now, by_us=ms * 1000)
     cluster.note("cluster.machine_faults.jump_clock", node_id, "clock", f"it jumps by {ms} ms")
 
 
 def skew_clock(cluster: Cluster, node_id: int, ppm: int) -> None:
-    """The node's clock gains `ppm` microseconds a second, or loses them if negative."""
+    """Makes the node's clock gain `ppm` microseconds a second, or lose them if negative."""
     _clock(cluster, node_id).change(cluster.now, ppm=ppm)
     cluster.note(
         "cluster.machine_faults.skew_clock", node_id, "clock", f"it gains {ppm} µs a second"
@@ -53,7 +55,7 @@ def skew_clock(cluster: Cluster, node_id: int, ppm: int) -> None:
 
 
 def set_clock(cluster: Cluster, node_id: int) -> None:
-    """The node's clock shows the true time again, as after a word from a time server."""
+    """Sets the node's clock to the true time, as a time server does."""
     cluster.clocks.pop(node_id, None)
     cluster.note(
         "cluster.machine_faults.set_clock", node_id, "clock", "it shows the true time again"
@@ -65,7 +67,7 @@ def _clock(cluster: Cluster, node_id: int) -> Clock:
 
 
 def flip_bit(cluster: Cluster, node_id: int, topic: str, partition: int, offset: int) -> None:
-    """A bit of the batch that holds `offset` (-1: the last one) changes on the node's disk."""
+    """Changes a bit of the batch that holds `offset` (-1: the last batch) on the node's disk."""
     log = f"{topic}-{partition}"
     at = damage.flip_bit(cluster.disks[node_id], log, offset)
     if at is None:
@@ -76,7 +78,7 @@ def flip_bit(cluster: Cluster, node_id: int, topic: str, partition: int, offset:
 
 
 def fill_disk(cluster: Cluster, node_id: int) -> None:
-    """No room is left: nothing can be appended any more."""
+    """Fills the disk: nothing more can be appended."""
     cluster.disks[node_id].full = True
     cluster.note(
         "cluster.machine_faults.fill_disk", node_id, "disk-full", "no room is left on its disk"

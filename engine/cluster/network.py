@@ -1,20 +1,20 @@
-"""The links between nodes, as data: who reaches whom, how slowly, and what is on its way.
+"""The links between nodes, as data: who reaches whom, how slowly, and which messages wait.
 
 A link behaves like a TCP connection that both ends keep open.  What is sent one way
-arrives in order.  A cut holds what is sent until it heals, as retransmission would; nobody
-is told, only time-outs reveal it.  It may be one way only.  A slow link delays everything
-by a fixed time.
+arrives in order.  A cut holds messages until it heals, as retransmission would.  No node is
+told of a cut; only timeouts reveal it.  A cut may be one way only.  A slow link delays
+everything by a fixed time.
 
-TCP never loses, doubles or reorders anything by itself.  But connections break, proxies
-fail and clients try again, and then the same happens to whole messages:
+TCP by itself never loses, duplicates or reorders anything.  But connections break, proxies
+fail and clients retry, and then the same happens to whole messages:
 
-    delay       the next messages take longer; what follows them waits behind them
+    delay       the next messages take longer, and later ones wait behind them
     drop        the connection breaks with the message on it.  A request is lost before it
-                is processed, an answer after; whoever asked is told the same in both cases
+                is processed, an answer after; the sender cannot tell which
     duplicate   a request is processed twice, as when a client that saw its connection break
                 asks again on a new one; the first answer to arrive counts
-    reorder     the next messages travel on a connection of their own, and what is sent
-                after them overtakes them
+    reorder     the next messages travel on a connection of their own, and later ones
+                overtake them
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Latency(Protocol):
 
 
 class NoLatency:
-    """Everything at once: what the server uses.  The simulator brings its own."""
+    """Nothing takes time: what the server uses.  The simulator brings its own."""
 
     def network_us(self, source: NodeId, destination: NodeId) -> int:
         return 0
@@ -63,7 +63,7 @@ class NoLatency:
 
 @dataclass(slots=True)
 class Trouble:
-    """What happens to the next `left` messages on one way; of one API only, unless it is None."""
+    """Hits the next `left` messages on one way, of one API only unless it is None."""
 
     kind: str
     left: int
@@ -73,7 +73,7 @@ class Trouble:
 
 @dataclass(slots=True)
 class Network:
-    """Cut ways, slow ones, and troubles ahead; `held` is what waits at a cut, in order."""
+    """Cut ways, slow ones, and troubles ahead; `held` has the messages at each cut, in order."""
 
     cut: dict[Way, None] = field(default_factory=dict)
     delay_us: dict[Way, int] = field(default_factory=dict)
@@ -87,10 +87,10 @@ class Network:
     def carry(
         self, now: int, source: NodeId, destination: NodeId, message: Message, latency: Latency
     ) -> list[tuple[int, Item]]:
-        """Sends a message: the moments at which it arrives, each with what arrives then.
+        """Sends a message: the moments at which something arrives, and what arrives.
 
-        A cut way holds it back, so nothing arrives.  An answer without a body is the end of the
-        connection, and no trouble concerns that.
+        A cut way holds the message, so nothing arrives.  An answer without a body is the end of
+        the connection; no trouble affects it.
         """
         if self.is_cut(source, destination):
             self.held.setdefault((source, destination), []).append(message)
@@ -103,7 +103,7 @@ class Network:
             return [(self._arrival(now, source, destination, latency_us), message)]
         at = now + latency_us + trouble.delay_us
         if trouble.kind == DROP:
-            # The sender of the request sees the connection break, and not how far it came.
+            # The sender sees the connection break, not how far its request came.
             return [(at, Answer(message.number, None))]
         if trouble.kind == REORDER:
             return [(at, message)]
@@ -128,7 +128,7 @@ class Network:
         return at
 
     def _trouble(self, source: NodeId, destination: NodeId, message: Message) -> Trouble | None:
-        """The trouble ahead that concerns a message, if there is one."""
+        """The trouble that hits this message, if any."""
         ahead = self.troubles.get((source, destination), [])
         for trouble in ahead:
             if trouble.kind == DUPLICATE and not isinstance(message, Arriving):
@@ -141,11 +141,11 @@ class Network:
         return None
 
     def broken(self) -> list[Way]:
-        """Every way that is not as it should be."""
+        """Every way that is cut, slow or in trouble."""
         return [*dict.fromkeys((*self.cut, *self.delay_us, *self.troubles))]
 
     def heal(self, source: NodeId, destination: NodeId) -> list[Message]:
-        """Mends one way; gives what was held back."""
+        """Mends one way; returns the messages that were held."""
         way = (source, destination)
         self.cut.pop(way, None)
         self.delay_us.pop(way, None)
@@ -153,7 +153,7 @@ class Network:
         return self.held.pop(way, [])
 
     def forget(self, node: NodeId) -> None:
-        """A process is gone; the connections of its successor wait for nothing sent on its own."""
+        """Forgets the order of a process that is gone: its successor has new connections."""
         self.last_arrival = {way: at for way, at in self.last_arrival.items() if node not in way}
 
     def describe(self) -> list[Plain]:
@@ -176,5 +176,5 @@ class Network:
 
 
 def _api_key(body: Any) -> int:
-    """Of a message object, or of a packed one (engine/sim/world/carriage.py)."""
+    """The API key of a message object, or of a packed one (engine/sim/world/carriage.py)."""
     return int(body[0] if isinstance(body, tuple) else type(body).API_KEY)

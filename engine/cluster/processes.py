@@ -1,18 +1,18 @@
-"""The nodes of a cluster as processes: what a machine's operating system does to them.
+"""The nodes of a cluster as processes: starting, pausing, stopping and killing them.
 
             start             pause
-    (no process) ──▶ running ◀──────▶ paused        as under SIGSTOP: what is for it waits
+    (no process) ──▶ running ◀──────▶ paused        as under SIGSTOP: its messages wait
          ▲              │     resume     │
          │   stop: it leaves first,      │
          │   then its files are closed   │
          ├──── stopped ◀─┤               │
          └──── killed  ◀─┴───────────────┘          at once; what was written stays
 
-Kill forgets the object; its files stay, and what the operating system had of them.  A node has
-a number of lives, its incarnations: what was meant for one life does not reach the next.
+Kill drops the object; its files stay, cached pages included.  Each start is a new incarnation,
+a *life*: a message or timer meant for one life does not reach the next.
 
-This is the table of processes and no more.  What a change means for timers and messages is in
-cluster.py.
+This is only the table of processes.  cluster.py says what a change means for timers and
+messages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Node(Protocol):
 class Processes:
     """By node: its object while there is a process, its state, its disk, its number of lives.
 
-    `paused` holds what waits for a paused node, in order; `clocks` those that are wrong.
+    `paused` holds the items that wait for a paused node, in order; `clocks` has the wrong clocks.
     """
 
     def __init__(self, disks: Mapping[int, Disk]) -> None:
@@ -60,15 +60,15 @@ class Processes:
         return self.states.get(node_id) == PAUSED
 
     def life(self, node_id: NodeId) -> int:
-        """The number of the node's present life, or of its last one."""
+        """The number of the node's present life, or of its last if it has no process."""
         return self.incarnations.get(node_id, 0)
 
     def is_alive(self, node_id: NodeId, life: int) -> bool:
-        """Whether there is a process, and it is still the one of that life."""
+        """Whether the process of that life still exists."""
         return node_id in self.nodes and self.life(node_id) == life
 
     def clock_of(self, now: int, node_id: NodeId) -> int:
-        """What time a node believes it is."""
+        """The time that a node's clock shows."""
         clock = self.clocks.get(node_id) if self.clocks else None
         return now if clock is None else clock.shows(now)
 
@@ -80,13 +80,13 @@ class Processes:
     # -- changing
 
     def add(self, now: int, node_id: NodeId, node: Node) -> list[Effect]:
-        """A node of another kind runs from now on, such as a simulated client."""
+        """Starts a node of another kind, such as a simulated client."""
         self.nodes[node_id] = node
         self.states[node_id] = RUNNING
         return node.start(now)
 
     def start(self, now: int, node_id: int, spec: ClusterSpec) -> list[Effect]:
-        """Begins the next life of a node, on the disk it had."""
+        """Begins the next life of a node, on its old disk."""
         self.incarnations[node_id] = self.life(node_id) + 1
         self.disks[node_id].failure = ""
         self.states[node_id] = RUNNING
@@ -96,7 +96,7 @@ class Processes:
         return effects
 
     def step(self, now: int, node_id: NodeId, event: Event) -> list[Effect]:
-        """Hands an event to a running node; the effects are the caller's to carry out."""
+        """Hands an event to a running node; the caller carries out the effects."""
         effects: list[Effect] = self.nodes[node_id].step(self.clock_of(now, node_id), event)
         return effects
 
@@ -105,16 +105,16 @@ class Processes:
         self.paused[node_id] = []
 
     def keep(self, node_id: NodeId, item: Item) -> None:
-        """Puts an item aside until the paused node goes on."""
+        """Keeps an item until the paused node resumes."""
         self.paused[node_id].append(item)
 
     def resume(self, node_id: NodeId) -> list[Item]:
-        """The node goes on; gives what has waited for it."""
+        """Resumes a node; returns the items that waited for it."""
         self.states[node_id] = RUNNING
         return self.paused.pop(node_id)
 
     def end(self, node_id: NodeId, state: str) -> None:
-        """There is no process any more."""
+        """Removes the process."""
         self.nodes.pop(node_id, None)
         self.states[node_id] = state
         self.paused.pop(node_id, None)

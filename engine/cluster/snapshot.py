@@ -1,9 +1,8 @@
-"""The one picture of a cluster that views, tests and comparisons read.
+"""The state of a cluster as data, for views, tests and comparisons.
 
-Plain data, no side effects; the shape is below.  What a partition's
-leader, ISR and epochs are, the controller's metadata image says; how far each replica's
-log has come, the replica itself.  For a real Kafka the kit puts the same shape together from
-outside.
+Taking a snapshot changes nothing.  The controller's metadata image tells a partition's leader,
+ISR and epochs; each replica tells how far its own log reaches.  For a real Kafka the kit builds
+the same shape from outside:
 
     time_us
     controller   id, state, epoch, metadata_offset
@@ -28,11 +27,11 @@ from engine.wire import uuids
 
 READ_AHEAD = 1 << 20
 DAMAGED = "(damaged)"
-"""In the place of a batch's values whose checksum is wrong: nobody knows what they were."""
+"""Stands for the values of a batch whose checksum is wrong."""
 
 
 def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
-    """What holds now.  `values` adds the last `tail` offsets' record values of each log."""
+    """The present state; `values` adds the record values of each log's last `tail` offsets."""
     controller_id = cluster.spec.controller
     controller = cluster.nodes.get(controller_id)
     image = controller.image if controller is not None else _newest_image(cluster)
@@ -57,7 +56,7 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
 
 
 def _newest_image(cluster: Cluster) -> MetadataImage | None:
-    """While there is no controller: what the best-informed broker knows."""
+    """The controller's image; while there is no controller, that of the best-informed broker."""
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 

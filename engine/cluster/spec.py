@@ -1,4 +1,4 @@
-"""What a cluster is made of, and how one of its nodes is made from that."""
+"""The description of a cluster, and how a node is made from it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ APIS = Apis(api.dispatch, api.refusal, api.fit)
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Nodes and their settings.  Addresses are what brokers tell clients.
+    """Nodes and their settings.  Brokers tell clients these addresses.
 
-    `rule` is how followers truncate; `before` names the KIPs that this cluster does not know
-    yet (engine/past.py).
+    `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
+    not have yet (engine/past.py).
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
@@ -38,7 +38,7 @@ class ClusterSpec:
 
 
 def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> Any:
-    """A node that is about to start on `disk`; each of its lives draws other random ids."""
+    """Makes a node that starts on `disk`; each incarnation draws other random ids."""
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
     settings = Settings(spec.settings)
     if node_id == spec.controller:
