@@ -56,7 +56,7 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
 
 
 def _newest_image(cluster: Cluster) -> MetadataImage | None:
-    """The controller's image; while there is no controller, that of the best-informed broker."""
+    """The image of the best-informed broker, for the time without a controller."""
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 

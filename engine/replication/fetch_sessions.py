@@ -1,18 +1,18 @@
 """Incremental fetch sessions, the leader's side (KIP-227).
 
 A client that fetches a thousand partitions over and over need not name them each time.
-The broker remembers them under a session id; a request then names only what changed,
-and an answer only what has something to tell.
+The broker remembers them under a session id.  From then on, a request names only partitions
+that changed, and an answer only partitions with news.
 
-    session epoch  0   a full request; a session is offered if there is a free slot
-                  -1   a full request; no session wanted (an old one is closed)
+    session epoch  0   a full request; opens a session if there is a free slot
+                  -1   a full request without a session (closes an old one)
                    n   the n-th incremental request; any other number is an error, since
                        a lost or repeated request would leave the two sides disagreeing
 
 A request that forgets the last partition ends the session: its answer bears no session id.
 
-Simplified: a full cache drops only a session that was unused for two minutes; Kafka also
-lets followers and larger sessions push out others.  A session may be carried on in a version
+Simplified: a full cache evicts only a session that was unused for two minutes; in Kafka,
+followers and larger sessions also evict others.  A session may be carried on in a version
 that names topics the other way; Kafka says FETCH_SESSION_TOPIC_ID_ERROR.
 """
 
@@ -36,7 +36,7 @@ Names = Callable[[bytes], str]
 
 @dataclass(slots=True)
 class FetchedPartition:
-    """What a fetcher wants of one partition, and what it was last told."""
+    """One partition of a session: the fetcher's request, and what it was last told."""
 
     key: Key
     topic: str
@@ -51,7 +51,7 @@ class FetchedPartition:
     told_log_start: int = -2
 
     def ask(self, request: m.FetchRequest.FetchPartition) -> None:
-        """Takes over a FetchPartition of a request."""
+        """Takes over the fields of a request's FetchPartition."""
         self.fetch_offset = request.fetch_offset
         self.current_leader_epoch = request.current_leader_epoch
         self.last_fetched_epoch = request.last_fetched_epoch
@@ -84,16 +84,16 @@ class FetchSession:
     partitions: dict[Key, FetchedPartition] = field(default_factory=dict)
 
     def served(self, partition: FetchedPartition) -> None:
-        """Moves a partition that got records behind the others, so that each has its turn."""
+        """Moves a partition that got records behind the others, so that each gets its turn."""
         if self.partitions.pop(partition.key, None) is not None:
             self.partitions[partition.key] = partition
 
 
 @dataclass(slots=True)
 class FetchContext:
-    """One request in the light of its session: what to read, and how to answer.
+    """A request combined with its session: what to read, and how to answer.
 
-    `session` is set for an incremental request, whose answer tells only what is news.
+    `session` is set for an incremental request, whose answer names only partitions with news.
     """
 
     error: Errors = Errors.NONE
@@ -134,12 +134,12 @@ class FetchSessions:
         session.last_used_us = now
         for partition in session.partitions.values():
             if not partition.topic:
-                # Asked for before its topic was known here; it need not be named again.
+                # The request named it before its topic was known here, and need not repeat it.
                 partition.topic = names(partition.topic_id)
         return FetchContext(Errors.NONE, session.id, session, list(session.partitions.values()))
 
     def take_back(self, answer: m.FetchResponse, incremental: bool) -> None:
-        """An answer that was made is not sent: what it told is still to be told."""
+        """Undoes an answer that is not sent: its news must go into the next one."""
         session = self.sessions.get(answer.session_id)
         if session is None:
             return
@@ -169,7 +169,7 @@ class FetchSessions:
         return context
 
     def _fresh_id(self) -> int:
-        """A random id: one from before a restart must not be taken for one of now."""
+        """A random id, so that an id from before a restart matches no present session."""
         while (session_id := self.ids.randrange(1, MAX_SESSION_ID)) in self.sessions:
             continue
         return session_id
@@ -188,7 +188,7 @@ class FetchSessions:
                 known.ask(asked)
 
     def _make_room(self, now: int) -> bool:
-        """True if there is a free slot, after evicting a session that is long unused."""
+        """Evicts a long unused session if the cache is full; True if a slot is free."""
         if len(self.sessions) < self.slots:
             return True
         oldest = min(self.sessions.values(), key=lambda each: each.last_used_us)

@@ -1,17 +1,17 @@
 """A follower's side of replication: one fetcher for each broker it follows.
 
 The fetcher keeps one Fetch in flight for all partitions that this broker follows there,
-each asked from its own log end.  The request doubles as an acknowledgement: "send me
-from 7 on" says that everything below 7 is here.  Only what changed since the last
-request travels (engine/replication/follower_session.py).
+each from its own log end on.  The request doubles as an acknowledgement: "send me
+from 7 on" says that everything below 7 is here.  A request names only what changed since the
+last one (engine/replication/follower_session.py).
 
-Before it may fetch, a follower must agree with the leader about the past; how, is the
-`TruncationRule`.  Under `fetch-divergence` the fetch itself carries the epoch of the
-last record here, and the answer may be "that epoch ends at 2 with me": cut, fetch again.
-Older rules first ask OffsetForLeaderEpoch, partition by partition.
+Before it may fetch, a follower must agree with the leader about the past.  The
+`TruncationRule` says how.  Under `fetch-divergence` the fetch itself carries the epoch of the
+last record here, and the leader may answer "that epoch ends at 2 in my log": the follower cuts
+there and fetches again.  Older rules first ask OffsetForLeaderEpoch, partition by partition.
 
-Answers are checked against what was asked: a partition whose leader epoch or log end
-has moved meanwhile ignores them.
+Answers are checked against the request: a partition ignores its answer if its leader epoch or
+log end has moved meanwhile.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Fetcher:
     # -- hearing back
 
     def answered(self, now: int, question: Question, body: Answered) -> list[Partition]:
-        """Works an answer in (None: lost); gives partitions whose log or high watermark moved."""
+        """Takes in an answer (None: lost); gives partitions whose log or high watermark moved."""
         if question.generation != self.generation:
             return []
         moved: list[Partition] = []
@@ -161,7 +161,7 @@ class Fetcher:
         return moved
 
     def _start_over(self, not_before_us: int) -> None:
-        """Begins a new session; waits until then with everything."""
+        """Begins a new session and sends nothing before that time."""
         self.session.end()
         for following in self.following.values():
             following.not_before_us = not_before_us
@@ -183,7 +183,7 @@ class Fetcher:
     def _take_partition(
         self, now: int, following: Following, data: m.FetchResponse.PartitionData
     ) -> bool:
-        """One partition's part of a Fetch answer; True if log or high watermark moved."""
+        """Takes in one partition of a Fetch answer; True if log or high watermark moved."""
         partition = following.partition
         stale = following.asked is None or following.asked[0] != partition.log.log_end_offset
         if stale or partition.leader_epoch != following.leader_epoch:
@@ -242,7 +242,7 @@ class Fetcher:
                 moved.append(following.partition)
         return moved
 
-    # -- out of range: the leader's log lies elsewhere altogether
+    # -- out of range: the leader's log does not contain the offset that we fetch
 
     def _ask_offset(self, following: Following, which: int) -> None:
         """Asks where the leader's log ends (then, if need be, where it starts)."""

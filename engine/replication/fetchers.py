@@ -1,6 +1,6 @@
 """A broker's fetchers: one for each other broker that leads something replicated here.
 
-A partition is followed through at most one of them.  Whenever its leader or its leader
+At most one of them follows a partition.  Whenever its leader or its leader
 epoch changes, one fetcher drops it and one picks it up, so no fetcher ever acts on what it
 agreed with a former leader.  A fetcher with nothing left to follow ends; its successor has
 another generation, which tells a late answer to the old one.
@@ -40,13 +40,13 @@ class Fetchers:
         return self.by_leader.values()
 
     def registered(self, broker_epoch: int) -> None:
-        """This incarnation's epoch goes into every fetch (KIP-903)."""
+        """Puts this incarnation's broker epoch into every fetch from now on (KIP-903)."""
         self.broker_epoch = broker_epoch
         for fetcher in self.values():
             fetcher.broker_epoch = broker_epoch
 
     def assign(self, now: int, partition: Partition, rule: TruncationRule) -> None:
-        """Follows the partition's leader in its present epoch, or nobody."""
+        """Follows the partition's leader in its present epoch, or none."""
         self.release(partition)
         leader = partition.leader_id
         if leader in (NO_LEADER, self.node_id):
@@ -68,14 +68,14 @@ class Fetchers:
                 del self.by_leader[leader]
 
     def answered(self, now: int, question: Question, body: Answered) -> None:
-        """Hands an answer to the fetcher that asked, if it is still there."""
+        """Hands an answer to the fetcher that asked, if it still exists."""
         fetcher = self.by_leader.get(question.leader)
         if fetcher is not None:
             for partition in fetcher.answered(now, question, body):
                 self.purgatory.check(now, partition.key)
 
     def poll(self, now: int, leader: int) -> None:
-        """A fetcher has waited long enough, if it is still there."""
+        """Lets a fetcher send its next request, if it still exists."""
         fetcher = self.by_leader.get(leader)
         if fetcher is not None:
             fetcher.poll(now)

@@ -1,8 +1,8 @@
-"""The follower's half of an incremental fetch session (KIP-227): only what changed is said.
+"""The follower's half of an incremental fetch session (KIP-227): it names only what changed.
 
-A follower of a thousand partitions would name them all, with their offsets, in every fetch,
-though most have not moved.  In a session leader and follower both remember what was asked;
-a request names only partitions whose position is another than before, and those to
+Without a session, a follower of a thousand partitions names them all, with their offsets, in
+every fetch, though most have not moved.  In a session, leader and follower both remember the
+last request.  The next one names only partitions whose position has changed, and those to
 forget.  The leader's half: engine/replication/fetch_sessions.py.
 
     request   session 0, epoch 0        everything; the answer opens session 9
@@ -21,14 +21,14 @@ from engine.wire import messages as m
 
 Key = tuple[bytes, int]
 Position = tuple[int, int, int, int]
-"""Fetch offset, epoch of the last record, leader epoch, log start; -1 where nothing is said."""
+"""Fetch offset, epoch of the last record, leader epoch, log start; -1 where not told."""
 
 
 @dataclass(slots=True)
 class Following:
-    """One partition that is followed; `asked` is what the leader was last told.
+    """One followed partition; `asked` is the position that the leader was last told.
 
-    `has_asked` is whether the leader was asked for epochs since this following began.
+    `has_asked` is whether the leader was asked for epochs since the follower took it up.
     """
 
     partition: Partition
@@ -39,7 +39,7 @@ class Following:
     has_asked: bool = False
 
     def position(self, rule: TruncationRule) -> Position:
-        """What a fetch says now; an older rule does not know some of it."""
+        """The position that a fetch names now; older rules leave some of it out."""
         log = self.partition.log
         return (
             log.log_end_offset,
@@ -50,7 +50,7 @@ class Following:
 
 
 class FollowerSession:
-    """`id` is 0 until the leader has opened a session; `left` waits to be forgotten."""
+    """`id` is 0 until the leader has opened a session; `left` has partitions to forget."""
 
     def __init__(self, partition_max_bytes: int) -> None:
         self.partition_max_bytes = partition_max_bytes

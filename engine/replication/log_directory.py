@@ -1,18 +1,19 @@
-"""What a broker's replicas leave on its disk, and what a restart finds there.
+"""The files of a broker's replicas on its disk: written as it runs, read when it restarts.
 
     orders-0/                              one folder per replica: its log (engine/storage)
     replication-offset-checkpoint          high watermarks, as of the last few seconds
-    recovery-point-offset-checkpoint       up to where each log is known to be flushed
-    log-start-offset-checkpoint            what was deleted from the front
+    recovery-point-offset-checkpoint       how far each log is known to be flushed
+    log-start-offset-checkpoint            how far each log is deleted from the front
                                            (these two as of the last minute)
 
-A folder belongs to a topic *id*: one that was left by a deleted topic of the same name is
-thrown away when the new topic's replica opens there, and one whose topic is gone altogether
+A folder belongs to a topic *id*.  If it is left from a deleted topic of the same name, it is
+removed when the new topic's replica opens there.  If its topic no longer exists, it is removed
 when the broker has caught up with the metadata log.
 
 The checkpoints are hints, written now and then.  A high watermark that is too low does no harm
-as long as nobody cuts there (before KIP-101 a follower did, and lost records): the leader tells
-the rest.  A recovery point that is too low costs time, since recovery reads the log from there.
+as long as no replica cuts there: the leader tells the rest.  (Before KIP-101 a follower did cut
+there, and lost records.)  A recovery point that is too low costs time, since recovery reads the
+log from there.
 A log start that is too low brings deleted records back after a kill, as in Kafka.  Only after a
 clean stop are they exact.
 """
@@ -48,13 +49,13 @@ class LogDirectory:
         self.offsets: dict[str, dict[Key, int]] = {path: {} for path in FILES}
 
     def start(self, clean: bool) -> None:
-        """Reads the checkpoints; `clean` is whether the last stop was."""
+        """Reads the checkpoints; `clean` is whether the last stop was clean."""
         self.clean_start = clean
         for path in FILES:
             self.offsets[path] = dict(checkpoints.read_offsets(self.disk, path))
 
     def open(self, now: int, key: Key, topic_id: bytes, config: LogConfig) -> Log:
-        """The replica's log, recovered if need be; an older topic's files give way."""
+        """Opens the replica's log, with recovery if needed; removes an older topic's files."""
         directory = f"{key[0]}-{key[1]}"
         known_id = checkpoints.read_topic_id(self.disk, directory)
         if known_id != topic_id:
@@ -78,7 +79,7 @@ class LogDirectory:
             offsets.pop(key, None)
 
     def begin(self, topic_ids: Container[bytes]) -> None:
-        """Metadata is current: removes what belongs to topics deleted while we were down."""
+        """Once metadata is current, removes the files of topics deleted while we were down."""
         self.has_begun = True
         for directory in self.disk.list(""):
             topic_id = checkpoints.read_topic_id(self.disk, directory)
@@ -86,7 +87,7 @@ class LogDirectory:
                 self.disk.delete(directory)
 
     def checkpoint(self, partitions: Mapping[Key, Partition], paths: Iterable[str]) -> None:
-        """Writes down, of each of these files, what has moved."""
+        """Writes those of these files in which an offset has moved."""
         if not self.has_begun:
             return
         for path in paths:
@@ -96,14 +97,14 @@ class LogDirectory:
                 self.offsets[path] = held
 
     def try_checkpoint(self, partitions: Mapping[Key, Partition], path: str) -> None:
-        """The same, by the clock: a disk that refuses is told of, and tried again later."""
+        """Writes one checkpoint by the clock; traces a disk that refuses, and retries later."""
         try:
             self.checkpoint(partitions, (path,))
         except OSError as error:
             self.outbox.trace(f"{_HERE}.checkpoint", "checkpoint-failed", "", str(error))
 
     def close(self, partitions: Mapping[Key, Partition], broker_epoch: int) -> None:
-        """A clean stop: everything is flushed and written down."""
+        """Stops cleanly: flushes everything and writes the checkpoints."""
         for partition in partitions.values():
             partition.log.close()
         self.checkpoint(partitions, FILES)

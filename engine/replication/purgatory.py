@@ -1,13 +1,13 @@
-"""Where requests wait that cannot be answered yet.
+"""The purgatory: requests wait here until they can be answered.
 
 A produce with acks=all waits for the high watermark; a fetch waits for enough bytes.
-Each is an operation that watches some partitions: whenever one of them moves, the
-operation is tried again, and when its time is up it is answered with what there is.
+Each is an operation that watches some partitions.  Whenever one of them moves, the
+operation tries to complete; at its deadline it answers with what there is.
 
     watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
                       --(its deadline)------------------------------------> answered
 
-What waits belongs to the room that lets it wait: DelayedProduce and DelayedFetch to their
+Each operation belongs to the room that creates it: DelayedProduce and DelayedFetch to their
 APIs, DelayedAppend to the coordinators' appends.  Operations are plain objects, so that a
 waiting request can be pickled with its broker.
 """
@@ -24,19 +24,19 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class PurgatoryTimer:
-    """Rings when an operation's time is up."""
+    """Rings at an operation's deadline."""
 
     operation_id: int
 
 
 class Operation(Protocol):
-    """Something that waits."""
+    """A request that waits."""
 
     def try_complete(self, now: int) -> bool:
-        """Answers if it can be answered; False to go on waiting."""
+        """Answers if it can; False to go on waiting."""
 
     def expire(self, now: int) -> None:
-        """Answers with what there is: the time is up."""
+        """Answers with what there is, at the deadline."""
 
 
 class Purgatory:
@@ -61,7 +61,7 @@ class Purgatory:
         self.outbox.set_timer(PurgatoryTimer(self.next_id), now + wait_ms * 1000)
 
     def check(self, now: int, key: Key) -> None:
-        """A log end, a high watermark or a role has moved: tries every operation watching it."""
+        """Tries every operation that watches `key`, whose log, high watermark or role moved."""
         for operation_id in tuple(self.watchers.get(key, ())):
             waiting = self.operations.get(operation_id)
             if waiting is not None and waiting[0].try_complete(now):

@@ -1,7 +1,7 @@
-"""All replicas of one broker: gives them roles, lets requests wait, keeps the time.
+"""All replicas of one broker: their roles, the requests that wait on them, their timers.
 
-What a broker hosts follows from the metadata log: each record that touches a partition
-is applied here at once, one by one, so that no role change is skipped.
+The metadata log decides what a broker hosts.  Each record that concerns a partition is
+applied here at once, one by one, so that no role change is skipped.
 
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
                                                \\-> follower: one of the Fetchers
@@ -40,7 +40,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTimer:
-    """Rings when one of the prologue's tasks is due again."""
+    """Rings when a periodic task is due; the prologue names them."""
 
     what: str
 
@@ -83,7 +83,7 @@ class ReplicaManager:
             self._set_timer(what, now)
 
     def registered(self, broker_epoch: int) -> None:
-        """The controller has given this incarnation its epoch."""
+        """The controller has given this incarnation its broker epoch."""
         self.broker_epoch = self.isr_changes.broker_epoch = broker_epoch
         self.fetchers.registered(broker_epoch)
 
@@ -102,7 +102,7 @@ class ReplicaManager:
         return config
 
     def config_changed(self, resource_type: int, name: str) -> None:
-        """Applies a ConfigRecord to the open logs it touches."""
+        """Applies a ConfigRecord to the open logs that it concerns."""
         if resource_type == TOPIC_RESOURCE:
             self.configs.pop(name, None)
         else:
@@ -120,7 +120,7 @@ class ReplicaManager:
     def partition_changed(
         self, now: int, topic: str, topic_id: bytes, index: int, image: PartitionImage
     ) -> None:
-        """Takes over a partition's new state: host it, lead it, follow it, or let it go."""
+        """Takes over a partition's new state: hosts, leads, follows or releases it."""
         key = (topic, index)
         if self.node_id not in image.replicas:
             if key in self.partitions:
@@ -153,13 +153,13 @@ class ReplicaManager:
         return partition
 
     def broker_changed(self, now: int, broker_id: int) -> None:
-        """A broker was fenced or is back: high watermarks need no longer wait for it, or must."""
+        """A broker was fenced or unfenced: high watermarks stop or start waiting for it."""
         for partition in self.partitions.values():
             if broker_id in partition.followers and partition.advance_high_watermark(now):
                 self.purgatory.check(now, partition.key)
 
     def topic_deleted(self, now: int, topic: str, indexes: Iterable[int]) -> None:
-        """Lets replicas go, with their files."""
+        """Removes the topic's replicas and their files."""
         self.configs.pop(topic, None)
         for index in indexes:
             partition = self.partitions.pop((topic, index), None)
@@ -174,7 +174,7 @@ class ReplicaManager:
             self.purgatory.check(now, partition.key)
 
     def begin(self) -> None:
-        """Metadata is current: removes what belongs to topics deleted while we were down."""
+        """Once metadata is current, removes the files of topics deleted while we were down."""
         self.directory.begin(self.metadata.topics)
 
     def _tell_coordinators(self, now: int, partition: Partition, was_leader: bool) -> None:
@@ -190,9 +190,9 @@ class ReplicaManager:
     def append(
         self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
     ) -> Errors:
-        """Appends a coordinator's batch with acks=all; `then` hears how it ended.
+        """Appends a coordinator's batch with acks=all; `then` gets the result.
 
-        The answer is NONE when the append is under way, else the reason why it is not.
+        Returns NONE when the append has begun, else the error that prevents it.
         """
         try:
             partition = self.hosted.leading(topic, index)
@@ -219,7 +219,7 @@ class ReplicaManager:
             self.outbox.set_timer(PeriodicTimer(what), now + period_ms * 1000)
 
     def do_periodically(self, now: int, what: str) -> None:
-        """One of the tasks that the prologue names; sets its next timer."""
+        """Runs one of the prologue's tasks and sets its next timer."""
         if what == "isr":
             for partition in self.partitions.values():
                 partition.shrink_isr(now)
@@ -235,5 +235,5 @@ class ReplicaManager:
         self._set_timer(what, now)
 
     def close(self) -> None:
-        """A clean stop: everything is flushed and written down."""
+        """Stops cleanly: flushes everything and writes the checkpoints."""
         self.directory.close(self.partitions, self.broker_epoch)

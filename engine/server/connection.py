@@ -1,15 +1,15 @@
 """One client connection: bytes to request frames, replies to bytes.
 
 Requests on a connection are handled one after the other, and answered in that order: the
-next frame is looked at when the last answer is with the operating system
+connection decodes the next frame when the operating system has the last answer
 (engine/cluster/channels.py).  A frame that cannot be read ends the connection with one log
-line and touches nothing else.  A client that is over its quota is not read from until its time
-is up (KIP-219).
+line and affects nothing else.  While a client is throttled for exceeding its quota, its
+requests stay unread (KIP-219).
 
-A client may be slow to read its answer, or never read it.  The socket's buffer takes a
-part; the rest is made when there is room again, a chunk at a time (engine.wire.slices).
-So a slow client holds one chunk of a Fetch answer in memory, however long the answer is.
-A client that sends its end of stream still gets the answers to what it has asked.
+A client may read its answer slowly, or never.  The socket's buffer takes a part; the rest is
+made when there is room again, a chunk at a time (engine.wire.slices).  So a slow client costs
+one chunk of memory, however long its Fetch answer is.
+A client that sends its end of stream still gets the answers to its requests.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MANY_BYTES = 1 << 20
 
 
 class Door(Protocol):
-    """Where a connection came in: it leads to one broker."""
+    """The listener that accepted a connection; it leads to one broker."""
 
     node_id: int
     max_request_bytes: int
@@ -45,7 +45,7 @@ class Door(Protocol):
     def is_paused(self) -> bool: ...
 
     def opened(self, connection: Connection) -> None:
-        """Lets a connection in, or keeps it waiting, or ends it."""
+        """Admits a connection, keeps it waiting, or ends it."""
 
     def lost(self, connection: Connection) -> None: ...
 
@@ -54,7 +54,7 @@ class Door(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """A client of one broker; `name` is how the cluster knows it."""
+    """A client of one broker; the cluster knows it by `name`."""
 
     def __init__(self, door: Door, name: str) -> None:
         self.door = door
@@ -72,14 +72,14 @@ class Connection(asyncio.Protocol):
         self.admitted = True
         self.unsent: Iterator[bytes | bytearray] = iter(())  # the rest of an answer
         self.answer_bytes = 0
-        self.was_slow = False  # the client, to read the answer
+        self.was_slow = False  # the client was slow to read the answer
         self.mute_timer: asyncio.TimerHandle | None = None
         self.thread_time_us = 0  # spent on the last request, charged with the next
         self.last_active = self.loop.time()
 
     @property
     def is_waited_for(self) -> bool:
-        """Its silence is the broker's doing."""
+        """Whether the client waits for the broker."""
         return self.channel.is_muted or not self.admitted
 
     @property
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        transport.set_write_buffer_limits(0)  # what the socket does not take is unsent
+        transport.set_write_buffer_limits(0)  # bytes that the socket does not take stay unsent
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
         self.door.opened(self)
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             size = int.from_bytes(self.buffer[position : position + LENGTH], "big", signed=True)
             if not 0 < size <= self.door.max_request_bytes:
                 limit = f"socket.request.max.bytes={self.door.max_request_bytes}"
-                self.abort(f"a frame of {size} bytes is none, or larger than {limit}")
+                self.abort(f"a frame of {size} bytes is not between 1 and {limit}")
                 return
             end = position + LENGTH + size
             if len(self.buffer) < end:
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
         self.was_slow = True
 
     def resume_writing(self) -> None:
-        # Not in here: asyncio loses count when a transport is closed while it calls this.
+        # Not at once: asyncio loses count when a transport is closed within this call.
         self.loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
     # -- requests and replies
 
     def next_frame(self) -> None:
-        """Takes up the next request, if the last one is answered and the answer is read."""
+        """Starts the next request, if the last answer is complete and the socket has taken it."""
         while self.admitted and self.writable and not (self.closed or self.door.is_paused):
             frame = self.channel.take()
             if frame is None:
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         self.door.submit(request)
 
     def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> None:
-        """Sends a response, if somebody is still there."""
+        """Sends a response, if the client is still connected."""
         self.answer_bytes = 0
         if not self.closed:
             response = framing.write_response(api_key, version, correlation_id, body)
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
         self.pause_changed()
 
     def _regulate(self) -> None:
-        """Stops reading while many requests wait, so that a flood stays outside."""
+        """Stops reading while many requests wait, so that a flood stays in the socket."""
         many = len(self.channel.waiting) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
         heard = self.admitted and self.mute_timer is None
         want = heard and not (many or self.door.is_paused)
@@ -237,7 +237,7 @@ class Connection(asyncio.Protocol):
                 self.transport.pause_reading()
 
     def pause_changed(self) -> None:
-        """The broker was paused or goes on, or a mute is over."""
+        """The broker was paused or resumed, or a throttle time is over."""
         self._regulate()
         self.next_frame()
 
@@ -249,6 +249,6 @@ class Connection(asyncio.Protocol):
             self.drop()
 
     def drop(self) -> None:
-        """Ends the connection at once; what was not sent is forgotten."""
+        """Ends the connection at once and drops what was not sent."""
         self.closed = True
         self.transport.abort()

@@ -1,13 +1,13 @@
 """The back door of a served cluster: faults, snapshots and the trace, as JSON lines.
 
-A notebook's kernel may be busy or blocked while brokers must go on dying and rising, so
-the engine runs in a process of its own and takes orders here.  Loopback only, and the
-first line must be the secret that was given at start, or the connection is closed.
+A notebook's kernel may be busy or blocked while brokers must go on running, so the engine
+runs in a process of its own and takes commands here.  The socket listens on loopback only.
+The first line must be the secret that was given at start, or the connection is closed.
 
     -> {"id": 7, "do": "kill", "args": [102]}
     <- {"id": 7, "ok": null}           or {"id": 7, "error": "one sentence"}
 
-The id lets a client that was interrupted pass over the answer that it no longer awaits.
+The id lets a client that was interrupted skip an answer that it no longer awaits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINE_LIMIT = 1 << 20
 
 
 class ControlSocket:
-    """Serves orders for `server`; `done` is set when someone asks for the end."""
+    """Carries out commands for `server`; the `shut_down` command sets `done`."""
 
     def __init__(self, server: Server, secret: str, done: asyncio.Event) -> None:
         self.server = server
@@ -67,9 +67,9 @@ class ControlSocket:
             return {"id": number, "error": f"{type(error).__name__}: {error}"}
 
     async def obey(self, what: str, args: list[Any]) -> Any:
-        """Carries out one order; see the names below."""
+        """Carries out one command; see the names below."""
         server = self.server
-        server.pump()  # an order is for now: first happens what is due
+        server.pump()  # a command acts now, so what is due happens first
         match what:
             case "kill" | "stop" | "pause" | "resume" | "lose_power" | "cut" | "isolate" | "slow":
                 getattr(server, what)(*args)
@@ -95,11 +95,11 @@ class ControlSocket:
             case "shut_down":
                 self.done.set()
             case _:
-                raise ValueError(f"there is no order {what!r}")
+                raise ValueError(f"there is no command {what!r}")
         return None
 
     def gauges(self, node_id: int) -> dict[str, int]:
-        """What waits at one broker now, and the time it has spent on clients' requests."""
+        """The requests that wait at one broker, and its time spent on clients' requests."""
         server = self.server
         waiting = server.cluster.nodes[node_id].replicas.purgatory.operations.values()
         kinds = [type(operation).__name__ for operation, _ in waiting]
@@ -113,7 +113,7 @@ class ControlSocket:
         }
 
     def trace(self, since: int = 0, limit: int = 1000) -> Plain:
-        """Trace lines from number `since` on, at most `limit`; `next` is where to go on."""
+        """Trace lines from number `since` on, at most `limit`; continue at `next`."""
         cluster = self.server.cluster
         oldest = cluster.trace_count - len(cluster.trace)
         first = max(since, oldest, 0)

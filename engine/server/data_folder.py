@@ -1,12 +1,12 @@
-"""The folder that a served cluster keeps its files in, and whose folder it is.
+"""The folder for a served cluster's files: locked, and marked with the cluster's id.
 
-    DIR/.lock      held by the process that serves it: two would ruin each other's logs
+    DIR/.lock      held by the process that serves it: two would destroy each other's logs
     DIR/100/       the controller's disk
     DIR/101/ …     a broker's disk, each with a meta.properties as Kafka's tools write it
 
-`meta.properties` names the cluster and the node that the files belong to.  A folder of
-another cluster is refused: its logs would be taken for replicas of topics that merely
-have the same name.
+`meta.properties` names the cluster and the node that own the files.  The folder of another
+cluster is refused: the engine would take its logs for replicas of topics that only share the
+name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCK = ".lock"
 
 
 class FolderRefused(RuntimeError):
-    """The folder cannot be used; the message says why, and what to do."""
+    """The folder cannot be used; the message gives the reason and a remedy."""
 
 
 class DataFolder:
@@ -73,7 +73,7 @@ class DataFolder:
 
 
 def _locked(root: Path) -> IO[str]:
-    """The lock, which the operating system frees when this process ends, however it does."""
+    """Takes the lock; the operating system frees it however this process ends."""
     lock = open(root / LOCK, "a+", opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

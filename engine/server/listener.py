@@ -1,11 +1,11 @@
-"""A broker's door: the socket on which it listens, and who came in through it.
+"""A broker's listener: its socket, and the connections that it has accepted.
 
-    starting    bound, and nobody is let in: connections are refused
+    starting    bound, but closed: connections are refused
     unfenced    open
-    gone        everyone inside is dropped; the port stays bound for its next life
+    gone        closed, its connections dropped; the port stays bound for the next start
 
-As in Kafka a starting broker refuses connections until it is unfenced: what it would say
-before is of the past, its own address included.
+As in Kafka, a starting broker refuses connections until it is unfenced: before that, its
+metadata is out of date, its own address included.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TOO_MANY = "its address has max.connections.per.ip connections"
 
 
 class Brokers(Protocol):
-    """The brokers behind the doors, each known by its number."""
+    """The brokers behind the listeners, each by its number."""
 
     def is_paused(self, node_id: int) -> bool: ...
 
     def settings_of(self, node_id: int) -> Settings | None:
-        """None for a broker that does not run."""
+        """The broker's settings; None if it does not run."""
 
     def submit(self, node_id: int, request: AnyRequest) -> None:
         """Gives a broker a request; the answer comes to `Connection.replied`."""
@@ -41,7 +41,7 @@ class Brokers(Protocol):
 
 
 class Listener:
-    """The door of one of the `brokers`."""
+    """The listener of one of the `brokers`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Listener:
         self.metrics = metrics
         self.max_request_bytes = max_request_bytes
         self.loop = asyncio.get_running_loop()
-        self.socket = bind(port)  # listens while the broker runs, else keeps the port for it
+        self.socket = bind(port)  # listens while the broker runs, else reserves the port
         self.port: int = self.socket.getsockname()[1]
         self.serving: asyncio.Task[None] | None = None
         self.acceptor: asyncio.Server | None = None
@@ -77,7 +77,7 @@ class Listener:
         await self.acceptor.serve_forever()
 
     def close(self) -> None:
-        """Shuts the door and drops everyone inside, as when a process dies."""
+        """Stops listening and drops every connection, as when a process is killed."""
         if self.serving is not None:
             self.serving.cancel()
             self.serving = None
@@ -110,8 +110,8 @@ class Listener:
         return connection_limits.admit(settings, connection.peer, served)
 
     def _admit_next(self) -> None:
-        """A connection is gone: the next one of those that wait may come in, unless its
-        address has too many by now."""
+        """Admits the next waiting connection after one has gone, unless its address has too
+        many by now."""
         waiting = [each for each in self.connections.values() if not each.admitted]
         for connection in waiting:
             verdict = self._admit(connection)

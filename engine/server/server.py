@@ -1,13 +1,13 @@
 """Drives a cluster in real time: TCP for clients, the cluster's queue for all else.
 
 One asyncio loop serves all brokers of a cluster.  A client's request goes into the
-cluster's queue; `pump` lets everything happen that is due, writes the answers, and sleeps
-until the next timer.  What brokers say to each other never leaves the process.
+cluster's queue; `pump` runs everything that is due, writes the answers, and sleeps until the
+next timer.  Messages between brokers never leave the process.
 
     TCP frame -> Connection -> Cluster.submit -> pump -> Cluster.run(now) -> replies -> TCP
 
-An answer is written only after the step that made it has put its records into the
-operating system's hands, so a killed process loses nothing that was acknowledged.
+An answer is written only after the step that made it has written its records to the
+operating system, so a killed process loses nothing that it acknowledged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from engine.storage.disk import Disk
 log = logging.getLogger("engine")
 TRACE_LINES = 20_000
 EVENTS_IN_ONE_GO = 2_000
-"""Then the sockets get their turn, whatever brokers have to say to each other."""
+"""After so many events the sockets get their turn, even if more are due between brokers."""
 
 
 class Server:
@@ -69,7 +69,7 @@ class Server:
         self.alarm: asyncio.TimerHandle | None = None
         self.pumping = self.closed = False
         self.changed = asyncio.Event()
-        self.opening: dict[int, int] = {}  # broker -> trace lines there were before its start
+        self.opening: dict[int, int] = {}  # broker -> number of trace lines before its start
         raise_file_limit()
 
     @property
@@ -77,11 +77,11 @@ class Server:
         return ",".join(f"{HOST}:{listener.port}" for listener in self.listeners.values())
 
     def now(self) -> int:
-        """Microseconds since the epoch, never going back."""
+        """Microseconds since the epoch; they never go back."""
         return (self.started_ns + time.monotonic_ns()) // 1000
 
     def start(self) -> None:
-        """Starts controller and brokers; `wait(server.is_ready, …)` until their doors are open."""
+        """Starts controller and brokers; `wait(server.is_ready, …)` until they accept clients."""
         self.cluster.now = self.now()
         self.opening = dict.fromkeys(self.cluster.spec.brokers, 0)
         self.cluster.boot()
@@ -122,7 +122,7 @@ class Server:
         return True
 
     def is_ready(self) -> bool:
-        """Every broker that runs is unfenced, as all of them know, and its door is open."""
+        """Every running broker accepts clients and is unfenced, and all of them know it."""
         brokers = [
             self.cluster.nodes[b] for b in self.cluster.spec.brokers if b in self.cluster.nodes
         ]
@@ -135,7 +135,7 @@ class Server:
     # -- the loop
 
     def pump(self) -> None:
-        """Lets everything happen that is due, and sends what comes of it."""
+        """Runs everything that is due, and sends the answers."""
         if self.pumping or self.closed:
             return
         self.pumping = True
@@ -175,10 +175,10 @@ class Server:
             if isinstance(error, DiskFailed):
                 log.error("broker %s halts: %s", node_id, error)
                 continue
-            log.error("broker %s died of a defect of the engine", node_id, exc_info=error)
+            log.error("broker %s crashed on a defect of the engine", node_id, exc_info=error)
 
     def _report_recoveries(self) -> None:
-        """Says on the log what brokers cut off their logs while they opened them."""
+        """Logs what brokers cut off their logs during recovery."""
         for broker_id, before in tuple(self.opening.items()):
             broker = self.cluster.nodes.get(broker_id)
             if broker is not None and not broker.is_serving:
@@ -220,7 +220,7 @@ class Server:
         return None if broker is None else broker.settings
 
     def submit(self, node_id: int, request: AnyRequest) -> None:
-        # The queue's clock stands since the last event; a time-out counts from now.
+        # The queue's clock still shows the last event; a timeout counts from now.
         self.cluster.submit(node_id, request, self.now())
         self.pump()
 
@@ -241,7 +241,7 @@ class Server:
         self.pump()
 
     def start_node(self, node_id: int) -> None:
-        """Starts a node that is not running; a broker's door opens when it is unfenced."""
+        """Starts a node that is not running; a broker accepts clients once it is unfenced."""
         if self.cluster.states.get(node_id) not in (RUNNING, PAUSED):
             if node_id in self.listeners:
                 self.opening[node_id] = self.cluster.trace_count
@@ -266,7 +266,7 @@ class Server:
             connection.pause_changed()
 
     def lose_power(self, node_id: int) -> None:
-        """Kills a node, and what it had not flushed is gone from its disk."""
+        """Kills a node and removes from its disk what was not flushed."""
         machine_faults.lose_power(self.cluster, node_id)
         self.pump()
 
@@ -284,12 +284,12 @@ class Server:
         self.pump()
 
     def snapshot(self, values: bool = False, tail: int = 12) -> Plain:
-        self.pump()  # first what is due, then the moment
+        self.pump()  # what is due happens first
         return snapshot(self.cluster, values, tail)
 
 
 def raise_file_limit() -> None:
-    """Allows as many open files as the system lets us have: clients and segments need them."""
+    """Raises the limit of open files as far as the system allows: clients and segments need them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -65,7 +65,7 @@ def test_a_fault_out_of_range_leaves_the_world_as_it_was() -> None:
 
 
 def test_a_clock_that_stands_still_is_refused() -> None:
-    with pytest.raises(ValueError, match="never comes to a timer's time"):
+    with pytest.raises(ValueError, match="never reaches a timer's time"):
         Clock(since_us=0).change(1, ppm=-1_000_000)
 
 
