@@ -289,7 +289,7 @@ class Server:
 
 
 def raise_file_limit() -> None:
-    """Raises the limit of open files as far as the system allows: clients and segments need them."""
+    """Raises the limit of open files as far as the system allows; clients and segments need it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
