@@ -1,4 +1,4 @@
-"""A campaign: many seeded schedules, one after another, and what came of them.
+"""A campaign: runs many seeded schedules and reports how they ended.
 
 A campaign in which nothing happens proves nothing, so it also says in how many schedules a
 leader was elected and a log truncated.  A violation comes with the line that replays it.
@@ -24,7 +24,7 @@ def run_one(seed: int, light: bool = False) -> Outcome:
 
 
 def outcomes(seeds: range, jobs: int = 1, light: bool = False) -> Iterator[Outcome]:
-    """The outcome of each seed; in the order of the seeds, whatever the number of jobs."""
+    """The outcome of each seed, in the order of the seeds for any number of jobs."""
     work = partial(run_one, light=light)
     if jobs == 1:
         yield from map(work, seeds)
@@ -34,7 +34,7 @@ def outcomes(seeds: range, jobs: int = 1, light: bool = False) -> Iterator[Outco
 
 
 def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
-    """The campaign in a few lines, and whether it is clean and worth something."""
+    """The campaign in a few lines, and whether it is clean and has tested enough."""
     count = len(results)
     broken = [outcome for outcome in results if outcome.violation]
     elected = sum(outcome.elections > 0 for outcome in results) / count

@@ -1,4 +1,4 @@
-"""Breaks things in a world within what its settings bear, and mends them.
+"""Breaks things in a world, as far as its settings promise to survive, and mends them.
 
 What a topic promises to survive depends on how many of its replicas may lose what they had
 written.  A replica that has lost something counts until it is back in every ISR that it
@@ -22,7 +22,7 @@ PROCESS_KINDS = ("kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk",
 
 
 class Crew:
-    """Works in a world whose only topic of interest is `topic`."""
+    """Breaks and mends a world; only the replicas of `topic` count."""
 
     def __init__(
         self, world: World, topic: str, min_in_sync: int, damaging: tuple[str, ...]
@@ -33,14 +33,14 @@ class Crew:
         self.damaging = damaging
         self.dark: list[NodeId] = []
         self.image: Any = None
-        """The cluster as its controller knew it when it was last there."""
+        """The last metadata image of a running controller."""
 
     # -- breaking
 
     def choose(
         self, number: int, kind: str, target: str, amount: int, torn: bool, last: NodeId
     ) -> Fault | None:
-        """The fault that a plan comes down to now; None if its broker is not there for it."""
+        """Turns a plan into a fault, with its broker chosen; None if that broker is not running."""
         broker = last if target == "same" and last else self._target(number, target)
         running = self.world.cluster.states[broker] in (RUNNING, PAUSED)
         if kind in PROCESS_KINDS and not running:
@@ -84,7 +84,7 @@ class Crew:
         return int(others[number % len(others)])
 
     def _rank(self, node: NodeId) -> int:
-        """Requests go up: from clients and followers to a leader, from all to the controller."""
+        """Requests go to a higher rank: from clients and followers to a leader, then controller."""
         if node == self.world.cluster.spec.controller:
             return 3
         if any(node == partition.leader for partition in self._partitions().values()):
@@ -92,13 +92,16 @@ class Crew:
         return int(isinstance(node, int))
 
     def _partitions(self) -> Any:
-        """By index; as the controller knew them when it was last there."""
+        """The topic's partitions by index, in the controller's last image."""
         if self.world.cluster.spec.controller in self.world.cluster.nodes:
             self.image = self.world.image()
         return self.image.topics[self.image.topic_ids[self.topic]].partitions
 
     def do(self, wanted: Fault) -> None:
-        """Does it, or what can be borne of it; a bit changes only under a broker that is down."""
+        """Does a fault.  It kills instead if the topic cannot survive another loss of records.
+
+        A bit changes only under a broker that is down.
+        """
         broker = wanted.nodes[0] if wanted.nodes else ""
         if wanted.kind in self.damaging and broker in self.world.cluster.spec.brokers:
             if not self._can_bear_a_loss(broker):

@@ -1,11 +1,12 @@
-"""How a schedule ends: all is mended, the cluster comes to rest, and its clients are heard.
+"""The end of a schedule: all is mended, the cluster comes to rest, its clients are judged.
 
     come_to_rest    everything sent, every replica in sync, everything read, or no liveness
-    judge           what the clients saw, against what they were promised
+    judge           compares what the clients saw with what they were promised
 
 acks=1 promises nothing, so what it acknowledged may be there or not.  A partition that had an
 unclean election may have lost records, and only an idempotent producer is promised that nothing
-is there twice or out of order.  What was deleted before anybody read it is unseen, and rightly.
+is there twice or out of order.  A record that was deleted before any consumer read it is rightly
+unseen.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def judge(world: World, clients: Clients) -> None:
 
 
 def is_deleted(world: World, finding: Finding) -> bool:
-    """Whether it lies below the log start, which only traced deletions may have moved."""
+    """Whether a finding lies below the log start, which only traced deletions may move."""
     leader = world.leader(finding.topic, finding.partition)
     log = world.replica(leader, finding.topic, finding.partition).log
     return finding.offset < int(log.log_start_offset)

@@ -1,8 +1,8 @@
-"""Who checks the checks?  Rules of the engine, broken one at a time.
+"""Tests of the checks: rules of the engine, broken one at a time.
 
-Each mutant replaces a function by one that breaks a rule a broker lives by.  A campaign
-must catch every one of them and name the invariant: a check that no mutant fails is a
-check that has never been seen to work.  `caught_by` is how the violation starts, or may.  The
+Each mutant replaces a function by one that breaks a rule of the engine.  A campaign
+must catch every one of them and name the invariant: if no mutant fails a check, the check
+has never been seen to work.  `caught_by` is how the violation starts, or may.  The
 shortest run known to catch each is kept with the tests (engine/sim/campaign/pinned.py).
 
     with MUTANTS["answer-too-early"].in_force():
@@ -41,7 +41,7 @@ from engine.wire.errors import Errors
 from engine.wire.structures import Message
 
 Original = Callable[..., Any]
-"""The function as it was; what it gives is passed on."""
+"""The unbroken function."""
 Replicas = tuple[int, ...]
 
 
@@ -70,7 +70,7 @@ class Patch:
 
 
 IN_FORCE: list[str] = []
-"""The names of those that the engine is at this moment."""
+"""The names of the mutants in force now."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Pinned tapes: for each mutant the shortest run known to catch it, as a script to keep.
 
-The tapes lie with the tests and are replayed by them.  Timing is all that they know, so a
-change to the engine that sends one message more may make a tape stale: the mutant is no worse
-hidden than before, only that run no longer meets it.  Then a new one is searched for:
+The tapes lie with the tests, which replay them.  A tape knows only times, so it may go stale
+when a change to the engine sends one message more: the run no longer meets the mutant, though a
+campaign still catches it.  Then search for a new tape:
 
     kafkalab campaign --mutants NAME --write FOLDER
     kafkalab campaign --prove FOLDER        every tape fails, and passes with any fault less
@@ -23,7 +23,7 @@ FAULTS_MAX, FAULTS_MEDIAN_MAX = 12, 6
 
 @dataclass(frozen=True)
 class Proof:
-    """What a tape of a mutant was found to be; `bystanders` are faults that it can do without."""
+    """The result of replaying a mutant's tape; `bystanders` are faults that it does not need."""
 
     mutant: str
     faults: int

@@ -1,16 +1,16 @@
 """Seeded fault schedules: a cluster under load, with everything breaking within reason.
 
-A schedule is drawn from its seed: the cluster, the load, and what shall break when.  Where a
-plan says "leader" or "follower", the broker is chosen when its time comes, and what really
-happened is written to the tape.  Seed and tape replay the run without any drawing, and a tape
-with something taken out is a run of its own, which is what the shrinker lives on.
+A schedule is drawn from its seed: the cluster, the load, and what breaks when.  Where a
+plan says "leader" or "follower", the broker is chosen when its time comes, and the tape records
+what really happened.  Seed and tape replay the run without any drawing.  A tape with some faults
+taken out is a run of its own; the shrinker relies on that.
 
     draw(17)                  the plan                      a function of the seed
     play(draw(17))            the run, and its tape         a function of the plan
     play(draw(17), tape)      the same run                  a function of setup and tape
 
-Two producers write to the same partitions, one with acks=all and one with acks=1, so that what
-a cut-off leader takes in is not what its successor takes in.  In some schedules the first is
+Two producers write to the same partitions, one with acks=all and one with acks=1, so that a
+cut-off leader and its successor append different records.  In some schedules the first is
 the whole producer of engine/client: batches, five requests under way,
 numbers and new epochs.  In the others it is one that sends record by record.  In a quarter of
 the schedules a third client deletes records all the time, and retention does as well.
@@ -55,7 +55,7 @@ KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
 PRODUCER_SETTINGS = {"delivery.timeout.ms": 6_000, "request.timeout.ms": 2_000}
-"""Short, so that the longer faults make it give up batches that it has sent."""
+"""Short, so that during longer faults the producer gives up batches that it has sent."""
 TRIMMED = {"segment.ms": 1_500, "retention.ms": 6_000}
 CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
 
@@ -102,8 +102,8 @@ class Schedule:
 class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
-    `seconds` are of processor time; `losses` are those of unclean elections; `tape` is what
-    was done when, the mending at the end left out.
+    `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
+    faults with their times, without the mending at the end.
     """
 
     setup: Setup
@@ -133,7 +133,7 @@ def draw(seed: int, light: bool = False) -> Schedule:
         plan = Plan(at_ms, kind, target, chance.randint(300, 6_000), _amount(kind, chance))
         drawn.append(plan)
         if kind == "isolate" and target == "leader" and chance.random() < 0.7:
-            # The old leader goes on appending what nobody copies, then dies: a log to truncate.
+            # The old leader goes on appending what no follower copies, then crashes: a log to cut.
             drawn.append(Plan(at_ms + chance.randint(20, 400), "kill", "same", 3_000))
     setup = Setup(
         seed,
@@ -174,8 +174,8 @@ def play(
 ) -> Outcome:
     """Runs a schedule to its end, then lets the cluster heal, and says how it went.
 
-    With a `tape`, just that is done instead of what the schedule plans.  `tell` is given every
-    line of the story in the end.
+    A `tape` replaces the schedule's plans.  At the end, `tell` is called with every line of the
+    story.
     """
     world, outcome = run(schedule, tape, rule)
     if tell is not None:

@@ -74,7 +74,7 @@ def _for_side(line: str, side: str) -> str:
 
 @dataclass
 class Ending:
-    """How one side ended.  `answers` is what clients were told, `findings` the checker's word."""
+    """How one side ended: `answers` to the clients, `findings` of the history checker."""
 
     case: Case
     side: str

@@ -1,4 +1,4 @@
-"""What a case's script may say beyond the trace scripts of engine/sim/scripts/scripts.py.
+"""Plays the script of a case: trace scripts (engine/sim/scripts/scripts.py) and more commands.
 
     old: COMMAND | new: COMMAND            on that side only
     cluster … [before=KIP-207,…]           rules of the past (engine/past.py)
@@ -110,7 +110,7 @@ class CasePlayer(Player):
         return replica is not None and replica.log.log_end_offset >= int(words[2])
 
     async def read_to_the_end(self) -> None:
-        """A last reader of every topic, once all is calm: what it does not see is gone."""
+        """Reads every topic once all is calm: a record that this reader does not see is gone."""
         await self.settle()
         for topic in sorted(self._image().topics.values(), key=lambda each: each.name):
             if topic.partitions[0].leader >= 0 and not topic.name.startswith("__"):

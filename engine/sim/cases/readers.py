@@ -1,9 +1,9 @@
-"""A consumer that a case moves by hand: one poll at a time, from whom the script says.
+"""A consumer that a case moves by hand: one poll at a time, from the broker that the script names.
 
 Two kinds, from before and after KIP-320:
 
-* without epochs it knows an offset and nothing else.  Whoever calls himself leader is
-  believed; an offset out of range means auto.offset.reset
+* without epochs it knows an offset and nothing else.  It believes any broker that claims to
+  lead; an offset out of range means auto.offset.reset
 * with epochs it names the leader epoch that it knows of in every request, so a zombie
   refuses it; and when the leader is a new one, it first asks where the epoch of its last
   record ends there.  Below its own position means: the log was cut under its feet

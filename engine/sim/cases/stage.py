@@ -1,4 +1,4 @@
-"""The stage of a case: a world, and the history of every client that asks something there.
+"""The stage of a case: a world, and the history of every client that sends requests there.
 
 It listens to what the player asks brokers: each Produce is a send with its verdict, each
 Fetch of a reader is a poll.  So the history checker can judge a case afterwards, without a
@@ -55,7 +55,7 @@ class CaseStage:
         return answer
 
     async def answer_to(self, broker: int, body: RequestMessage[Answer]) -> Answer:
-        """Like `ask`, of a broker that answers."""
+        """Like `ask`; ValueError if the broker does not answer."""
         answer = await self.ask(broker, body)
         if answer is None:
             raise ValueError(f"broker {broker} does not answer")
@@ -70,7 +70,7 @@ class CaseStage:
     # -- the history
 
     def begin_reading(self, topic: str, name: str = "", offset: int = 0) -> None:
-        """From now on, what is fetched is this reader's; without a name it is a new one."""
+        """Counts fetches as this reader's from now on; without a name it is a new reader."""
         if not name:
             self.readers += 1
             name = f"reader-{self.readers}"

@@ -1,8 +1,8 @@
 """Simulated clients: small state machines that speak to brokers like real ones.
 
-They keep the books that the checks need: what was sent, what became of it, what was
-read.  A send has one of three ends (as in Jepsen's tests): acknowledged, refused for
-certain, or unknown, and an unknown record may or may not be in the log.
+They record what the checks need: each send, its result, and each read.  A send ends in one of
+three ways (as in Jepsen's tests): acknowledged, refused for certain, or unknown.  An unknown
+record may or may not be in the log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REFUSED = (
 
 
 class Routes:
-    """Who leads what, learned from Metadata answers; asks the bootstrap brokers in turn."""
+    """The leaders by partition, from Metadata answers; asks the bootstrap brokers in turn."""
 
     def __init__(self, outbox: Outbox, brokers: tuple[int, ...]) -> None:
         self.outbox = outbox
@@ -43,7 +43,7 @@ class Routes:
         self.will_ask = False
 
     def ask_later(self, now: int) -> None:
-        """Asks again in a moment; a request that is already planned is not put off."""
+        """Asks again in a moment, unless that is already planned."""
         if not self.will_ask:
             self.will_ask = True
             self.outbox.set_timer(("retry",), now + RETRY_US)
@@ -62,7 +62,7 @@ class Routes:
         self.outbox.send(broker, ("metadata",), body, REQUEST_TIMEOUT_US)
 
     def learn(self, now: int, body: Answered) -> None:
-        """Takes an answer in; where none came it asks again."""
+        """Takes in an answer; asks again if none came."""
         self.asking = False
         if not isinstance(body, m.MetadataResponse):
             self.ask_later(now)
@@ -71,12 +71,12 @@ class Routes:
             if topic.error_code != Errors.NONE or topic.name is None:
                 continue
             if self.topic_ids.get(topic.name, topic.topic_id) != topic.topic_id:
-                # Made again under its old name: another topic, whose epochs begin at 0.
+                # Created again under its old name: another topic, whose epochs begin at 0.
                 self.epochs = {at: e for at, e in self.epochs.items() if at[0] != topic.name}
             self.topic_ids[topic.name] = topic.topic_id
             for partition in topic.partitions:
                 key = (topic.name, partition.partition_index)
-                # A broker that is cut off tells of the past; the epoch gives it away (KIP-320).
+                # A cut-off broker has old metadata; the epoch exposes it (KIP-320).
                 if partition.leader_epoch >= self.epochs.get(key, -1):
                     self.epochs[key] = partition.leader_epoch
                     self.leaders[key] = partition.leader_id
@@ -84,7 +84,7 @@ class Routes:
 
 @dataclass(slots=True)
 class Sent:
-    """One batch of the load and what became of it; `offset` is -1 unless acknowledged."""
+    """One batch of the load and its result; `offset` is -1 unless acknowledged."""
 
     value: str
     sequence: int
@@ -141,7 +141,7 @@ class Producer:
         return self.made >= self.count and not any(self.queues.values())
 
     def finish(self, now: int) -> list[Effect]:
-        """Makes no more records; what was made is still sent."""
+        """Makes no more records; those already made are still sent."""
         self.count = self.made
         return self.outbox.drain()
 

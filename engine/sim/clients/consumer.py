@@ -1,8 +1,8 @@
-"""A simulated consumer: reads all there is, and notes what it is told.
+"""A simulated consumer: reads everything and records each answer.
 
 It keeps what the checks need: every record with its offset and epoch, and the high watermark
-and log start of each answer.  Like a real client it names the leader epoch that it believes
-in, so that a leader of the past refuses it (KIP-320).
+and log start of each answer.  Like a real client it names the leader epoch that it knows, so
+that a former leader refuses it (KIP-320).
 
 Simplified: above the high watermark, as after an election, a fetch is answered empty and at
 once, and the Java client asks again at once; this one waits a little, to keep a run small.
@@ -25,7 +25,7 @@ from engine.wire.errors import Errors
 _HERE = "sim.clients.consumer"
 LOOK_US = 400_000
 PAUSE_US = 100_000
-"""Before it asks again for what it may not see yet."""
+"""The wait before it fetches again above the high watermark."""
 LATEST, EARLIEST = -1, -2
 
 
@@ -33,8 +33,8 @@ LATEST, EARLIEST = -1, -2
 class Position:
     """How far a consumer has read one partition.
 
-    `offset` is -1 while it does not know where to go on, and asks.  `told` is the last (leader
-    epoch, high watermark, log start) that it heard.
+    `offset` is -1 while it asks where to go on.  `told` is the last (leader epoch, high
+    watermark, log start) that it heard.
     """
 
     offset: int = 0
@@ -53,8 +53,8 @@ class Position:
 class Consumer:
     """Reads every partition of a topic from its leader, from the beginning, for ever.
 
-    Where its offset is not in the log (any more, or not yet), it begins anew at the log start,
-    as auto.offset.reset=earliest has it.  Now and then it also asks where each partition ends.
+    Where its offset is not in the log (any more, or not yet), it begins again at the log start,
+    as with auto.offset.reset=earliest.  Now and then it also asks where each partition ends.
     `operations` is what it saw.
     """
 

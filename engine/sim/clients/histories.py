@@ -1,6 +1,6 @@
 """The history of simulated clients.
 
-The clients keep their own books: the load of the simulator (engine/sim/clients/clients.py), its
+The clients record what they do: the load of the simulator (engine/sim/clients/clients.py), its
 consumer (engine/sim/clients/consumer.py), and the teachable producer (engine/client/producer.py).
 This module reads them once a run is over.  A send that still waits is unknown.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def history_in(world: Any, at_end: bool = False) -> History:
     """What all clients of a world did, in its own time; see `history_of` for `at_end`.
 
-    Here the world is asked as well: what a consumer that is cut off takes for the end is not.
+    It also compares each end with the world: a cut-off consumer may take a wrong offset for it.
     """
     nodes = [node for name, node in world.cluster.nodes.items() if isinstance(name, str)]
     producers = [node for node in nodes if hasattr(node, "sends") or hasattr(node, "history")]
@@ -63,7 +63,7 @@ def history_of(
 
 
 def _is_the_end(world: Any, reached: Reached) -> bool:
-    """Whether this is what the leader would give a consumer for the end."""
+    """Whether the leader would give a consumer this offset as the end."""
     place = reached.topic, reached.partition
     if reached.topic not in world.image().topic_ids:
         return False

@@ -1,7 +1,8 @@
 """A simulated client that deletes: DeleteRecords, now and then, on every partition (KIP-107).
 
-As Kafka Streams does with its repartition topics, it moves the log start towards what has
-been read long ago.  Here nobody has to have read it, so that readers are overtaken too.
+As Kafka Streams does with its repartition topics, it moves the log start forward.  Streams
+deletes only what has been read; this client also deletes unread records, so that the log start
+overtakes readers.
 """
 
 from __future__ import annotations

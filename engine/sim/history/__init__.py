@@ -1,4 +1,4 @@
-"""The history checker: what clients saw, judged against what they were promised.
+"""The history checker: compares what clients saw with what they were promised.
 
 operations.py   what clients did, as plain data        evidence.py   sorted by partition
 findings.py     anomalies, each with its proof         check.py      records against promises

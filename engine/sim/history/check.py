@@ -1,8 +1,8 @@
 """Judges a history: is what consumers read what producers were promised?
 
 After the Kafka workload of Jepsen (jepsen.tests.kafka), with its idea of proof: every
-anomaly names the few operations that contradict each other, and nothing is called lost
-unless somebody read past the place where it should be.
+anomaly names the few operations that contradict each other, and a record is called lost only
+if a consumer read past its place.
 
     lost           v was acknowledged at 3 …         … and a reader went from 2 to 4,
                                                        or read w at 3, or found the end at 3
@@ -76,7 +76,7 @@ def check(history: History) -> Findings:
 
 
 def _known(evidence: Evidence, partition: PartitionEvidence) -> list[int]:
-    """The offsets at which there is a record for certain, because somebody has read it."""
+    """The offsets that certainly hold a record, because a consumer has read it."""
     return [offset for offset, seen in partition.settled.items() if evidence.sources(seen.read)]
 
 
@@ -125,7 +125,7 @@ def _lost(evidence: Evidence, send: Send, sights: list[Sight]) -> Iterator[Findi
 
 
 def _replaced(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Finding]:
-    """A record that somebody read, and that later is another one, or beyond the end."""
+    """A record was read, and later its offset holds another one or lies beyond the end."""
     end = partition.reached
     for offset, now_there in partition.settled.items():
         for value, seen in partition.seen[offset].items():

@@ -1,15 +1,15 @@
-"""A history sorted by partition: who read what where, and who would have seen a gap.
+"""A history sorted by partition: what each consumer read, and where it would have seen a gap.
 
 A consumer's reads of one partition fall into *runs*: from one seek to the next it goes
 forward and leaves nothing out, so a run says something about every offset that it passed.
-That is what makes a missing record provable: without a reader who went by, a record that
-nobody saw may just be further on.
+That is what makes a missing record provable: if no reader went past its place, an unseen record
+may just be further on.
 
     seek 0   reads 0 1 2 4 5          the run covers 0..5, and misses 3
     seek 9   reads 9 10               the run covers 9..10, and knows nothing of 6..8
 
 Offsets may have gaps for a good reason (markers of transactions, compaction), so a gap
-alone proves nothing; somebody must know of a record in it.
+alone proves nothing; another read or a promise must name a record in it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ around confluent-kafka writes one, a test writes one by hand, and all are judged
     Poll            these records were handed to a consumer, in this order
     Seek            a consumer's position was set: assigned, sought, or reset
     Reached         a consumer stood at the end, when all was over
-    EndTransaction  a producer's transaction was committed, aborted, or nobody knows
+    EndTransaction  a producer's transaction was committed, was aborted, or ended unknown
 
 A send has one of three verdicts.  *Acknowledged* and *refused* are certain.  *Unknown* is
 neither: a time-out, or NOT_ENOUGH_REPLICAS_AFTER_APPEND; such a record may be in the log
@@ -86,7 +86,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """A consumer begins anew, at `offset`; -1 if only the broker knows where."""
+    """A consumer's position is set to `offset`; -1 if only the broker knows it."""
 
     at_us: int
     client: str

@@ -1,7 +1,7 @@
-"""What one consumer was given on its way through a partition, from one seek to the next.
+"""Judges one consumer's reads of a partition, from one seek to the next.
 
-A consumer's position only rises, and it is given everything that it passes.  Three kinds of
-things go wrong with such a run, and for one of them other readers are the witnesses:
+A consumer's position only rises, and it gets every record that it passes.  Three things can go
+wrong in such a run; for `skipped`, other readers are the witnesses:
 
     non-monotonic   it is given an offset at or below the one that it was given before
     skipped         it went past an offset at which somebody read a record,

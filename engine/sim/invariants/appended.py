@@ -1,8 +1,8 @@
-"""What a log may take in, judged batch by batch as it grows.
+"""Judges each batch that a log appends.
 
-    log matching     nobody else holds other bytes at this (offset, epoch), there or below,
-                     unless it lies below what somebody has deleted
-    epochs           they only grow in a log, and none is one that its owner has not heard of
+    log matching     no replica holds other bytes at this (offset, epoch) or below, except
+                     where records were deleted
+    epochs           they only grow in a log, and its owner has heard of every one
     idempotence      a producer's numbers follow each other
 
 A producer id's log looks like this, whatever was sent again or came late:
@@ -10,7 +10,7 @@ A producer id's log looks like this, whatever was sent again or came late:
     (epoch, sequence)   (0, 5)  (0, 6)  (0, 7)  |  (1, 0)  (1, 1)
     may begin anywhere ^                        ^ a new epoch begins at 0
 
-Its epoch never falls: who writes with an older one is a zombie (KIP-360).  A producer may begin
+Its epoch never falls: a producer with an older one is a zombie (KIP-360).  A producer may begin
 anywhere again once it may have been forgotten: after producer.id.expiration.ms, or when all that
 it wrote has been deleted.  Markers and coordinators' records have an epoch and no number.
 """

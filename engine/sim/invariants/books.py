@@ -14,7 +14,7 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a client was told is there; -1 or "" for what it was not told."""
+    """A record that a client was told is there; -1 or "" for what it was not told."""
 
     offset: int
     epoch: int

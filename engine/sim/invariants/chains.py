@@ -1,4 +1,4 @@
-"""What a log holds, in a form that two replicas can be compared by at once.
+"""The content of a log as a chain of hashes, so that one comparison covers two whole logs.
 
 Every batch of every replica gets a *link*: a hash of its bytes and of the link before it.
 

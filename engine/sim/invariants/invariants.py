@@ -101,7 +101,7 @@ class Invariants:
             case "registered":
                 self.dark.pop(dict(line.fields)["broker"], None)
             case "started":
-                # The files are read anew, when the logs are opened.
+                # The files are read again when the logs are opened.
                 for books in self.books.values():
                     books.kept = None
                     for known in (books.chains, books.bounds, books.epochs):
@@ -222,13 +222,13 @@ class Invariants:
             raise Violation(f"one leader: {books.name} epoch {epoch} is led by {other} and {node}")
 
     def _forgive(self, books: Books, leader: int) -> None:
-        """An unclean election: what the new leader lacks is lost, and that is no secret."""
+        """After an unclean election, notes as lost what the new leader lacks."""
         books.unclean_at = self.cluster.now
         books.unsettled.clear()
         books.latest.clear()
         replica = self._replica(books, leader)
         if replica is not None:
-            # What comes beyond its end is new: nobody has deleted that.
+            # Records beyond its end are new: they were not deleted.
             books.deleted_to = min(books.deleted_to, replica.log.log_end_offset)
         promised = books.promised
         if promised is None:

@@ -1,9 +1,9 @@
-"""What was promised must stay: the acknowledged, the read, and the start of every log.
+"""Promises must hold: acknowledged and read records stay, and a log starts where it should.
 
     acknowledged or read    found in the leader's log, as soon as one leads: the very record
     from then on            the last such batch is a promise, and every keeper's log is compared
                             with it there and below (engine/sim/invariants/chains.py)
-    log start               no further on than somebody has deleted, and has said so
+    log start               no further on than a traced deletion
 
 A deletion ends a promise, and a log that begins late could pass for one.  So a log start is
 not believed.  Only the `deleted` line of a DeleteRecords or of retention justifies it,
@@ -21,7 +21,7 @@ from engine.sim.invariants.chains import Chain, Link
 
 
 def delete(books: Books, node: int, replica: Partition | None, offset: int) -> None:
-    """Somebody deletes records below `offset`: committed ones only."""
+    """Takes in a deletion below `offset`; Violation if it takes uncommitted records."""
     if replica is not None and offset > replica.high_watermark:
         raise Violation(
             f"no loss: {books.name}: {node} deletes up to {offset}, above its high watermark "
@@ -31,7 +31,7 @@ def delete(books: Books, node: int, replica: Partition | None, offset: int) -> N
 
 
 def check_log_start(books: Books, replica: Partition) -> None:
-    """For who leads or is in sync; anyone else comes to start where its leader does."""
+    """Checks a replica that leads or is in sync; others will take over their leader's start."""
     start = replica.log.log_start_offset
     if start > books.deleted_to:
         raise Violation(

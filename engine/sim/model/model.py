@@ -20,8 +20,8 @@ the epochs whose leader, as long as it has heard of no later epoch, counts it in
 `in_isr` is the controller's last word.  Two states with the same rows in another order are
 one state: `canonical` sorts the rows.
 
-`strong_isr` must hold in every state: what lies below the high watermark of anyone who
-believes to lead, every member of the ISR has, the same records at the same offsets.
+`strong_isr` must hold in every state: every member of the ISR has the same records at the same
+offsets as each replica that believes it leads, below that replica's high watermark.
 
 The steps are in engine/sim/model/steps.py; what differs from rung to rung of the ladder is a
 `Rung` (engine/sim/model/rules.py).  As
@@ -98,7 +98,7 @@ def canonical(state: State) -> State:
 
 
 def leads(replica: Replica) -> int:
-    """Believes to lead: true (the bit of its epoch) for a zombie, too."""
+    """Whether it believes it leads: the bit of its epoch, also for a zombie."""
     return replica.led & BIT[replica.epoch]
 
 

@@ -123,7 +123,7 @@ class Replay:
         self.note(text, *steps)
 
     def write(self, value: str, broker: int, *steps: int, acks: int = -1) -> None:
-        """A client writes to a broker that leads, or believes to; it does not wait."""
+        """A client writes to a broker that leads, or believes it does; it does not wait."""
         topic_id = self.world.image().topic_ids[TOPIC]
         end = log_end(self.world, broker)
         self.world.add(f"writer-{value}", Writer(value, broker, topic_id, acks))

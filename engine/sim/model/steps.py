@@ -1,4 +1,4 @@
-"""The steps of the replication model: who may do what, and what it changes.
+"""The steps of the replication model: when each may be taken, and what it changes.
 
 A step is a function of a rung and a state; it yields each way in which it can be taken
 there, as the index of the replica that it is about and the state it leads to.  The names
@@ -125,7 +125,7 @@ def _truncate(state: State, index: int, end: int) -> State:
 
 
 def leader_writes(rung: Rung, state: State) -> Iterator[Step]:
-    """Whoever believes to lead takes records."""
+    """A replica that believes it leads appends a record."""
     if state.records < MAX_RECORDS:
         for index, leader in enumerate(state.replicas):
             if leads(leader) and len(leader.log) < LOG_SIZE:

@@ -1,6 +1,6 @@
 """The model's states and steps in words and as plain data, for people and for pictures.
 
-A step is told from the states before and after it: whoever changed, and how.  Row i is
+A step is told from the states before and after it: which replica changed, and how.  Row i is
 broker 101 + i; the records are A and B.
 """
 

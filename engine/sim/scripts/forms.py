@@ -1,7 +1,7 @@
-"""What each command of a script may be given, looked at before it is carried out.
+"""Checks the words and options of each script command before it is carried out.
 
-What a command has no use for is refused: a misspelt option would otherwise be a scenario that
-quietly shows something else.
+A command refuses options that it does not know: otherwise a misspelt option would quietly make
+another scenario.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Carries out the commands of a trace script, one after another, on whatever stage it is given.
 
 The stage is a cluster in virtual time or one behind sockets; the player cannot tell which.
-It sends what a client would send, and writes down what a client is answered.
+It sends a client's requests and records the answers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Stage(Protocol):
 
 
 class Player:
-    """Carries out commands on a stage, and writes down what the clients were answered."""
+    """Carries out commands on a stage and records the answers."""
 
     forms: ClassVar[Mapping[str, Form]] = FORMS
     conditions: ClassVar[Mapping[str, tuple[str, ...]]] = CONDITIONS

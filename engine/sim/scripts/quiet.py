@@ -1,7 +1,7 @@
 """When a cluster has come to rest, so that a script can go on.
 
-Quiet means: nothing more will happen to any replica by itself.  Idle fetches and heartbeats
-go on for ever; what counts is that nobody would learn anything new from them.
+Quiet means: no replica will change any more by itself.  Idle fetches and heartbeats go on for
+ever, but no node learns anything new from them.
 """
 
 from __future__ import annotations

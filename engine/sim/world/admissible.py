@@ -18,11 +18,11 @@ from engine.sim.world.faults import BETWEEN_NODES, Fault
 from engine.sim.world.tape import Action, Add, Tell
 
 DRIVEN = ("start", "step")
-"""Methods of every node, which the cluster calls and nobody else."""
+"""Methods of every node that only the cluster calls."""
 
 
 def check(cluster: Cluster, action: Action) -> None:
-    """ValueError, with the remedy, if this cluster has nobody or nothing of that name."""
+    """ValueError, with the remedy, if this cluster has nothing of that name."""
     match action:
         case Fault():
             there: Iterable[NodeId] = cluster.disks

@@ -1,4 +1,4 @@
-"""Faults as data: what can go wrong, to whom, and how much of it.
+"""Faults as data: the kind of fault, the nodes it hits, and its amounts.
 
 A fault is a word, the nodes it concerns and a few numbers.  It reads and writes itself the
 way a trace script does (engine/sim/scripts/scripts.py):
@@ -131,7 +131,7 @@ KINDS: Mapping[str, Kind] = {
     "free_disk": Kind(machine_faults.free_disk, (1, 1), "there is room on the disk again"),
 }
 BETWEEN_NODES = ("delay", "drop", "duplicate", "reorder", "cut", "cut_one_way", "slow", "heal")
-"""May befall a client's messages as well; the rest is for brokers and the controller."""
+"""These faults also hit a client's messages; the others are for brokers and the controller."""
 
 
 @dataclass(frozen=True)

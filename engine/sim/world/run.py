@@ -8,7 +8,7 @@ seed and the same tape give the same events in any process.  So a run can go bac
 hundred events a checkpoint keeps its state (timeline.py, saving.py), and going to an event takes
 the nearest checkpoint before it and replays the rest, actions included.
 
-An action that nobody can do is refused before it begins (admissible.py).  One that raises leaves
+An impossible action is refused before it begins (admissible.py).  One that raises leaves
 no event behind, unless the run cannot go back: then its tape tells what broke it.  An event that
 raises, in a client's own code, is an event all the same, so that a replay gets past it.
 """
@@ -120,7 +120,7 @@ class Run:
         return until is None or until()
 
     def _count(self) -> None:
-        """One more event; the first time, where the world is then is written down."""
+        """Counts an event; the first time, also records its moment."""
         self.events += 1
         if self.timeline is not None and self.events > self.timeline.last_event:
             self._note(self.timeline)
@@ -207,11 +207,11 @@ class Run:
     # -- what is done from outside
 
     def hold(self, name: str, node: Any) -> None:
-        """The object that stands for a client of this name, whenever there is one."""
+        """Keeps this object as the client of this name across going back and forth."""
         self.held[name] = node
 
     def do(self, action: Action) -> None:
-        """Does an action and writes it down; what was known to come after is cut off."""
+        """Does an action and records it; cuts off the known future."""
         cluster, timeline = self.cluster, self.timeline
         admissible.check(cluster, action)
         done = Done(self.events + 1, self.now_us, action, cluster.happened)

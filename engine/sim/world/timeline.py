@@ -1,7 +1,7 @@
 """Going back: checkpoints of a world, and where each event was.
 
 A world is a function of its seed and of the tape, so any moment could be reached by starting
-anew.  That takes longer the later it is.  So every few hundred events the world's state is
+again.  That takes longer the later it is.  So every few hundred events the world's state is
 pickled; to go to event n, take the last checkpoint at or below n and replay the rest.
 
     events       0        500       1000       1500     1733 (now)
@@ -29,7 +29,7 @@ CHECKPOINTS_MAX = 64
 
 @dataclass
 class Timeline:
-    """What is known of a world from its beginning to the last event that it ever reached.
+    """The record of a world from its beginning to the last event that it ever reached.
 
     `at_us` and `traced` hold, by event number, the clock and the length of the trace after
     that event; `lines` is the longest trace so far; `checkpoints` is (event, state), sorted.

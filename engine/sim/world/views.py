@@ -1,4 +1,4 @@
-"""What there is to see in a cluster: its metadata, one partition, one replica, its trace.
+"""Views of a cluster: its metadata, one partition, one replica, its trace.
 
 Looking changes nothing and costs no event.  ValueError, with the remedy, for what is not there.
 """

@@ -19,14 +19,14 @@ only source of chance is the world's own generator.  What is done from outside i
 
 After going back, stepping forward replays what happened, actions included; doing something
 else there cuts the old future off.  The world, its cluster and its clients stay the same
-objects while they go back and forth.  A client whose birth is undone is nowhere until it is
-born again, under the same name (`world.client(name)`).  A `run(until=...)` is only a way to
+objects while they go back and forth.  A client whose addition is undone does not exist until it
+is added again under the same name (`world.client(name)`).  A `run(until=...)` is only a way to
 step; it leaves nothing behind.  Change a world through its methods only: what is not on the
 tape is not replayed.  How it all works is in run.py.
 
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages
-travel as bytes (engine/sim/world/carriage.py).  A world that shall only run, and fast, keeps no
-checkpoints with `rewindable=False`.
+travel as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no
+checkpoints and runs faster.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class World:
     # -- clients and requests
 
     def add(self, name: str, node: Client) -> Client:
-        """Adds a node, such as a client; from now on it is part of this world."""
+        """Adds a node, such as a client, to this world."""
         action = Add.of(name, node)
         admissible.check(self.cluster, action)
         self._run.hold(name, node)
