@@ -48,7 +48,7 @@ HELD = "every invariant held"
 
 @dataclass(frozen=True)
 class Timed:
-    """What a timed script says."""
+    """The content of a timed script."""
 
     setup: Setup
     tape: Tape
@@ -88,7 +88,7 @@ def _replicas(setup: Setup) -> int:
 
 @dataclass
 class _Reading:
-    """What was read so far; `said` is what may be said once only."""
+    """The script as read so far; `said` has the commands that may come only once."""
 
     setup: Setup
     tape: list[Done] = field(default_factory=list)
@@ -138,7 +138,7 @@ class _Reading:
                 raise ValueError("it has no place in a script with times")
 
     def _expect(self, command: Command, what: str, words: tuple[str, ...], *names: str) -> None:
-        """Nothing but these words and options, and once."""
+        """Refuses other words and options, and a repetition."""
         if what in self.said:
             raise ValueError(f"{what} is there already")
         self.said.append(what)
@@ -182,7 +182,7 @@ def _flag(options: Mapping[str, str], name: str) -> bool:
 
 
 def read(script: Script) -> Timed:
-    """What `write` wrote; ScriptError names the line that is wrong, or says anything else."""
+    """Reads what `write` wrote; ScriptError names a line that is wrong or has no place here."""
     reading = _Reading(Setup(script.seed, script.brokers, min_in_sync=1))
     for command in (script.cluster, *script.commands):
         try:

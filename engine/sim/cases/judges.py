@@ -1,7 +1,7 @@
-"""How a case's ending is judged: did what the old rule does wrong happen, and how do we see it?
+"""Judges a case's ending: did the old rule's failure happen, and what shows it?
 
-A judge looks at what was recorded: the history checker's findings, the logs on the disks,
-what clients were answered.  It never reads the story's text.
+A judge looks at the records of the run: the history checker's findings, the logs on the disks,
+the answers to clients.  It never reads the story's text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.sim.history import Findings
 
 @dataclass(frozen=True)
 class Verdict:
-    """`shown`: it went wrong.  `sentence` says what is seen, either way."""
+    """`shown` if it went wrong; `sentence` says what can be seen, either way."""
 
     shown: bool
     sentence: str

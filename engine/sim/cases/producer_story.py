@@ -1,4 +1,4 @@
-"""What a teachable producer did, in a few lines: what it sent to whom, and the errors it got.
+"""Tells what a teachable producer did, in a few lines: its batches, their brokers, its errors.
 
     sends sequence 1..6 in epoch 0 to 101
     NETWORK_EXCEPTION for sequence 1..6

@@ -4,11 +4,11 @@
     10
 
 From `init` on, all steps of a state are tried before any step of a later one, so the first
-broken state that turns up is one that no shorter way leads to.  If none turns up, all
-states that there are have been seen, and the property holds in each: that is a proof, for
-logs and epochs of this size.
+broken state that turns up is one that no shorter way leads to.  If none turns up, the search
+has seen every state, and the property holds in each: that is a proof, for logs and epochs of
+this size.
 
-States are kept in the order of their rows, whoever they belong to; on the way back from a
+States are kept in the order of their rows, whatever broker a row is; on the way back from a
 broken state the rows get their brokers' numbers (101, 102, …) again, and each step becomes
 an `Action`: a sentence, and the state after it as plain data.
 """

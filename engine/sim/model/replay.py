@@ -8,7 +8,7 @@ The model is freer than a cluster.  Its controller moves leadership back and for
 everybody stays in the ISR, its replicas hear of a later epoch without the ones before, and
 a broker answers in a role that it has not heard of.  A KRaft controller moves leadership
 when asked for the preferred leader, or away from a broker that leaves or is missed; a
-broker applies the metadata log record by record; and who does not lead refuses.  So each
+broker applies the metadata log record by record, and refuses if it does not lead.  So each
 scene (engine/sim/model/replay_scenes.py) goes a way that is open to real brokers, and says what it
 does otherwise; the cause is the model's.  No election is unclean, nobody loses
 power, no setting is unsafe but for min.insync.replicas=1.

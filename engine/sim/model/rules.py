@@ -63,7 +63,7 @@ def where_the_logs_part(leader: Replica, follower: Replica) -> int:
 
 
 def any_leader(leader: Replica, epoch: int) -> bool:
-    """No fence: even a broker that has not heard that it leads is asked."""
+    """No fence: the follower may even ask a broker that has not heard that it leads."""
     return True
 
 

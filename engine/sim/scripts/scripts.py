@@ -28,9 +28,8 @@ Commands, one per line; an option is name=value, and unknown names are configs:
     until still BROKER                                    paused, and no fetch of it is under way
     quiet                                                 until nothing more is to come
 
-A script says nothing of time, so the same one runs in virtual time and, free-running, over
-real sockets.  Where it matters that one thing is over before the next begins, it says
-`quiet` or `until`.  All commands mean partition 0 of their topic.  Scripts that do say when
+A script names no times, so the same one runs in virtual time and, free-running, over real
+sockets.  Where one thing must be over before the next begins, it says `quiet` or `until`.  All commands mean partition 0 of their topic.  Scripts that do say when
 (`at 3.1 kill 101`) are another kind: engine/sim/campaign/timed_scripts.py.
 """
 
@@ -63,7 +62,7 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": 3_600_000,
     "log.flush.start.offset.checkpoint.interval.ms": 3_600_000,
 }
-"""Small enough for real time; the world's own settings else."""
+"""Small enough for real time; all other settings are the world's own."""
 
 
 PLAIN = Command(1, "cluster")
@@ -82,7 +81,7 @@ class Script:
     seed: int = 0
     mutant: str = ""
     cluster: Command = PLAIN
-    """The line that all but the commands is from."""
+    """The `cluster` line, with the settings of the whole script."""
 
     def with_outcome(self, outcome: str) -> str:
         """The script's text with this outcome below the divider."""

@@ -1,4 +1,4 @@
-"""What happened to each replica, in a form that two drivers agree on.
+"""Tells what happened to each replica, in a form that two drivers agree on.
 
 The trace of a cluster is one line after another as time went; what different replicas do
 at the same time may come in any order.  The story takes the lines of one partition on one

@@ -1,7 +1,7 @@
 """Two worlds side by side: where their stories part, and what differs now.
 
 Two worlds that share their past tell the same trace up to one event.  From there on, times
-and logs drift apart; what counts is what each ends up with: who leads, who is in sync, and
+and logs drift apart; what counts is the state that each ends in: who leads, who is in sync, and
 which record lies at which offset.
 """
 
@@ -49,7 +49,7 @@ class ReplicaDifference:
 
 @dataclass
 class PartitionDifference:
-    """What the controllers say differently, and each replica that differs, by broker."""
+    """The fields in which the controllers differ, and each replica that differs, by broker."""
 
     fields: dict[str, Pair] = field(default_factory=dict)
     replicas: dict[int, ReplicaDifference] = field(default_factory=dict)
@@ -124,7 +124,7 @@ def _parting(here: Run, there: Run) -> Parting | None:
 
 
 def _deeds(here: Run, there: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What was done to one and not to the other, since the first difference."""
+    """The actions done to one world only, since the first difference."""
     a, b = here.tape[: here.on_tape], there.tape[: there.on_tape]
     shared = 0
     while shared < min(len(a), len(b)) and a[shared] == b[shared]:

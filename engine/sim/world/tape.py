@@ -64,7 +64,7 @@ class Add:
 
 @dataclass(frozen=True)
 class Tell:
-    """`node.method(now, *arguments)`: its own code acts, such as a producer that is to send."""
+    """`node.method(now, *arguments)`: runs the node's own code, such as a producer's send."""
 
     name: str
     method: str
@@ -93,7 +93,7 @@ Action = Fault | Ask | Add | Tell | UseRule
 
 @dataclass(frozen=True)
 class Done:
-    """A action, the number of the event that it was, and the virtual time since the beginning.
+    """An action, the number of the event that it was, and the virtual time since the beginning.
 
     `after` is how many things had left the cluster's queue by then: some concern nobody and are
     no events, such as a request that finds its broker dead, and yet they have consequences.
