@@ -28,9 +28,10 @@ Commands, one per line; an option is name=value, and unknown names are configs:
     until still BROKER                                    paused, and no fetch of it is under way
     quiet                                                 until nothing more is to come
 
-A script names no times, so the same one runs in virtual time and, free-running, over real
-sockets.  Where one thing must be over before the next begins, it says `quiet` or `until`.  All commands mean partition 0 of their topic.  Scripts that do say when
-(`at 3.1 kill 101`) are another kind: engine/sim/campaign/timed_scripts.py.
+A script names no times, so the same one runs in virtual time and, free-running, over real sockets.
+Where one thing must be over before the next begins, it says `quiet` or `until`.  All commands mean
+partition 0 of their topic.  Scripts that do say when (`at 3.1 kill 101`) are another kind:
+engine/sim/campaign/timed_scripts.py.
 """
 
 from __future__ import annotations
