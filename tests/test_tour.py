@@ -38,6 +38,15 @@ def test_a_name_on_the_walk_is_defined_where_its_link_leads(name: str, target: s
     assert name in defined(ast.parse(path.read_text("utf-8")))
 
 
+def test_each_place_that_contributors_are_sent_to_exists() -> None:
+    text = (DOCS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    places = re.findall(r"`((?:engine|kit|tests|docs|lessons)/[\w/.]+)`", text)
+    assert len(places) > 20
+    missing = [each for each in places
+               if "NN" not in each and not (DOCS.parent / each).exists()]  # fmt: skip
+    assert missing == []
+
+
 def test_the_walk_has_a_stop_in_every_room() -> None:
     rooms = {path.parent.name for path in (DOCS.parent / "engine").rglob("__init__.py")}
     passed = {part for _, target in re.findall(r"\[(.*?)\]\((\.\./engine[^)]*)\)", TOUR)
