@@ -196,7 +196,7 @@ class Cluster(Protocol):
         ...
 
     def snapshot(self, *, values: bool = False, tail: int = 20) -> dict[str, Any]:
-        """The whole state as plain data, in the shape that docs/architecture.md gives.
+        """The whole state as plain data, in the shape that engine/cluster/snapshot.py gives.
 
         With `values`, the record values of the last `tail` offsets of each log.
         """

@@ -1,6 +1,6 @@
 """Reads the whole state of any Kafka over the protocol, as plain data.
 
-The shape is the one of docs/architecture.md, the same as the engine's own snapshot.  This
+The shape is that of engine/cluster/snapshot.py.  This
 module reads the metadata, `replica_logs.py` the replicas, and `groups.py` the groups.
 Broker epochs and partition epochs are not visible from outside, so they are -1.  Internal
 topics are left out.
@@ -44,7 +44,7 @@ class Inspector:
         values: bool,
         tail: int,
     ) -> dict[str, Any]:
-        """The cluster's state in the shape of docs/architecture.md."""
+        """The cluster's state in the shape of engine/cluster/snapshot.py."""
         witnesses = order_of_trust(nodes, links)
         topics = self.topics(witnesses)
         configs = self._configs(witnesses, sorted(topics))
