@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.sim.model.rules import RUNGS
-from kit import cli, ladder
+from kit import cli
+from kit.cli import explorations
 
 
 def test_a_violation_is_told_step_by_step(capsys) -> None:
@@ -23,7 +24,7 @@ def test_a_rule_that_holds_says_how_much_was_searched(capsys) -> None:
 
 
 def test_the_table_has_a_row_for_each_rung() -> None:
-    table = ladder.ladder_table(replicas=(2,))
+    table = explorations.ladder_table(replicas=(2,))
     assert [row[0] for row in table.rows] == list(RUNGS)
     assert [row[2].split(",")[0] for row in table.rows] == [
         "violated in 9 steps", "violated in 11 steps", "holds", "holds", "holds",
