@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from kafka import KafkaAdminClient
-from kafka.errors import LogDirNotFoundError, NoError, ReplicaNotAvailableError
+from kafka.errors import LogDirNotFoundError, NoError, UnknownTopicOrPartitionError
 from kafka.structs import TopicPartitionReplica
 
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -14,7 +14,7 @@ from kit.clusters.kafka_cluster import KafkaCluster
     ("index", "directory", "outcome"),
     [
         (0, None, NoError),
-        (7, None, ReplicaNotAvailableError),
+        (7, None, UnknownTopicOrPartitionError),
         (0, "/not/a/log/directory", LogDirNotFoundError),
     ],
 )
