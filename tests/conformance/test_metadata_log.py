@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.control.controller import Controller
+from engine.control.controller import Controller, SessionTimer
 from engine.control.partition_changes import Election, Rules, change_partition
 from engine.events import Effect, Expired, Flush, Flushed, Reply, Request
 from engine.metadata.image import PartitionImage
@@ -101,8 +101,8 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     )
     session.ask(create(topics=[topic]))
     late = NOW + 10_000_000
-    session.take(session.controller.step(late, Expired(("session", 101))))
-    session.take(session.controller.step(late, Expired(("session", 102))))
+    session.take(session.controller.step(late, Expired(SessionTimer(101))))
+    session.take(session.controller.step(late, Expired(SessionTimer(102))))
     session.ask(m.DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5_000))
     session.controller.close()
 
