@@ -79,7 +79,7 @@ DECLARED: tuple[Declared, ...] = (
         "AlterConfigs",
         ("a topic twice*",),
         ("",),
-        "Kafka never answers AlterConfigs when it refuses all of it",
+        "when every resource of a request is refused as given twice, Kafka never answers",
     ),
     Declared(
         "DescribeTopicPartitions",
