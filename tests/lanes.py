@@ -149,6 +149,8 @@ class FirstLane:
     def _hand_on(self, data: dict[str, Any]) -> None:
         hook = self.config.hook
         report = hook.pytest_report_from_serializable(config=self.config, data=data)
+        if isinstance(report.longrepr, list):  # a skip's place and reason; JSON has no tuples
+            report.longrepr = tuple(report.longrepr)
         if report.when == "setup":
             hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
         hook.pytest_runtest_logreport(report=report)

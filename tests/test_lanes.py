@@ -17,7 +17,7 @@ LANES = [sys.executable, "-m", "pytest", "-p", "tests.lanes"]
 INI = """
 [pytest]
 testpaths = cases
-addopts = --import-mode=importlib
+addopts = --import-mode=importlib -ra
 markers =
     real: needs a real Kafka
     docker: needs a Docker daemon
