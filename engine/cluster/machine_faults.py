@@ -6,7 +6,7 @@ A broker trusts its machine in three things:
 * the clock is about right (clock.py in this folder)
 * the disk returns what was written.  A checksum finds a changed bit, but late
   (engine/storage/damage.py).  A disk that takes no more bytes ends the broker at once: its only
-  log directory has failed, so it has nothing left to serve
+  log directory has failed, so it has nothing left to serve.  A replaced disk is empty
 """
 
 from __future__ import annotations
@@ -38,6 +38,18 @@ def write_back(cluster: Cluster, node_id: int) -> None:
         disk.flush(path)
     why = "what was written so far survives a power loss"
     cluster.note("cluster.machine_faults.write_back", node_id, "written-back", why)
+
+
+def replace_disk(cluster: Cluster, node_id: int) -> None:
+    """The disk dies with the process on it; an empty one takes its place."""
+    cluster.kill(node_id)
+    disk = cluster.disks[node_id]
+    for path in disk.list(""):
+        disk.delete(path)
+    disk.full = False
+    cluster.note(
+        "cluster.machine_faults.replace_disk", node_id, "disk-replaced", "the new disk is empty"
+    )
 
 
 def jump_clock(cluster: Cluster, node_id: int, ms: int) -> None:

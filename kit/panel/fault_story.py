@@ -28,6 +28,11 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
             return f"{node} **dies** of an error: {line.why}.", f"{node} dies"
         case "delay" | "drop" | "duplicate" | "reorder":
             return f"Trouble on the way from {node}: {line.why}.", line.kind
+        case "disk-replaced":
+            said = (
+                f"{node} gets a **new disk**: it is empty, and everything on the old one is gone."
+            )
+            return said, f"new disk {node}"
         case "clock" | "bit-flipped" | "disk-full":
             return f"Trouble at {node}: {line.why}.", line.kind
         case "stopping":

@@ -23,7 +23,8 @@ from kit.panel.words import be, join, plural, values
 
 State = Mapping[str, Any]
 WEIGHTS = {
-    "truncate": 90, "crashed": 85, "disk-failed": 85, "power-lost": 84, "elected": 80,
+    "truncate": 90, "crashed": 85, "disk-failed": 85, "disk-replaced": 84,
+    "power-lost": 84, "elected": 80,
     "killed": 78, "stopped": 77, "started": 76, "paused": 75, "resumed": 74, "cut": 73,
     "healed": 72, "slow": 71, "delay": 70, "drop": 70, "duplicate": 70, "reorder": 70,
     "clock": 70, "bit-flipped": 70, "disk-full": 70, "recovered": 65, "diverging": 60,

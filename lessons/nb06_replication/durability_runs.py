@@ -7,7 +7,6 @@ it lost, could writing go on, and which client had to wait?
 from __future__ import annotations
 
 from engine.sim.world.world import World
-from engine.storage.memory_disk import MemoryDisk
 from kit.probes.one_partition import TOPIC, cluster
 from kit.probes.virtual import readable, send
 from kit.tables import Table
@@ -79,9 +78,8 @@ def what_still_loses_records() -> Table:
 
 
 def _lose_disk(world: World) -> None:
-    world.kill(101)
+    world.replace_disk(101)
     world.run(for_s=5)
-    world.cluster.disks[101] = MemoryDisk()
     world.start(101)
 
 

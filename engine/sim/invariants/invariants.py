@@ -94,7 +94,7 @@ class Invariants:
 
     def _note_process(self, node: int, line: Trace) -> None:
         match line.kind:
-            case "power-lost":
+            case "power-lost" | "disk-replaced":
                 self.dark[node] = None
             case "bit-flipped":
                 self.dark[node] = self.damaged[node] = None

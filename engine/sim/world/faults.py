@@ -129,6 +129,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "fill_disk": Kind(machine_faults.fill_disk, (1, 1), "no room is left on the disk"),
     "free_disk": Kind(machine_faults.free_disk, (1, 1), "there is room on the disk again"),
+    "replace_disk": Kind(
+        machine_faults.replace_disk,
+        (1, 1),
+        "the disk dies with the process on it; an empty one takes its place",
+    ),
 }
 BETWEEN_NODES = ("delay", "drop", "duplicate", "reorder", "cut", "cut_one_way", "slow", "heal")
 """These faults also hit a client's messages; the others are for brokers and the controller."""

@@ -41,7 +41,7 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
 from engine.cluster.snapshot import snapshot
 from engine.cluster.spec import ClusterSpec
-from engine.events import Answered, Trace
+from engine.events import Answered
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.plain import Plain
 from engine.replication.partition import Partition
@@ -278,6 +278,9 @@ class World:
     def free_disk(self, broker: int) -> None:
         self.apply(fault("free_disk", broker))
 
+    def replace_disk(self, broker: int) -> None:
+        self.apply(fault("replace_disk", broker))
+
     def heal(self, a: NodeId | None = None, b: NodeId | None = None) -> None:
         self.apply(fault("heal", *(each for each in (a, b) if each is not None)))
 
@@ -401,6 +404,3 @@ class World:
         """The trace as text: seconds, node, what happened, why."""
         lines = self.cluster.trace
         return [views.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
-
-    def trace_line(self, entry: tuple[int, NodeId, Trace]) -> str:
-        return views.trace_line(entry)

@@ -81,7 +81,6 @@ def _lost_by_a_dying_leader(factor: int, acks: str) -> str:
 
 
 def _last_copy_dies(factor: int, minimum: int) -> str:
-    from engine.storage.memory_disk import MemoryDisk
     from kit.probes.one_partition import TOPIC, cluster
     from kit.probes.virtual import readable, send
 
@@ -92,7 +91,7 @@ def _last_copy_dies(factor: int, minimum: int) -> str:
     told = send(world, TOPIC, "payment").error
     world.kill(101)
     world.run(for_s=4)
-    world.cluster.disks[101] = MemoryDisk()
+    world.replace_disk(101)
     for broker in range(101, 101 + factor):
         world.start(broker)
     world.run(for_s=10)

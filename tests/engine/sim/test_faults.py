@@ -254,6 +254,33 @@ def test_a_full_disk_under_the_controller_loses_no_metadata() -> None:
     assert world.run(until=whole, for_s=20)
 
 
+def test_a_follower_with_a_new_disk_copies_everything_again() -> None:
+    world = loaded()
+    world.run(for_s=1)
+    written = end(world, 101)
+    world.replace_disk(103)
+    assert world.cluster.states[103] == "killed"
+    assert world.cluster.disks[103].list("") == []
+    world.run(for_s=2)
+    world.start(103)
+    assert world.run(until=whole, for_s=20)
+    assert end(world, 103) >= written
+
+
+def test_a_new_disk_under_the_only_replica_takes_its_records() -> None:
+    world = World(seed=1, checked=False)
+    world.create_topic("orders", assignment={0: [101]})
+    world.load("orders")
+    world.run(for_s=1)
+    world.tell("producer-1", "finish")
+    world.run(for_s=1)
+    assert end(world, 101) > 0
+    world.replace_disk(101)
+    world.start(101)
+    world.run(for_s=5)
+    assert end(world, 101) == 0
+
+
 def test_recovery_after_a_crash_finds_the_changed_bit() -> None:
     world = loaded()
     world.kill(103)
@@ -338,6 +365,7 @@ TROUBLES: dict[str, Callable[[World], None]] = {
     "skew_clock": lambda w: w.skew_clock(101, ppm=50_000),
     "lose_power": lambda w: w.lose_power(102, torn=True),
     "fill_disk": lambda w: w.fill_disk(101),
+    "replace_disk": lambda w: w.replace_disk(102),
     "flip_bit": lambda w: w.flip_bit(102, "orders"),
 }
 

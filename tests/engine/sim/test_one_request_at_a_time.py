@@ -131,7 +131,7 @@ def test_what_wants_no_answer_lets_the_next_pass() -> None:
 
 
 def test_a_lost_connection_holds_up_nothing_and_what_came_on_it_is_handled() -> None:
-    """B is in the broker's buffer: it is handled after A, whoever still waits for it."""
+    """B is in the broker's buffer: it is handled after A, though nobody waits for its answer."""
     world = parted()
     world.tell("one", "produce", "AB", -1, "", 500_000)
     world.run(for_s=1)

@@ -1,6 +1,6 @@
 """Every trace script, in virtual time and free-running over sockets: the same outcome.
 
-What is normalised, and why, is in engine/sim/scripts/story.py.  To write the outcomes anew and
+What is normalised, and why, is in engine/sim/scripts/story.py.  To rewrite the outcomes and
 review them as text:  pytest tests/engine/sim/test_scripts.py --regenerate
 """
 

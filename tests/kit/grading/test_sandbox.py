@@ -51,8 +51,7 @@ SECRETS = [
     "/proc/kcore",
     "/proc/kpagecount",
     "/proc/kmsg",
-    "/proc/1/root/etc/shadow",
-    "/proc/1/cwd/../../../etc/shadow",
+    *(f"/proc/1/{link}/etc/shadow" for link in ("root", "cwd", "cwd/../../..")),
 ]
 KNOBS = [
     "/proc/sys/kernel/core_pattern",

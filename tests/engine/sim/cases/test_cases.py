@@ -1,6 +1,6 @@
 """The named cases: shown under the old rule, absent under the new, the same every time.
 
-To write the outcomes anew and review them as text:
+To rewrite the outcomes and review them as text:
 pytest tests/engine/sim/cases --regenerate
 """
 
