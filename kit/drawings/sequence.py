@@ -88,7 +88,7 @@ class SequenceDiagram:
         kind, source, destination = REQUEST, lane(what.call.sender), lane(what.call.destination)
         if isinstance(what.message, Answer):
             kind, source, destination = ANSWER, destination, source
-        message = messages.read(what.message.body, self.topic_id)
+        message = messages.first(what.message.body, self.topic, self.topic_id)
         if message is not None:
             at_us = what.at_us - self.world.cluster.now + self.world.now_us
             self.heard.append(Heard(at_us, kind, message.kind, source, destination, message.brief))

@@ -205,8 +205,8 @@ class Walkthrough:
             return
         if kind == "answer" and self._discards(call):
             return
-        message = messages.read(body, topic_id(self.world, self.topic))
-        words = message.full if message else ""
+        message = messages.first(body, self.topic, topic_id(self.world, self.topic))
+        words = message.line if message else ""
         ends = ends if kind == "request" else ends[::-1]
         repeated = self._told.get((kind, *ends)) == words and "client" not in ends
         if words and not repeated:

@@ -152,7 +152,7 @@ class Film:
             began = self.takes[1].frames[0].time_us
             past = self.takes[0].recording.flights
             found = [each for each in past if each.sent_us <= began and not each.held] + found
-        return [each for each in found if each.word.partition == self.partition]
+        return [each for each in found if each.message.partition == self.partition]
 
     def differs(self, moment: Moment) -> Differs | None:
         """What differs at a moment; None where there is one timeline."""
@@ -289,7 +289,7 @@ def _flight(flight: Flight, start_us: int) -> list[Any]:
         flight.arrives_us - start_us,
         source if isinstance(source, int) else "client",
         destination if isinstance(destination, int) else "client",
-        flight.word.kind,
-        flight.word.says,
+        flight.message.kind,
+        flight.message.brief,
         int(flight.held),
     ]

@@ -28,9 +28,10 @@ from engine.sim.world.run import EPOCH_US
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
 from kit.panel import flights
-from kit.panel.flights import STILL_HELD, Flight, Word
+from kit.panel.flights import STILL_HELD, Flight
 from kit.panel.source import Frame, Line, Snapshot, remember_logs
 from kit.panel.step_story import is_decided
+from kit.probes.messages import Message
 
 TAIL = 12
 FRAMES_MOST = 3_000
@@ -47,7 +48,7 @@ CLUSTER_KINDS = frozenset(
      "topic-created", "topic-deleted")
 )  # fmt: skip
 REQUEST, ANSWER = "request", "answer"
-HEARD = frozenset(("ack", "refused", "answer"))
+HEARD = frozenset(("produced", "refused", "diverging", "ended"))
 """Messages whose arrival is a step, though no line of the trace tells of it."""
 
 
@@ -63,7 +64,7 @@ class Recording:
     base: Snapshot | None = None
     frames: list[Frame] = field(default_factory=list)
     flights: list[Flight] = field(default_factory=list)
-    questions: dict[int, list[Word]] = field(default_factory=dict)
+    questions: dict[int, list[Message]] = field(default_factory=dict)
     awaited: list[Flight] = field(default_factory=list)
     held: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     """By kind and call: where in `flights` stand those that are held at a cut."""
@@ -198,53 +199,51 @@ class Recording:
             kind, source, destination = REQUEST, sent.call.sender, sent.call.destination
             if isinstance(sent.message, Answer):
                 kind, source, destination = ANSWER, destination, source
-            words = self._let_go(kind, number) or self._words(sent)
+            messages = self._let_go(kind, number) or self._read(sent)
             held = sent.arrives_us is None
             arrives_us = STILL_HELD if sent.arrives_us is None else sent.arrives_us
-            for word in words:
-                flight = Flight(sent.at_us, arrives_us, source, destination, word, held)
+            for message in messages:
+                flight = Flight(sent.at_us, arrives_us, source, destination, message, held)
                 if held:
                     self.held.setdefault((kind, number), []).append(len(self.flights))
-                elif word.kind in HEARD:
+                elif message.kind in HEARD:
                     self.awaited.append(flight)
                 self.flights.append(flight)
         for kind, number in [key for key in self.held if key[1] not in calls]:
             self._let_go(kind, number)
 
-    def _words(self, sent: Sent) -> list[Word]:
+    def _read(self, sent: Sent) -> list[Message]:
         """What a message says about the topic."""
         cluster, call, message = self.world.cluster, sent.call, sent.message
         if isinstance(message, Arriving):
-            words = list(
+            read = list(
                 flights.asked(cluster, call.sender, call.destination, message.body, self.topic)
             )
-            self.questions[message.number] = words
-            return words
+            self.questions[message.number] = read
+            return read
         question = self.questions.pop(message.number, [])
         return list(flights.answered(cluster, message.body, self.topic, question))
 
-    def _let_go(self, kind: str, number: int) -> list[Word]:
+    def _let_go(self, kind: str, number: int) -> list[Message]:
         """Ends the wait at a cut; returns what the message says."""
         places = self.held.pop((kind, number), [])
         for place in places:
             self.flights[place] = replace(self.flights[place], arrives_us=self.now_us)
-        return [self.flights[place].word for place in places]
+        return [self.flights[place].message for place in places]
 
     def _heard(self) -> Iterator[Line]:
         """Answers that have arrived by now, as lines like those of the trace."""
         for flight in [each for each in self.awaited if each.arrives_us <= self.now_us]:
             self.awaited.remove(flight)
-            word = flight.word
-            if not isinstance(flight.source, int):
-                continue
-            told = {"values": word.values, "offset": word.offset, "acks": word.acks,
-                    "says": word.says, "to": flight.destination}  # fmt: skip
-            if word.kind == "answer":
-                continue  # what the follower does about it is in the trace
-            kind = "acknowledged" if word.kind == "ack" else "refused"
-            name = f"{self.topic}-{word.partition}"
-            why = f"acks={word.acks}" if word.acks else ""
-            if kind == "acknowledged" or word.values:
+            message = flight.message
+            if not isinstance(flight.source, int) or message.kind in ("diverging", "ended"):
+                continue  # what a follower does about an epoch's end is in the trace
+            told = {"values": message.values, "offset": message.offset, "acks": message.acks,
+                    "says": message.brief, "to": flight.destination}  # fmt: skip
+            kind = "acknowledged" if message.kind == "produced" else "refused"
+            name = f"{self.topic}-{message.partition}"
+            why = f"acks={message.acks}" if message.acks else ""
+            if kind == "acknowledged" or message.values:
                 yield Line(flight.arrives_us, flight.source, kind, name, told, why,
                            "api.produce.produce.handle")  # fmt: skip
 

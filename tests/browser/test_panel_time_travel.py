@@ -94,7 +94,7 @@ def test_a_message_at_a_cut_stands_still_until_the_link_is_mended(
     with page_of(chromium, panel.export(tmp_path / "held.html")) as (page, _):
         held = page.locator(".flight.held")
         expect(held).to_have_count(1)
-        expect(page.locator(".says.held")).to_have_text("held: record 0, HW 0")
+        expect(page.locator(".says.held")).to_have_text("held: HW 0, record 0")
         stands = held.locator(".dot").get_attribute("transform")
         page.keyboard.press("ArrowLeft")
         expect(page.locator(".caption")).not_to_contain_text(panel.caption.split(":")[0])

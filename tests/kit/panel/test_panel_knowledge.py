@@ -174,7 +174,7 @@ def test_several_records_have_several_offsets(deaths: World) -> None:
     assert panel.caption == (
         "The client hears that A, B and C are at offsets 0–2: the whole ISR has them."
     )
-    said = {flight.word.says for flight in panel._film.flights(0)}
-    assert {"3 records are at 0–2", "D is at 3"} <= said
+    said = {flight.message.brief for flight in panel._film.flights(0)}
+    assert {"A, B, C are at 0–2", "D is at 3"} <= said
     lines = panel.film["takes"][0]["steps"][panel.moment.first]["lines"]
     assert [words for _, words, *_ in lines] == ["acknowledges A B C at 0–2"]

@@ -40,9 +40,9 @@ def test_a_frame_for_every_step_that_matters_and_none_for_heartbeats(lossy: Worl
 
 def test_messages_say_what_they_carry_and_when_they_arrive() -> None:
     recording = record(divergent(), "orders")
-    said = {flight.word.says for flight in recording.flights}
+    said = {flight.message.brief for flight in recording.flights}
     assert {
-        "write X1, acks=1",
+        "produce X1 (acks=1)",
         "X1 is at 2",
         "fetch from 5, after epoch 0",
         "epoch 0 ends at 2",
@@ -50,14 +50,14 @@ def test_messages_say_what_they_carry_and_when_they_arrive() -> None:
         "ISR 101 102 103?",
         "granted: ISR 101 102 103",
     } <= said
-    assert any(words.startswith("record 2, HW") for words in said)
+    assert any(words.startswith("HW ") and words.endswith(", record 2") for words in said)
     assert all(flight.sent_us < flight.arrives_us for flight in recording.flights)
 
 
 def test_the_answer_that_ends_an_epoch_arrives_as_the_follower_cuts() -> None:
     recording = record(divergent(), "orders")
     (cut,) = [f for f in recording.frames if any(line.kind == "truncate" for line in f.lines)]
-    arriving = [f.word.says for f in recording.flights if f.arrives_us == cut.time_us]
+    arriving = [f.message.brief for f in recording.flights if f.arrives_us == cut.time_us]
     assert arriving == ["epoch 0 ends at 2"]
 
 
@@ -66,10 +66,10 @@ def test_a_message_waits_at_a_cut_until_the_link_is_mended() -> None:
     world.cut(101, 102)
     Walkthrough(world).send("A")
     world.run(for_s=1)
-    assert "held at the cut: 101 → 102: record 0, HW 0" in at_the_end(world).text
+    assert "held at the cut: 101 → 102: HW 0, record 0" in at_the_end(world).text
     world.heal()
     world.run(for_s=1)
-    flights = [f for f in record(world, "orders").flights if f.word.says == "record 0, HW 0"]
+    flights = [f for f in record(world, "orders").flights if f.message.brief == "HW 0, record 0"]
     held, sent = [each for each in flights if each.destination == 102]
     assert (held.held, sent.held) == (True, False)
     assert held.sent_us < held.arrives_us == sent.sent_us < sent.arrives_us
@@ -139,7 +139,7 @@ def test_a_world_with_a_changed_bit_can_be_recorded_and_gone_on_with() -> None:
     assert DAMAGED not in str(logs[follower]["batches"])
     at_once = next(frame for frame in recording.frames if frame.event == flipped)
     assert DAMAGED in str(at_once.snapshot["topics"]["orders"]["partitions"][0]["logs"][leader])
-    assert any(DAMAGED in flight.word.values for flight in recording.flights)
+    assert any(DAMAGED in flight.message.values for flight in recording.flights)
     panel = TimePanel(world, "orders")
     panel.press("kill", leader)
     panel.jump("end")
