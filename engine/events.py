@@ -12,14 +12,15 @@ which part of the node it belongs to.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from engine.wire.structures import Message, RequestMessage
 
 Body = TypeVar("Body", bound=RequestMessage[Message], covariant=True)
-Token = Any
-"""Hashable, and equal only to a token that means the same: a frozen dataclass, or a tuple."""
+Token = Hashable
+"""Equal only to a token that means the same: a number, a frozen dataclass, or a tuple."""
 Source = int | str
 """A node id, or the driver's name for a client's connection."""
 

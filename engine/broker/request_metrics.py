@@ -119,12 +119,12 @@ class RequestMetrics:
         self.step_began_ns = 0
         self.spent_us: dict[int, int] = {}
 
-    def read(self, connection: str, request: AnyRequest) -> None:
+    def read(self, connection: str, request: AnyRequest, correlation_id: int) -> None:
         """A request has been read from its socket."""
         name = api_name(request)
         now = time.perf_counter_ns()
         self.under_way[connection] = Timeline(
-            name, request.client_id, request.token[1], request.size, [now] * 6
+            name, request.client_id, correlation_id, request.size, [now] * 6
         )
 
     def begins(self, node: int | str, event: Event) -> None:

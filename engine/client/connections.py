@@ -42,6 +42,14 @@ Purpose = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class RequestToken:
+    """Which request of which connection to a broker, counted since the producer began."""
+
+    generation: int
+    request: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The outcome of a request: a body, or the error that the connection ended with."""
 
@@ -123,17 +131,17 @@ class Connections:
         self.sent += 1
         if answered:
             self.node(number).in_flight[self.sent] = (purpose, now)
-        token = ("request", self.node(number).generation, self.sent)
+        token = RequestToken(self.node(number).generation, self.sent)
         self.outbox.send(number, token, body, self.timeout_us)
 
     # -- hearing
 
     def on_response(self, now: int, response: Response) -> list[Answer]:
         """What one response means; a lost connection answers for all that was in flight."""
-        node = self.node(response.source)
-        _, generation, request = response.token
-        if generation != node.generation:
+        node, token = self.node(response.source), response.token
+        if not isinstance(token, RequestToken) or token.generation != node.generation:
             return []  # of a connection that is gone
+        request = token.request
         if response.body is None:
             sent_us = node.in_flight.get(request, (API_VERSIONS, now))[1]
             late = now - sent_us >= self.timeout_us

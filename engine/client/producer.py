@@ -33,7 +33,7 @@ from engine.client import partitioners
 from engine.client.accumulator import Accumulator
 from engine.client.backoff import ExponentialBackoff
 from engine.client.completion import Completion
-from engine.client.connections import Connections
+from engine.client.connections import Connections, RequestToken
 from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
 from engine.client.producer_batch import Sent
@@ -164,7 +164,7 @@ class Producer:
 
     def step(self, now: int, event: Event) -> list[Effect]:
         match event:
-            case Response(_, ("request", *_)):
+            case Response(_, RequestToken()):
                 for answer in self.connections.on_response(now, event):
                     self.sender.heard(now, answer)
             case Expired(("load",)):

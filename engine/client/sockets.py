@@ -123,10 +123,11 @@ class SocketDriver:
         for token, at in sorted(self.timers.items(), key=lambda item: item[1]):
             if at <= now and self.timers.get(token) == at:
                 del self.timers[token]
-                if token[0] == "lost":
-                    self._lost(self.links[token[1]], self.links[token[1]].last)
-                else:
-                    self._give(Expired(token))
+                match token:
+                    case ("lost", int(node)):
+                        self._lost(self.links[node], self.links[node].last)
+                    case _:
+                        self._give(Expired(token))
         while self.late and self.late[0][0] <= now:
             _, node, correlation = heapq.heappop(self.late)
             link = self.links.get(node)

@@ -33,7 +33,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.events import Source
+from engine.events import Source, Token
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +62,7 @@ class Channels:
 
     def __init__(self) -> None:
         self.open: dict[tuple[Source, Source, str], Channel] = {}
-        self.handled: dict[tuple[Source, int], Channel] = {}
+        self.handled: dict[tuple[Source, Token], Channel] = {}
         """By node and number of a request that this node has taken up and not answered."""
 
     def between(self, sender: Source, destination: Source, name: str) -> Channel:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from engine import api
@@ -51,6 +52,14 @@ class Door(Protocol):
 
     def submit(self, request: AnyRequest) -> None:
         """Gives the broker a request; the answer comes to `replied`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """The token of a client's request: what its answer's header and layout need."""
+
+    api_key: int
+    correlation_id: int
 
 
 class Connection(asyncio.Protocol):
@@ -171,13 +180,13 @@ class Connection(asyncio.Protocol):
             self.channel.unmute()
             return
         body = framing.read_request_body(header, frame)
-        token = (header.api_key, header.correlation_id)
+        token = Correlation(header.api_key, header.correlation_id)
         spent_us, self.thread_time_us = self.thread_time_us, 0
         request = Request(
             self.name, token, header.api_version, body, header.client_id or "", self.peer,
             len(frame), spent_us,
         )  # fmt: skip
-        self.door.metrics.read(self.name, request)
+        self.door.metrics.read(self.name, request, header.correlation_id)
         self.door.submit(request)
 
     def write(self, api_key: int, version: int, body: Message, correlation_id: int) -> None:
@@ -207,8 +216,9 @@ class Connection(asyncio.Protocol):
     def replied(self, reply: Reply) -> None:
         """The broker has answered the request under way (body None: it gets no answer)."""
         self.door.metrics.writing(self.name)
-        if reply.body is not None:
-            self.write(reply.token[0], reply.version, reply.body, reply.token[1])
+        token = reply.token
+        if reply.body is not None and isinstance(token, Correlation):
+            self.write(token.api_key, reply.version, reply.body, token.correlation_id)
         else:
             self.answer_bytes = 0
             self._send()

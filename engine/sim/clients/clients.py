@@ -172,7 +172,7 @@ class Producer:
                 self.producer_id = body.producer_id
             case Response(_, ("producer-id",)):
                 self.outbox.set_timer(("producer-id",), now + RETRY_US)
-            case Response(_, ("produce", index), body):
+            case Response(_, ("produce", int(index)), body):
                 self._answered(now, index, body)
         for index in self.queues:
             self._send(now, index)
@@ -296,8 +296,9 @@ class Admin:
         return self.asked, self.outbox.drain()
 
     def step(self, now: int, event: Event) -> list[Effect]:
-        if isinstance(event, Response):
-            self.answers[event.token[1]] = event.body
-            if len(self.answers) > ANSWERS_KEPT:
-                del self.answers[min(self.answers)]
+        match event:
+            case Response(_, ("admin", int(number)), body):
+                self.answers[number] = body
+                if len(self.answers) > ANSWERS_KEPT:
+                    del self.answers[min(self.answers)]
         return self.outbox.drain()

@@ -76,7 +76,7 @@ class Consumer:
         match event:
             case Expired(("retry",)):
                 self.routes.ask(self.topic)
-            case Expired(("again", index)):
+            case Expired(("again", int(index))):
                 self.positions[index].fetching = False
             case Expired(("look",)):
                 for index in self.positions:
@@ -84,11 +84,11 @@ class Consumer:
                 self.outbox.set_timer(("look",), now + LOOK_US)
             case Response(_, ("metadata",), body):
                 self.routes.learn(now, body)
-            case Response(_, ("fetch", index), body):
+            case Response(_, ("fetch", int(index)), body):
                 self._answered(now, index, body)
-            case Response(_, ("look", index), body):
+            case Response(_, ("look", int(index)), body):
                 self._looked(index, body)
-            case Response(_, ("reset", index), body):
+            case Response(_, ("reset", int(index)), body):
                 self._was_reset(now, index, body)
         for index, position in self.positions.items():
             if not position.fetching:
