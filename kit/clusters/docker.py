@@ -149,7 +149,9 @@ class DockerProvider:
         self._reaper = reaper
 
     def _containers(self) -> dict[int, Any]:
-        listed = self._client.containers.list(all=True, filters={"label": LABEL})
+        listed = self._client.containers.list(
+            all=True, filters={"label": LABEL}, ignore_removed=True
+        )
         return dict(sorted((int(c.labels[LABEL]), c) for c in listed))
 
     def _container(self, node: int) -> Any:
@@ -239,7 +241,9 @@ def down() -> list[str]:
     client = connect()
     removed = []
     with contextlib.closing(client):
-        for container in client.containers.list(all=True, filters={"label": LABEL}):
+        for container in client.containers.list(
+            all=True, filters={"label": LABEL}, ignore_removed=True
+        ):
             container.remove(force=True, v=True)
             removed.append(f"container {container.name}")
         for network in client.networks.list(filters={"label": LABEL}):
