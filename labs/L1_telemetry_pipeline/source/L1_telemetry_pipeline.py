@@ -190,7 +190,8 @@ query = slow.writeStream.format("noop").trigger(availableNow=True)
 query = query.option("checkpointLocation", str(temporary())).start()
 assert query.awaitTermination(60)
 progress = query.lastProgress
-groups = AdminClient({"bootstrap.servers": eng.bootstrap}).list_consumer_groups().result().valid
+admin = AdminClient({"bootstrap.servers": eng.bootstrap})
+groups = admin.list_consumer_groups().result().valid
 assert progress["batchDuration"] > 1_000
 assert progress["numInputRows"] == len(records)
 assert not [group for group in groups if group.group_id.startswith("slow")]
