@@ -221,10 +221,10 @@ class Calls:
         call = self.agenda.calls.get(item.number)
         if call is None:
             return None
-        if self.listeners and item.body is not None:
-            self._tell(Arrived(now, call, self._unpacked(item)))
         body = item.body
         if not self.processes.is_paused(call.sender):
+            if self.listeners and body is not None:
+                self._tell(Arrived(now, call, self._unpacked(item)))
             del self.agenda.calls[item.number]
             if body is None and call.channel is not None:
                 call.channel.is_lost = True

@@ -79,7 +79,7 @@ def read(
             yield from (_produced(part, asked) for part in rows)
         case m.ListOffsetsRequest():
             for part in parts(body.topics):
-                yield Message(part.partition_index, "list", "ListOffsets: latest")
+                yield Message(part.partition_index, "list", f"ListOffsets: {_place(part)}")
         case m.ListOffsetsResponse():
             for part in parts(body.topics):
                 listed = Message(part.partition_index, "listed", f"offset {part.offset}")
@@ -170,6 +170,12 @@ def _produced(part: Any, asked: Sequence[Message]) -> Message:
     if values:
         says = _few(values) + (f" is at {base}" if base == last else f" are at {base}–{last}")
     return Message(part.index, "produced", says, values=values, offset=base, acks=acks)
+
+
+def _place(part: Any) -> str:
+    """The end of the log that a ListOffsets request asks for, or its timestamp."""
+    places = {requests.LATEST: "latest", requests.EARLIEST: "earliest"}
+    return places.get(part.timestamp, f"timestamp {part.timestamp}")
 
 
 def _ended(part: Any) -> Message:
