@@ -11,6 +11,8 @@ The answer waits until the join phase ends.  What it takes to join is in
     v9      skip_assignment: a static leader that returned need not assign (KIP-814)
 
 Left out: groups of the new protocol (KIP-848) and joining them from here.
+Simplified: a subscription is opaque until an assignor reads it; Kafka never answers a member whose
+subscription it cannot read.
 """
 
 from __future__ import annotations

@@ -27,15 +27,26 @@ EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
 CONSUMER, DEBUGGER = -1, -2
 READ_COMMITTED = 1
+ISOLATION_LEVELS = (0, READ_COMMITTED)
+Row = m.ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 def handle(broker: Broker, now: int, request: Request[m.ListOffsetsRequest]) -> None:
-    answer = m.ListOffsetsResponse()
+    by_topic: dict[str, dict[int, Row]] = {}
     for topic in request.body.topics:
-        topic_answer = m.ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name)
-        answer.topics.append(topic_answer)
         for asked in topic.partitions:
-            topic_answer.partitions.append(_look_up(broker, request, topic.name, asked))
+            rows = by_topic.setdefault(topic.name, {})
+            if asked.partition_index in rows:
+                twice = Row(partition_index=asked.partition_index)
+                twice.error_code = Errors.INVALID_REQUEST
+                rows[asked.partition_index] = twice
+            else:
+                rows[asked.partition_index] = _look_up(broker, request, topic.name, asked)
+    answer = m.ListOffsetsResponse()
+    for name, rows in by_topic.items():
+        answer.topics.append(
+            m.ListOffsetsResponse.ListOffsetsTopicResponse(name, list(rows.values()))
+        )
     broker.outbox.reply(request, answer)
 
 
@@ -44,11 +55,11 @@ def _look_up(
     request: Request[m.ListOffsetsRequest],
     topic: str,
     asked: m.ListOffsetsRequest.ListOffsetsPartition,
-) -> m.ListOffsetsResponse.ListOffsetsPartitionResponse:
-    answer = m.ListOffsetsResponse.ListOffsetsPartitionResponse(
-        partition_index=asked.partition_index
-    )
+) -> Row:
+    answer = Row(partition_index=asked.partition_index)
     try:
+        if request.body.isolation_level not in ISOLATION_LEVELS:
+            raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
         if asked.timestamp < 0 and request.version < FIRST_VERSION.get(asked.timestamp, 1 << 15):
             raise KafkaError(Errors.UNSUPPORTED_VERSION)
         partition = broker.replicas.hosted.serving(topic, asked.partition_index)

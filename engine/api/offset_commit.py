@@ -38,6 +38,8 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetCommitRequest]) ->
     accepted: list[CommitRow] = []
     metadata_max = broker.settings["offset.metadata.max.bytes"]
     for topic in body.topics:
+        if not topic.partitions:
+            continue
         image, unknown = _find(broker, request.version, topic)
         answers = m.OffsetCommitResponse.OffsetCommitResponseTopic(
             name=topic.name, topic_id=topic.topic_id

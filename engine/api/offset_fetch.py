@@ -19,7 +19,7 @@ does not count.  Left out: UNSTABLE_OFFSET_COMMIT, which needs transactions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
@@ -35,6 +35,7 @@ Group = m.OffsetFetchResponse.OffsetFetchResponseGroup
 Topics = m.OffsetFetchResponse.OffsetFetchResponseTopics
 Partitions = m.OffsetFetchResponse.OffsetFetchResponsePartitions
 
+FIRST_VERSION_WITH_TOPIC_IDS = 10
 _NO_ID = bytes(16)
 
 
@@ -107,22 +108,37 @@ def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], ask
         answer.error_code = error
         return answer
     offsets = shard.offsets.of(asked.group_id)
-    wanted: dict[tuple[str, bytes], list[int]] = {}
+    wanted: list[tuple[str, bytes, Iterable[int]]]
     if asked.topics is None:
-        for name, partition in offsets:
-            topic_id = broker.metadata.topic_ids.get(name, _NO_ID)
-            if version < 10 or topic_id != _NO_ID:
-                wanted.setdefault((name, topic_id), []).append(partition)
+        wanted = _all_of(broker, version, offsets)
     else:
-        for topic in asked.topics:
-            names = _find(broker, version, topic)
-            wanted.setdefault(names, []).extend(topic.partition_indexes)
-    for (name, topic_id), partitions in wanted.items():
+        wanted = [(*_find(broker, version, each), each.partition_indexes) for each in asked.topics]
+    for name, topic_id, partitions in wanted:
         answers = Topics(name=name, topic_id=topic_id)
         answer.topics.append(answers)
         for index in partitions:
-            answers.partitions.append(_partition(offsets.get((name, index)), name, topic_id, index))
+            if version >= FIRST_VERSION_WITH_TOPIC_IDS and not name:
+                answers.partitions.append(_none(index, Errors.UNKNOWN_TOPIC_ID))
+            else:
+                committed = offsets.get((name, index))
+                answers.partitions.append(_partition(committed, topic_id, index))
     return answer
+
+
+def _all_of(
+    broker: Broker, version: int, offsets: Iterable[tuple[str, int]]
+) -> list[tuple[str, bytes, Iterable[int]]]:
+    """Every partition with a committed offset, by topic."""
+    found: dict[str, list[int]] = {}
+    for name, partition in offsets:
+        found.setdefault(name, []).append(partition)
+    ids = {name: broker.metadata.topic_ids.get(name, _NO_ID) for name in found}
+    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+    return [
+        (name, ids[name], partitions)
+        for name, partitions in found.items()
+        if ids[name] != _NO_ID or not by_id
+    ]
 
 
 def _find(
@@ -132,27 +148,28 @@ def _find(
     | m.OffsetFetchRequest.OffsetFetchRequestTopics,
 ) -> tuple[str, bytes]:
     """A topic's name and id; an unknown id has no name, an unknown name the id 0."""
-    if version < 10 or isinstance(topic, m.OffsetFetchRequest.OffsetFetchRequestTopic):
+    if version < FIRST_VERSION_WITH_TOPIC_IDS or isinstance(
+        topic, m.OffsetFetchRequest.OffsetFetchRequestTopic
+    ):
         return topic.name, broker.metadata.topic_ids.get(topic.name, _NO_ID)
     image = broker.metadata.topics.get(topic.topic_id)
     return "" if image is None else image.name, topic.topic_id
 
 
-def _partition(
-    committed: CommittedOffset | None, name: str, topic_id: bytes, index: int
-) -> Partitions:
-    answer = Partitions(
-        partition_index=index, committed_offset=-1, committed_leader_epoch=-1, metadata=""
-    )
-    if not name:
-        answer.error_code = Errors.UNKNOWN_TOPIC_ID
-    elif committed is not None and (
+def _partition(committed: CommittedOffset | None, topic_id: bytes, index: int) -> Partitions:
+    answer = _none(index)
+    if committed is not None and (
         _NO_ID in (committed.topic_id, topic_id) or committed.topic_id == topic_id
     ):
         answer.committed_offset = committed.offset
         answer.committed_leader_epoch = committed.leader_epoch
         answer.metadata = committed.metadata
     return answer
+
+
+def _none(index: int, error: Errors = Errors.NONE) -> Partitions:
+    """There is no committed offset, or none can be told."""
+    return Partitions(index, -1, -1, "", error)
 
 
 def _flatten(
@@ -165,10 +182,7 @@ def _flatten(
         topics = [
             (
                 topic.name,
-                [
-                    Partitions(index, -1, -1, "", group.error_code)
-                    for index in topic.partition_indexes
-                ],
+                [_none(index, Errors(group.error_code)) for index in topic.partition_indexes],
             )
             for topic in request.body.topics or ()
         ]

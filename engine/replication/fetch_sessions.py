@@ -9,11 +9,12 @@ that changed, and an answer only partitions with news.
                    n   the n-th incremental request; any other number is an error, since
                        a lost or repeated request would leave the two sides disagreeing
 
+A session keeps to one way of naming topics: by name (up to version 12) or by id.
 A request that forgets the last partition ends the session: its answer bears no session id.
 
 Simplified: a full cache evicts only a session that was unused for two minutes; in Kafka,
-followers and larger sessions also evict others.  A session may be carried on in a version
-that names topics the other way; Kafka says FETCH_SESSION_TOPIC_ID_ERROR.
+followers and larger sessions also evict others.  A full request that names a session id beyond
+Kafka's shards is served here, and an unknown server error there.
 """
 
 from __future__ import annotations
@@ -75,12 +76,13 @@ class FetchedPartition:
 
 @dataclass(slots=True)
 class FetchSession:
-    """`epoch` is the one that the next request must carry."""
+    """`epoch` is the one that the next request must carry; `by_id` says how topics are named."""
 
     id: int
     epoch: int
     last_used_us: int
     is_follower: bool
+    by_id: bool
     partitions: dict[Key, FetchedPartition] = field(default_factory=dict)
 
     def served(self, partition: FetchedPartition) -> None:
@@ -111,25 +113,33 @@ class FetchSessions:
         self.sessions: dict[int, FetchSession] = {}
 
     def open(
-        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names
+        self,
+        now: int,
+        request: m.FetchRequest,
+        is_follower: bool,
+        names: Names,
+        *,
+        by_id: bool = True,
     ) -> FetchContext:
-        """Finds out what a request asks for."""
+        """Finds out what a request asks for; `by_id` if its version names topics by their id."""
         session = self.sessions.get(request.session_id)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session is not None:
                 del self.sessions[session.id]
-            return self._full(now, request, is_follower, names)
+            return self._full(now, request, is_follower, names, by_id)
         if session is None:
             return FetchContext(Errors.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             return FetchContext(Errors.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            return FetchContext(Errors.FETCH_SESSION_TOPIC_ID_ERROR)
         self._update(session.partitions, request, names)
         for forgotten in request.forgotten_topics_data:
             for index in forgotten.partitions:
                 session.partitions.pop(_key(forgotten, index), None)
         if not session.partitions:
             del self.sessions[session.id]
-            return self._full(now, request, is_follower, names)
+            return self._full(now, request, is_follower, names, by_id)
         session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
         session.last_used_us = now
         for partition in session.partitions.values():
@@ -156,7 +166,7 @@ class FetchSessions:
                 partition.told_high_watermark = partition.told_log_start = -2
 
     def _full(
-        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names
+        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names, by_id: bool
     ) -> FetchContext:
         partitions: dict[Key, FetchedPartition] = {}
         self._update(partitions, request, names)
@@ -164,7 +174,7 @@ class FetchSessions:
         if request.session_epoch == INITIAL_EPOCH and partitions and self._make_room(now):
             context.session_id = self._fresh_id()
             self.sessions[context.session_id] = FetchSession(
-                context.session_id, 1, now, is_follower, partitions
+                context.session_id, 1, now, is_follower, by_id, partitions
             )
         return context
 

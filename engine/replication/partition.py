@@ -32,7 +32,7 @@ from engine.storage.log import AppendInfo, Log
 from engine.storage.log_validator import Origin
 from engine.wire.errors import Errors, KafkaError
 
-NO_LEADER = -1
+NO_LEADER = NO_EPOCH = -1
 _HERE = "replication.partition.Partition"
 
 
@@ -102,7 +102,7 @@ class Partition:
 
     def check_leader_epoch(self, requested: int) -> Errors:
         """Fences a request that speaks of another epoch than ours (KIP-320); -1 is no claim."""
-        if requested < 0 or requested == self.leader_epoch:
+        if requested in (NO_EPOCH, self.leader_epoch):
             return Errors.NONE
         if requested < self.leader_epoch:
             return Errors.FENCED_LEADER_EPOCH

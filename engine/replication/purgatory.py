@@ -51,7 +51,10 @@ class Purgatory:
     def try_or_wait(
         self, now: int, operation: Operation, keys: tuple[Key, ...], wait_ms: int
     ) -> None:
-        """Completes an operation, or keeps it until `check` can or `wait_ms` are over."""
+        """Completes an operation, or keeps it until `check` can or `wait_ms` are over.
+
+        A key may be given twice: a request may name a partition twice.
+        """
         if operation.try_complete(now):
             return
         self.next_id += 1
@@ -77,7 +80,7 @@ class Purgatory:
     def _remove(self, operation_id: int) -> None:
         _, keys = self.operations.pop(operation_id)
         for key in keys:
-            watchers = self.watchers[key]
+            watchers = self.watchers.get(key, {})
             watchers.pop(operation_id, None)
             if not watchers:
-                del self.watchers[key]
+                self.watchers.pop(key, None)

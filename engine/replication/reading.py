@@ -18,13 +18,15 @@ from typing import cast
 
 from engine.replication.fetch_sessions import FetchedPartition
 from engine.replication.hosted import HostedPartitions
-from engine.replication.partition import Partition
+from engine.replication.partition import NO_EPOCH, Partition
 from engine.replication.truncation import UNDEFINED, end_of_epoch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 READ_COMMITTED = 1
+ISOLATION_LEVELS = (0, READ_COMMITTED)
 FIRST_VERSION_FOR_FOLLOWER_READS = 11
+FIRST_VERSION_WITH_TOPIC_IDS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,24 @@ class FetchTerms:
 
 def readable(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> Partition:
     """The partition to read from; KafkaError with the code for the client if it cannot be."""
-    if not asked.topic:
+    by_id = terms.version >= FIRST_VERSION_WITH_TOPIC_IDS
+    if by_id and not asked.topic:
         raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
     partition = hosted.serving(asked.topic, asked.index)
-    if terms.version >= 13 and partition.topic_id != asked.topic_id:
+    if by_id and partition.topic_id != asked.topic_id:
         raise KafkaError(Errors.INCONSISTENT_TOPIC_ID)
-    epoch_error = partition.check_leader_epoch(asked.current_leader_epoch)
+    # Here any negative epoch is no claim; elsewhere only -1 is.
+    epoch_error = partition.check_leader_epoch(max(NO_EPOCH, asked.current_leader_epoch))
     if epoch_error != Errors.NONE:
         raise KafkaError(epoch_error)
     leader_only = terms.from_follower or terms.version < FIRST_VERSION_FOR_FOLLOWER_READS
     if leader_only and not partition.is_leader:
         raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
     if terms.from_follower and terms.replica_id not in partition.followers:
-        raise KafkaError(Errors.UNKNOWN_LEADER_EPOCH)
+        claims_an_epoch = asked.current_leader_epoch >= 0
+        raise KafkaError(
+            Errors.UNKNOWN_LEADER_EPOCH if claims_an_epoch else Errors.NOT_LEADER_OR_FOLLOWER
+        )
     return partition
 
 
@@ -112,7 +119,8 @@ def read(
 ) -> m.FetchResponse.PartitionData:
     """What one partition has for this reader, at most `budget` bytes of it.
 
-    Raises KafkaError with the code for the client.
+    With `at_least_one`, that is one whole batch even if it is larger.  Raises KafkaError with the
+    code for the client; a negative limit is an unknown server error, as in Kafka.
     """
     partition = readable(hosted, terms, asked)
     log = partition.log
@@ -133,8 +141,10 @@ def read(
     if not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
         raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
     limit = terms.limit(partition)
-    if asked.fetch_offset < limit and budget > 0:
-        size = min(budget, asked.max_bytes)
+    size = min(budget, asked.max_bytes)
+    if asked.fetch_offset < log.log_end_offset and size < 0:
+        raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
+    if asked.fetch_offset < limit and (size or at_least_one):
         found = log.slice(asked.fetch_offset, size, limit, at_least_one)
         if found:
             # The codec takes a slice for its bytes (engine.wire.slices).

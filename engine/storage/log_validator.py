@@ -101,11 +101,16 @@ def validate_append(
 
 
 def one_batch(buffer: bytes) -> BatchHeader:
-    """The header of the one whole batch in `buffer`; INVALID_RECORD if there is not exactly one."""
+    """The header of the one whole batch in `buffer`.
+
+    INVALID_RECORD if there is not exactly one; CORRUPT_MESSAGE if its format is none of Kafka's.
+    """
     if len(buffer) < HEADER_SIZE:
         raise _invalid("there must be one record batch, and there is none")
     header = read_header(buffer)
-    if header.magic != MAGIC:
+    if not 0 <= header.magic <= MAGIC:
+        raise KafkaError(Errors.CORRUPT_MESSAGE, f"there is no batch format {header.magic}")
+    if header.magic < MAGIC:
         raise _invalid(f"batch format {header.magic} is too old; Kafka 4 takes format {MAGIC}")
     if header.size_in_bytes > len(buffer):
         raise _invalid(f"{len(buffer)} of the batch's {header.size_in_bytes} bytes are there")

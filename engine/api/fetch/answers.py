@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from engine.replication.fetch_sessions import FetchContext, FetchedPartition
 from engine.replication.hosted import HostedPartitions
-from engine.replication.reading import FetchTerms, has_news, read
+from engine.replication.reading import (
+    FIRST_VERSION_WITH_TOPIC_IDS,
+    FetchTerms,
+    has_news,
+    read,
+)
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
-FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_THAT_NAMES_THE_LEADER = 16
+_UNKNOWN = (Errors.UNKNOWN_TOPIC_ID, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+"""Refusals for which no log is asked; their list of aborted transactions is empty, not null."""
 Data = m.FetchResponse.PartitionData
 Found = list[tuple[FetchedPartition, Data | None]]
 """What was found, in the order in which it was asked for; None where there is no news."""
@@ -28,7 +34,8 @@ def read_all(hosted: HostedPartitions, terms: FetchTerms, context: FetchContext)
             found.append((asked, None))
             continue
         try:
-            data = read(hosted, terms, asked, terms.max_bytes - total, total == 0)
+            budget = max(0, terms.max_bytes - total) if total else terms.max_bytes
+            data = read(hosted, terms, asked, budget, total == 0)
             total += len(data.records or b"")
         except KafkaError as error:
             data = refusal(hosted, terms, asked, error)
@@ -44,7 +51,7 @@ def refusal(
         partition_index=asked.index,
         error_code=error.code,
         high_watermark=-1,
-        aborted_transactions=None,
+        aborted_transactions=[] if error.code in _UNKNOWN else None,
         records=b"",
     )
     may_name = terms.version >= FIRST_VERSION_THAT_NAMES_THE_LEADER

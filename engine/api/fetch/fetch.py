@@ -24,7 +24,11 @@ from engine.api.fetch.answers import Found, fetch_answer, is_due, read_all, refu
 from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
 from engine.broker.broker import Broker
 from engine.events import Request
-from engine.replication.reading import FetchTerms
+from engine.replication.reading import (
+    FIRST_VERSION_WITH_TOPIC_IDS,
+    ISOLATION_LEVELS,
+    FetchTerms,
+)
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -33,7 +37,13 @@ def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
     body = request.body
     hosted = broker.replicas.hosted
     terms = _terms(broker, request)
-    context = broker.replicas.sessions.open(now, body, terms.from_follower, hosted.topic_name)
+    if terms.isolation_level not in ISOLATION_LEVELS:
+        broker.outbox.reply(request, _whole_refusal(request, Errors.UNKNOWN_SERVER_ERROR))
+        return
+    by_id = request.version >= FIRST_VERSION_WITH_TOPIC_IDS
+    context = broker.replicas.sessions.open(
+        now, body, terms.from_follower, hosted.topic_name, by_id=by_id
+    )
     if context.error != Errors.NONE:
         broker.outbox.reply(request, m.FetchResponse(error_code=context.error))
         return
@@ -50,6 +60,22 @@ def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
     )
     waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, segments)
     broker.replicas.purgatory.try_or_wait(now, waiting, keys, body.max_wait_ms)
+
+
+def _whole_refusal(request: Request[m.FetchRequest], error: Errors) -> m.FetchResponse:
+    """The same error for everything; up to version 12 also in each partition's row."""
+    answer = m.FetchResponse(error_code=error, session_id=request.body.session_id)
+    for topic in request.body.topics if request.version < FIRST_VERSION_WITH_TOPIC_IDS else ():
+        rows = [
+            m.FetchResponse.PartitionData(
+                partition_index=asked.partition, error_code=error, high_watermark=-1, records=b""
+            )
+            for asked in topic.partitions
+        ]
+        answer.responses.append(
+            m.FetchResponse.FetchableTopicResponse(topic=topic.topic, partitions=rows)
+        )
+    return answer
 
 
 def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:

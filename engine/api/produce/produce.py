@@ -7,6 +7,8 @@ it came: records are not decoded, except inside a compressed batch where the log
 
 Left out: transactions (a transactional batch is refused with INVALID_TXN_STATE), magic
 0 and 1 (gone since Kafka 4.0).
+Simplified: null records are refused as no batch; Kafka 4.3.1 never answers them.  The refusal of an
+unknown batch format has no text.
 Versions: 5+ tell where the log starts; 7+ may bring zstd; 8+ say which records are at fault
 (KIP-467); 9+ flexible; 10+ name the new leader in a refusal (KIP-951); 13 topic ids.
 """
@@ -28,6 +30,7 @@ from engine.wire.errors import Errors, KafkaError
 
 VALID_ACKS = (-1, 0, 1)
 FIRST_VERSION_WITH_ZSTD = 7
+FIRST_VERSION_WITH_TOPIC_IDS = 13
 ADMIN_CLIENT_ID = "__admin_client"
 """A client with this id may write Kafka's own topics; Kafka's tools use it."""
 
@@ -38,13 +41,12 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
     answer = m.ProduceResponse()
     parts: dict[Key, Part] = {}
     waiting: list[tuple[PendingAppend, Part]] = []
-    for topic in body.topic_data:
-        name = topic.name or hosted.topic_name(topic.topic_id)
-        topic_answer = m.ProduceResponse.TopicProduceResponse(name=name, topic_id=topic.topic_id)
+    for (name, topic_id), batches in _by_topic(hosted, body).items():
+        topic_answer = m.ProduceResponse.TopicProduceResponse(name=name, topic_id=topic_id)
         answer.responses.append(topic_answer)
-        for asked in topic.partition_data:
-            key = (name, asked.index)
-            part, pending = _append(broker, now, request, key, asked.records or b"")
+        for index, records in batches.items():
+            key = (name, index)
+            part, pending = _append(broker, now, request, key, records)
             if pending is not None:
                 waiting.append((pending, part))
             parts[key] = part
@@ -67,6 +69,18 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
         delayed = DelayedProduce(hosted, broker.outbox, request, answer, waiting)
         keys = tuple(pending.key for pending, _ in waiting)
         broker.replicas.purgatory.try_or_wait(now, delayed, keys, body.timeout_ms)
+
+
+def _by_topic(
+    hosted: HostedPartitions, body: m.ProduceRequest
+) -> dict[tuple[str, bytes], dict[int, bytes]]:
+    """The records by topic and partition; of a partition that is named twice, the last."""
+    found: dict[tuple[str, bytes], dict[int, bytes]] = {}
+    for topic in body.topic_data:
+        name = topic.name or hosted.topic_name(topic.topic_id)
+        for asked in topic.partition_data:
+            found.setdefault((name, topic.topic_id), {})[asked.index] = asked.records or b""
+    return found
 
 
 def _append(
@@ -95,7 +109,7 @@ def _append(
 def _check(request: Request, hosted: HostedPartitions, key: Key, records: bytes) -> None:
     """What is refused before any log is asked."""
     body: m.ProduceRequest = request.body
-    if not key[0]:
+    if not key[0] and request.version >= FIRST_VERSION_WITH_TOPIC_IDS:
         raise KafkaError(Errors.UNKNOWN_TOPIC_ID)
     if key not in hosted.partitions and hosted.leader_of(*key) is None:
         raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION)

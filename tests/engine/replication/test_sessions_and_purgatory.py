@@ -110,6 +110,14 @@ def test_a_topic_that_was_unknown_is_served_without_being_named_again() -> None:
     assert second.partitions[0].topic == "payments"
 
 
+def test_a_session_keeps_to_its_way_of_naming_topics() -> None:
+    all_of_them = sessions()
+    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
+    other = all_of_them.open(0, request(known, 1), True, Names(), by_id=False)
+    assert other.error == Errors.FETCH_SESSION_TOPIC_ID_ERROR
+    assert all_of_them.open(0, request(known, 1), True, Names()).error == Errors.NONE
+
+
 def test_who_got_records_goes_behind_the_others() -> None:
     all_of_them = sessions()
     known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names()).session_id
@@ -173,6 +181,13 @@ def test_an_operation_expires_once_and_is_not_tried_again() -> None:
 def test_nothing_is_kept_of_what_is_over() -> None:
     operation = Waiting()
     waiting, _ = purgatory(operation)
+    waiting.expire(5_000, 1)
+    assert (waiting.operations, waiting.watchers) == ({}, {})
+
+
+def test_a_partition_may_be_watched_twice_by_one_operation() -> None:
+    waiting = Purgatory(Outbox())
+    waiting.try_or_wait(0, Waiting(), (KEYS[0], KEYS[0]), 5)
     waiting.expire(5_000, 1)
     assert (waiting.operations, waiting.watchers) == ({}, {})
 
