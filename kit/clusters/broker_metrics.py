@@ -47,12 +47,6 @@ class Requests:
         # The difference of two large sums may be slightly off zero.
         return max(0.0, round(self.sums_ms[stage] / self.count, 4)) if self.count else 0.0
 
-    @property
-    def total_ms(self) -> float:
-        """The mean of a request from socket to socket."""
-        timed = [self.mean_ms(each) for each in STAGES if each != "ThrottleTimeMs"]
-        return sum(timed)
-
 
 @dataclass(frozen=True)
 class Gauges:

@@ -1,1 +1,1 @@
-"""Pictures that several lessons draw: sequences of messages, frames of replicas, cases."""
+"""Pictures that several lessons draw: sequences of messages, and frames of replicas."""

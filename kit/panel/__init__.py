@@ -3,14 +3,10 @@
 The parts, in the order of the data: `source` asks a cluster and keeps its snapshots as
 numbered frames; `story` says in one sentence what changed between two of them; `scene`
 turns a frame into plain shapes; `text` and `still` draw them without a browser, and
-`panel.js` with one; `panel` is the widget that ties them together.  `tables` draws the
-same snapshot as a table.
+`panel.js` with one; `panel` is the widget that ties them together.
 
 Over a simulated world there is time travel: `recording` keeps a frame for every step and
 `flights` the messages between them; `step_story` tells each step, `source_lines` finds the
 engine's line that wrote it; `moments` lays two timelines side by side, `film` packs all of
 it for `time_panel.js`; `time_panel` is the widget, `export` the page for a lecture.
-
-Import from the modules: `from kit.panel.panel import ClusterPanel` loads ipywidgets, which
-`kit.panel.tables` does not need.
 """

@@ -40,7 +40,6 @@ def check_that_only_acks_all_waits_for_others(cluster: KafkaCluster) -> None:
     assert leader_only.count == everyone.count == 10
     assert leader_only.mean_ms("RemoteTimeMs") == pytest.approx(0, abs=0.2)
     assert everyone.mean_ms("RemoteTimeMs") > leader_only.mean_ms("RemoteTimeMs")
-    assert everyone.total_ms >= everyone.mean_ms("RemoteTimeMs")
 
 
 def test_the_engine(engine_cluster: KafkaCluster) -> None:
