@@ -70,8 +70,8 @@ def table(findings: list[Finding]) -> Table:
         for f in findings
     ]
     missing = sum(not finding.well for finding in findings)
-    closing = "Everything is there." if not missing else f"{missing} of {len(rows)} not there."
-    columns = ("", "part", "found", "without it", "mend it with")
+    closing = "Everything is there." if not missing else f"{missing} of {len(rows)} missing."
+    columns = ("", "part", "found", "without it", "fix it with")
     return Table("What is installed", columns, rows, closing)
 
 
@@ -204,7 +204,7 @@ def _bubblewrap() -> Finding:
 def _disk() -> Finding:
     free_gb = shutil.disk_usage(tempfile.gettempdir()).free / 1e9
     if free_gb < DISK_WANTED_GB:
-        cost = "a cluster may stop with a full disk"
+        cost = "a full disk may stop a cluster"
         mend = "export TMPDIR=/a/larger/folder"
         return Finding("disk", f"{free_gb:.1f} GB free", cost, mend)
     return Finding("disk", f"{free_gb:.0f} GB free")

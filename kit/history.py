@@ -36,14 +36,14 @@ NEVER_APPENDED = (
     Errors.TOPIC_AUTHORIZATION_FAILED,
     Errors.INVALID_REQUIRED_ACKS,
 )
-"""Refused by any attempt, the first as the tenth."""
+"""A record with one of these errors is refused at every attempt, so none was appended."""
 REFUSED_ON_FIRST_TRY = (
     *NEVER_APPENDED,
     Errors.NOT_ENOUGH_REPLICAS,
     Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""Kafka gives these before it appends; after a retry they say nothing of the first attempt."""
+"""Kafka gives these before it appends; after a retry they say nothing about the first attempt."""
 END_S = 30.0
 OnDelivery = Callable[[Any, Any], None] | None
 OnAssign = Callable[[Any, list[TopicPartition]], None] | None
@@ -82,7 +82,7 @@ class Recorder:
         return RecordedProducer(self, self._name("producer", name), settings)
 
     def consumer(self, settings: Mapping[str, Any], name: str = "") -> RecordedConsumer:
-        """A confluent-kafka Consumer with these settings; its default isolation is committed."""
+        """A confluent-kafka Consumer with these settings; its default is read_committed."""
         name = self._name("consumer", name)
         if settings.get("isolation.level", "read_committed") == "read_committed":
             self._read_committed.append(name)

@@ -45,7 +45,7 @@ class SetupFailed(Exception):
 
 
 def java_version() -> int:
-    """Major version of the Java of JAVA_HOME or on the path, 0 if there is none that runs."""
+    """Major version of the Java in JAVA_HOME or on the path; 0 if none runs."""
     home = os.environ.get("JAVA_HOME")
     java = (shutil.which("java", path=f"{home}/bin") if home else None) or shutil.which("java")
     if java is None:

@@ -46,7 +46,7 @@ class JarSet:
     variable: str
     """The environment variable that names a directory to use instead."""
     landmark: str
-    """The jar without which the set is not there: a file name's beginning."""
+    """The start of a file name; without this jar the set counts as missing."""
 
     def directory(self) -> Path:
         """Where the jars are or would be."""

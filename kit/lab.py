@@ -38,7 +38,7 @@ BRISK = {
     "replica.fetch.wait.max.ms": "100",
     "replica.fetch.backoff.ms": "200",
 }
-"""For an engine that runs a scenario alone: the same rules, noticed sooner."""
+"""For an engine that runs a scenario alone: the same rules with shorter timeouts."""
 
 
 @dataclass
@@ -146,7 +146,7 @@ def _plain_processes() -> Cluster | None:
 
 
 def real_absence() -> str:
-    """Why the last `lab.real()` was None, and the command that mends it."""
+    """Why the last `lab.real()` was None, and the command that fixes it."""
     return _kernel.absence
 
 
@@ -209,7 +209,7 @@ def show(*things: Any) -> Any:
 
 
 def doctor() -> Any:
-    """What is installed, what is missing, what that costs, and what mends it."""
+    """What is installed, what is missing, what that costs, and how to fix it."""
     from kit import doctor as checks
 
     return checks.doctor()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 NAME = "kafka-inside-out"
 LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
-"""Bytes that the operating system has for the address of a Unix socket."""
+"""Bytes that the operating system allows for the address of a Unix socket."""
 
 
 class Unwritable(RuntimeError):

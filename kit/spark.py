@@ -158,7 +158,7 @@ def _cancel_when_interrupted(context: SparkContext) -> None:
         shell.events.register("post_run_cell", after_a_cell)
 
 
-_REMEDY = "Spark 4 wants Java 17 or newer and a gigabyte of memory; see: kafkalab doctor"
+_REMEDY = "Spark 4 needs Java 17 or newer and a gigabyte of memory; see: kafkalab doctor"
 
 
 def _last_line(log: Path) -> str:

@@ -71,7 +71,7 @@ def _tags(cell: Cell) -> list[str]:
 def same_cells(written: Notebook, composed: Notebook) -> str:
     """Empty if both have the same cells, outputs aside; else the first difference."""
     if len(written.cells) != len(composed.cells):
-        return f"{len(written.cells)} cells stand in the file, {len(composed.cells)} in the source"
+        return f"{len(written.cells)} cells in the file, {len(composed.cells)} in the source"
     for old, new in zip(written.cells, composed.cells, strict=True):
         for what in ("id", "cell_type", "source"):
             if old[what] != new[what]:

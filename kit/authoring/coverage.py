@@ -68,8 +68,8 @@ def finished(path: Path = FINISHED) -> list[str]:
 def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> list[str]:
     """What is wrong with the map, one sentence each.
 
-    A row of a finished notebook that no cell covers; a mapped cell that does not exist; a
-    mapped row that the ledger (where there is one) does not know.
+    A finished notebook has a row without a cell; a mapped cell does not exist; a mapped row
+    is not in the ledger (where there is one).
     """
     mapped = {row.row for row in rows}
     found = [
@@ -95,7 +95,7 @@ def state() -> Table:
     if not concepts:
         cells = Counter(row.notebook for row in rows)
         return Table(
-            "Coverage (no ledger lies beside the project)",
+            "Coverage (there is no ledger beside the project)",
             ("notebook", "rows with a cell", "state"),
             [(n, str(cells[n]), "finished" if n in done else "") for n in sorted(cells)],
         )

@@ -16,10 +16,10 @@ from kit.course import PROJECT
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SCRATCH = re.compile(r"[^\s'\"<>]*/kafkalab-build-\w+")
-"""Where a build keeps its progress; shown as the place where a learner's is."""
+"""Where a build keeps its progress.  Outputs show the place of a learner's file instead."""
 NAME_GOES_ON = r"[\w-]|\.\w"
 LARGEST_NOTEBOOK = 300_000
-"""Bytes: a code-hosting site shows a notebook of this size at once."""
+"""Bytes; up to this size a code-hosting site shows a notebook at once."""
 
 
 def clean(cell: Any, run_count: int) -> None:
@@ -50,7 +50,7 @@ def _cleaned(output: Any) -> Any:
 
 
 def _joined_streams(outputs: list[Any]) -> list[Any]:
-    """Joins text that came in pieces: how many there are depends on timing."""
+    """Joins text that came in pieces, because the number of pieces depends on timing."""
     joined: list[Any] = []
     for output in outputs:
         before = joined[-1] if joined else None

@@ -38,7 +38,7 @@ def chosen_now(sources: Sequence[Path]) -> set[Path]:
 
 
 def changed() -> set[Path]:
-    """Files that differ from the main branch, or from the commit before where this is it."""
+    """Files that differ from the main branch, or, on the main branch, from the commit before."""
     head = _git("rev-parse", "HEAD")
     bases = [base for name in MAIN if (base := _git("merge-base", "HEAD", name)) not in ("", head)]
     names = _git("diff", "--name-only", bases[0] if bases else "HEAD~1").splitlines()

@@ -62,7 +62,7 @@ def solution_of(exercise_id: str) -> str:
     for cell in read_source(source) if source else []:
         if cell.name == exercise_id and cell.has("solution"):
             return cell.text
-    return "No solution is written for this exercise yet."
+    return "This exercise has no solution yet."
 
 
 def _derived_name(text: str) -> str:
@@ -77,7 +77,9 @@ def _check(path: Path, cells: list[Cell]) -> None:
             raise BadSource(f"{where}: a cell's name has letters, digits and dashes, 51 at most.")
         for tag in cell.tags:
             if tag not in KINDS + EXTRAS:
-                raise BadSource(f"{where}: the tag {tag!r} is none of {', '.join(KINDS + EXTRAS)}.")
+                raise BadSource(
+                    f"{where}: the tag {tag!r} is not one of {', '.join(KINDS + EXTRAS)}."
+                )
         if cell.code and not any(cell.has(kind) for kind in KINDS):
             raise BadSource(f"{where}: a code cell needs one of the tags {', '.join(KINDS)}.")
         role = next((tag for tag in ("stub", "solution", "check") if cell.has(tag)), "")

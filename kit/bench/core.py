@@ -1,10 +1,10 @@
 """How fast this core is, by a fixed loop in pure Python.
 
-One machine is half another: the same commit did 25,850 simulator events and 46,080 explorer
-states a second on one, 10,160 and 20,750 on the next.  So a budget in events or states a second
-is stated for a reference core, the first of these, and each run measures by this loop how its own
-core compares.  The loop does what the simulator does most: it takes the next item from an agenda,
-changes an object that was not touched for a while, and notes it in a dict.
+One machine is half as fast as another: the same commit did 25,850 simulator events and 46,080
+explorer states a second on one, 10,160 and 20,750 on the next.  So a budget in events or states
+a second is stated for a reference core, the first of these, and each run measures by this loop
+how its own core compares.  The loop does what the simulator does most: it takes the next item
+from an agenda, changes an object that was not touched for a while, and notes it in a dict.
 
 The reference rate stands between the two estimates that such a run gives (820,000 by events,
 640,000 by states).  Never change the loop without estimating the rate again, in the same run as
@@ -45,7 +45,7 @@ def pace(turns: int = TURNS) -> float:
 
 
 def paced(measure: Callable[[], float], rounds: int) -> tuple[float, float]:
-    """The best of `rounds` and the speed of this core meanwhile, as `pace` tells it."""
+    """The best of `rounds`, and the speed of this core meanwhile (see `pace`)."""
     measured, cores = [], [pace()]
     for _ in range(rounds):
         measured.append(measure())

@@ -78,7 +78,7 @@ class Comparison:
         text = f"{same} of {len(compared)} observations are the same on the engine and on Kafka"
         undeclared = [row.what for row in self.rows if row.verdict == _UNDECLARED]
         if undeclared:
-            return f"{text}; nobody has explained: {', '.join(undeclared)}."
+            return f"{text}; not explained: {', '.join(undeclared)}."
         return f"{text}; the rest is explained." if same < len(compared) else f"{text}."
 
     @property

@@ -1,8 +1,8 @@
 """The differences between the engine and a real Kafka that `both()` lets pass.
 
-Each names the scenario, the row (a pattern as in file names: `*` matches anything), and
-why it is so, for the learner to read.  A difference that is not listed fails.  The table
-in docs/fidelity.md shows this list.
+Each entry names the scenario and the row (a pattern as in file names: `*` matches
+anything), and tells the learner the reason.  `both()` fails on a difference that is not
+listed.  The table in docs/fidelity.md shows this list.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import sys
 from importlib import import_module
 
 COMMANDS = {
-    "doctor": "what is there, what is missing, what that costs, how to mend it",
+    "doctor": "what is installed, what is missing, what that costs, how to fix it",
     "up": "start a cluster that all notebooks share: engine, local or docker",
-    "down": "end every process, container and file that the kit started",
+    "down": "end every process and container of the kit, and remove its files",
     "status": "the clusters that are up",
     "lab": "open the course in JupyterLab",
     "progress": "what you have solved",
@@ -24,7 +24,7 @@ COMMANDS = {
     "coverage": "which concepts of the sources have a cell",
     "fidelity": "where the engine differs from Kafka",
     "bench": "measure the engine beside a real Kafka",
-    "case": "play a case of Kafka's history under the old rule and the new",
+    "case": "play a case from Kafka's history under the old rule and the new",
     "grade": "mark submitted notebooks in a sandbox",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
     "explore": "search the truncation ladder for its shortest failures",

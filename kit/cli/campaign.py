@@ -11,15 +11,19 @@ TELL_EVERY = 100
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seeds", default="0:40", help="first:last, the last one excluded")
+    command.add_argument("--seeds", default="0:40", help="first:last, without the last")
     command.add_argument("--jobs", type=int, default=1, help="processes")
     command.add_argument("--light", action="store_true", help="fewer records, the same faults")
-    command.add_argument("--replay", type=int, metavar="SEED", help="tell one schedule's story")
-    command.add_argument("--shrink", type=int, metavar="SEED", help="its shortest failing tape")
+    command.add_argument("--replay", type=int, metavar="SEED", help="print one schedule's story")
+    command.add_argument(
+        "--shrink", type=int, metavar="SEED", help="find its shortest failing tape"
+    )
     command.add_argument("--mutant", default="", help="with --replay or --shrink: break a rule")
-    command.add_argument("--mutants", nargs="*", metavar="NAME", help="short tapes that catch them")
-    command.add_argument("--write", type=Path, metavar="FOLDER", help="keeps what --mutants finds")
-    command.add_argument("--prove", type=Path, metavar="FOLDER", help="that its tapes are minimal")
+    command.add_argument(
+        "--mutants", nargs="*", metavar="NAME", help="find short tapes that catch them"
+    )
+    command.add_argument("--write", type=Path, metavar="FOLDER", help="keep what --mutants finds")
+    command.add_argument("--prove", type=Path, metavar="FOLDER", help="check its tapes are minimal")
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -108,7 +112,9 @@ def _prove(files: list[Path]) -> int:
     from engine.sim.campaign import pinned
 
     if not files:
-        raise RuntimeError("there are no tapes in that folder; make some with --mutants --write.")
+        raise RuntimeError(
+            "there are no tapes in that folder; make some with --mutants --write FOLDER."
+        )
     proofs = []
     for file in files:
         proofs.append(pinned.prove(file.read_text()))

@@ -7,9 +7,9 @@ import shutil
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", nargs="?", help="such as kip-101-1; without one: the list")
+    command.add_argument("name", nargs="?", help="such as kip-101-1; default: list all")
     command.add_argument("--seed", type=int, default=0, help="other latencies, the same story")
-    command.add_argument("--trace", action="store_true", help="every line, with moment and rule")
+    command.add_argument("--trace", action="store_true", help="every line, with its time and rule")
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -35,8 +35,8 @@ def print_exploration(rule: str, replicas: int) -> None:
         raise RuntimeError(str(error)) from None
     print(f"{found.rule}: {RUNGS[rule].change}.")
     print(
-        f"Strong ISR with {replicas} replicas: {found.verdict}. {found.states:,} states up to "
-        f"who is who, {found.steps} steps deep, {pace:,.0f} states a second."
+        f"Strong ISR with {replicas} replicas: {found.verdict}. {found.states:,} states, "
+        f"{found.steps} steps deep, {pace:,.0f} states a second."
     )
     for number, action in enumerate(found.counter_example, 1):
         print(f"{number:4}  {action.text}")
@@ -68,5 +68,6 @@ def ladder_table(replicas: tuple[int, ...] = (2, 3)) -> Table:
             cells.append(f"{found.verdict}{whole}")
         rows.append([rule, rung.change, *cells])
     heads = ["rule", "what it does", *(f"{number} replicas" for number in replicas)]
-    bounds = "Logs of 2 records, 2 records written, epochs 0 to 2; states up to who is who."
+    bounds = "Logs of 2 records, 2 records written, epochs 0 to 2."
+    bounds += " Two states that differ only in which broker is which count as one."
     return Table("The truncation ladder, searched to its end", heads, rows, bounds)

@@ -6,7 +6,7 @@ import argparse
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--write", action="store_true", help="write docs/fidelity.md anew")
+    command.add_argument("--write", action="store_true", help="write docs/fidelity.md")
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -19,5 +19,5 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     else:
         cluster = part(f"kit.clusters.{chosen.provider}", "start")(shared=True)
-    print(f"It stays up until: kafkalab down. bootstrap.servers={cluster.bootstrap}")
+    print(f"It stays up until you run: kafkalab down. bootstrap.servers={cluster.bootstrap}")
     return 0

@@ -167,7 +167,7 @@ def a_slow_link_is_shown_and_still_works(cluster: Cluster) -> None:
 
 def a_wrong_call_gets_a_sentence(cluster: Cluster) -> None:
     assert "There is no node 7" in sentence_of(lambda: cluster.kill(7))
-    assert "two ends" in sentence_of(lambda: cluster.cut(101, 101))
+    assert "two different nodes" in sentence_of(lambda: cluster.cut(101, 101))
     assert "create_topic" in sentence_of(lambda: cluster.leader("no-such-topic"))
     assert "INVALID_TOPIC_EXCEPTION" in sentence_of(lambda: cluster.create_topic("no good"))
     assert "INVALID_REPLICATION_FACTOR" in sentence_of(

@@ -43,7 +43,7 @@ _STOP_S = 30.0
 _ORDER_S = 30.0
 _POLL_S = 0.005
 _GRACE_S = 0.0
-"""The files go with the cluster: no need for a clean end."""
+"""The files go with the cluster, so a clean shutdown is not needed."""
 
 
 class ControlClient:

@@ -28,8 +28,8 @@ def explain(error: object, snapshot: Snapshot, topic: str = "", partition: int =
             return _not_enough(name, known, where, f"{topic}-{partition}")
         case "_MSG_TIMED_OUT" | "REQUEST_TIMED_OUT" | "_TIMED_OUT":
             return (
-                f"{name}: no acknowledgement came in time, so nobody knows whether the record "
-                f"was kept.{_state(where)} {_refused(known, where)}"
+                f"{name}: no acknowledgement came in time. The record may be in the log, or "
+                f"not.{_state(where)} {_refused(known, where)}"
             ).rstrip()
         case "NOT_LEADER_OR_FOLLOWER" | "NOT_LEADER_FOR_PARTITION" | "FENCED_LEADER_EPOCH":
             return (
@@ -37,7 +37,7 @@ def explain(error: object, snapshot: Snapshot, topic: str = "", partition: int =
                 f"{_state(where)} A client with retries asks for fresh metadata and goes on."
             )
         case "LEADER_NOT_AVAILABLE" | "_TRANSPORT" | "_ALL_BROKERS_DOWN":
-            return f"{name}: no broker that leads answers.{_state(where)}{_down(snapshot)}"
+            return f"{name}: no leader answers.{_state(where)}{_down(snapshot)}"
         case "UNKNOWN_TOPIC_OR_PART" | "_UNKNOWN_TOPIC" | "UNKNOWN_TOPIC_OR_PARTITION":
             return f"{name}: there is no topic {topic} here: create_topic({topic!r}) first."
         case _:
@@ -81,7 +81,7 @@ def _state(where: Snapshot | None) -> str:
     if where is None:
         return ""
     leader = f"leader {where['leader']}" if where["leader"] >= 0 else "no leader"
-    return f" It has {leader} and the ISR {_listed(where['isr'])}."
+    return f" The partition has {leader} and the ISR {_listed(where['isr'])}."
 
 
 def _down(snapshot: Snapshot) -> str:

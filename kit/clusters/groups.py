@@ -1,7 +1,7 @@
 """Reads the consumer groups of any Kafka over the protocol.
 
-Each broker lists the groups that it coordinates; it alone can describe them.  The
-generation is in no answer, so it is -1 here; the engine's own snapshot has it.
+Each broker lists the groups that it coordinates; it alone can describe them.  No
+answer contains the generation, so it is -1 here; the engine's own snapshot has it.
 """
 
 from __future__ import annotations

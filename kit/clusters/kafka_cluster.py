@@ -143,11 +143,11 @@ class KafkaCluster:
                     return
                 trouble = ""
             except ClusterError as error:  # no broker answers in the middle of an election
-                trouble = f" Last trouble: {error}"
+                trouble = f" Last error: {error}"
             if time.monotonic() > deadline:
                 waited_for = what or "the condition"
                 raise WaitTimeout(
-                    f"Waited {timeout_s:g} s for {waited_for} on {self!r}, in vain.{trouble}"
+                    f"Gave up after waiting {timeout_s:g} s for {waited_for} on {self!r}.{trouble}"
                 )
             time.sleep(POLL_S)
 
@@ -196,16 +196,14 @@ class KafkaCluster:
             raise ClusterError(f"There is no node {node}: this cluster has {_listed(nodes)}.")
         if states and nodes[node].state not in states:
             remedy = "resume" if nodes[node].state == "paused" else "start"
-            raise ClusterError(
-                f"Node {node} is {nodes[node].state}: call {remedy}({node}) before that."
-            )
+            raise ClusterError(f"Node {node} is {nodes[node].state}: call {remedy}({node}) first.")
         return nodes[node]
 
     def _pair(self, a: int, b: int) -> None:
         self._known(a)
         self._known(b)
         if a == b:
-            raise ClusterError(f"A link needs two ends, and both are {a}.")
+            raise ClusterError(f"A link needs two different nodes, and both are {a}.")
 
     def _serving(self, node: int) -> None:
         """Waits until a broker answers, and every other one knows that it is back."""

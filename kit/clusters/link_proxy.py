@@ -9,8 +9,8 @@ in place of its own, and the proxy passes the bytes on:
 The first request of a connection tells which node opened it: its client id names the node
 (`broker-101-fetcher-0`, `raft-client-101`, plain `101`).  A cut link loses no bytes and
 closes no connection, as with an unplugged cable: bytes wait (TCP would repeat them) until
-the link is healed or one side times out.  Only the bytes of a dead sender are lost, which
-it cannot repeat.  A slow link delays each direction.
+the link is healed or one side times out.  Only a dead sender's bytes are lost, because
+it cannot repeat them.  A slow link delays each direction.
 
 Clients connect to brokers directly, not through here: their links are never cut.
 

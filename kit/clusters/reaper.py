@@ -13,7 +13,7 @@ child and removes the directories that it was given to own.  A *shared* reaper l
 a Unix socket instead, serves every process that connects, and ends when told to.
 
 Requests and answers are lines of JSON.  A child's state is what the operating system
-reports (stopped and continued included), with any sender of the signal.  Every child carries
+reports (stopped and continued included), whichever process sent the signal.  Every child carries
 its label in the environment variable `KAFKA_INSIDE_OUT`, so that it can be found even
 if the reaper itself was killed.
 
@@ -58,7 +58,7 @@ class Child:
         return str(self._reaper.children()[self.name]["state"])
 
     def wait(self, timeout_s: float) -> int:
-        """The exit code (negative: the signal that ended it); TimeoutError if it lives on."""
+        """The exit code (negative: the signal that ended it); TimeoutError if it still runs."""
         deadline = time.monotonic() + timeout_s
         while (code := self._reaper.children()[self.name]["returncode"]) is None:
             if time.monotonic() > deadline:
@@ -179,7 +179,7 @@ class Reaper:
 
 
 def _launch(arguments: list[str], descriptor: int) -> None:
-    # -S and -I: no site-packages, no environment, hence a start in a few milliseconds.
+    # -S and -I: no site-packages, no environment, so it starts in a few milliseconds.
     program = subprocess.Popen(
         [sys.executable, "-S", "-I", str(_PROGRAM), *arguments],
         stdin=subprocess.DEVNULL,

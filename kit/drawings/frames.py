@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from html import escape
 
 PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2")
-"""Okabe and Ito's colours, one an epoch; the digit in the cell says the same."""
+"""Okabe and Ito's colours, one per epoch; the digit in the cell says the same."""
 FREE = 1
 LABEL_PX = 175
 COLUMN_PX = 37

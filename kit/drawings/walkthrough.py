@@ -96,7 +96,7 @@ class Walkthrough:
     def shot(self, title: str, until: Condition | None = None, note: str = "") -> Walkthrough:
         """Runs until the condition holds, and takes a frame."""
         if until is not None and not self._run(until, PATIENCE_S):
-            raise AssertionError(f"{title}: it did not come to that in {PATIENCE_S:g} s.")
+            raise AssertionError(f"{title}: this did not happen within {PATIENCE_S:g} s.")
         self._look_at_links()
         self.frames.append(Frame(title, tuple(self._replicas()), tuple(self._said), note))
         self._said = []
@@ -249,7 +249,7 @@ def high_watermarks(offset: int, *brokers: int) -> Condition:
 
 
 def led_by(leader: int, *brokers: int) -> Condition:
-    """Each of these brokers has heard that `leader` leads; without any, the leader itself."""
+    """Each of these brokers has heard that `leader` leads; without brokers, `leader` itself has."""
     return lambda world: _all(world, brokers or (leader,), lambda r: r.leader_id == leader)
 
 

@@ -46,7 +46,7 @@ class Context:
 
     def _address(self) -> str:
         if self.bootstrap is None:
-            raise NoCluster("This check looks at a cluster; hand one over: check(…, cluster=eng)")
+            raise NoCluster("This check looks at a cluster; pass one: check(…, cluster=eng)")
         return self.bootstrap
 
     def partitions(self, topic: str) -> dict[int, PartitionState]:
@@ -91,7 +91,7 @@ class Context:
                 "group.id": "kafkalab-judge",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 20,  # the end of a partition is told when this is over
+                "fetch.wait.max.ms": 20,  # after this the end of a partition is reported
                 "isolation.level": isolation,
                 **QUIET,
             }

@@ -40,7 +40,7 @@ def predict(exercise_id: str, *choices: str) -> cards.Card:
 def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     """Asks the judge about an answer: a value, several values, or a function.
 
-    A wrong answer gets the next hint, by the number of attempts or of hints asked for.  A
+    A wrong answer gets the next hint: each attempt and each call of `hint` moves it on.  A
     function is called here, with inputs from the judge; only its results leave the kernel.
     If the exercise was done on a cluster, the judge reads `cluster` (anything with
     `.bootstrap`).
@@ -142,7 +142,9 @@ def _as_plain(exercise_id: str, answer: tuple[Any, ...]) -> Any:
 def _results(exercise_id: str, function: Callable[..., Any]) -> list[Any]:
     inputs = ask("inputs", id=exercise_id)["inputs"]
     if inputs is None:
-        raise JudgeFailed("This exercise wants a value, not a function: call it and check that.")
+        raise JudgeFailed(
+            "This exercise wants a value, not a function: call it and pass the result."
+        )
     results: list[Any] = []
     for arguments in plain.from_json(json.dumps(inputs)):
         try:

@@ -1,7 +1,7 @@
 """Defines exercises, predictions and verdicts.
 
-Judge side only.  The text that learners see stands in three places, each once: stub and
-solution in the notebook's source, the rest in the lesson's `exercises`.
+Judge side only.  Each text that learners see is written once: stub and solution in the
+notebook's source, the rest in the lesson's `exercises`.
 
 A judge is a function `judge(answer, context) -> Verdict`.  `answer` is plain data (see
 `kit.exercises.plain`); `context` reads the cluster's own log and metadata.  A judge never
@@ -48,8 +48,8 @@ class Exercise:
     inputs: Inputs | Callable[[Random], Inputs] = ()
     """For answers that are functions: the arguments to call it with, smallest first, or a
     function that makes them from a seeded source; marking then uses inputs that nobody saw
-    in class.  The judge finds them in `context.inputs`, and as answer the list of results;
-    a result that raised is {"raised": "text"}."""
+    in class.  The judge finds them in `context.inputs`, and their results in `answer`; for a
+    call that raised, the result is {"raised": "text"}."""
 
     def inputs_for(self, seed: int) -> Inputs:
         return self.inputs(Random(seed)) if callable(self.inputs) else self.inputs
@@ -98,7 +98,7 @@ def compare_results(
     """
     if not isinstance(results, list) or len(results) != len(inputs):
         return wrong(
-            "This exercise wants a function; hand it over without calling it.",
+            "This exercise wants a function; pass the function itself, without calling it.",
             expected="a function",
             seen=results,
         )

@@ -73,7 +73,7 @@ def _predict(request: dict) -> Reply:
     chosen = [str(choice).strip().lower() for choice in request["choices"]]
     for letter in chosen:
         if letter not in found.letters():
-            raise BadRequest(f"Choose among {', '.join(found.letters())}; {letter!r} is none.")
+            raise BadRequest(f"Choose among {', '.join(found.letters())}; there is no {letter!r}.")
     if frozenset(chosen) == found.right:
         return _as_reply(Verdict(True, found.explanation)) | {"title": found.title}
     overlooked = [found.because[letter] for letter in chosen if letter in found.because]

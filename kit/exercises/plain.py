@@ -28,7 +28,9 @@ def to_json(answer: Any) -> str:
     """
     text = json.dumps(_plain(answer), allow_nan=False)
     if len(text) > LARGEST_ANSWER:
-        raise NotPlain(f"Your answer is {len(text):,} bytes long; check takes {LARGEST_ANSWER:,}.")
+        raise NotPlain(
+            f"Your answer is {len(text):,} bytes long; check takes at most {LARGEST_ANSWER:,}."
+        )
     return text
 
 
@@ -38,7 +40,7 @@ def from_json(text: str) -> Any:
 
 def _plain(value: Any, depth: int = 0) -> Any:
     if depth > 50:
-        raise NotPlain("Your answer nests more than 50 deep, or contains itself.")
+        raise NotPlain("Your answer is nested more than 50 levels deep, or contains itself.")
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -65,7 +67,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return _plain(value.tolist(), depth + 1)
     raise NotPlain(
         f"Your answer holds a {type(value).__name__}, which check cannot send to the judge; "
-        "hand over numbers, text, bytes, lists and dictionaries."
+        "pass numbers, text, bytes, lists and dictionaries."
     )
 
 

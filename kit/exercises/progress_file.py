@@ -27,7 +27,7 @@ class Entry:
 
     attempts: int = 0
     hints: int = 0
-    """Rungs of the hint ladder shown; one more than there are hints: the solution."""
+    """Rungs of the hint ladder shown; one more than there are hints means the solution."""
     passed_at: str | None = None
     first_answer: str | None = None
     """A prediction's first choice: the one that counts."""
@@ -56,7 +56,7 @@ def read() -> dict[str, Entry]:
         return {}
     except OSError as error:
         raise ProgressUnreadable(
-            f"Your progress in {path} cannot be read ({error.strerror}); mend its permissions."
+            f"Your progress in {path} cannot be read ({error.strerror}); fix its permissions."
         ) from error
     except (ValueError, KeyError, TypeError):
         aside = path.with_name(f"{path.name}.broken-{time.time_ns()}")

@@ -25,7 +25,7 @@ def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: b
     """Marks each file; writes one JSON each, `class.csv` and `class.html` into `out`.
 
     Each file is marked by itself, and the class's files are written again after each: a run
-    that is interrupted keeps what was marked.  Prints one line per submission.  Gives 0 when
+    that is interrupted keeps what was marked.  Prints one line per submission.  Returns 0 when
     every file could be marked, else 1.  Raises NoSandbox where learners' code cannot be
     fenced in.
     """

@@ -27,7 +27,7 @@ class JudgeServer:
 
     def __init__(self, address: Path) -> None:
         self.verdicts: dict[str, Verdict] = {}
-        """By exercise id: what the judge said of the last answer."""
+        """By exercise id: what the judge said about the last answer."""
         self._requests = 0
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(address))
@@ -64,7 +64,7 @@ class JudgeServer:
         if kind in ASKED_FREELY:
             return reply_to(json.dumps(request))
         if kind not in JUDGED:
-            return json.dumps({"error": "Not while a submission is marked."})
+            return json.dumps({"error": "This is not available while a submission is marked."})
         self.verdicts[exercise_id] = _verdict(reply_to(json.dumps(request)))
         return json.dumps({"passed": False, "title": "", "message": "Recorded.", "hints": []})
 

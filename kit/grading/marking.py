@@ -62,7 +62,7 @@ class NotRun(Exception):
 
 
 def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
-    """Marks one file.  Never raises over a submission: the result names its problem."""
+    """Marks one file.  Never raises because of a submission: the result names its problem."""
     unmarked = Marks(name, printable(str(file)), sandbox="bubblewrap" if sandboxed else "none")
     try:
         submitted = submission.read(file)
@@ -75,7 +75,7 @@ def mark(file: Path, name: str, *, time_limit_s: int, sandboxed: bool) -> Marks:
     except (places.PathTooLong, places.Unwritable):
         raise  # no file can be marked on this machine
     except Exception as error:
-        problem = printable(f"Marking it failed ({type(error).__name__}: {error}).")
+        problem = printable(f"Marking failed ({type(error).__name__}: {error}).")
         return replace(unmarked, problem=problem)
     notes = (*submitted.notes, *filter(None, [outcome.stopped_by]))
     return replace(unmarked, notebook=submitted.group, marks=marks, notes=notes)

@@ -84,7 +84,7 @@ def require() -> None:
     done = subprocess.run(on_stage(probe), env=variables, capture_output=True, text=True)
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        advice = "ask the admin"
+        advice = "Ask the admin"
         if _is_root():
             advice = (
                 "As root, submissions run as the user nobody: let it read the course and Python "

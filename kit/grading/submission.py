@@ -130,7 +130,7 @@ def _submission(found: list[tuple[str, str]]) -> Submission:
             notes.append(f"A cell for {exercise_id} was left out: notebook {group} has none.")
             continue
         if exercise_id in answers:
-            notes.append(f"{exercise_id} stands there twice; the last one was marked.")
+            notes.append(f"{exercise_id} is there twice; the last one was marked.")
         answers[exercise_id] = code
     notes += [f"The cell of {name} is missing." for name in known if name not in answers]
     notes = list(dict.fromkeys(notes))

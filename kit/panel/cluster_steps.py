@@ -41,7 +41,7 @@ def _controller(was: Snapshot, now: Snapshot) -> Iterator[Step]:
             MAJOR, f"{who} back", f"The controller {who} runs again: elections are possible."
         )
     else:
-        loss = "until it returns nobody elects a leader or changes an ISR."
+        loss = "until it returns, no leader is elected and no ISR changes."
         said = f"The controller {who} is **{DOWN.get(state, state)}**: {loss}"
         yield Step(MAJOR, f"{state} {who}", said)
 
@@ -70,7 +70,7 @@ def _changed(broker: int, before: str, after: str) -> Step:
             said = f"{broker} stopped cleanly: it handed its leaderships over before it went."
             return Step(MAJOR, f"stop {broker}", said)
         case "paused":
-            said = f"{broker} is paused: its process is there, but it answers nobody."
+            said = f"{broker} is paused: its process is there, but it does not answer."
             return Step(MAJOR, f"pause {broker}", said)
         case "running" if before == "paused":
             said = f"{broker} runs again, and does not know what it missed."
@@ -99,5 +99,5 @@ def _links(was: Snapshot, now: Snapshot) -> Iterator[Step]:
 
 
 def _told_here(node: int, other: int, brokers: Sequence[int]) -> bool:
-    """A link is told once: from the broker's side, of two brokers from the lower one's."""
+    """Each link is told once: at its broker or, between two brokers, at the lower id."""
     return other not in brokers or node < other

@@ -21,10 +21,10 @@ MEANINGS = {
     "kill": "End {node} at once (SIGKILL): nothing is handed over, nothing is flushed.",
     "stop": "Stop {node} cleanly: it hands its leaderships over first.",
     "start": "Start {node} on the files it left behind.",
-    "pause": "Freeze {node}: it keeps its place but answers nobody.",
+    "pause": "Freeze {node}: it keeps its place but does not answer.",
     "resume": "Let {node} go on where it froze.",
     "cut": "Cut links of {node}.",
-    "heal": "Mend every link that is cut.",
+    "heal": "Heal every link that is cut.",
 }
 
 
@@ -53,7 +53,7 @@ def offered(cluster: Any) -> dict[str, str]:
 
 
 def buttons(refusals: Mapping[str, str], state: str, node: int) -> tuple[Button, ...]:
-    """A broker's four buttons; two of them name the way back while there is one."""
+    """A broker's four buttons; two become `start` and `resume` when these are the way back."""
     down = state not in ("running", "paused")
     frozen = state == "paused"
     gone = f"{node} is down: start it first." if down else ""
@@ -123,6 +123,6 @@ def fault_of(action: str, node: int, other: int | None) -> faults.Fault:
         return faults.fault("heal")
     if action == "cut":
         if other is None or other < 0:
-            raise ValueError(f"Cut {node} from whom? Name another broker.")
+            raise ValueError(f"Cut {node} from which broker? Name another one.")
         return faults.fault("cut", node, other)
     return faults.fault(action, node)

@@ -32,7 +32,7 @@ function patch(parent, children) {
     node.panelKey = key;
     if (!child.tag) {
       if (node.data !== String(child)) node.data = String(child);
-    } else if (node.panelTree !== child) { // the very same piece of tree needs no second look
+    } else if (node.panelTree !== child) { // an unchanged piece of the tree is skipped
       assign(node, child.attributes);
       patch(node, child.children);
       node.panelTree = child;
@@ -60,7 +60,7 @@ function assign(node, attributes) {
   node.panelAttributes = attributes;
 }
 
-/* A record that is cut is seen to fall out before its element goes. */
+/* A record that is cut falls out in view before its element goes. */
 function leave(node) {
   const falls = node.classList?.contains("cell") && !still();
   if (!falls) return node.remove();
@@ -92,7 +92,7 @@ const chip = (kind, sign, words) =>
 function short(value, width) {
   const room = Math.max(1, Math.floor((width - 8) / 7.4));
   if (value.length <= room) return value;
-  const keep = Math.max(1, room - 1); // of numbered values the number tells them apart
+  const keep = Math.max(1, room - 1); // numbered values differ in their number
   return /\d$/.test(value) ? "…" + value.slice(-keep) : value.slice(0, keep) + "…";
 }
 
@@ -102,7 +102,7 @@ const epochClass = (epoch) => (epoch < 0 ? "unknown" : `e${epoch % EPOCH_COLOURS
 
 const CELL = { top: 20, height: 42, gap: 6, narrowest: 36, widest: 64 };
 const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
-const WIDE = 860, MID = 560, DIGIT = 7.8; // of a mark's words, the width of a letter at most
+const WIDE = 860, MID = 560, DIGIT = 7.8; // DIGIT: a mark's letter is at most that wide
 
 /* `more`: `free` places follow the newest record, `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
    lower, `wide` is the panel width from which the trace stands beside the picture. */

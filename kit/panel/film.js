@@ -1,4 +1,4 @@
-/* Scenes out of a film: what kit/panel/film.py put into pools is put together again.
+/* Rebuilds the scenes of a film, whose parts kit/panel/film.py put into pools.
 
    A film has one take or two (a take is one timeline's steps), and moments: the slider's
    positions, each a step of either take. */

@@ -19,7 +19,7 @@ from kit.panel.source import Frame
 State = Mapping[str, Any]
 Log = Mapping[str, Any]
 Known = Mapping[int, int]
-"""By replica: below which offset it has known all to be committed."""
+"""By replica: the offset below which it has known every record to be committed."""
 
 
 def known(
@@ -43,7 +43,7 @@ def known(
 
 
 def _stays(mark: int, before: Log | None, log: Log) -> int:
-    """Up to which offset a log still holds the records that were known."""
+    """The offset up to which a log still holds the records that were known."""
     if "log_end_offset" not in log:
         return mark
     same = before is not None and before.get("epochs") == log.get("epochs")
@@ -53,7 +53,7 @@ def _stays(mark: int, before: Log | None, log: Log) -> int:
 
 
 def kept(before: Log, log: Log) -> int:
-    """Up to which offset a log is unchanged; its old end, if it was not truncated."""
+    """The offset up to which a log is unchanged; its old end, if it was not truncated."""
     held, has = records(before), records(log)
     # truncated and grown again between two looks: the epochs show it
     replaced = [at for at in held if at in has and held[at][0] != has[at][0]]

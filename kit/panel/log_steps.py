@@ -23,7 +23,7 @@ def leadership(was: Snapshot, now: Snapshot, old: State, new: State) -> Iterator
         yield Step(NOTABLE, "no heartbeat", said)
     elif before == after:
         if old.get("leader_epoch") != epoch and after >= 0:
-            yield Step(NOTABLE, f"epoch {epoch}", f"{after} leads on, now in epoch {epoch}.")
+            yield Step(NOTABLE, f"epoch {epoch}", f"{after} still leads, now in epoch {epoch}.")
     elif after < 0:
         said = f"**No leader**: {_gone(now, before)}, and nobody in the ISR is left to take over."
         yield Step(MAJOR, "no leader", said)
@@ -74,7 +74,7 @@ def in_sync(now: Snapshot, old: State, new: State) -> Iterator[Step]:
     if back:
         said = f"{join(back)} {be(back)} back in the ISR, caught up with the leader"
         whole = len(after) == len(new.get("replicas") or ()) > len(before)
-        said += ": the partition is mended, all replicas are in sync." if whole else "."
+        said += ": all replicas are in sync again." if whole else "."
         yield Step(NOTABLE, f"ISR {named}", said)
 
 
@@ -134,7 +134,7 @@ def cuts(old: State, new: State, by: Known) -> Iterator[Step]:
 
 
 def _fates(log: Mapping[str, Any], fates: Mapping[str, Sequence[int]]) -> str:
-    """The fates of a log's records, without those that no record has."""
+    """The fates of a log's records; a fate without records is left out."""
     return "; ".join(
         f"{values(log, offsets)} {be(offsets, 'was', 'were')} {fate}"
         for fate, offsets in fates.items()

@@ -175,7 +175,7 @@ function render({ model, el }) {
     back?.focus();
   };
 
-  const deeds = {
+  const actions = {
     press: ({ action, node, other }) => {
       if (view.menu != null) closeMenu();
       model.send({ type: "press", action, node: Number(node), other: other == null ? null : Number(other) });
@@ -193,7 +193,7 @@ function render({ model, el }) {
       root.querySelector(".notice").textContent = button.dataset.tip ?? button.title;
       return;
     }
-    deeds[button.dataset.do](button.dataset);
+    actions[button.dataset.do](button.dataset);
   });
   root.addEventListener("input", (event) => { if (event.target.type === "range") { play(false); go(Number(event.target.value)); } });
   root.addEventListener("change", (event) => { if (event.target.dataset.do === "topic") set("topic", event.target.value); });

@@ -65,7 +65,7 @@ class Grid:
 
 
 def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
-    """One picture of a scene, or of two, with its sentences below (one a line of `caption`)."""
+    """One picture of a scene, or of two, with its sentences below (one per line of `caption`)."""
     scenes = [scene, second.scene] if second else [scene]
     grid = _grid(scenes)
     told = [(line, "") for part in plain(caption).split("\n") for line in textwrap.wrap(part, 104)]
@@ -208,7 +208,7 @@ def _state(row: Row) -> list[str]:
 
 
 def _short(state: list[str]) -> list[str]:
-    """The same for half the room: "running" is dropped if there is trouble to report."""
+    """The same in half the room: "running" is dropped if there is trouble to report."""
     trouble = [each.replace("cut from", "✂") for each in state if each != "running"]
     return trouble or state
 

@@ -173,7 +173,7 @@ function render({ model, el }) {
   for (const [name, value] of [["role", "group"], ["aria-label", "Cluster panel, time travel"], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(name, value);
   }
-  root.drawn = []; // how long each drawing took, for those who measure
+  root.drawn = []; // how long each drawing took, for measurements
   el.append(root);
 
   let p = null, flying = 0, dwelling = 0;
@@ -250,7 +250,7 @@ function render({ model, el }) {
     const at = clamp(wanted);
     if (at === view.at + 1) travel(at);
     else if (at !== view.at || flying) arrive(at);
-    // last, because it is heard here as well (`moved`), and then we are there already
+    // last: the change comes back here (`moved`), and the panel must be at `at` by then
     if (model.get("position") !== at) { model.set("position", at); model.save_changes(); }
   };
   const play = (on = !view.playing) => {
@@ -291,7 +291,7 @@ function render({ model, el }) {
     model.send(message);
   };
 
-  const deeds = {
+  const actions = {
     first: () => { play(false); go(0); },
     back: () => { play(false); go(view.at - 1); },
     step: () => { play(false); if (view.at < p.last) go(view.at + 1); else if (!p.film.alone) ask({ type: "run_on" }); },
@@ -316,7 +316,7 @@ function render({ model, el }) {
     if (!button) return;
     if (button.getAttribute("aria-disabled") === "true") return say(button.dataset.tip ?? button.title);
     if (model.get("notice")) say("");
-    deeds[button.dataset.do](button.dataset, event);
+    actions[button.dataset.do](button.dataset, event);
   });
   root.addEventListener("input", (event) => { if (event.target.type === "range") { play(false); go(Number(event.target.value)); } });
   root.addEventListener("change", ({ target }) => {
@@ -335,13 +335,13 @@ function render({ model, el }) {
     const among = event.target.closest("[role=menu], [role=tablist]");
     const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[key];
     if (key === "Escape" && view.menu != null) closeMenu();
-    else if (key === "Escape" && view.source) deeds.close();
+    else if (key === "Escape" && view.source) actions.close();
     else if (among && by) {
       const items = [...among.querySelectorAll("button")];
       const next = items[(items.indexOf(event.target) + by + items.length) % items.length];
       next.focus();
       if (next.role === "tab") next.click();
-    } else if (key in PLAIN) { if (key === "f" && p.film.alone) say(NO_ENGINE); else deeds[PLAIN[key]](); }
+    } else if (key in PLAIN) { if (key === "f" && p.film.alone) say(NO_ENGINE); else actions[PLAIN[key]](); }
     else if (key === " " && !["BUTTON", "INPUT"].includes(event.target.tagName)) play();
     else if (key === " " && event.target.type === "range") play();
     else if (key === "+" || key === "=") speed(1);
@@ -398,7 +398,7 @@ function playAlone(el, films, partition, position) {
     },
     save_changes: () => {},
     send: () => model.set("notice", NO_ENGINE),
-    on: (name, deed) => (heard[name] ??= []).push(deed),
+    on: (name, action) => (heard[name] ??= []).push(action),
     off: () => {},
   };
   render({ model, el });

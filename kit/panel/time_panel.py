@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 ENDS = ("start", "end")
 KINDS = ("fault", "election", "parted", "truncation", "lost", "ack", "write", "fork")
 LONGER_US = 3_000_000
-"""How far a world goes on when a fault is let happen at its end."""
+"""How long a world runs on after a fault at its end."""
 
 
 class TimePanel(anywidget.AnyWidget):

@@ -6,7 +6,7 @@ const JUMPS = [["fault", "N", "fault"], ["parted", "D", "divergence"], ["truncat
 const NO_ENGINE = "This page is a recording without an engine. Run its notebook to try another future.";
 const SPEEDS = [0.5, 1, 2, 4];
 
-/* Signs that not every font has are drawn. */
+/* Draws the signs that some fonts lack. */
 const ICONS = {
   first: "M3 3v10M13 3 6 8l7 5z", back: "M11 3 4 8l7 5z", play: "M5 3l8 5-8 5z", pause: "M5 3v10M11 3v10",
   step: "M4 3l7 5-7 5zM13 3v10", last: "M3 3l7 5-7 5zM13 3v10", fork: "M4 2v12M4 9c0-3 8-2 8-6",
@@ -57,7 +57,7 @@ function track(p, at, view, width) {
 
 function deck(p, at, view) {
   const end = at === p.last;
-  const button = (deed, sign, label, tip, off) => h("button", { key: deed, type: "button", "data-do": deed, "aria-label": label, "data-tip": tip, "aria-disabled": off ? "true" : null }, sign);
+  const button = (action, sign, label, tip, off) => h("button", { key: action, type: "button", "data-do": action, "aria-label": label, "data-tip": tip, "aria-disabled": off ? "true" : null }, sign);
   return h("div", { class: "deck" },
     h("span", { class: "group" },
       button("first", icon("first"), "first step", "First step (Home)", at === 0),

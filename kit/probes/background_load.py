@@ -76,7 +76,7 @@ class BackgroundLoad:
         while wanted not in self.acknowledged:
             if time.monotonic() > deadline:
                 raise WaitTimeout(
-                    f"{self!r} waited {timeout_s:g} s for {more} more, in vain: "
+                    f"{self!r} gave up after waiting {timeout_s:g} s for {more} more: "
                     "is there a leader, and are enough replicas in sync?"
                 )
             self._end.wait(min(self._period_s, LISTEN_S))

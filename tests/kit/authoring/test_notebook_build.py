@@ -149,7 +149,7 @@ def test_text_printed_in_pieces_becomes_one_output() -> None:
     ("text", "sentence"),
     [
         ("# %% a\n1\n", "needs one of the tags"),
-        ('# %% a tags=["simm"]\n1\n', "'simm' is none of"),
+        ('# %% a tags=["simm"]\n1\n', "'simm' is not one of"),
         ('# %% a tags=["sim"]\n1\n# %% a tags=["sim"]\n2\n', "another cell has this name"),
         ('# %% 98-1 tags=["stub"]\n1\n', "has a stub cell and no solution"),
         ('# %% 98-1 tags=["check"]\n1\n', "has a check cell and no stub"),

@@ -52,7 +52,7 @@ def test_a_shared_engine_stays_until_down_and_leaves_nothing(short_folder) -> No
     )
     lines = done.stdout.splitlines()
     assert lines[0] == "No cluster is up. Start one with: kafkalab up engine", done.stderr
-    stays_up = "It stays up until: kafkalab down. bootstrap.servers=127.0.0.1:"
+    stays_up = "It stays up until you run: kafkalab down. bootstrap.servers=127.0.0.1:"
     assert lines[1].startswith(stays_up), done.stderr
     address = lines[1].split("=")[1]
     assert lines[2] == f"It is up already. bootstrap.servers={address}"

@@ -78,7 +78,7 @@ def test_a_silent_broker_is_passed_over_for_the_next(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         broker = Broker()
         both = [("127.0.0.1", silent.getsockname()[1]), broker.address]
-        connections.connection(broker.address)  # patient, whoever else uses the machine
+        connections.connection(broker.address)  # patient, because others use the machine
         monkeypatch.setattr(connections, "_timeout_s", 0.2)
         assert connections.ask_first(both, m.DescribeClusterRequest()).cluster_id == "c"
         with pytest.raises(Unreachable, match="does not answer"):

@@ -29,7 +29,7 @@ def values(cluster, topic, broker):
 
 
 def append(client: RawClient, topic: str, value: bytes) -> None:
-    """A write to the broker that we mean, whoever leads by now."""
+    """A write to the broker that we name, even if another leads by now."""
     answer = client.ask(producing(topic, acks=1, records=one_batch(value)))
     assert told(answer).error_code == 0
 

@@ -97,7 +97,7 @@ def test_the_first_prediction_is_the_one_that_counts() -> None:
         (lambda: exercises.check("99-1", 1), "is a prediction; answer it with predict"),
         (lambda: exercises.predict("99-2", "a"), "is an exercise; answer it with check"),
         (lambda: exercises.predict("99-1", "z"), "Choose among a, b, c"),
-        (lambda: exercises.check("99-3", lambda: 1), "call it and check that"),
+        (lambda: exercises.check("99-3", lambda: 1), "call it and pass the result"),
         (lambda: exercises.check("99-3", object()), "holds a object"),
         (lambda: exercises.check("99-3", "x" * 5_000_000), "bytes long"),
     ],

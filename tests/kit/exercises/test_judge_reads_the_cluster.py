@@ -72,7 +72,7 @@ def test_a_topic_that_is_not_there_is_empty(bootstrap) -> None:
 
 
 def test_no_cluster_gets_a_sentence() -> None:
-    with pytest.raises(NoCluster, match=r"hand one over: check\(…, cluster=eng\)"):
+    with pytest.raises(NoCluster, match=r"pass one: check\(…, cluster=eng\)"):
         Context().partitions("orders")
     with pytest.raises(NoCluster, match="does not answer"):
         Context("127.0.0.1:1", timeout_s=1).partitions("orders")

@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_said(lossy: World) -> None:
     panel.press("explode", 101)
     assert panel.notice.startswith("There is no button named 'explode'; there are kill, stop")
     panel.press("cut", 101)
-    assert panel.notice == "Cut 101 from whom? Name another broker."
+    assert panel.notice == "Cut 101 from which broker? Name another one."
     panel.fork("wishful")
     assert "no rule 'wishful'" in panel.notice
     panel.press("kill", 999)

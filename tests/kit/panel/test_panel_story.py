@@ -74,7 +74,7 @@ def test_no_leader_is_said_and_stays_said() -> None:
     ("state", "sentence"),
     [
         ("stopped", "102 stopped cleanly"),
-        ("paused", "102 is paused: its process is there, but it answers nobody."),
+        ("paused", "102 is paused: its process is there, but it does not answer."),
         ("killed", "102 was **killed**."),
     ],
 )
@@ -111,17 +111,16 @@ def test_a_replica_leaves_the_isr_and_returns() -> None:
     left["topics"]["orders"]["partitions"][0]["leader_epoch"] = 0
     assert told(at_rest(), left) == "103 left the ISR: it has not caught up in time."
     assert told(left, at_rest()) == (
-        "103 is back in the ISR, caught up with the leader: "
-        "the partition is mended, all replicas are in sync."
+        "103 is back in the ISR, caught up with the leader: all replicas are in sync again."
     )
 
 
-def test_nothing_is_called_mended_before_the_isr_is_whole() -> None:
+def test_nothing_is_called_whole_before_the_isr_is_whole() -> None:
     cut, healed, one_back = moved(101, [101]), moved(101, [101]), moved(101, [101, 102])
     cut["links"] = [{"between": [101, 103], "state": "cut", "delay_ms": 0}]
-    assert "mended" not in told(cut, healed)
-    assert "mended" not in told(healed, one_back)
-    assert "mended" in told(one_back, moved(101, [101, 102, 103]))
+    assert "in sync again" not in told(cut, healed)
+    assert "in sync again" not in told(healed, one_back)
+    assert "in sync again" in told(one_back, moved(101, [101, 102, 103]))
 
 
 def test_a_write_that_is_committed_at_once() -> None:
@@ -198,7 +197,7 @@ def test_a_cut_is_still_told_when_the_replica_is_back_in_the_isr() -> None:
     assert told(parted, cut, back) == (
         "101 cut its log from 5 to 2: X1, X2 and X3 were **never committed**. "
         "101 is back in the ISR, caught up with the leader: "
-        "the partition is mended, all replicas are in sync."
+        "all replicas are in sync again."
     )
 
 

@@ -129,7 +129,7 @@ def test_a_broker_that_was_gone_before_anybody_looked_is_shown_as_it_was() -> No
 
 def test_a_frame_that_never_comes_is_an_error() -> None:
     world = runs.settled(101, 102)
-    with pytest.raises(AssertionError, match="a wonder: it did not come to that"):
+    with pytest.raises(AssertionError, match="a wonder: this did not happen"):
         Walkthrough(world).shot("a wonder", log_ends(1, 101))
 
 
