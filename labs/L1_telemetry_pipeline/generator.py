@@ -8,7 +8,7 @@ Every few seconds a truck reports its place and its speed:
 `event_time` is the truck's clock, in milliseconds since 1970, UTC.  Records arrive less tidy
 than they were sent, and the generator makes a share of each kind of trouble:
 
-* **late**: the truck was in a tunnel; the position arrives up to fifteen minutes after it;
+* **late**: the truck was in a tunnel; the position arrives up to fifteen minutes late;
 * **duplicate**: an answer got lost and the truck sent again, the same event id, later;
 * **malformed**: cut off (not JSON), a field missing, or a field of another type;
 * **skewed**: a few trucks send most of the positions.

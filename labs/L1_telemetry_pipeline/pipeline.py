@@ -27,7 +27,7 @@ TOPIC = "truck-positions"
 PARTITIONS = 6
 _BATCHES = 4
 """Bronze is read in that many micro-batches, so that there is a middle.  A batch is shared out
-among the partitions and rounded down, hence one record more for each of them."""
+among the partitions and rounded down, so each of them gets one record more."""
 
 Tell = Callable[[str], None]
 Moment = Callable[[str], None]

@@ -1,6 +1,6 @@
 """Scenarios of notebook 04 that read a broker's own timers: which stage is the slow one.
 
-`stages` causes a wait in one stage after the other and reads the six timers before and
+`stages` causes a wait in each stage in turn and reads the six timers before and
 after.  Its table is the one to look at when a cluster is slow.  The metrics of a real broker
 can be read from a local one only; elsewhere these scenarios say so.
 """

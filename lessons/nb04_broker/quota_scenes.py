@@ -30,7 +30,7 @@ RATE = 50_000
 """Bytes a second; ten seconds' worth may pass in a burst."""
 FLOODERS = 4
 ONE_SIDE = threading.Lock()
-"""What is timed is timed on one side after the other: they share a machine."""
+"""The two sides are timed one after the other, because they share a machine."""
 
 
 def somebody() -> str:

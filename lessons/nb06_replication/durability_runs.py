@@ -1,4 +1,4 @@
-"""Tables for notebook 06: how `acks`, the number of replicas and luck decide over a record.
+"""Tables for notebook 06: how `acks`, replicas and luck decide whether a record survives.
 
 Each experiment writes, breaks something, and looks for the record under the next leader: was
 it lost, could writing go on, and which client had to wait?

@@ -49,7 +49,7 @@ def diverge_and_reconcile(cluster: Cluster) -> Seen:
         cluster.wait_until(in_sync(TOPIC, *ALL), PATIENCE_S, "the ISR to be whole again")
     raise ClusterError(
         f"In {ATTEMPTS} attempts this machine was too slow to catch the moment: "
-        "run the cell again when less is going on."
+        "run the cell again when the machine is less busy."
     )
 
 

@@ -80,9 +80,9 @@ def read(world: World, broker: int, epoch: int = -1) -> list[str]:
 
 
 def two_deaths(rule: str = DEFAULT_RULE) -> World:
-    """D is acknowledged by all; 101 dies, then 103, before 102 could fetch a thing; 102 leads.
+    """D is acknowledged by all; 101 dies, then 103, before 102 could fetch anything; 102 leads.
 
-    E is on 101 alone, with acks=1; W is written by 102.  In the end all are back.  From the
+    E is on 101 alone, with acks=1; W is written by 102.  At the end all are back.  From the
     first death on, followers truncate by `rule`; under an old one, invariants are not checked.
     """
     world = settled(101, 103, 102, checked=rule == DEFAULT_RULE)

@@ -40,7 +40,7 @@ class Simulated:
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         if not self.world.run(until=lambda _: holds(), for_s=PATIENCE_S):
-            raise WaitTimeout(f"waited {PATIENCE_S:.0f} virtual seconds for {what}, in vain.")
+            raise WaitTimeout(f"gave up after waiting {PATIENCE_S:.0f} virtual seconds for {what}.")
 
     def lose_answer(self, name: str) -> None:
         self.world.drop(101, name, api="Produce")
@@ -105,7 +105,7 @@ class Live:
         deadline = time.monotonic() + PATIENCE_S
         while not holds():
             if time.monotonic() > deadline:
-                raise WaitTimeout(f"waited {PATIENCE_S:.0f} s for {what}, in vain.")
+                raise WaitTimeout(f"gave up after waiting {PATIENCE_S:.0f} s for {what}.")
             for each in self.drivers.values():
                 each.poll()
 

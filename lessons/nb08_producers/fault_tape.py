@@ -135,7 +135,9 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
         lambda: all(stage.producers[name].idle for name in alone), "the leader to answer alone"
     )
     if any(stage.leader(name) != LEADER for name in recipes):
-        raise Disturbed("101 lost its leadership too early; try again when less is going on.")
+        raise Disturbed(
+            "101 lost its leadership too early; try again when the machine is less busy."
+        )
     stage.kill(LEADER)
     stage.until(lambda: all(stage.leader(name) != LEADER for name in recipes), "101 to be gone")
     for name in recipes:

@@ -315,5 +315,5 @@ def errors_by_name() -> Table:
         yes_no = [error.retriable, error in STALE_METADATA, error in AFTER_APPEND]
         says = ["yes" if each else "no" for each in yes_no]
         rows.append([each, str(int(error)), *SAID_OTHERWISE.get(each, says)])
-    columns = ("error", "code", "sent again", "asks anew who leads", "may be stored")
+    columns = ("error", "code", "sent again", "looks up the leader", "may be stored")
     return Table("What a producer makes of an error", columns, rows)

@@ -145,7 +145,7 @@ def judge_minutes(answer: Any, context: Context) -> Verdict:
             )
         if place in seen:
             return wrong(
-                "A truck's minute stands there twice; was the cell run twice on the same topic?",
+                "A truck's minute is there twice; did the cell run twice on the same topic?",
                 expected="one record per truck and minute",
                 seen=f"two for {place[0]}, {place[1]}",
                 counter_example=_where(record),
@@ -163,11 +163,11 @@ def _difference(arrived: list[LogRecord], truth: Minutes, seen: Minutes) -> Verd
     if seen == with_repeats:
         message = "Duplicates count twice here: silver drops them by their event id."
     elif seen == by_arrival or set(seen) <= set(by_arrival):
-        message = "These are minutes of arrival; late positions belong into their own minute."
+        message = "These are minutes of arrival; late positions belong in their own minute."
     elif seen.total() < truth.total():
         message = f"{truth.total() - seen.total()} positions are missing; late ones count too."
     else:
-        message = "The positions are counted in other minutes than they belong to."
+        message = "The positions are counted in the wrong minutes."
     return wrong(
         message,
         expected=f"{truth[place]} ({truth.total()} in all)",
@@ -222,12 +222,12 @@ EXERCISES = (
         ),
         right=frozenset("b"),
         explanation=(
-            "Gold groups by the event's own time and is computed anew from all of silver. Only "
-            "a watermark could give a late event up, and this pipeline has none."
+            "Gold groups by the event's own time and is computed again from all of silver. Only "
+            "a watermark could drop a late event, and this pipeline has none."
         ),
         because={
             "a": "The arrival is Kafka's timestamp; bronze keeps it, and gold does not use it.",
-            "c": "Nothing in Kafka or in a table knows of too late; a watermark would.",
+            "c": "Neither Kafka nor a table has a notion of too late; a watermark has.",
         },
     ),
     Exercise(

@@ -42,13 +42,13 @@ EXERCISES = (
         (
             "the record cannot be read until that broker is back",
             "after some seconds another broker leads, and the record can be read",
-            "the record is lost, for only the leader had it on disk",
+            "the record is lost, because only the leader had it on disk",
         ),
         right=frozenset("b"),
         explanation="The controller misses the broker's heartbeats and names one of the others, "
         "which hold the same record.",
         because={
-            "a": "That would be a topic with one replica.",
+            "a": "That happens to a topic with one replica.",
             "c": "The followers copied it within milliseconds.",
         },
     ),
@@ -91,7 +91,7 @@ EXERCISES = (
             "all that no other container talks to",
         ),
         right=frozenset("a"),
-        explanation="An orphan is a service that was in the file once. What is removed is the "
-        "container; its volume stays.",
+        explanation="An orphan is a service that was in the file once. Its container is "
+        "removed; its volume stays.",
     ),
 )

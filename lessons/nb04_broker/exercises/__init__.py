@@ -42,12 +42,12 @@ EXERCISES = (
          "connection until the time is over",
          "it closes the connection"),
         right=frozenset("c"),
-        explanation="So since Kafka 2.0 (KIP-219). No error, and no answer that comes late: a "
-        "client that waited in vain would send again.",
+        explanation="This is so since Kafka 2.0 (KIP-219). There is no error and no late answer: a "
+        "client that times out would send again.",
         because={
             "a": "There is no such error for bytes; a limit on topics has one.",
             "b": "That was the old way, until 2.0: clients timed out and sent again.",
-            "d": "Closing is for those who break the protocol, or one connection limit.",
+            "d": "A broker closes connections that break the protocol or a connection limit.",
         },
     ),
     Prediction(
@@ -79,8 +79,8 @@ EXERCISES = (
          "it keeps it compressed as it came"),
         right=frozenset("ace"),
         explanation="Clients partition, batch and compress; the broker checks, numbers and stores "
-        "bytes. It opens a compressed batch to check the records, and packs it anew only where the "
-        "topic's compression.type asks for another.",
+        "bytes. It opens a compressed batch to check the records, and compresses it again only "
+        "if the topic's compression.type asks for another.",
         because={
             "b": "The producer has chosen the partition before it sends.",
             "d": "Replication stands in for the flush.",
@@ -89,11 +89,11 @@ EXERCISES = (
     Prediction(
         "04-9",
         "RequestQueueTimeMs has gone up for all kinds of requests, LocalTimeMs of Produce as "
-        "well; RemoteTimeMs is as ever, and handlers are 8 % idle. What fits?",
+        "well; RemoteTimeMs is unchanged, and handlers are 8 % idle. What fits?",
         ("one follower is slow", "the handler threads are overloaded, or the disk is",
          "a client is over its quota", "producers have turned to acks=all"),
         right=frozenset("b"),
-        explanation="Whoever waits before being handled waits for a handler; below 10 % idle the "
+        explanation="A request in the queue waits for a handler; below 10 % idle the "
         "queue grows fast. The others show in RemoteTimeMs (a, d) and ThrottleTimeMs (c).",
     ),
     Prediction(
@@ -109,7 +109,7 @@ EXERCISES = (
         "up a changed limit at once.",
         because={
             "b": "Three brokers, three times the rate: the run with three leaders shows it.",
-            "e": "Quotas are dynamic; the static ones of the configuration file went with 3.0.",
+            "e": "Quotas are dynamic; 3.0 removed the static ones of the configuration file.",
         },
     ),
 )  # fmt: skip

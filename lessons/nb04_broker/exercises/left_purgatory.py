@@ -38,9 +38,9 @@ def answered(fetches: list[Fetch], isr: list[int], needed: int, timeout: int) ->
 def explain(arguments: tuple, expected: list[Any], seen: Any) -> str:
     fetches, isr, needed, timeout = arguments
     if not isr:
-        return "With no follower in the ISR the leader alone is all of it: answered at once."
+        return "With no follower in the ISR, the leader is the whole ISR: it answers at once."
     if expected[1] != "NONE":
-        return f"Not everybody had asked from {needed} within {timeout} ms: the time is up."
+        return f"Not all of the ISR had asked from {needed} within {timeout} ms: the time is up."
     first = next((at for at, _, offset in fetches if offset >= needed), None)
     if isinstance(seen, list) and seen and seen[0] == first:
         return "One follower is not all of the ISR: the slowest member decides."

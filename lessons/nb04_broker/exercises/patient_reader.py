@@ -1,4 +1,4 @@
-"""04-7: settings for a reader that asks seldom and still hears of records in time."""
+"""04-7: settings for a reader that asks rarely and still gets its records in time."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
         return "No request came between the readings: there is no mean. Return None."
     whole = max(after["sums_ms"], key=lambda name: after["sums_ms"][name])
     if isinstance(seen, list) and seen and seen[0] == whole != expected[0]:
-        return "That stage was slow since the broker started; asked is what lay between."
+        return "That stage was slowest since the broker started, not between the two readings."
     if isinstance(seen, list) and seen and seen[0] == expected[0]:
         return "The right stage; the mean is its time divided by the requests in between."
     return "Subtract the two readings, sums and counts, before you compare."

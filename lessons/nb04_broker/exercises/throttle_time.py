@@ -29,7 +29,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
     if isinstance(seen, int | float) and seen < 0:
         return "Below the limit nobody waits: the time is never negative."
     if seen == round((in_windows - limit) / limit * 1000):
-        return "You took all bytes but one second's worth for too many; the limit is a rate."
+        return "You counted all bytes above one second's worth as too many; the limit is a rate."
     if expected and seen == round((in_windows / over_s - limit) / limit * 1000):
         return "That brings one second back to the limit; the rate is over all the windows."
     if seen == expected / 1000:

@@ -91,9 +91,9 @@ EXERCISES = (
          "at an election the member with most records is taken"),
         right=frozenset("acde"),
         explanation="Time decides, not the number of records; and at an election the order of "
-        "the replica list decides, for every member holds all that is committed.",
+        "the replica list decides, because every member holds all committed records.",
         because={
-            "b": "Two records are nothing if they are caught up with in time.",
+            "b": "Two records do not matter if the follower catches up in time.",
             "f": "Nobody compares logs at an election.",
         },
     ),
@@ -107,8 +107,8 @@ EXERCISES = (
          "two brokers are killed one after the other, then come back",
          "a follower is paused for a minute"),
         right=frozenset("bc"),
-        explanation="Replication bears the loss of copies one by one. It does not bear the loss "
-        "of all at once, nor a leader that was chosen without having them.",
+        explanation="Replication survives the loss of copies one by one. It does not survive the "
+        "loss of all at once, nor a leader that was elected without the records.",
         because={
             "a": "Another in-sync replica has it.",
             "d": "The last one keeps it, and the HW stands still meanwhile.",

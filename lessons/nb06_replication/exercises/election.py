@@ -45,7 +45,7 @@ EXERCISE = Exercise(
     "06-5",
     "Who leads next",
     (
-        "Being alive is needed, and not enough.",
+        "A leader must be alive, and that is not enough.",
         "The ISR first; the ELR only when the ISR is empty; the order is that of replicas.",
         "candidates = isr or elr, then the first of replicas that is in it and alive.",
     ),

@@ -34,7 +34,7 @@ def judge_settings(answer: Any, context: Context) -> Verdict:
     told = _upgrade_and_death(factor, minimum)
     if "refused" in told:
         return wrong(
-            f"{factor} replicas and a minimum of {minimum}: two brokers fewer stop the writes.",
+            f"{factor} replicas and a minimum of {minimum}: the loss of two brokers stops writes.",
             expected="paid, paid, paid",
             seen=told,
             counter_example="all up; one broker stopped for its upgrade; another one dead",

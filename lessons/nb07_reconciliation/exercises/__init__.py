@@ -25,12 +25,13 @@ EXERCISES = (
          "an error: ask again",
          "D is gone, so the end is before D for good"),
         right=frozenset("c"),
-        explanation="103 has D, but does not know that D is committed. It rather says "
-        "OFFSET_NOT_AVAILABLE than go back in time. The frames of the window show the message.",
+        explanation="103 has D, but does not know that D is committed. It says "
+        "OFFSET_NOT_AVAILABLE rather than go back in time. The frames of the window show the "
+        "message.",
         because={
-            "a": "103 has it, but has heard nobody say that the others have it, too.",
+            "a": "103 has it, but has not heard that the others have it, too.",
             "b": "Kafka did that before 2.2; a consumer would then have seen the log shrink.",
-            "d": "All in-sync replicas have D, and only such a one may lead.",
+            "d": "All in-sync replicas have D, and only an in-sync replica may lead.",
         },
     ),
     Prediction(
@@ -43,7 +44,7 @@ EXERCISES = (
          "101 deletes them and copies 103's",
          "101 refuses to start until an operator decides"),
         right=frozenset("c"),
-        explanation="The leader's log is the partition. Whoever follows cuts off what the leader "
+        explanation="The leader's log is the partition. A follower cuts off what the leader "
         "does not have. You see it happen on the engine and on a real Kafka.",
         because={
             "a": "Records travel from leaders to followers only.",
@@ -119,12 +120,12 @@ EXERCISES = (
          "102: FENCED_LEADER_EPOCH; the consumer: UNKNOWN_LEADER_EPOCH",
          "102: NOT_LEADER_OR_FOLLOWER; the consumer: OFFSET_NOT_AVAILABLE"),
         right=frozenset("b"),
-        explanation="Who is asked with a later epoch than its own knows that it has missed "
-        "something: UNKNOWN. Who is asked with an earlier one fences the asker: FENCED. Either "
-        "way nobody acts on the word of a leader of the past (KIP-320).",
+        explanation="A broker that is asked with a later epoch than its own has missed "
+        "something: UNKNOWN. A broker that is asked with an earlier one fences the asker: FENCED. "
+        "Either way nobody acts on the word of a leader of the past (KIP-320).",
         because={
             "a": "That is how it was before KIP-320, and how the rung kip-279 breaks.",
-            "c": "It is the other way round: to be fenced is to be late oneself.",
+            "c": "It is the other way round: the fenced one is late itself.",
             "d": "101 does believe that it leads, and 103 does lead.",
         },
     ),

@@ -22,8 +22,8 @@ ASKED: tuple[tuple, ...] = (
     ([[0, 0], [1, 3], [4, 8], [5, 11]], 20, 3),
 )
 NOT_ASKED = (
-    "What is not asked here: once retention has deleted the oldest records, the first entry may be "
-    "younger than asked. Kafka then answers [asked, the first entry's start]."
+    "Not asked here: once retention has deleted the oldest records, the first entry may be newer "
+    "than the epoch asked for. Kafka then answers [asked, the first entry's start]."
 )
 
 

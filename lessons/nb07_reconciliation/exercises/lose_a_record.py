@@ -113,7 +113,9 @@ def _nothing_lost(old: Outcome) -> str:
     kept = f"Under {old.rule} {' '.join(old.promised)} are all there at the end ({end})."
     where, again = _last_cut(old)
     if where is None:
-        return f"{kept} Nobody cut a record: who has one above its own high watermark, and when?"
+        return (
+            f"{kept} No broker cut a record: which one has a record above its own high watermark?"
+        )
     cut = f"{kept} In {where[0].line}, {where[1]} cut its log at {where[2]}"
     if again and again.line.number:
         when = "in the same line" if again is where[0] else f"in {again.line},"
@@ -127,7 +129,8 @@ def _nothing_lost(old: Outcome) -> str:
             "promised record could it hold above its own high watermark?"
         )
     return (
-        f"{cut}, but {end.leader} leads at the end, and what the leader holds counts. Who has to?"
+        f"{cut}, but {end.leader} leads at the end, and what the leader holds counts. Which broker "
+        "has to lead?"
     )
 
 

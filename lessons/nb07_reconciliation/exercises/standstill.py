@@ -43,7 +43,7 @@ def what_failed(stopped: Outcome) -> str:
     if stop.asked:
         if stop.asked < 0:
             return "there is no leader to ask."
-        return f"broker {stop.asked} was asked, and nobody answered."
+        return f"broker {stop.asked} was asked and did not answer."
     if command.verb == "until":
         return f"this did not come true in {stop.step.took_s:.0f} s."
     if command.verb == "quiet":
@@ -108,14 +108,14 @@ def _unanswered(steps: tuple[Step, ...], asked: int) -> str:
     if now.leader < 0:
         last = [each for step in steps if (each := step.standing.isr)][-1]
         return (
-            f"Nobody leads, for none of the last ISR ({', '.join(map(str, last))}) is there. Keep "
-            "one of the ISR alive, or start one of these again."
+            f"Nobody leads, because none of the last ISR ({', '.join(map(str, last))}) is there. "
+            "Keep one of the ISR alive, or start one of these again."
         )
     if asked not in now.up and asked == now.leader:
         return (
             f"{asked} still counts as the leader, though it is not running: the controller notices "
-            "that only when heartbeats stay out for 2 s, and no line has let them pass. Before you "
-            "go on, wait until somebody else leads."
+            "that only when heartbeats have stopped for 2 s, and no line has let them pass. Before "
+            "you go on, wait until somebody else leads."
         )
     if asked not in now.up:
         return f"{asked} is not running: ask the leader, or start it."

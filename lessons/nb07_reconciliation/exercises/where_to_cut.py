@@ -35,7 +35,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
     if told_epoch not in mine:
         return (
             f"This follower holds nothing of epoch {told_epoch}, so the leader's end of it says "
-            "nothing about these records. Safe is the end of its own largest epoch below."
+            "nothing about these records. The safe cut is the end of its own largest epoch below."
         )
     if seen == told_end:
         return (
@@ -43,7 +43,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
             f"at {expected}: what lies between is of a later epoch, and not the leader's."
         )
     if seen < expected:
-        return f"Records below {expected} are the same on both. Cutting them costs what is safe."
+        return f"Records below {expected} are the same on both. Cutting them loses safe records."
     return f"Records from {expected} on are not the leader's."
 
 

@@ -17,7 +17,7 @@ EXERCISES = (
          "A, and the producer's callback gets an error"),
         right=frozenset("c"),
         explanation="The producer cannot tell a lost answer from a lost record, so it sends again, "
-        "and the leader cannot tell the second try from a second order.",
+        "and the leader cannot tell the second try from a new record.",
         because={
             "a": "Committed means on every in-sync replica. Whether the producer hears of it does "
             "not matter.",
@@ -50,7 +50,7 @@ EXERCISES = (
         "A, then C before B. With idempotence the sequence numbers put them in order.",
         because={
             "a": "That is what one request in flight, or idempotence, is for.",
-            "c": "So it is if A alone is turned down while B and C are stored.",
+            "c": "That happens if A alone is refused while B and C are stored.",
             "d": "The broker stores what comes, as it comes.",
         },
     ),
@@ -68,8 +68,8 @@ EXERCISES = (
          "the loss of a record that the leader acknowledged and nobody copied"),
         right=frozenset("ad"),
         explanation="It recognises a batch that this producer instance sends again by itself. A "
-        "new send() gets a new number, a restarted producer a new id; and loss is the business "
-        "of acks and min.insync.replicas.",
+        "new send() gets a new number, a restarted producer a new id; and acks and "
+        "min.insync.replicas prevent loss.",
         because={
             "b": "To the broker that is a new record: look at the application's own retry.",
             "c": "The new instance has another producer id.",

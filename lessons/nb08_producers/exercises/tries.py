@@ -39,7 +39,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
     if seen == delivery_ms // request_ms and seen < expected:
         return "The last try need not be over in time: it only has to begin."
     if isinstance(seen, int) and seen > 1_000:
-        return "retries is 2147483647, and it is not what ends this: the clock is."
+        return "retries is 2147483647, and does not end this: the clock does."
     if seen == _begun(
         delivery_ms + 1, request_ms, lambda n: min(backoff_ms * 2 ** (n - 1), most_ms)
     ):

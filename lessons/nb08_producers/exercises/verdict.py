@@ -39,9 +39,9 @@ def explain(arguments: tuple, expected: str, seen: Any) -> str:
     if answers[-1] == "DUPLICATE_SEQUENCE_NUMBER" and seen != expected:
         return "A duplicate is good news: the record is in the log, only its offset is forgotten."
     if expected == "unknown" and answers[-1] not in MAYBE:
-        return "The last try was turned down, but an earlier one may have been stored."
+        return "The last try was refused, but an earlier one may have been stored."
     if expected == "unknown":
-        return "After this error the record may be in the log: nobody can say no."
+        return "After this error the record may be in the log: you cannot rule it out."
     if expected == "refused" and seen == "unknown":
         return "No try of this record can have been stored: you may say so."
     return ""

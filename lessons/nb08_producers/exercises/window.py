@@ -46,7 +46,7 @@ def batches(chance: Random) -> Inputs:
 def explain(arguments: tuple, expected: str, seen: Any) -> str:
     remembered, first, last = arguments
     if not remembered:
-        return "Nothing is known of this producer: any beginning is taken (since KIP-360)."
+        return "Nothing is known of this producer: any first sequence is accepted (since KIP-360)."
     if expected == DUPLICATE:
         return "It is one of the five: answered with its old offset, and not stored again."
     if expected == GAP and first <= remembered[-1][1]:

@@ -28,7 +28,7 @@ def brisk() -> Iterator[Cluster]:
 
 
 def check(seen: scenes.Seen) -> None:
-    """What must have been seen, whoever ran it."""
+    """What either side must have seen."""
     window = seen["102 leads, 103 has not fetched yet"]
     assert window["leader epoch"] == 1
     assert window["ListOffsets latest"] == "OFFSET_NOT_AVAILABLE"

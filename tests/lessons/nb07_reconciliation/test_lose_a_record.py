@@ -61,7 +61,7 @@ def test_a_follower_that_was_long_without_a_fetch_is_not_elected() -> None:
 def test_whoever_reads_before_the_next_leader_is_there_asks_a_dead_one() -> None:
     verdict = judged("produce orders D / cut 102 103 / kill 101 / read orders")
     assert verdict.message.startswith(
-        "Line 4, “read orders”, under both rules: broker 101 was asked, and nobody answered. At "
+        "Line 4, “read orders”, under both rules: broker 101 was asked and did not answer. At "
         "that moment: leader 101, ISR 101 103 102, up 102 103. 101 still counts as the leader"
     )
     assert verdict.message.endswith("wait until somebody else leads.")
@@ -129,7 +129,7 @@ def test_a_script_that_stops_hears_where_why_and_what_helps(lines, parts) -> Non
          ("line 2, “produce orders D acks=1” was promised by the leader alone",)),
         ("produce orders D to=102", ("was answered NOT_LEADER_OR_FOLLOWER", "leader 101")),
         ("produce orders D / kill 102",
-         ("Under to-high-watermark A B C D are all there", "Nobody cut a record")),
+         ("Under to-high-watermark A B C D are all there", "No broker cut a record")),
         ("produce orders D / kill 101 / until leader orders 103",
          ("In line 3, “until leader orders 103”, 102 cut its log at 3, but 103 leads at the end",)),
         ("produce orders D / kill 101 / until leader orders 103 / quiet / kill 103 / quiet",
