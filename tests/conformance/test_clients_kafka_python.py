@@ -80,7 +80,7 @@ def test_two_members_share_and_a_successor_resumes_at_the_commit(engine_cluster)
     shares = {0: 0, 1: 0}
 
     def member(number: int) -> None:
-        # Each polls in a thread of its own: a poll that is cut short begins to join anew.
+        # Each polls in a thread of its own: a poll that is cut short starts its join again.
         reader = consumer(engine_cluster, "shared", group_id="sharers", heartbeat_interval_ms=500)
         while not settled.is_set():
             reader.poll(timeout_ms=1000)

@@ -117,7 +117,7 @@ def test_a_new_topic_does_not_wait_out_the_backoff() -> None:
     w = world()
     w.create_topic("payments")
     produce(w, linger_ms=0)
-    w.tell("shop", "send", "ghost", b"G", None, 0)  # asked about again and again, in vain
+    w.tell("shop", "send", "ghost", b"G", None, 0)  # asked about again and again; it never exists
     w.run(for_s=61)
     assert _ended(w)[:2] == ("refused", "max.block.ms")
     assert w.run(until=_next_question_in(ms=700), for_s=10)

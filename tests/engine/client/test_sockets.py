@@ -18,7 +18,7 @@ from kit.probes.scripted_broker import BROKER, TOPIC, ScriptedBroker
 SETTINGS = {"linger.ms": 0, "batch.size": 0, "retry.backoff.ms": 20, "retry.backoff.max.ms": 40,
             "reconnect.backoff.ms": 20}  # fmt: skip
 SHORT = {"request.timeout.ms": 300}
-"""For runs in which an answer is waited for in vain."""
+"""For runs in which no answer comes."""
 PATIENCE_S = 20
 
 

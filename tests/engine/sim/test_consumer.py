@@ -8,7 +8,7 @@ from engine.wire import messages as m
 
 
 def write(world: World, value: str) -> None:
-    """One record with acks=all, to whoever leads."""
+    """One record with acks=all, to the leader of the moment."""
     data = batch.encode([batch.Record(0, world.cluster.now // 1000, None, value.encode(), ())])
     request = m.ProduceRequest
     part = request.PartitionProduceData(index=0, records=data)

@@ -34,7 +34,9 @@ def test_a_request_to_the_old_process_is_nothing_to_the_new_one() -> None:
     world = loaded()
     lost = world.post(m.ListGroupsRequest(), 101)
     world.kill(101)
-    asked = world.post(m.DescribeClusterRequest(), 101)  # whoever listens when this arrives
+    asked = world.post(
+        m.DescribeClusterRequest(), 101
+    )  # the process that listens when this arrives
     world.start(101)
     bodies = [body for _, node, body in given(world, 0.1) if node == 101]
     assert "ListGroupsRequest" not in bodies

@@ -2,7 +2,7 @@
 
 The tapes are kept in mutant_tapes/, a script each.  Any change of the engine's timing moves a
 run, so one that has gone stale is looked for among a few fresh schedules instead; when more
-than a few have, it is time to pin them anew:
+than a few have, it is time to pin them again:
 
     kafkalab campaign --mutants --write tests/engine/sim/mutant_tapes
 """
@@ -41,14 +41,14 @@ def test_mutant_is_caught(name: str) -> None:
     with mutant.in_force():
         violations = [run_one(seed, light=True).violation for seed in ELSEWHERE]
     assert any(each.startswith(mutant.caught_by) for each in violations), (
-        f"{mutant.breaks}, and no seed says {mutant.caught_by!r}: {violations}. Search anew with: "
+        f"{mutant.breaks}, and no seed says {mutant.caught_by!r}: {violations}. Search again with: "
         f"kafkalab campaign --mutants {name}"
     )
 
 
 def test_few_tapes_are_stale() -> None:
     assert len(stale) <= STALE_MAX, (
-        f"{', '.join(stale)}: pin them anew: kafkalab campaign --mutants {' '.join(stale)} "
+        f"{', '.join(stale)}: pin them again: kafkalab campaign --mutants {' '.join(stale)} "
         "--write tests/engine/sim/mutant_tapes"
     )
 
@@ -63,7 +63,7 @@ def test_the_engine_itself_stands_what_breaks_the_mutant(name: str) -> None:
 def test_a_tape_has_no_bystanders(name: str) -> None:
     """Of all of them: kafkalab campaign --prove tests/engine/sim/mutant_tapes"""
     if name in stale:
-        pytest.fail(f"the tape of {name} is stale; pin it anew")
+        pytest.fail(f"the tape of {name} is stale; pin it again")
     assert pinned.prove(text(name)).bystanders == ()
 
 

@@ -91,7 +91,7 @@ class Driver:
     def truncate(self, back: int) -> None:
         offset = max(self.model.end - back, 0)
         if offset < self.log.segments[0].base_offset:
-            return  # that is another operation: starting anew
+            return  # that is another operation: starting again
         self.log.truncate_to(offset)
         self.model.truncate(offset)
 

@@ -153,7 +153,7 @@ def test_a_reader_that_asks_where_to_go_on_is_not_at_the_end() -> None:
 
 
 def test_the_ends_are_found_when_all_clients_are_done() -> None:
-    """Not while a second reader still reads, whoever is asked first."""
+    """Not while a second reader still reads, in whichever order they are asked."""
     world = World(seed=3)
     world.create_topic("orders")
     first = world.reader("orders")
