@@ -144,7 +144,7 @@ def test_topics_groups_and_records_are_administered(engine_cluster) -> None:
 
 
 def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
-    """There are no transactions yet; a retriable error would be waited out."""
+    """There are no transactions yet; on a retriable error the client would wait out its timeout."""
 
     async def begin() -> None:
         servers = engine_cluster.bootstrap

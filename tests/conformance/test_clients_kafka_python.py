@@ -175,7 +175,7 @@ def test_groups_and_records_are_administered(engine_cluster, admin) -> None:
 
 
 def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
-    """There are no transactions yet; a retriable error would be waited out."""
+    """There are no transactions yet; on a retriable error the client would wait out its timeout."""
     producer = KafkaProducer(bootstrap_servers=engine_cluster.bootstrap, transactional_id="t")
     began = time.monotonic()
     with pytest.raises(TransactionalIdAuthorizationFailedError):

@@ -1,4 +1,4 @@
-"""Whom a broker lets wait for more bytes: the same fetches on the engine and on a live Kafka."""
+"""Which fetches wait for more bytes: the same on the engine and on a live Kafka."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def history(cluster: KafkaCluster, broker: int) -> str:
 
 
 def test_deleted_records_come_back_and_a_follower_keeps_its_own(cluster: KafkaCluster) -> None:
-    """Kafka has no defence here, and nobody is promised anything of what was deleted."""
+    """Kafka has no defence here, and no client was promised the deleted records."""
     cluster.create_topic(TOPIC, assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 1})
     with RawClient(cluster, 101, "writer") as client:
         append(client, "ABCDEF", acks=-1)

@@ -22,7 +22,7 @@ OWN = {
     "last_caught_up_timestamp", "log_end_offset", "node_id", "last_timestamp", "partition_size",
     "log_append_time_ms", "base_offset",
 }  # fmt: skip
-"""Fields of which only is compared whether they say anything."""
+"""Fields that are compared only for being empty or not."""
 
 SENTENCES = {"error_message", "batch_index_error_message"}
 NOTHING = (None, "", 0, -1, bytes(16))

@@ -56,7 +56,7 @@ class Case:
     ends_only: bool = False
     """Only in the first and the last version."""
     silent: bool = False
-    """One side does not answer: no use in waiting long."""
+    """One side does not answer, so the wait is short."""
     last_only: bool = False
     """Only in the last version: what costs time, or what no version changes."""
 

@@ -14,7 +14,7 @@ PLACE = ("orders", 0)
 
 
 def refused(leader: int, epoch: int, *addresses: int) -> ByHand:
-    """One record for 101, which answers that it leads no more."""
+    """One record for 101, which answers that it no longer leads."""
     hand = ByHand(linger_ms=0, enable_idempotence="false")
     hand.send(b"A")
     hand.connect()

@@ -12,7 +12,7 @@ ONE_BATCH = {"batch_size": 1_000, "buffer_memory": 1_000, "linger_ms": 0}
 
 
 def expired_under_way() -> ByHand:
-    """Memory for one batch: it leaves after 10 s, for its leader is slow to connect, and
+    """Memory for one batch: it leaves after 10 s, because its leader is slow to connect, and
     expires 20 s later; a second record has waited outside all the time."""
     hand = ByHand(
         acks="1", request_timeout_ms=30_000, delivery_timeout_ms=30_000, **ONE_BATCH

@@ -106,7 +106,7 @@ def test_a_lost_answer_takes_the_connection_and_is_tried_again_at_once() -> None
 
 
 def test_an_answer_that_is_lost_alone_is_waited_for_and_then_tried_again() -> None:
-    """Two answers shall vanish, and one record is under way: the second is that to its retry."""
+    """Two answers are lost, and one record is in flight: the second answer is that to its retry."""
     broker = ScriptedBroker([])
     with driving(broker, **SHORT) as driver:
         driver.lose_answers = 2

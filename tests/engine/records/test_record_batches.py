@@ -166,7 +166,7 @@ def test_records_must_fill_their_length_and_the_batch() -> None:
 
 
 def test_damaged_records_are_corrupt_or_readable_and_nothing_else() -> None:
-    """Behind a right checksum may still stand nonsense: a client can compute one too."""
+    """A batch with a right checksum may still hold nonsense: a client can compute one too."""
     rng = random.Random(5)
     headers = (("a", b"b"), ("c", None))
     good = batch.encode([Record(0, 9, b"key", b"value", headers)] * 3)

@@ -131,7 +131,7 @@ def test_who_got_records_goes_behind_the_others() -> None:
 
 
 class Waiting:
-    """An operation that is content once `ready` is set."""
+    """An operation that may end once `ready` is set."""
 
     def __init__(self) -> None:
         self.ready = False

@@ -87,7 +87,7 @@ def test_who_reads_the_last_segment_waits_for_the_least_bytes(rolled: World) -> 
 
 
 def test_who_waits_at_the_end_is_answered_when_the_segment_rolls(rolled: World) -> None:
-    """Where the reader stands was the last segment's end, and that is an older segment now."""
+    """The reader stands at the end of a segment that was the last one and is an older one now."""
     number = rolled.post(fetch(rolled, 6, min_bytes=3 * RECORD_BYTES), 101)
     rolled.run(for_s=0.1)
     assert rolled.answer(number) is None
@@ -99,7 +99,7 @@ def test_who_waits_at_the_end_is_answered_when_the_segment_rolls(rolled: World) 
 
 
 def stalled() -> World:
-    """The leader ends at 6; the high watermark stands at 3, for 103 does not fetch."""
+    """The leader ends at 6; the high watermark stands at 3, because 103 does not fetch."""
     world = cluster(min_insync_replicas="2")
     for _ in range(3):
         world.ask(produce(world), 101)
