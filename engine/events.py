@@ -62,7 +62,7 @@ NoAnswer = tuple[()]
 NO_ANSWER: NoAnswer = ()
 
 Answered = Message | NoAnswer | None
-"""What can come back from another node: `isinstance` tells the answer that was asked for."""
+"""What another node can answer; `isinstance` checks that it is the answer to the request."""
 
 
 @dataclass(frozen=True, slots=True)

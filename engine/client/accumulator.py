@@ -3,15 +3,15 @@
     send() ──> [batch][batch][filling…]   orders-0      full, or linger.ms old: ready
                [filling…]                 orders-1      younger: let it fill
 
-`batch.size` is how large a batch may grow, `linger.ms` how long it may wait for company.  Whichever
-comes first makes it ready.  A full batch does not linger, and linger.ms=0 still makes batches: all
-that gathers while earlier requests are in flight.
+`batch.size` limits how large a batch grows, `linger.ms` how long it waits for more records.  A
+batch is ready as soon as it reaches either limit.  Even linger.ms=0 makes batches: records gather
+while earlier requests are in flight.
 
-All batches together may take `buffer.memory`.  A record that finds no room makes the sender wait
+All batches together take at most `buffer.memory`.  A record that finds no room makes `send` wait
 (`max.block.ms`), and then every partition counts as ready, to free memory.
 
-A batch that must be sent again goes back to the front.  With idempotence it goes where its sequence
-numbers belong; without, to the very front, where the batch that comes back last overtakes the
+A batch that must be sent again goes back into the queue.  With idempotence its sequence numbers
+give its place.  Without, it goes to the very front: the batch that comes back last overtakes the
 others.
 
 Simplified: memory is counted, not pooled; a batch of compressed records is cut off by its
@@ -47,7 +47,7 @@ class Accumulator:
 
     def append(self, now: int, record: Sent) -> tuple[ProducerBatch | None, int]:
         """Puts a record into its partition's last batch or a new one; None without memory.
-        The number is how many bytes more there are to send now."""
+        The number is how many bytes the queue has grown by."""
         place = (record.topic, record.partition)
         queue = self.queues.setdefault(place, deque())
         last = queue[-1] if queue else None
@@ -83,8 +83,8 @@ class Accumulator:
         return {place[1]: len(q) for place, q in self.queues.items() if place[0] == topic}
 
     def all_full(self, place: Place, record: Sent | None = None) -> bool:
-        """No batch of a partition has room (for this record), so that none would be left half
-        full if the next record went elsewhere."""
+        """Whether no batch of a partition has room (for this record): then none is left half
+        full if the next record goes to another partition."""
         queue = self.queues.get(place)
         if not queue or queue[-1].is_full:
             return True
@@ -117,7 +117,7 @@ class Accumulator:
         batch.is_closed = True
         return batch
 
-    # -- back, and away
+    # -- back into the queue, and out
 
     def put_back(self, batch: ProducerBatch) -> None:
         """For another attempt, ahead of what was never sent, in sequence order."""
@@ -161,8 +161,8 @@ class Accumulator:
 
 
 def _size_at_most(record: Sent) -> int:
-    """A batch of this record alone, as the Java client estimates it beforehand: its place in the
-    batch is not known yet, so the estimate is a few bytes high."""
+    """The size of a batch of this record alone, as the Java client estimates it: the record's place
+    in its batch is not known yet, so the estimate is a few bytes high."""
     parts = (record.key or b"", record.value)
     lengths = sum(len(encode_varint(len(part))) + len(part) for part in parts)
     return HEADER_SIZE + OVERHEAD_MAX + lengths + 1  # no headers: a count of 0

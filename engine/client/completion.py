@@ -1,19 +1,19 @@
-"""What becomes of a batch that was sent: done, split, sent again, or given up.
+"""Settles each batch that was sent: it is done, split, sent again, or given up.
 
     no error                      acknowledged
     MESSAGE_TOO_LARGE             cut into smaller batches, if it has more than one record
-    an error that passes          back into the queue, after a backoff; another attempt
+    a retriable error             back into the queue; after a backoff, another attempt
     DUPLICATE_SEQUENCE_NUMBER     acknowledged: it was stored so long ago that the broker has
                                   forgotten the offset
     any other error               refused, at once
 
-An error "passes" if the protocol calls it retriable; with idempotence also a gap in the sequence,
-see engine/client/idempotence.py.  Another attempt needs retries and time: delivery.timeout.ms after
+The protocol says which errors are retriable.  With idempotence so is a gap in the sequence
+(engine/client/idempotence.py).  Another attempt needs retries and time: delivery.timeout.ms after
 it was made, a batch is given up wherever it is: in the queue, in its backoff, or in flight.
 
 A batch that is given up while an attempt may have arrived is *unknown*, not lost: `maybe_stored`.
 A batch that is given up in flight keeps its memory until the answer or the end of the connection.
-When the memory went to other records earlier, the batch was sent with those in it (KAFKA-19012).
+Clients that freed it at once put other records there, and sent those in the batch (KAFKA-19012).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ AFTER_APPEND = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.KAFKA_STORAGE_ERROR,
 )
-"""Errors after which the batch may be in the log.  The last three are mostly answered before
-the append; but with acks=all a leader that is deposed while it waits for the others gives
-them too, and the next leader may have the batch.  The answer does not say which it was."""
+"""Errors after which the batch may be in the log.  The last three mostly come before
+the append.  But with acks=all a leader also gives them if it loses its leadership while it
+waits for the others, and the next leader may have the batch.  The answer does not say which."""
 STALE_METADATA = (
     Errors.NETWORK_EXCEPTION,
     Errors.NOT_LEADER_OR_FOLLOWER,
@@ -53,7 +53,7 @@ STALE_METADATA = (
     Errors.UNKNOWN_TOPIC_ID,
     Errors.KAFKA_STORAGE_ERROR,
 )
-"""Errors after which the client asks again who leads."""
+"""Errors after which the client asks for metadata again."""
 
 
 class Completion:
@@ -76,7 +76,7 @@ class Completion:
 
     def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Told | None) -> None:
         """Settles one batch: done, split, another attempt, or given up."""
-        self._landed(batch)
+        self._remove_in_flight(batch)
         error = answer.error if told is None else Errors(told.error_code)
         self.outbox.trace(
             f"{_HERE}.answered", "answered", name(batch.place), batch=batch.number,
@@ -84,7 +84,7 @@ class Completion:
             after_us=now - answer.sent_us,
         )  # fmt: skip
         if error in STALE_METADATA:
-            self._believe(batch.place, answer.body, told)
+            self._learn_leader(batch.place, answer.body, told)
             self.metadata.want()
         if error in AFTER_APPEND:
             batch.maybe_stored = True
@@ -108,13 +108,13 @@ class Completion:
         if stored and self.identity is not None:
             self.identity.acknowledged(batch, -1 if error or told is None else told.base_offset)
 
-    def _believe(self, place: Place, body: Answered, told: Told | None) -> None:
+    def _learn_leader(self, place: Place, body: Answered, told: Told | None) -> None:
         """A refusal may name the new leader, and its address (KIP-951)."""
         leader = None if told is None else told.current_leader
         if leader is not None and isinstance(body, m.ProduceResponse):
             self.metadata.told_of(place, leader.leader_id, leader.leader_epoch, body.node_endpoints)
 
-    def _landed(self, batch: ProducerBatch) -> None:
+    def _remove_in_flight(self, batch: ProducerBatch) -> None:
         self.in_flight[batch.place] = [b for b in self.in_flight[batch.place] if b is not batch]
 
     def _may_retry(self, now: int, batch: ProducerBatch, error: Errors, told: Told | None) -> bool:
@@ -152,7 +152,7 @@ class Completion:
 
     def succeeded(self, now: int, batch: ProducerBatch, offset: int) -> None:
         if self.settings.acks_code == 0:
-            self._landed(batch)
+            self._remove_in_flight(batch)
         if self.identity is not None:
             self.identity.acknowledged(batch, offset)
         self._done(batch)

@@ -92,10 +92,10 @@ class Connections:
     def node(self, number: int) -> Connection:
         return self.nodes.setdefault(number, Connection())
 
-    # -- asking
+    # -- requests
 
     def is_ready(self, now: int, number: int) -> bool:
-        """May a request go there now?  Starts to connect if need be."""
+        """Whether a request may go there now; starts to connect if the broker is down."""
         node = self.node(number)
         if node.state == DOWN and now >= node.retry_at:
             node.state = CONNECTING
@@ -107,7 +107,7 @@ class Connections:
         return node.takes(now, self.in_flight_max)
 
     def any_ready(self, now: int, numbers: tuple[int, ...]) -> int | None:
-        """A broker to ask who leads: one that is ready, else connects to the next in turn."""
+        """The ready broker with the least in flight; if none is ready, connects to the next."""
         free = [n for n in numbers if self.node(n).takes(now, self.in_flight_max)]
         if free:
             return min(free, key=lambda n: len(self.node(n).in_flight))
@@ -134,10 +134,10 @@ class Connections:
         token = RequestToken(self.node(number).generation, self.sent)
         self.outbox.send(number, token, body, self.timeout_us)
 
-    # -- hearing
+    # -- answers
 
     def on_response(self, now: int, response: Response) -> list[Answer]:
-        """What one response means; a lost connection answers for all that was in flight."""
+        """The answers that a response brings: for a lost connection, one per request in flight."""
         node, token = self.node(response.source), response.token
         if not isinstance(token, RequestToken) or token.generation != node.generation:
             return []  # of a connection that is gone
@@ -159,8 +159,7 @@ class Connections:
     def _lose(self, now: int, number: int, late: bool) -> list[Answer]:
         """The connection is gone; `late` if that is because an answer is overdue.
 
-        There is always an answer, so that the producer learns of the loss even if nothing was in
-        flight.
+        It gives an answer even if nothing was in flight, so that the producer learns of the loss.
         """
         node = self.node(number)
         error = Errors.REQUEST_TIMED_OUT if late else Errors.NETWORK_EXCEPTION
@@ -179,6 +178,6 @@ class Connections:
         return lost or [Answer(number, API_VERSIONS, now, None, error)]
 
     def retry_at(self) -> list[int]:
-        """When a lost broker may be tried again, or a muted one be sent to."""
+        """When lost brokers may be tried again, and when muted ones take requests again."""
         lost = [node.retry_at for node in self.nodes.values() if node.state == DOWN]
         return lost + [node.muted_until for node in self.nodes.values() if node.state == READY]

@@ -1,28 +1,28 @@
-"""Who the producer is, and which number each of its batches has (KIP-98, KIP-360).
+"""The producer's id and epoch, and the sequence numbers of its batches (KIP-98, KIP-360).
 
 The cluster gives the producer an id.  Per partition the producer numbers its records from 0, and
 each batch carries (producer id, epoch, first sequence).  A broker takes the next number, answers a
-repeat with the old offset, and refuses a gap.  So a batch keeps its numbers for good once it was
-sent: with new ones, an attempt that did arrive would count twice.
+repeat with the old offset, and refuses a gap.  So a batch that was sent keeps its numbers: with new
+ones, a batch whose first attempt did arrive would be stored twice.
 
     in flight     0-2   3-3   4-9        next sequence 10
     0-2 fails     all behind it are refused too: OUT_OF_ORDER_SEQUENCE_NUMBER
     so            0-2 is sent again; 3-3 and 4-9 wait until it is through, one at a time
 
 What if a batch is given up after it was sent?  Then the producer cannot know whether the broker has
-its numbers.  No new batch may leave until the others behind it are answered; if they succeed, it
-was stored; if not, there is a hole, and the way out is a new *epoch*: the producer adds one to its
+its numbers.  No new batch may leave until the others behind it are answered.  If they succeed, it
+was stored.  If not, there is a gap, and the way out is a new *epoch*: the producer adds one to its
 epoch by itself, numbers what is left from 0, and goes on.  Before KIP-360 (Kafka 2.5) it could not
-add to its epoch.  It failed the batch that met the hole, dropped what was in flight, and asked for
-a new id: no broker could then tell what it had already.  (A transactional producer had to be
-closed.)  `resets` chooses that way.
+do that.  It failed the batch that met the gap, dropped what was in flight, and asked for a new id,
+so no broker could tell what it had already.  (A transactional producer had to be closed.)  `resets`
+chooses that way.
 
-A batch that gets new numbers is stored twice if the first attempt did arrive.  That is rare, for
-two things must go wrong at once: the answer to one batch is lost, and another of the same partition
-is refused for good.  Then all batches in flight there get new numbers, even one that may be stored.
+A batch that gets new numbers is stored twice if the first attempt did arrive.  That is rare:
+the answer to one batch must be lost, and another of the same partition refused for good.  Then all
+batches in flight there get new numbers, even one that may be stored.
 
-After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  There a later batch
-has a lower number; like the Java client, this one does not look out for that.
+After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  Then a later batch
+has a lower number; like the Java client, this producer does not allow for that.
 
 Left out: transactions.
 """
@@ -39,16 +39,15 @@ _HERE = "client.idempotence.Idempotence"
 EPOCH_MAX = (1 << 15) - 1
 Identity = tuple[int, int]
 """(producer id, epoch)"""
-NOBODY: Identity = (-1, -1)
+NO_IDENTITY: Identity = (-1, -1)
 GAPS = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 
 
 @dataclass(slots=True)
 class Numbers:
-    """One partition: whose numbers, the next, the last acknowledged, and the batches that have
-    some."""
+    """The sequence numbers of one partition; `in_flight` are the batches that have some."""
 
-    identity: Identity = NOBODY
+    identity: Identity = NO_IDENTITY
     next_sequence: int = 0
     last_acknowledged: int = -1
     last_acknowledged_offset: int = -1
@@ -70,7 +69,7 @@ class Idempotence:
     def __init__(self, outbox: Outbox, resets: bool) -> None:
         self.outbox = outbox
         self.resets = resets
-        self.identity = NOBODY
+        self.identity = NO_IDENTITY
         self.partitions: dict[Place, Numbers] = {}
         self.unresolved: dict[Place, int] = {}
         """Partitions where a sent batch was given up, and the sequence after the last one."""
@@ -83,7 +82,7 @@ class Idempotence:
 
     @property
     def is_known(self) -> bool:
-        return self.identity != NOBODY
+        return self.identity != NO_IDENTITY
 
     def became(self, producer_id: int, epoch: int) -> None:
         """The cluster has given us an id."""
@@ -94,7 +93,7 @@ class Idempotence:
     # -- numbering
 
     def may_leave(self, batch: ProducerBatch) -> bool:
-        """Is it this batch's turn?  The rules that keep the order with several in flight."""
+        """Whether it is this batch's turn; this keeps the order with several in flight."""
         numbers = self.numbers(batch.place)
         if not self.is_known:
             return False
@@ -104,7 +103,7 @@ class Idempotence:
         return not is_stale and batch.place not in self.unresolved
 
     def number(self, batch: ProducerBatch) -> None:
-        """Gives a new batch its place in the sequence."""
+        """Gives a new batch its sequence numbers."""
         numbers = self.numbers(batch.place)
         if numbers.identity != self.identity and not numbers.in_flight:
             numbers.restart(self.identity)
@@ -131,8 +130,8 @@ class Idempotence:
         self._forget(batch)
 
     def failed(self, batch: ProducerBatch, error: Errors, renumber: bool) -> None:
-        """A batch was given up.  `renumber` what is left of its partition: the broker refused
-        it while there were attempts left, so its numbers count as unused, and leave a gap."""
+        """A batch was given up.  With `renumber`, what is left of its partition gets new numbers:
+        the broker refused it with attempts left, so its numbers count as unused: a gap."""
         self._forget(batch)
         if self.fatal:
             return
@@ -149,10 +148,10 @@ class Idempotence:
         if error in GAPS:
             self._reset(error.name)
         elif renumber:
-            self._close_ranks(batch)
+            self._adjust_sequences(batch)
 
-    def _close_ranks(self, batch: ProducerBatch) -> None:
-        """The old way: the batches behind a refused one move up and take its numbers."""
+    def _adjust_sequences(self, batch: ProducerBatch) -> None:
+        """Before KIP-360: the batches behind a refused one move up and take its numbers."""
         numbers = self.numbers(batch.place)
         count = len(batch.records)
         numbers.next_sequence -= count
@@ -169,8 +168,8 @@ class Idempotence:
         return (batch.producer_id, batch.producer_epoch) != self.identity
 
     def _reset(self, why: str) -> None:
-        """The old way out of a gap: the id goes, and all numbers with it."""
-        self.identity = NOBODY
+        """The way out of a gap before KIP-360: drops the id, and all numbers with it."""
+        self.identity = NO_IDENTITY
         self.partitions, self.unresolved = {}, {}
         self.outbox.trace(f"{_HERE}._reset", "id_reset", why=why)
 
@@ -214,7 +213,7 @@ class Idempotence:
         self.to_restart[place] = None
 
     def settle(self) -> None:
-        """What is decided between two rounds: unresolved partitions, then the epoch."""
+        """Before a round: decides about unresolved partitions, then raises the epoch if needed."""
         for place in list(self.unresolved):
             numbers = self.numbers(place)
             if not numbers.in_flight:
@@ -234,7 +233,7 @@ class Idempotence:
         if not self.is_known:
             return  # a new id is on its way, and with it all numbers
         if epoch == EPOCH_MAX:
-            self.identity = NOBODY  # the rest waits for a new id
+            self.identity = NO_IDENTITY  # the rest waits for a new id
             return
         self.identity = (producer_id, epoch + 1)
         names = ", ".join(f"{topic}-{index}" for topic, index in self.to_restart)
@@ -245,7 +244,7 @@ class Idempotence:
         self._restart()
 
     def _restart(self) -> None:
-        """Gives new numbers to what is left of the partitions in question."""
+        """Gives new numbers to what is left of the partitions in `to_restart`."""
         for place in self.to_restart:
             self.numbers(place).restart(self.identity)
             self.unresolved.pop(place, None)

@@ -1,22 +1,22 @@
-"""What the producer knows of the cluster: who leads which partition, and since which epoch.
+"""What the producer knows of the cluster: the leader of each partition, and its epoch.
 
-Metadata is asked for when it is missing, when a broker says NOT_LEADER_OR_FOLLOWER, when a
-connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests lies at least
-the retry backoff, which grows while nothing new is learned.  Otherwise a thousand clients would ask
-a cluster in trouble as fast as they can.  Only a topic named for the first time is asked about at
-once.
+The producer asks for metadata when it is missing, when a broker says NOT_LEADER_OR_FOLLOWER, when a
+connection is lost, and otherwise every `metadata.max.age.ms`.  Between two requests it waits, at
+least for the retry backoff, which grows while it learns nothing new.  Otherwise a thousand clients
+would ask a cluster in trouble as fast as they can.  It asks at once only about a topic named for
+the first time.
 
-A topic that the brokers do not know (any more) is not known here either: records for it wait
-outside, for the topic may be about to appear.  An invalid name and a topic that this client may not
-write to are `refused`; waiting helps neither.
+Records for a topic that the brokers do not know (any more) wait outside the batches: the topic may
+be about to appear.  An invalid name and a topic that this client may not write to are `refused`,
+because waiting helps neither.
 
 An answer may come from a broker that is cut off and out of date.  The leader epoch shows that: the
 client ignores an epoch older than the one it knows (KIP-320).  Epochs compare within one topic id;
 they start over for a topic that was deleted and created again.  A broker that refuses a batch may
 name the new leader in the refusal (KIP-951): then the client need not ask.
 
-Simplified: topics are asked about for ever, where the Java client forgets one to which
-nothing was sent for metadata.max.idle.ms (5 minutes); a question is always about all of them.
+Simplified: the producer asks about a topic for ever, where the Java client forgets one to which
+nothing was sent for metadata.max.idle.ms (5 minutes); each request names all topics.
 
 Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-created topics.
 """
@@ -49,7 +49,8 @@ class Metadata:
     nodes: dict[int, tuple[str, int]] = field(default_factory=dict)
     wanted: bool = False
     asking: bool = False
-    fruitless: int = 0
+    attempts: int = 0
+    """Requests since the last one that brought something new."""
     next_at: int = 0
     fresh_until: int = 0
 
@@ -60,7 +61,7 @@ class Metadata:
         if topic not in self.topics:
             self.topics[topic] = 0
             self.wanted = True
-            self.fruitless = 0
+            self.attempts = 0
             self.next_at = 0
 
     def due(self, now: int) -> bool:
@@ -84,7 +85,7 @@ class Metadata:
         self._back_off(now)
 
     def learn(self, now: int, body: m.MetadataResponse) -> list[str]:
-        """Takes an answer in; what changed, as "orders-0: 102 in epoch 3"."""
+        """Takes in an answer; gives what changed, as "orders-0: 102 in epoch 3"."""
         self.asking = False
         self.nodes.update({each.node_id: (each.host, each.port) for each in body.brokers})
         changed = []
@@ -106,7 +107,7 @@ class Metadata:
                                    f"in epoch {leader[1]}")  # fmt: skip
                 missing = missing or each.leader_id < 0
         if changed:
-            self.fruitless = 0
+            self.attempts = 0
         self.wanted = missing
         self.fresh_until = now + self.max_age_us
         self._back_off(now)
@@ -124,7 +125,7 @@ class Metadata:
         self.leaders = {at: known for at, known in self.leaders.items() if at[0] != topic}
 
     def name_leader(self, place: Place, leader: int, epoch: int) -> bool:
-        """Notes a leader; True if that is news."""
+        """Takes in a leader; True if it is new."""
         known = self.leaders.get(place)
         if known == (leader, epoch) or (known is not None and epoch < known[1]):
             return False
@@ -134,8 +135,8 @@ class Metadata:
     def told_of(
         self, place: Place, leader: int, epoch: int, endpoints: list[m.ProduceResponse.NodeEndpoint]
     ) -> None:
-        """A refusal names a leader, and where brokers are (KIP-951).  It is believed if it is
-        news, and if the leader can be reached: without an address only an answer will do."""
+        """Takes in a leader that a refusal names, and brokers' addresses (KIP-951), if its epoch
+        is newer and its address is known.  Otherwise only a Metadata answer can name it."""
         addresses = {each.node_id: (each.host, each.port) for each in endpoints}
         known = self.leaders.get(place)
         is_news = known is not None and epoch > known[1]
@@ -144,10 +145,10 @@ class Metadata:
             self.leaders[place] = (leader, epoch)
 
     def _back_off(self, now: int) -> None:
-        self.next_at = now + self.backoff.wait_us(self.fruitless)
-        self.fruitless += 1
+        self.next_at = now + self.backoff.wait_us(self.attempts)
+        self.attempts += 1
 
-    # -- looking
+    # -- what is known
 
     def leader(self, place: Place) -> int:
         """-1 if no leader is known."""

@@ -5,8 +5,8 @@ With a key, records of one key belong together, so the partition is a hash of th
     Java client      murmur2(key), sign bit cleared, modulo the number of partitions
     librdkafka       CRC-32(key) modulo the number of partitions ("consistent_random")
 
-Two hashes, two answers: the same key goes to different partitions, depending on who sends
-it, unless librdkafka is told `partitioner=murmur2_random`.  In both, adding partitions
+Two hashes, two answers: the same key goes to different partitions, depending on the
+client, unless librdkafka is told `partitioner=murmur2_random`.  In both, adding partitions
 moves most keys.
 
 Without a key any partition will do, and fewer, fuller batches are cheaper.  So the Java

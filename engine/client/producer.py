@@ -17,8 +17,8 @@ Everything that happens leaves a trace line, so that a delivery timeline can be 
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
 producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.
 
-`sends` are the books (engine/client/verdicts.py).  Chance, for jitter and for partitions
-without a key, comes from the seed alone.
+`sends` has each record with its verdict (engine/client/verdicts.py).  All random choices, of jitter
+and of partitions without a key, come from the seed.
 
 Left out: transactions, interceptors, serialisers, metrics; close() is `flush`, and no further send.
 """
@@ -139,7 +139,7 @@ class Producer:
         return self._work(now)
 
     def finish(self, now: int) -> list[Effect]:
-        """The load is over; what was handed over is still sent."""
+        """Ends the load; what was handed over is still sent."""
         self.load = None
         return self.flush(now)
 

@@ -1,7 +1,7 @@
-"""Records on their way: one `Sent` for each, and the batch that carries them.
+"""Records in the producer: a `Sent` for each, and the batches that carry them.
 
 The application waits for a record; the producer sends batches.  What happens to a batch
-happens to all records in it, and each has one of three ends:
+happens to all records in it, and each ends in one of three ways:
 
     acknowledged   the broker said so (with acks=0 the client only assumes it)
     refused        certainly not in the log: every attempt was refused before the append
@@ -31,10 +31,10 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class Sent:
-    """One record that the application handed over, and what became of it.
+    """One record that the application handed over, and its verdict.
 
     `number` counts the producer's records.  `offset` is -1 unless the broker named one,
-    `error` the name of what ended it, `moments` are microseconds: handed over, and done.
+    `error` names what ended it, `made_us` and `done_us` are when it was handed over and ended.
     """
 
     number: int

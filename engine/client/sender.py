@@ -1,9 +1,9 @@
-"""One round of the producer's work: what is ready is sent, what was answered is settled.
+"""One round of the producer's work: it sends what is ready and settles what was answered.
 
     ready      a batch is full or has lingered, its leader is known and connected
-    drained    at most one batch per partition goes into a request, also one that would have
-               lingered on, if the same broker leads it; up to
-               max.in.flight.requests.per.connection requests are in flight per broker
+    drained    a request takes at most one batch of each partition that the broker leads, even one
+               that would still linger; up to max.in.flight.requests.per.connection requests
+               are in flight per broker
     answered   the batch is done, sent again, or given up (engine/client/completion.py)
     expired    delivery.timeout.ms after the batch was made it is given up
 

@@ -4,16 +4,16 @@
     driver.send("orders", b"A")
     driver.run(until=lambda: producer.idle, timeout_s=10)
 
-The same state machine that runs in virtual time; only its effects are carried out by a
-socket per broker and a clock.  One thread, one `run` at a time: nothing happens between two
-of them, as if the process stood still.
+It drives the same state machine that runs in virtual time; a socket per broker and a clock carry
+out its effects.  There is one thread: between two calls of `run` nothing happens, as if the process
+stood still.
 
 A broker's ApiVersions answer decides which version each request is written in.  An answer that
 cannot be read, or that belongs to no request, ends the connection: the client no longer knows where
 in the stream of bytes the next one begins.
 
-`lose_requests` and `lose_answers` are faults, for lessons: so many Produce requests, or the answers
-to them, vanish, and the connection with the last of them.  For those before the last the producer
+`lose_requests` and `lose_answers` are faults, for lessons: that many Produce requests, or answers
+to them, are lost, and the connection with the last one.  For those before the last the producer
 waits until request.timeout.ms is over.
 """
 
@@ -110,7 +110,7 @@ class SocketDriver:
     # -- the loop
 
     def poll(self) -> None:
-        """Waits for what comes next, a moment at most, and lets it happen."""
+        """Waits for the next events, at most TICK_S, and handles them."""
         now = self.now
         soonest = min([*self.timers.values(), *(at for at, *_ in self.late[:1])], default=now)
         wait_s = min(max(0, soonest - now) / 1e6, TICK_S)

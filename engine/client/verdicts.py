@@ -1,8 +1,8 @@
-"""The producer's books: what became of each record.
+"""The producer's verdict on each record.
 
 A record is *pending* until its batch is done.  Then it is acknowledged, refused or unknown
-(engine/client/producer_batch.py says when), and stays so: a verdict never changes, whatever
-a late answer may say.
+(engine/client/producer_batch.py says when).  After that its verdict never changes, whatever a
+late answer says.
 """
 
 from __future__ import annotations

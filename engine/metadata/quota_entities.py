@@ -1,4 +1,4 @@
-"""Whom a quota applies to, and which of several applies.
+"""Which clients a quota applies to, and which of several quotas counts.
 
 An entity names a user, a client id, or both; a name of None stands for "any that has none
 of its own".  For one request Kafka looks in this order and takes the first that is there:
@@ -32,7 +32,7 @@ Entity = tuple[tuple[str, str | None], ...]
 """Pairs of type and name, sorted by type."""
 Quotas = dict[Entity, dict[str, float]]
 Account = tuple[str, str]
-"""User and client id of those who share a limit; "" where it does not matter."""
+"""The user and client id that share a limit; "" where it does not matter."""
 
 
 def entity(parts: Iterable[tuple[str, str | None]]) -> Entity:

@@ -1,9 +1,8 @@
 """Which names a topic may have.
 
-A topic's name becomes part of directory names and of metric names, hence the rules: at most 249
-characters out of ASCII letters, digits, `.`, `_` and `-`, and neither `.` nor `..`.  Metrics
-write `_` for `.`, so two names that differ in nothing else collide; the controller refuses the
-second.
+A topic's name becomes part of directory names and of metric names.  So it has at most 249 ASCII
+letters, digits, `.`, `_` and `-`, and is neither `.` nor `..`.  Metrics write `_` for `.`, so two
+names that differ in nothing else collide; the controller refuses the second.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     any       request_percentage     share of one thread's time, at most 1 s of muting
 
 The answer is given at once and says throttle_time_ms; for that time nothing more is read
-from the connection (KIP-219).  If two limits are broken, the longer time counts.  Brokers'
+from the connection (KIP-219).  If two limits are exceeded, the longer time counts.  Brokers'
 own requests are exempt; acks=0 is exempt from the request quota.
 
 Counting starts with the first quota of a kind anywhere in the cluster, as in Kafka: it

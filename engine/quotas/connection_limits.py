@@ -4,10 +4,10 @@
     max.connections.per.ip            one too many from an address is closed
     max.connections.per.ip.overrides  other numbers for single addresses: host:number,…
 
-In this order: a full broker does not look at addresses, so one too many from an address waits like
-the others and is closed when its turn comes.
+The broker checks in this order.  When it is full it does not look at addresses, so one too many
+from an address waits like the others and is closed when its turn comes.
 
-A flood from one machine is cut off; a crowd from many waits at the door.  Kafka does not even
+So a flood from one machine is closed, and clients from many machines wait.  Kafka does not even
 accept a connection that has to wait; the operating system's backlog holds it.  For the client that
 is the same: it is connected and gets no answer.
 

@@ -7,7 +7,7 @@ at once.
 
     strict       CreateTopics 6+, CreatePartitions 3+, DeleteTopics 5+: with the bucket below
                  zero a topic is refused, THROTTLING_QUOTA_EXCEEDED
-    permissive   older versions know no such error: done all the same, and the client muted
+    permissive   older versions have no such error: the change is made, and the client muted
 
 One topic may overdraw the bucket: the check comes before the change, not after.
 """

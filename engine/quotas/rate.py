@@ -52,7 +52,7 @@ class WindowedRate:
         self.kept[-1].last_ms = now_ms
 
     def elapsed_ms(self, now_ms: int) -> int:
-        """The time that the rate is over."""
+        """The time that the rate is measured over."""
         self._forget_old(now_ms)
         elapsed = now_ms - self.kept[0].start_ms if self.kept else 0
         missing = self.samples - 1 - elapsed // self.window_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.client.idempotence import EPOCH_MAX, NOBODY, Idempotence
+from engine.client.idempotence import EPOCH_MAX, NO_IDENTITY, Idempotence
 from engine.client.producer_batch import SEQUENCES, ProducerBatch, Sent
 from engine.events import Outbox
 from engine.records import batch
@@ -31,7 +31,7 @@ def test_a_second_refusal_at_the_last_epoch_waits_for_the_new_id_like_the_first(
     for each in refused:
         identity.failed(each, Errors.INVALID_RECORD, renumber=True)
         identity.settle()
-        assert identity.identity == NOBODY
+        assert identity.identity == NO_IDENTITY
         assert not identity.may_leave(behind)
     identity.became(8, 0)
     identity.settle()
