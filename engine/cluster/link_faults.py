@@ -46,7 +46,7 @@ def slow(cluster: Cluster, a: NodeId, b: NodeId, ms: int) -> None:
 
 def delay(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
     """Delays the next messages from `a` to `b` by `ms`; later ones wait behind them."""
-    _befall(cluster, (a, b), Trouble(DELAY, count, ms * 1000), api)
+    _add_trouble(cluster, (a, b), Trouble(DELAY, count, ms * 1000), api)
     cluster.note(
         "cluster.link_faults.delay", a, "delay", _next(b, count, api, f"{ms} ms late"), to=b
     )
@@ -54,26 +54,26 @@ def delay(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str)
 
 def drop(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
     """Loses the next messages from `a` to `b`, each with its connection."""
-    _befall(cluster, (a, b), Trouble(DROP, count), api)
+    _add_trouble(cluster, (a, b), Trouble(DROP, count), api)
     why = _next(b, count, api, "lost, with the connection")
     cluster.note("cluster.link_faults.drop", a, "drop", why, to=b)
 
 
 def duplicate(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> None:
     """Delivers the next requests from `a` to `b` twice."""
-    _befall(cluster, (a, b), Trouble(DUPLICATE, count), api)
+    _add_trouble(cluster, (a, b), Trouble(DUPLICATE, count), api)
     why = _next(b, count, api, "delivered twice", "request")
     cluster.note("cluster.link_faults.duplicate", a, "duplicate", why, to=b)
 
 
 def reorder(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
     """Lets messages sent within `ms` afterwards overtake the next ones from `a` to `b`."""
-    _befall(cluster, (a, b), Trouble(REORDER, count, ms * 1000), api)
+    _add_trouble(cluster, (a, b), Trouble(REORDER, count, ms * 1000), api)
     why = _next(b, count, api, f"overtaken for {ms} ms")
     cluster.note("cluster.link_faults.reorder", a, "reorder", why, to=b)
 
 
-def _befall(cluster: Cluster, way: Way, trouble: Trouble, api: str) -> None:
+def _add_trouble(cluster: Cluster, way: Way, trouble: Trouble, api: str) -> None:
     if api:
         trouble.api_key = getattr(messages, f"{api}Request").API_KEY
     cluster.network.troubles.setdefault(way, []).append(trouble)

@@ -38,7 +38,7 @@ def without_broker(
     def usable(replica: int) -> bool:
         return replica != broker_id and state.is_active(replica)
 
-    _decide_anew(state, decision, keys, usable, why, gone=broker_id)
+    _change_partitions(state, decision, keys, usable, why, gone=broker_id)
 
 
 def after_unclean_restart(
@@ -50,7 +50,9 @@ def after_unclean_restart(
         return replica != broker_id and state.is_active(replica)
 
     keys = state.index.with_in_isr(broker_id) + state.index.with_in_elr(broker_id)
-    _decide_anew(state, decision, keys, usable, why, gone=broker_id, unclean_restart=broker_id)
+    _change_partitions(
+        state, decision, keys, usable, why, gone=broker_id, unclean_restart=broker_id
+    )
 
 
 def with_broker(state: ControlState, decision: Decision, broker_id: int, why: str) -> None:
@@ -59,10 +61,10 @@ def with_broker(state: ControlState, decision: Decision, broker_id: int, why: st
     def usable(replica: int) -> bool:
         return replica == broker_id or state.is_active(replica)
 
-    _decide_anew(state, decision, state.index.leaderless(), usable, why)
+    _change_partitions(state, decision, state.index.leaderless(), usable, why)
 
 
-def _decide_anew(
+def _change_partitions(
     state: ControlState,
     decision: Decision,
     keys: Iterable[Key],

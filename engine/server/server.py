@@ -154,7 +154,7 @@ class Server:
         finally:
             self.pumping = False
             self.changed.set()
-            self._mind_doors()
+            self._open_or_close_listeners()
             self._report_recoveries()
             self._set_alarm()
 
@@ -197,7 +197,7 @@ class Server:
         if next_at is not None:
             self.alarm = self.loop.call_later(max(0, next_at - self.now()) / 1e6, self.pump)
 
-    def _mind_doors(self) -> None:
+    def _open_or_close_listeners(self) -> None:
         for node_id, listener in self.listeners.items():
             broker = self.cluster.nodes.get(node_id)
             if broker is None and listener.serving is not None:

@@ -114,7 +114,7 @@ public class StorageOracle {
             case "follow":
                 return appended(log.appendAsFollower(records(words[2]), Integer.parseInt(words[1])));
             case "truncate": log.truncateTo(Long.parseLong(words[1])); return state();
-            case "anew":
+            case "restart":
                 log.truncateFullyAndStartAt(Long.parseLong(words[1]), Optional.empty());
                 return state();
             case "advance":

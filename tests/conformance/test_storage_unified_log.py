@@ -212,7 +212,7 @@ def test_random_histories_leave_the_same_files(kafka: Ask, tmp_path: Path, seed:
         else:
             start = end + ids.randrange(3)
             pair.both(
-                f"anew {start}", lambda start=start: pair.log.truncate_fully_and_start_at(start)
+                f"restart {start}", lambda start=start: pair.log.truncate_fully_and_start_at(start)
             )
     assert state(pair.log) == kafka("state")
     pair.compare_lookups()

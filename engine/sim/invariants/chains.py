@@ -68,10 +68,10 @@ class Chain:
                 sent.pop()
         self.start = min(self.start, end_offset)
 
-    def start_anew(self, offset: int) -> None:
-        """The log holds nothing any more; its next record gets `offset`.
+    def restart_at(self, offset: int) -> None:
+        """The log is empty now; its next record gets `offset`.
 
-        If that follows what was there, the links still say what was before it.
+        The links stay if that offset follows them: they still say what came before.
         """
         self.cut(offset)
         if self.links and self.links[-1][0] + 1 != offset:
@@ -88,13 +88,13 @@ class Chain:
     ) -> Iterator[tuple[BatchHeader, Link]]:
         """Reads what is new in the log; gives each batch with its link before it is added.
 
-        A log that starts above 0 has lost the history of its first link, or never had it: below
-        its start, what it held may be of another history.  That link is taken over from `known`,
-        where the other replicas' links are, by (last offset, epoch); if none has it, their link
-        before it is.  So is the link of a batch that fails its checksum in a log that is known
-        to be `damaged`, and of one below `deleted_to`: where a log start is forgotten by a leader
-        that dies, what was deleted is there again, without the epochs that would tell a follower
-        that its own is of another history (Kafka's, too, are cut with the log start).
+        The first link of a log that starts above 0 cannot be computed: the log has lost the
+        records below, or had others there.  So it comes from `known`, the other replicas' links
+        by (last offset, epoch); if none has it, their link before it is used.  The same holds for
+        a batch that fails its checksum in a log known to be `damaged`, and for a batch below
+        `deleted_to`.  There a leader that dies may forget its log start, and the deleted records
+        are back without their epochs, so a follower cannot tell that its own records differ
+        (Kafka cuts the epochs with the log start, too).
         """
         while (start := self.end(log)) < log.log_end_offset:
             data = log.read(start, READ_BYTES)
@@ -119,7 +119,7 @@ class Chain:
                     self._number(header)
 
     def _number(self, header: BatchHeader) -> None:
-        """Notes a producer's batch; one without a number (a marker) leaves the last one be."""
+        """Notes a producer's batch; one without a number (a marker) keeps the last one."""
         sent = self.producers.setdefault(header.producer_id, [])
         sequence = header.last_sequence
         if sequence < 0:
@@ -133,7 +133,7 @@ class Chain:
 
 
 def _past(first: BatchHeader, known: dict[tuple[int, int], bytes]) -> bytes:
-    """The link before a log's first batch: of the youngest epoch that wrote that offset."""
+    """The link before a log's first batch: that of the newest epoch that wrote that offset."""
     before = first.base_offset - 1
     for epoch in range(first.partition_leader_epoch, -1, -1):
         if (before, epoch) in known:

@@ -8,7 +8,7 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
                      and ELR member, unless somebody deleted it and said so
     one leader       per partition and epoch, and only it appends in that epoch
     epochs           they only grow, in a replica and in a log; no record is of an epoch
-                     that its log's owner has not heard of (where a fetch names the epoch)
+                     that the replica has not heard of (where a fetch names the epoch)
     strong ISR       every ISR member holds what the leader holds below its high watermark
     monotonic        within an epoch the high watermark and the log start only rise, in the
                      leader and as a consumer is told; "latest" never goes back at all
@@ -16,12 +16,12 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
                      producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
 
-An unclean election may lose records, and says so: `losses` names the partition and what was
-promised.  What was asked before it promises nothing; from then on all holds again.  No more
-machines may lose power, before they are back in sync, than min.insync.replicas - 1; the
-schedule sees to that.  A replica that lost power, or a bit of whose log has changed, is not
-judged until it has registered again; a changed batch that no recovery has found yet is taken
-for what it was, since it is the disk that lies about it and not the replica.
+An unclean election may lose records: `losses` names the partition and what was promised.
+Requests sent before it promise nothing; from then on all holds again.  The schedule sees to it
+that at most min.insync.replicas - 1 machines have lost power and are not back in sync.  A replica
+that lost power, or whose log has a changed bit, is not judged until it has registered again.  A
+changed batch that no recovery has found yet counts as what it was: the disk is wrong, not the
+replica.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
 start.
@@ -137,10 +137,10 @@ class Invariants:
             case "elected" if fields["reason"] in UNCLEAN:
                 self._forgive(books, fields["leader"])
 
-    # -- who is who
+    # -- books, images and replicas
 
     def _books(self, name: str) -> Books | None:
-        """The books of a partition; new ones for a topic that was deleted and made again."""
+        """The books of a partition; new ones for a topic that was deleted and created again."""
         books = self.books.get(name)
         controller = self.cluster.nodes.get(self.cluster.spec.controller)
         if controller is None:
@@ -172,7 +172,7 @@ class Invariants:
         return found if found is not None and found.topic_id == books.topic_id else None
 
     def _leader(self, books: Books, image: PartitionImage) -> Partition | None:
-        """The replica that leads by the controller's word, once it has heard of it."""
+        """The replica that the controller made leader, once it has heard of that."""
         leader = self._replica(books, image.leader)
         if leader is None or not leader.is_leader or leader.leader_epoch != image.leader_epoch:
             return None
@@ -204,7 +204,7 @@ class Invariants:
         if chain is None:
             return
         if replica is not None and replica.log.log_start_offset >= end_offset:
-            chain.start_anew(replica.log.log_start_offset)
+            chain.restart_at(replica.log.log_start_offset)
         else:
             chain.cut(end_offset)
 
@@ -264,7 +264,7 @@ class Invariants:
     # -- the checks
 
     def _check(self, books: Books, image: PartitionImage, moved: bool) -> None:
-        """`moved` unless all that happened is that a client heard something."""
+        """`moved` is False if clients heard something and nothing else happened."""
         if moved and image.leader >= 0:
             if image.leader not in image.isr:
                 raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")

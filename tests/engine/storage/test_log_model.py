@@ -100,7 +100,7 @@ class Driver:
         self.log.advance_log_start(offset)
         self.model.start = offset
 
-    def start_anew(self, ahead: int) -> None:
+    def restart_at(self, ahead: int) -> None:
         offset = self.model.end + ahead
         self.log.truncate_fully_and_start_at(offset)
         self.model = Model(start=offset, end=offset, epoch=self.model.epoch)
@@ -161,7 +161,7 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("roll")),
     st.tuples(st.just("truncate"), st.integers(0, 12)),
     st.tuples(st.just("advance"), st.integers(0, 6)),
-    st.tuples(st.just("start_anew"), st.integers(0, 3)),
+    st.tuples(st.just("restart_at"), st.integers(0, 3)),
     st.tuples(st.just("flush")),
     st.tuples(st.just("kill")),
     st.tuples(st.just("close")),
