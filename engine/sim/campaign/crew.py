@@ -1,8 +1,8 @@
-"""Breaks things in a world, as far as its settings promise to survive, and mends them.
+"""Breaks things in a world, within what its settings promise to survive, and repairs them.
 
 What a topic promises to survive depends on how many of its replicas may lose what they had
 written.  A replica that has lost something counts until it is back in every ISR that it
-belongs to; while min.insync.replicas - 1 do, another one is killed instead.
+belongs to.  While min.insync.replicas - 1 replicas count, another one is only killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROCESS_KINDS = ("kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk",
 
 
 class Crew:
-    """Breaks and mends a world; only the replicas of `topic` count."""
+    """Breaks and repairs a world; only the replicas of `topic` count."""
 
     def __init__(
         self, world: World, topic: str, min_in_sync: int, damaging: tuple[str, ...]
@@ -104,7 +104,7 @@ class Crew:
         """
         broker = wanted.nodes[0] if wanted.nodes else ""
         if wanted.kind in self.damaging and broker in self.world.cluster.spec.brokers:
-            if not self._can_bear_a_loss(broker):
+            if not self._may_lose_records(broker):
                 self.world.apply(fault("kill", broker))
                 return
             self.dark.append(broker)
@@ -112,7 +112,7 @@ class Crew:
                 self.world.apply(fault("kill", broker))
         self.world.apply(wanted)
 
-    def _can_bear_a_loss(self, broker: NodeId) -> bool:
+    def _may_lose_records(self, broker: NodeId) -> bool:
         """Whether one more replica may lose what it has not flushed."""
         partitions = self._partitions().values()
         self.dark = [
@@ -123,9 +123,9 @@ class Crew:
         ]
         return len([b for b in self.dark if b != broker]) < self.min_in_sync - 1
 
-    # -- mending
+    # -- repairing
 
-    def mend(self, broken: Fault) -> None:
+    def undo(self, broken: Fault) -> None:
         """Undoes one fault."""
         match broken.kind:
             case "kill" | "lose_power" | "stop" | "flip_bit":
@@ -140,7 +140,7 @@ class Crew:
             case "jump_clock" | "skew_clock":
                 self.do(fault("set_clock", *broken.nodes))
 
-    def mend_everything(self) -> None:
+    def undo_everything(self) -> None:
         cluster = self.world.cluster
         self.do(fault("heal"))
         for node in (cluster.spec.controller, *cluster.spec.brokers):
@@ -153,7 +153,7 @@ class Crew:
             self._start(node)
 
     def _start(self, node: NodeId) -> None:
-        """Starts a process that is down; one still on its way down is not waited for."""
+        """Starts a process that is down; one that is still shutting down is killed first."""
         broker = self.world.cluster.nodes.get(node)
         if isinstance(broker, Broker) and broker.lifecycle.leaving:
             self.do(fault("kill", node))

@@ -1,12 +1,12 @@
-"""The end of a schedule: all is mended, the cluster comes to rest, its clients are judged.
+"""The end of a schedule: every fault is undone, the cluster comes to rest, clients are judged.
 
-    come_to_rest    everything sent, every replica in sync, everything read, or no liveness
+    come_to_rest    waits until all is sent, in sync and read; if that takes too long: liveness
     judge           compares what the clients saw with what they were promised
 
 acks=1 promises nothing, so what it acknowledged may be there or not.  A partition that had an
 unclean election may have lost records, and only an idempotent producer is promised that nothing
-is there twice or out of order.  A record that was deleted before any consumer read it is rightly
-unseen.
+is there twice or out of order.  A record may be unseen if it was deleted before any consumer read
+it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each mutant replaces a function by one that breaks a rule of the engine.  A campaign
 must catch every one of them and name the invariant: if no mutant fails a check, the check
-has never been seen to work.  `caught_by` is how the violation starts, or may.  The
+has never been seen to work.  `caught_by` lists how the violation may start.  The
 shortest run known to catch each is kept with the tests (engine/sim/campaign/pinned.py).
 
     with MUTANTS["answer-too-early"].in_force():
@@ -314,7 +314,7 @@ _ALL = (
            (Patch(Log, "append_as_leader", _old_epoch),), "log matching"),
     Mutant("elect-outside-the-isr", "any living replica may lead",
            (Patch(partition_changes, "_elect", _elect_anyone),), "control"),
-    Mutant("everyone-is-eligible", "whoever is not in the ISR counts as eligible",
+    Mutant("everyone-is-eligible", "every replica outside the ISR counts as eligible",
            (Patch(partition_changes, "_eligible", _all_eligible),), "no loss"),
     Mutant("unclean-restart-forgotten", "a broker that may have lost records stays eligible",
            (Patch(partition_changes, "_eligible", _restart_forgotten),), "no loss"),
@@ -344,7 +344,7 @@ _ALL = (
            (Patch(fetcher.Fetcher, "_cut", _keep_tail),), ("log matching", "liveness")),
     Mutant("cut-at-the-high-watermark", "a follower cuts at its own high watermark (KIP-101)",
            (Patch(fetcher, "where_to_cut", _at_high_watermark),), "no loss"),
-    Mutant("start-anew", "a follower of a new leader throws its log away and goes on at its end",
+    Mutant("throw-the-log-away", "a follower of a new leader drops its log and goes on at its end",
            (Patch(fetcher.Fetcher, "follow", _forget_all),), "no loss"),
     Mutant("delete-to-the-log-end", "DeleteRecords may take what is not committed",
            (Patch(delete_records, "_delete", _delete_to_the_end),), "no loss"),
@@ -356,9 +356,9 @@ _ALL = (
            (Patch(ProducerStates, "find_duplicate", _forget_producer),), "idempotence"),
     Mutant("any-epoch-will-do", "a batch of another producer epoch than the last is not questioned",
            (Patch(ProducerStates, "check", _any_epoch),), "idempotence"),
-    Mutant("a-new-epoch-for-each-retry", "a producer numbers anew what a broker may have",
+    Mutant("a-new-epoch-for-each-retry", "a producer gives new numbers to what a broker may have",
            (Patch(Idempotence, "may_retry", _always_a_new_epoch),), "history: duplicate"),
-    Mutant("a-time-out-is-a-no", "a producer says of what it gave up that it is not there",
+    Mutant("a-timeout-is-a-no", "a producer calls refused what it gave up after sending it",
            (Patch(Verdicts, "failed", _surely_not_there),), "history: phantom"),
 )  # fmt: skip
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}

@@ -11,16 +11,16 @@ taken out is a run of its own; the shrinker relies on that.
 
 Two producers write to the same partitions, one with acks=all and one with acks=1, so that a
 cut-off leader and its successor append different records.  In some schedules the first is
-the whole producer of engine/client: batches, five requests under way,
-numbers and new epochs.  In the others it is one that sends record by record.  In a quarter of
-the schedules a third client deletes records all the time, and retention does as well.
+the whole producer of engine/client: batches, five requests in flight,
+sequence numbers and new epochs.  In the others it sends record by record.  In a quarter of the
+schedules a third client deletes records all the time, and retention does as well.
 
-Within reason means: what acks=all and min.insync.replicas promise to survive.  Any number of
+"Within reason" is what acks=all and min.insync.replicas promise to survive.  Any number of
 processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
-be late, lost, doubled and overtaken; but no more replicas lose what they wrote (to a power
-loss or a changed bit), before they are back in sync, than min.insync.replicas - 1.  A replica
-beyond that is only killed, in a replay as well.  In the end all is mended, and the cluster has
-to become whole again by itself.
+be late, lost, delivered twice or overtaken.  But at most min.insync.replicas - 1 replicas may have
+lost what they wrote (to a power loss or a changed bit) and not be back in sync.  A replica beyond
+that is only killed, in a replay as well.  In the end every fault is undone, and the cluster has to
+recover by itself.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
 class Plan:
     """At `at_ms` of virtual time, do `kind` to `target`; undo it `for_ms` later.
 
-    `amount` is how much of it: milliseconds, messages or µs a second.
+    `amount` is in milliseconds, messages or µs per second, as the kind needs.
     """
 
     at_ms: int
@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Setup:
-    """The cluster, its load, and when all is mended (or, in a replay, at the tape's end)."""
+    """The cluster and its load; a replay undoes every fault at `calm_us`, or at the tape's end."""
 
     seed: int
     brokers: int = 3
@@ -103,7 +103,7 @@ class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
     `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
-    faults with their times, without the mending at the end.
+    faults with their times, without the repairs at the end.
     """
 
     setup: Setup
@@ -201,7 +201,7 @@ def run(
         clients = _set_up(world, setup)
         try:
             if tape is None:
-                _break_and_mend(world, schedule, crew)
+                _break_and_undo(world, schedule, crew)
             else:
                 for done in tape:
                     assert isinstance(done.action, Fault)
@@ -211,13 +211,13 @@ def run(
         finally:
             outcome.tape = tuple(done for done in world.tape if isinstance(done.action, Fault))
             outcome.setup = replace(setup, calm_us=world.now_us)
-        crew.mend_everything()
+        crew.undo_everything()
         ending.come_to_rest(world, clients)
         ending.judge(world, clients)
     except Violation as violation:
         outcome.violation = str(violation)
     except Exception as error:
-        # Whatever else stops the cluster is a finding, too.
+        # Any other exception is a finding, too.
         place = traceback.extract_tb(error.__traceback__)[-1]
         outcome.violation = f"crash: {type(error).__name__}: {error}, in {place.name}"
     outcome.seconds = process_time() - began
@@ -263,7 +263,7 @@ def _wait(world: World, until_us: int) -> None:
         world.run(for_s=(until_us - world.now_us) / 1e6)
 
 
-def _break_and_mend(world: World, schedule: Schedule, crew: Crew) -> None:
+def _break_and_undo(world: World, schedule: Schedule, crew: Crew) -> None:
     begin_us = world.now_us
     timeline: list[tuple[int, int, Plan | None]] = []
     for number, plan in enumerate(schedule.plans):
@@ -275,7 +275,7 @@ def _break_and_mend(world: World, schedule: Schedule, crew: Crew) -> None:
         _wait(world, begin_us + at_ms * 1000)
         if plan_due is None:
             if number in broken:
-                crew.mend(broken.pop(number))
+                crew.undo(broken.pop(number))
             continue
         fault = crew.choose(number, plan_due.kind, plan_due.target, plan_due.amount,
                             schedule.torn, last_target)  # fmt: skip

@@ -95,9 +95,9 @@ def shrink_outcome(outcome: Outcome, mutant: str = "") -> Shrunk:
 
 
 def search(mutant: str, seeds: range, enough: int = 2) -> Shrunk | None:
-    """The shortest of what the first few schedules that catch a mutant shrink to.
+    """Shrinks the first few schedules that catch a mutant; gives the shortest.
 
-    Only those count that break the invariant which the mutant is known by, to the end.
+    A schedule counts only if it breaks the mutant's own invariant, before shrinking and after.
     """
     caught_by = MUTANTS[mutant].caught_by
     found: list[Shrunk] = []

@@ -14,9 +14,9 @@
 `at` is in seconds of virtual time since the world began.  `load` and `reader` start the clients
 of engine/sim/clients/clients.py and consumer.py, always these two producers and one consumer; with
 `whole_producer=1` the first producer is the one of engine/client.  After `reader`, a line `trim
-orders` has records deleted all the time.  `calm` mends everything, waits until the cluster is
-whole, and judges what the clients saw.  What is left out has its default; what these runs have
-no place for (a rule, a setting, another topic) is refused with its line, since a run without it
+orders` starts a client that deletes records.  `calm` undoes every fault, waits until the cluster
+has recovered, and judges what the clients saw.  An option that is left out has its default.  What
+these runs do not have (a rule, a setting, another topic) is refused with its line: a run without it
 would be another run.  Unlike other scripts these are about time, so they are played in virtual
 time only.
 

@@ -6,8 +6,8 @@
     print(played)                             both sides, the story of every replica
 
 The scenario is a file beside this module, in the notation of trace scripts; lines that
-begin with `old:` or `new:` count on that side only.  Its outcome stands in it, so that a
-test can hold it, and a reader can read it without running anything.
+begin with `old:` or `new:` count on that side only.  The file also holds its outcome: a test
+compares it, and you can read it without running anything.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def play_side(case: Case, side: str, script: Script, seed: int = 0) -> Ending:
     history = player.history()
     findings = check(history)
     verdict = case.judge(player, findings)
-    return Ending(case, side, player.theatre.world, player.answers, history, findings, verdict,
+    return Ending(case, side, player.case_stage.world, player.answers, history, findings, verdict,
                   tuple(player.producers))  # fmt: skip
 
 

@@ -28,7 +28,7 @@ Entry = tuple[int, str]
 
 def log_of(player: CasePlayer, broker: int, topic: str = "orders") -> dict[int, Entry]:
     """A running broker's log: offset to (epoch, value)."""
-    snapshot = player.theatre.world.snapshot(values=True, tail=1 << 20)
+    snapshot = player.case_stage.world.snapshot(values=True, tail=1 << 20)
     log = snapshot["topics"][topic]["partitions"][0]["logs"][broker]
     return {
         batch["base_offset"] + number: (batch["epoch"], value)
@@ -39,7 +39,7 @@ def log_of(player: CasePlayer, broker: int, topic: str = "orders") -> dict[int, 
 
 def logs(player: CasePlayer, topic: str = "orders") -> dict[int, dict[int, Entry]]:
     """Of every replica on a running broker."""
-    world = player.theatre.world
+    world = player.case_stage.world
     replicas = sorted(world.partition(topic, 0).replicas)
     return {b: log_of(player, b, topic) for b in replicas if b in world.cluster.nodes}
 
@@ -54,7 +54,7 @@ def lost(player: CasePlayer, findings: Findings) -> Verdict:
     if gone:
         more = f" ({len(gone)} records are lost)" if len(gone) > 1 else ""
         return Verdict(True, f"{gone[0].sentence[:-1]}{more}.")
-    leader = player.theatre.world.leader("orders", 0)
+    leader = player.case_stage.world.leader("orders", 0)
     return Verdict(False, f"Every acknowledged record is there: {_values(log_of(player, leader))}.")
 
 
@@ -82,7 +82,7 @@ def latest_goes_back(player: CasePlayer, findings: Findings) -> Verdict:
     """A client that asks where the partition ends is told less than before."""
     best = -1
     refused = ""
-    for _, error, offset in player.theatre.latest:
+    for _, error, offset in player.case_stage.latest:
         if error:
             refused = f"{error.name} in between, and "
         elif offset < best:
@@ -97,9 +97,9 @@ def latest_goes_back(player: CasePlayer, findings: Findings) -> Verdict:
 def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
     """A reader stands behind acknowledged records that it was never given."""
     name, reader = next(iter(player.readers.items()))
-    leader = player.theatre.world.leader("orders", 0)
+    leader = player.case_stage.world.leader("orders", 0)
     log = log_of(player, leader)
-    given = player.theatre.read_by(name)
+    given = player.case_stage.read_by(name)
     behind = [v for offset, (_, v) in sorted(log.items())
               if offset < reader.position and v not in given]  # fmt: skip
     if behind:
@@ -112,9 +112,9 @@ def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
 
 def refused_for_nothing(player: CasePlayer, findings: Findings) -> Verdict:
     """An idempotent producer is told no, though nothing is missing in the log."""
-    producer = player.theatre.world.client(player.producers[0])
+    producer = player.case_stage.world.client(player.producers[0])
     turned_down = [sent.text for sent in producer.sends if sent.verdict == "refused"]
-    trace = player.theatre.world.cluster.trace
+    trace = player.case_stage.world.cluster.trace
     ids = [dict(line.fields)["id"] for _, node, line in trace
            if (node, line.kind) == (producer.name, "producer_id")]  # fmt: skip
     if turned_down:
@@ -133,5 +133,5 @@ def stored_twice(player: CasePlayer, findings: Findings) -> Verdict:
     twice = findings.of("duplicate")
     if twice:
         return Verdict(True, f"{twice[0].sentence[:-1]} ({len(twice)} records are there twice).")
-    leader = player.theatre.world.leader("orders", 0)
+    leader = player.case_stage.world.leader("orders", 0)
     return Verdict(False, f"Each record is there once: {_values(log_of(player, leader))}.")

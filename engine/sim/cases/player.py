@@ -38,26 +38,26 @@ class CasePlayer(Player):
 
     def __init__(self, stage: CaseStage) -> None:
         super().__init__(stage)
-        self.theatre = stage
+        self.case_stage = stage
         self.readers: dict[str, Reader] = {}
         self.producers: list[str] = []
         self.told: dict[str, int] = {}
 
     async def obey(self, command: Command) -> None:
-        world = self.theatre.world
+        world = self.case_stage.world
         match command.verb:
             case "consumer":
                 name, topic = command.words
                 epochs = command.options.get("epochs", "yes") == "yes"
                 self.readers[name] = Reader(name, topic, epochs)
-                self.theatre.begin_reading(topic, name)
-                self.theatre.reader = ""
+                self.case_stage.begin_reading(topic, name)
+                self.case_stage.reader = ""
             case "poll":
                 reader = self.readers.get(command.words[0])
                 if reader is None:
                     raise ValueError(f"there is no consumer {command.words[0]}")
                 on = int(command.options.get("on", -1))
-                self._say(command, await reader.poll(self.theatre, on))
+                self._say(command, await reader.poll(self.case_stage, on))
             case "producer":
                 self._producer(command)
             case "send":
@@ -69,9 +69,9 @@ class CasePlayer(Player):
             case "wait":
                 world.run(for_s=float(command.words[0]))
             case "read":
-                self.theatre.begin_reading(command.words[0])
+                self.case_stage.begin_reading(command.words[0])
                 await super().obey(command)
-                self.theatre.reader = ""
+                self.case_stage.reader = ""
             case verb if verb in faults.KINDS and verb not in FAULTS:
                 world.apply(faults.parse(command.text))
             case _:
@@ -86,13 +86,13 @@ class CasePlayer(Player):
         except KafkaError as error:
             self._say(command, f"{error.code.name}: {error.message}")
             return
-        world = self.theatre.world
+        world = self.case_stage.world
         world.add(name, Producer(name, world.cluster.spec.brokers, settings))
         self.producers.append(name)
 
     async def _settled(self, command: Command) -> None:
         name = command.words[0]
-        world = self.theatre.world
+        world = self.case_stage.world
         if not await self.stage.wait(lambda: world.client(name).idle):
             raise ValueError(f"{name} has records pending still")
         sends = world.client(name).sends
@@ -110,17 +110,17 @@ class CasePlayer(Player):
         return replica is not None and replica.log.log_end_offset >= int(words[2])
 
     async def read_to_the_end(self) -> None:
-        """Reads every topic once all is calm: a record that this reader does not see is gone."""
+        """Reads every topic at rest: a record that this reader does not see is gone."""
         await self.settle()
         for topic in sorted(self._image().topics.values(), key=lambda each: each.name):
             if topic.partitions[0].leader >= 0 and not topic.name.startswith("__"):
-                self.theatre.begin_reading(topic.name, "last-reader")
+                self.case_stage.begin_reading(topic.name, "last-reader")
                 await self._read(Command(0, "read", (topic.name,)))
                 self.answers.pop()
-                self.theatre.note_end(topic.name)
-                self.theatre.reader = ""
+                self.case_stage.note_end(topic.name)
+                self.case_stage.reader = ""
 
     def history(self) -> History:
-        """What all clients did, the producers' own books included."""
-        told = history_in(self.theatre.world)
-        return History((*self.theatre.operations, *told.operations))
+        """What all clients did, with what the producers themselves recorded."""
+        told = history_in(self.case_stage.world)
+        return History((*self.case_stage.operations, *told.operations))

@@ -5,12 +5,12 @@ Two kinds, from before and after KIP-320:
 * without epochs it knows an offset and nothing else.  It believes any broker that claims to
   lead; an offset out of range means auto.offset.reset
 * with epochs it names the leader epoch that it knows of in every request, so a zombie
-  refuses it; and when the leader is a new one, it first asks where the epoch of its last
-  record ends there.  Below its own position means: the log was cut under its feet
+  refuses it.  When the leader is a new one, it first asks where the epoch of its last
+  record ends there.  If that is below its own position, the log was truncated
 
 A real consumer finds the leader and the epoch in its metadata.  Here a reader knows the
-newest, unless the script sends it to somebody else: that is a consumer whose metadata came
-from a broker that is behind.
+newest, unless the script names another broker: then it stands for a consumer whose metadata
+came from a broker that is behind.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Reader:
     known_epoch: int = -1
 
     async def poll(self, stage: CaseStage, on: int = -1) -> str:
-        """Reads what there is; what the application gets: values, an error, or nothing."""
+        """Reads what there is; gives what the application gets: values, an error, or nothing."""
         stage.reader = self.name
         image = stage.world.partition(self.topic, 0)
         broker = on if on >= 0 else image.leader
@@ -105,7 +105,7 @@ class Reader:
         return f"truncation detected: the log was cut at offset {self.position}, we stood at {was}"
 
     async def _reset(self, stage: CaseStage) -> str:
-        """auto.offset.reset=latest.  No seek of the application's, so none in the history."""
+        """auto.offset.reset=latest.  The application did not seek, so the history has no seek."""
         request = m.ListOffsetsRequest
         part = request.ListOffsetsPartition(partition_index=0, timestamp=LATEST)
         topic = request.ListOffsetsTopic(name=self.topic, partitions=[part])

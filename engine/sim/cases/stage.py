@@ -1,8 +1,8 @@
 """The stage of a case: a world, and the history of every client that sends requests there.
 
-It listens to what the player asks brokers: each Produce is a send with its verdict, each
-Fetch of a reader is a poll.  So the history checker can judge a case afterwards, without a
-word about it in the script.
+It records what the player asks brokers: each Produce is a send with its verdict, each
+Fetch of a reader is a poll.  So the history checker can judge a case afterwards, and the
+script says nothing about it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CaseStage:
                            before=before)  # fmt: skip
         self.operations: list[Operation] = []
         self.latest: list[tuple[str, Errors, int]] = []
-        """(topic, error, offset) of each question for the end of a partition."""
+        """(topic, error, offset) of each request for the end of a partition."""
         self.reader = ""
         self.readers = 0
 
@@ -78,7 +78,7 @@ class CaseStage:
         self.operations.append(Seek(self.world.now_us, name, topic, 0, offset))
 
     def note_end(self, topic: str) -> None:
-        """The present reader stands at the end of the partition, and all is calm."""
+        """The current reader has reached the end of the partition, and the cluster is at rest."""
         end = 0
         for op in self.operations:
             match op:

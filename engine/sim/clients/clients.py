@@ -278,7 +278,7 @@ def create_topics(
 class Admin:
     """Sends single requests, such as CreateTopics, and keeps the last answers by number.
 
-    Each has a connection of its own, as with a tool of the command line.
+    Each request has a connection of its own, as from a command-line tool.
     """
 
     def __init__(self) -> None:

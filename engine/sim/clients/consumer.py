@@ -7,7 +7,7 @@ that a former leader refuses it (KIP-320).
 Simplified: above the high watermark, as after an election, a fetch is answered empty and at
 once, and the Java client asks again at once; this one waits a little, to keep a run small.
 Each partition has connections of its own, as if it had a consumer of its own; the Java client
-asks a broker for all its partitions in one Fetch, and what it asks besides waits behind that.
+asks a broker for all its partitions in one Fetch, and its other requests wait behind that.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from engine.sim.clients.clients import REQUEST_TIMEOUT_US, Routes
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-SOME = 17
-"""Records; with a short log also more than there are, which is refused."""
+STEP = 17
+"""Records per deletion; a short log may have fewer, and then it is refused."""
 
 
 class Trimmer:
@@ -67,7 +67,7 @@ class Trimmer:
         if leader < 0:
             self.routes.ask_later(now)
             return
-        offset = UP_TO_HIGH_WATERMARK if self.turn % 3 == 0 else self.log_starts[index] + SOME
+        offset = UP_TO_HIGH_WATERMARK if self.turn % 3 == 0 else self.log_starts[index] + STEP
         request = m.DeleteRecordsRequest
         part = request.DeleteRecordsPartition(partition_index=index, offset=offset)
         topic = request.DeleteRecordsTopic(name=self.topic, partitions=[part])

@@ -24,14 +24,15 @@ to be read (transaction markers also take offsets, and nobody reads them).  A re
 read counts as promised, as an acknowledged one does.  What is lost has no place in the log, so
 its promised offset says nothing of the order, nor of duplicates.
 
-An acknowledgement without an offset is what acks=0 gives: nobody acknowledged anything, the
-producer only takes the record for sent.  It is held to that all the same, and called lost
-once somebody has read the whole log without seeing it.
+With acks=0 an acknowledgement has no offset: no broker acknowledged anything, the producer only
+takes the record for sent.  It counts as a promise all the same, and the record is called lost once
+somebody has read the whole log without seeing it.
 
-What is left out: records that go missing rightly, in compacted topics and below a log start
-that DeleteRecords or retention has moved (a reader in their midst that is reset shows as one
-that went past them, unless its new start is noted as a seek; what nobody read is unseen); and
-torn transactions, which need all partitions at once.  Each step is a sort or a single pass.
+What is left out: records that are rightly gone, in compacted topics and below a log start that
+DeleteRecords or retention has moved; and torn transactions, which need all partitions at once.  A
+reader that is reset to such a log start seems to have gone past the deleted records, unless the
+history has a seek to it; a deleted record that nobody read is unseen.  Each step is a sort or a
+single pass.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _was(send: Send) -> str:
 
 
 def _lost(evidence: Evidence, send: Send, sights: list[Sight]) -> Iterator[Finding]:
-    """An acknowledged record that is not at its offset; without one, that is nowhere."""
+    """An acknowledged record that is not at its offset, or nowhere if it has no offset."""
     partition = evidence.partitions.get((send.topic, send.partition))
     if partition is None or not evidence.is_promised(send):
         return
@@ -168,9 +169,9 @@ def _phantoms(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Find
 def _duplicate_or_unseen(
     evidence: Evidence, key: Key, sights: list[Sight], lost: Lost
 ) -> Iterator[Finding]:
-    """Every place that a value has, by a reader's word or a promise; each takes a send.
+    """A value's places beyond its number of sends; if there are none, its unseen promises.
 
-    A promise where nobody has looked is unseen, if the sends suffice for all places.
+    A value has a place where a reader saw it, or where it was promised; each takes one send.
     """
     sends = [send for send in evidence.by_value[key] if send.verdict != REFUSED]
     places: dict[tuple[Place, int], Sight | Send] = {}
@@ -208,7 +209,7 @@ def _reordered(
     first_seen: dict[Key, list[Sight]],
     lost: Lost,
 ) -> Iterator[Finding]:
-    """Neighbours in the log, of one producer, that were sent the other way round."""
+    """Neighbouring records of one producer in the log, sent in the other order."""
     logs: dict[tuple[str, Place], list[tuple[int, int, Send, Sight | None]]] = {}
     for number, send in enumerate(evidence.sends):
         if send.verdict == REFUSED or len(evidence.by_value[send.topic, send.value]) > 1:

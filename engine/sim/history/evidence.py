@@ -37,7 +37,7 @@ from engine.sim.history.operations import (
 
 
 class Sight(NamedTuple):
-    """One record in the eyes of one consumer."""
+    """One record as one consumer read it."""
 
     at_us: int
     client: str
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def start(self) -> int:
-        """The first offset that this run speaks of."""
+        """The first offset that this run covers."""
         if self.begun is not None and self.begun.offset >= 0:
             return self.begun.offset
         first = self.by_offset[0].read.offset if self.sights else -1
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def end(self) -> int:
-        """The first offset that it does not speak of."""
+        """The first offset that it no longer covers."""
         last = self.by_offset[-1].read.offset + 1 if self.sights else self.start
         return max(last, self.reached.offset) if self.reached is not None else last
 
@@ -223,8 +223,8 @@ class Evidence:
         """The sends that this record may come from."""
         return [send for send in self.candidates(read) if send.verdict != REFUSED]
 
-    def fate(self, send: Send) -> str:
-        """A send's verdict, with what became of its transaction."""
+    def outcome(self, send: Send) -> str:
+        """A send's verdict, or its transaction's outcome if that decides."""
         if not send.transaction or send.verdict == REFUSED:
             return send.verdict
         end = self.ends.get((send.client, send.transaction))
@@ -232,7 +232,7 @@ class Evidence:
         return send.verdict if outcome == COMMITTED else outcome
 
     def is_promised(self, send: Send) -> bool:
-        return send.verdict == ACKNOWLEDGED and self.fate(send) == ACKNOWLEDGED
+        return send.verdict == ACKNOWLEDGED and self.outcome(send) == ACKNOWLEDGED
 
     def proof(self, *sends: Send) -> tuple[Send | EndTransaction, ...]:
         """Sends, and the commits that make promises of them."""
@@ -242,6 +242,6 @@ class Evidence:
     def may_be_hidden(self, read: Read) -> bool:
         """Whether a read_committed consumer may rightly not see it."""
         return any(
-            send.transaction and self.fate(send) in (ABORTED, UNKNOWN)
+            send.transaction and self.outcome(send) in (ABORTED, UNKNOWN)
             for send in self.candidates(read)
         )

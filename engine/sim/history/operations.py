@@ -3,16 +3,16 @@
 Nothing here knows where a history comes from.  A simulated producer writes one, a recorder
 around confluent-kafka writes one, a test writes one by hand, and all are judged alike.
 
-    Send            one record was sent, and this is what became of it
+    Send            one record was sent, and how that ended
     Poll            these records were handed to a consumer, in this order
     Seek            a consumer's position was set: assigned, sought, or reset
-    Reached         a consumer stood at the end, when all was over
+    Reached         a consumer had reached the end when all was over
     EndTransaction  a producer's transaction was committed, was aborted, or ended unknown
 
 A send has one of three verdicts.  *Acknowledged* and *refused* are certain.  *Unknown* is
 neither: a time-out, or NOT_ENOUGH_REPLICAS_AFTER_APPEND; such a record may be in the log
-or not, and both are right.  Acknowledged without an offset is what a client says of acks=0,
-where no broker has said anything: it takes the record for sent, and is held to that.
+or not, and both are right.  With acks=0 a client says acknowledged, without an offset, though no
+broker has said anything: it takes the record for sent, and the checker takes that as a promise.
 
 A record is known by its topic and value, so values should be unique.  A value may be sent
 again, say after a refusal; it may then appear as often as it was sent and not refused.
@@ -33,7 +33,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One record; `at_us` it was sent, `ended_us` its verdict came (-1: never).
+    """One record, sent at `at_us`; its verdict came at `ended_us` (-1: never).
 
     `partition` and `offset` are -1 where the client was not told.  `transaction` names the
     transaction it belongs to, within its client; empty if none.
@@ -97,10 +97,10 @@ class Seek:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """For this client the partition ended at `offset`, when nothing was under way any more.
+    """For this client the partition ended at `offset`, when nothing was in flight any more.
 
-    Only say so when it is calm: a new leader's high watermark may lag behind for a moment,
-    and a consumer then sees too early an end.
+    Record it only when the cluster is at rest: a new leader's high watermark may lag behind for
+    a moment, and a consumer then sees an end that is too low.
     """
 
     at_us: int

@@ -107,7 +107,7 @@ def _aborted(evidence: Evidence, run: Run) -> Iterator[Finding]:
         return
     for sight in run.by_offset:
         sends = evidence.sources(sight.read)
-        if sends and all(evidence.fate(send) == ABORTED for send in sends):
+        if sends and all(evidence.outcome(send) == ABORTED for send in sends):
             send, read = sends[0], sight.read
             what = (f"{run.client} reads {read.value!r} at {offset_of(read[:2], read.offset)}, "
                     f"and {send.transaction} was aborted")  # fmt: skip

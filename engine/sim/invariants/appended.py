@@ -2,7 +2,7 @@
 
     log matching     no replica holds other bytes at this (offset, epoch) or below, except
                      where records were deleted
-    epochs           they only grow in a log, and its owner has heard of every one
+    epochs           they only grow in a log, and its replica has heard of every one
     idempotence      a producer's numbers follow each other
 
 A producer id's log looks like this, whatever was sent again or came late:
@@ -28,7 +28,7 @@ SEQUENCES = 1 << 31
 def judge(
     books: Books, replica: Partition, chain: Chain, damaged: bool, fenced: bool, now: int
 ) -> None:
-    """Takes what is new in the replica's log into its chain; Violation if it may not be there.
+    """Adds what is new in the replica's log to its chain; Violation if it may not be there.
 
     `fenced` unless the truncation rule lets fetches name no epoch.
     """

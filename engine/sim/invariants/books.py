@@ -14,7 +14,7 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A record that a client was told is there; -1 or "" for what it was not told."""
+    """A record that a client was told of; -1 or "" for what it was not told."""
 
     offset: int
     epoch: int
@@ -26,9 +26,8 @@ class Books:
     """What is known of one partition of one topic id.
 
     `kept` is the promise (offset, partition epoch) that all its keepers were seen to hold; a
-    restart or a truncation puts it in doubt again.  Below `deleted_to` somebody may have
-    deleted records, and said so: a log may start there, and no further on, and what was
-    promised is promised no more.
+    restart or a truncation puts it in doubt again.  Traced deletions have reached `deleted_to`:
+    a log may start there but no later, and below it nothing is promised any more.
     """
 
     name: str

@@ -5,11 +5,11 @@
                             with it there and below (engine/sim/invariants/chains.py)
     log start               no further on than a traced deletion
 
-A deletion ends a promise, and a log that begins late could pass for one.  So a log start is
-not believed.  Only the `deleted` line of a DeleteRecords or of retention justifies it,
-whoever it was that deleted: a follower that starts anew at its leader's log start is within
-that, too.  An acknowledgement names no epoch, and another leader's record may stand at its
-offset by the time it arrives; what it answers is known by the record's value.
+A deletion ends a promise, and a log that starts too late looks like a deletion.  So a log start
+alone proves nothing.  The `deleted` trace line of a DeleteRecords or of retention must justify it,
+on any replica: a follower that restarts at its leader's log start needs no line of its own.  An
+acknowledgement names no epoch, and by the time it arrives another leader's record may be at its
+offset; so the record's value is compared.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _check_value(books: Books, leader: Partition, heard: Heard) -> None:
 
 
 def check_keeper(books: Books, keeper: Partition, chain: Chain, promised: Link) -> None:
-    """For every member of the ISR and the ELR."""
+    """Checks a member of the ISR or the ELR."""
     check_log_start(books, keeper)
     offset = promised[0]
     if offset >= books.deleted_to and chain.at(offset) != promised:

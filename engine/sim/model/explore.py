@@ -3,13 +3,12 @@
     >>> explore("kip-101", replicas=3).steps
     10
 
-From `init` on, all steps of a state are tried before any step of a later one, so the first
-broken state that turns up is one that no shorter way leads to.  If none turns up, the search
-has seen every state, and the property holds in each: that is a proof, for logs and epochs of
-this size.
+The search takes all steps from a state before any step from a later one, so no shorter way
+leads to the first broken state that it finds.  If it finds none, it has seen every state, and
+the property holds in each: that is a proof, for logs and epochs of this size.
 
-States are kept in the order of their rows, whatever broker a row is; on the way back from a
-broken state the rows get their brokers' numbers (101, 102, …) again, and each step becomes
+States are kept with their rows sorted, whichever brokers the rows are.  On the way back from
+a broken state the rows get their brokers' numbers (101, 102, …) again, and each step becomes
 an `Action`: a sentence, and the state after it as plain data.
 """
 
@@ -32,7 +31,7 @@ Progress = Callable[[int, int], None]
 class Action:
     """One step of a counter-example, about `broker`; `name` is its function in the model.
 
-    `state` is the state after it, as `model_words.as_data` gives it.
+    `state` is the state after it, as `words.as_data` gives it.
     """
 
     name: str
@@ -43,7 +42,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What a search found: `states` seen, up to who is who, the farthest in `steps` steps.
+    """What a search found: `states` seen (renamed brokers count once), the farthest in `steps`.
 
     If the property does not hold, the farthest is the broken one, `counter_example` the
     shortest way to it, and `why` says what is wrong there.

@@ -3,10 +3,10 @@
 One partition, its controller, and replicas with nothing but a log, a high watermark and
 an epoch.  Everything that may take its time is a step of its own: the controller announces
 an epoch, a replica hears of it (or of a later one first, or never), a record is written, a
-follower fetches.  Nothing fails here by name: a broker that is dead is one that takes no
-step.  The rules are those of the specification that Kafka's developers published with
-KIP-320 (hachikuji/kafka-specification), with its bounds: logs of two records, two records
-ever written, epochs 0 to 2.
+follower fetches.  There are no failures: a dead broker is one that takes no step.  The rules are
+those of the specification that Kafka's developers published with KIP-320
+(hachikuji/kafka-specification), with its bounds: logs of two records, two records ever written,
+epochs 0 to 2.
 
     replica   log     high watermark   epoch     led   named   counted   in_isr
       101     A0 B1         1            1       0     0 1     1         yes
@@ -14,7 +14,7 @@ ever written, epochs 0 to 2.
       103     A0            0            0             0                 no
 
 The first three columns are what a replica knows.  The rest is what others know of it, and
-stands in its row, so that swapping two replicas is swapping two rows: `led` are the epochs
+is in its row, so that swapping two replicas is swapping two rows: `led` are the epochs
 the controller gave it to lead, `named` the epochs announced with it in the ISR, `counted`
 the epochs whose leader, as long as it has heard of no later epoch, counts it in its ISR,
 `in_isr` is the controller's last word.  Two states with the same rows in another order are
@@ -24,10 +24,10 @@ one state: `canonical` sorts the rows.
 offsets as each replica that believes it leads, below that replica's high watermark.
 
 The steps are in engine/sim/model/steps.py; what differs from rung to rung of the ladder is a
-`Rung` (engine/sim/model/rules.py).  As
-published, a follower that hears of an epoch without a leader has a rule but no way to it;
-here it hears.  Where KIP-101's answer lies beyond the follower's log, the step is
-disabled there; here the cut is at the log's end.
+`Rung` (engine/sim/model/rules.py).  In two points the model differs.  The
+specification has a rule for a follower that hears of an epoch without a leader, but no step that
+leads there; here there is one.  Where KIP-101's answer lies beyond the follower's log, the
+specification disables the step; here the follower cuts at its log's end.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ def init(replicas: int) -> State:
 
 
 def canonical(state: State) -> State:
-    """The one state that stands for all that differ only in who is who."""
+    """The one state that stands for all that differ only in the order of their rows."""
     return State(tuple(sorted(state.replicas)), state.epochs, state.records)
 
 
-# -- what can be said of a state
+# -- questions about a state
 
 
 def leads(replica: Replica) -> int:

@@ -2,18 +2,18 @@
 
     broken = replay("kip-279")            a world with that rule, up to the broken invariant
     print(broken)                         move by move, with the steps of the model's story
-    mended = follow(broken)               the same tape, with the next rule
+    fixed = follow(broken)                the same tape, with the next rule
 
 The model is freer than a cluster.  Its controller moves leadership back and forth while
-everybody stays in the ISR, its replicas hear of a later epoch without the ones before, and
+every replica stays in the ISR, its replicas hear of a later epoch without the ones before, and
 a broker answers in a role that it has not heard of.  A KRaft controller moves leadership
 when asked for the preferred leader, or away from a broker that leaves or is missed; a
 broker applies the metadata log record by record, and refuses if it does not lead.  So each
-scene (engine/sim/model/replay_scenes.py) goes a way that is open to real brokers, and says what it
-does otherwise; the cause is the model's.  No election is unclean, nobody loses
-power, no setting is unsafe but for min.insync.replicas=1.
+scene (engine/sim/model/replay_scenes.py) goes a way that is open to real brokers, and says where it
+differs; the cause is the model's.  No election is unclean, no broker loses power, and no setting is
+unsafe except min.insync.replicas=1.
 
-    scene of               replays                    breaks also      mended by
+    scene of               replays                    breaks also      fixed by
     to-high-watermark      3 replicas, 8 steps                         kip-101
     kip-101                2 replicas, 11 steps                        kip-279
     kip-279                3 replicas, 10 steps       all before it    kip-320-first-try
@@ -53,14 +53,14 @@ def replay(rule: str, seed: int = 7, checked: bool = True) -> Replay:
 def follow(broken: Replay, rule: str | None = None) -> Replay:
     """The tape of a replay with another rule (by default the next), and the aftermath.
 
-    A copy of its world goes back to where the scene begins, changes the rule, and each action
-    is done again at its moment; then everything is mended, and time passes.
+    A copy of its world goes back to where the scene begins, changes the rule, and does each
+    action again at its moment; then every fault is undone, and time passes.
     """
     tape = [done for done in broken.world.tape if done.event > broken.begins]
     ended_us = broken.world.now_us
     world = broken.world.fork()
     world.goto(event=broken.begins)
-    world.use_rule(rule or SCENES[broken.rule].mended_by)
+    world.use_rule(rule or SCENES[broken.rule].fixed_by)
     other = Replay(world.cluster.spec.rule, world, broken.begins)
 
     def play() -> None:

@@ -1,6 +1,6 @@
 """Four scenes, each of which breaks one rule of the truncation ladder with real brokers.
 
-Each is played with moves that any cluster may live through, and stands for a
+Each is played with moves that may happen in any cluster, and stands for a
 counter-example of the model; the numbers are those of its steps.
 """
 
@@ -59,7 +59,7 @@ def an_epoch_the_leader_never_had(stage: Replay) -> None:
 
 
 def a_fetch_from_another_epoch(stage: Replay) -> None:
-    """kip-279: 101, in epoch 3, counts a fetch of 102, who is still in epoch 1."""
+    """kip-279: 101, in epoch 3, counts a fetch of 102, which is still in epoch 1."""
     stage.let_101_lead(1)
     stage.apply("cut_one_way", 101, 103, text="nothing from 101 reaches 103")
     stage.write("A", 101, acks=1)
@@ -82,10 +82,10 @@ def a_fetch_from_another_epoch(stage: Replay) -> None:
 
 
 def a_zombie_is_believed(stage: Replay) -> None:
-    """kip-320-first-try: 102 cuts what it acknowledged in epoch 3, at the word of epoch 2's leader.
+    """kip-320-first-try: 102 cuts what it acknowledged in epoch 3, as epoch 2's leader tells it.
 
     102 is late by one message, fetches from 101 in an epoch that is over, is counted, and
-    then follows 103, who is cut off and still leads.
+    then follows 103, which is cut off and still leads.
     """
     stage.let_101_lead(1, 2)
     stage.apply(
@@ -109,13 +109,13 @@ def a_zombie_is_believed(stage: Replay) -> None:
 class Scene:
     """How a rule is broken; `replicas` names the preferred leader first.
 
-    `otherwise` tells what differs from the model's story, and why; `unplayed` are the steps
+    `otherwise` says what differs from the model's story, and why; `unplayed` are the steps
     of that story that the scene replaces by something else.
     """
 
     play: Callable[[Replay], None]
     replicas: tuple[int, ...]
-    mended_by: str
+    fixed_by: str
     otherwise: str
     unplayed: tuple[int, ...] = ()
 

@@ -1,6 +1,6 @@
 """A stage for the replayed counter-examples: a world, the moves made in it, and a client.
 
-A move is a fault, a request, or a wait until something is so; it says which steps of the
+A move is a fault, a request, or a wait for a condition; it says which steps of the
 model's story it stands for.  The moves are real ones: an operator's election, a client's
 record, a fault of engine/sim/world/faults.py.  After each wait a little time passes, more than a
 message takes: so the same tape, action for action at its moment, makes sense under another rule.
@@ -74,7 +74,7 @@ class Replay:
     """A scene played in `world`; `violation` is the invariant it broke, empty if none.
 
     Until the event `begins`, the stage is set; nothing depends on the rule so far.  `story`
-    is the model's counter-example that the scene replays; `otherwise` what it does otherwise.
+    is the model's counter-example that the scene replays; `otherwise` says where it differs.
     """
 
     rule: str
@@ -107,7 +107,7 @@ class Replay:
         self.moves.append(Move(self.world.events, text, steps))
 
     def until(self, condition: Callable[[World], bool], text: str, *steps: int) -> None:
-        """Runs until something is so; AssertionError if it never is: then the scene is wrong."""
+        """Runs until the condition holds; AssertionError if it never does: the scene is wrong."""
         try:
             happened = self.world.run(until=condition, for_s=PATIENCE_S)
         except Violation:
@@ -143,7 +143,7 @@ class Replay:
         self.until(lambda w: leads(w, preferred), text, *steps)
 
     def let_101_lead(self, *steps: int) -> None:
-        """101 takes over from the preferred leader, who comes back into the ISR."""
+        """101 takes over from the preferred leader, which then comes back into the ISR."""
         preferred = self.world.partition(TOPIC, 0).replicas[0]
         self.world.stop(preferred)
         self.world.run(until=lambda w: not is_up(w, preferred) and leads(w, 101), for_s=PATIENCE_S)

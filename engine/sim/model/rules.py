@@ -1,6 +1,6 @@
 """The truncation ladder for the model: what each published rule changed, guard by guard.
 
-    rule                a new follower cuts at         a fetch needs          in sync is who
+    rule                a new follower cuts at         a fetch needs          in sync if it
     to-high-watermark   its own high watermark         nothing                is long enough
     kip-101             where its last epoch ends      nothing                is long enough
                         on the leader
@@ -34,8 +34,8 @@ def own_high_watermark(leader: Replica, follower: Replica) -> int:
 def end_of_last_epoch(leader: Replica, follower: Replica) -> int:
     """KIP-101's answer: where the leader's first later epoch starts, or its log's end.
 
-    A leader that knows neither that epoch nor a later one cannot tell: then the high
-    watermark it is, as before.
+    A leader that knows neither that epoch nor a later one cannot tell.  Then the follower
+    cuts at its high watermark, as before.
     """
     if not follower.log:
         return 0
@@ -59,7 +59,7 @@ def where_the_logs_part(leader: Replica, follower: Replica) -> int:
     return 0
 
 
-# -- whom it may ask, and whom it may fetch from
+# -- which leader it may ask, and fetch from
 
 
 def any_leader(leader: Replica, epoch: int) -> bool:
@@ -83,7 +83,7 @@ def same_epoch_at_the_end(leader: Replica, follower: Replica) -> bool:
     return same_records_below(leader, follower, len(follower.log))
 
 
-# -- who counts as in sync up to an offset
+# -- which follower counts as in sync up to an offset
 
 
 def long_enough(leader: Replica, follower: Replica, offset: int) -> bool:

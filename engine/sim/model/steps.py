@@ -2,8 +2,8 @@
 
 A step is a function of a rung and a state; it yields each way in which it can be taken
 there, as the index of the replica that it is about and the state it leads to.  The names
-and guards are those of the published specification; where a rung has a say, the guard is
-the rung's.  Nothing prefers one step to another: the explorer takes them all.
+and guards are those of the published specification, or the rung's where rungs differ.
+Nothing prefers one step to another: the explorer takes them all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _with(state: State, index: int, replica: Replica) -> State:
 
 
 def _announce(state: State, leader: int, isr: tuple[bool, ...]) -> State:
-    """The controller opens the next epoch and tells everyone, who may hear it late or never."""
+    """The controller announces the next epoch; a replica may hear of it late or never."""
     bit = BIT[state.epochs]
     rows = tuple(
         replica._replace(
@@ -135,7 +135,7 @@ def leader_writes(rung: Rung, state: State) -> Iterator[Step]:
 
 
 def follower_fetches(rung: Rung, state: State) -> Iterator[Step]:
-    """The next record, and the leader's high watermark as far as the own log reaches."""
+    """The next record, and the leader's high watermark as far as the follower's log reaches."""
     for index, follower in enumerate(state.replicas):
         end = len(follower.log)
         for leader in state.replicas:
@@ -149,7 +149,7 @@ def follower_fetches(rung: Rung, state: State) -> Iterator[Step]:
 
 
 def follower_truncates(rung: Rung, state: State) -> Iterator[Step]:
-    """On a rung where fetching finds out: the last record here is not the leader's."""
+    """Where a rung truncates on a fetch: the follower's last record is not the leader's."""
     if rung.truncates_when_fetching:
         for index, follower in enumerate(state.replicas):
             for leader in state.replicas:
@@ -210,4 +210,4 @@ STEPS: tuple[Callable[[Rung, State], Iterator[Step]], ...] = (
     controller_elects_leader,
     controller_shrinks_isr,
 )
-"""The controller's come last: of ways equally short, the one found then tells things in turn."""
+"""The controller's come last: so, of equally short ways, the search finds one that reads well."""

@@ -14,7 +14,7 @@ from engine.sim.model.model import BIT, Replica, Rung, State, announced_leader, 
 from engine.sim.model.rules import end_of_last_epoch, knows_an_end
 
 FIRST_BROKER = 101
-NOBODY = -1
+NO_BROKER = -1
 
 
 def letter(number: int) -> str:
@@ -48,7 +48,7 @@ def _replica_as_data(state: State, replica: Replica) -> Plain:
     members = (row.counted & bit if bit else row.named & BIT[replica.epoch]
                for row in state.replicas)  # fmt: skip
     return {
-        "role": "leader" if bit else "follower" if leader != NOBODY else "idle",
+        "role": "leader" if bit else "follower" if leader != NO_BROKER else "idle",
         "epoch": replica.epoch,
         "leader": leader,
         "isr": _brokers(members),
@@ -63,11 +63,11 @@ def _replica_as_data(state: State, replica: Replica) -> Plain:
 def leader_of(state: State, epoch: int) -> int:
     """The broker that the controller gave an epoch to."""
     rows = (index for index, row in enumerate(state.replicas) if row.led & BIT[epoch])
-    return _broker(next(rows, NOBODY))
+    return _broker(next(rows, NO_BROKER))
 
 
 def _broker(index: int) -> int:
-    return FIRST_BROKER + index if index >= 0 else NOBODY
+    return FIRST_BROKER + index if index >= 0 else NO_BROKER
 
 
 def _brokers(members: Iterable[Any]) -> list[int]:
@@ -92,7 +92,7 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
             )
         case "replica_becomes_leader":
             return f"{who} becomes leader of epoch {now.epoch}"
-        case "replica_becomes_follower" if leader == NOBODY:
+        case "replica_becomes_follower" if leader == NO_BROKER:
             return f"{who} hears that epoch {now.epoch} has no leader"
         case "replica_becomes_follower":
             place = _place(rung, before.replicas[leader - FIRST_BROKER], was)

@@ -76,7 +76,7 @@ FORMS = {
     "until": Form("until leader|isr|fenced|still …", 2, None),
     "quiet": Form("quiet", 0, 0),
 }  # fmt: skip
-"""Of the trace scripts (scripts.py); faults check themselves (engine/sim/world/faults.py)."""
+"""For trace scripts (scripts.py); faults check themselves (engine/sim/world/faults.py)."""
 CASE_FORMS = {
     **FORMS,
     "consumer": Form("consumer NAME TOPIC [epochs=yes|no]", 2, 2, {"epochs": ("yes", "no")}),
@@ -86,4 +86,4 @@ CASE_FORMS = {
     "settled": Form("settled NAME", 1, 1),
     "wait": Form("wait SECONDS", 1, 1),
 }
-"""Of the named cases as well (engine/sim/cases/player.py)."""
+"""For named cases (engine/sim/cases/player.py)."""

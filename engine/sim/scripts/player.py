@@ -26,7 +26,7 @@ FAULTS = ("kill", "start", "stop", "pause", "resume", "lose_power", "write_back"
 CONDITIONS = {"leader": ("TOPIC", "BROKER"), "isr": ("TOPIC", "BROKER,…"),
               "fenced": ("BROKER",), "still": ("BROKER",)}  # fmt: skip
 ELECTIONS = ("preferred", "unclean")
-"""Their place is their number in the protocol."""
+"""The index of each is its number in the protocol."""
 
 
 class ScriptError(ValueError):
@@ -64,7 +64,7 @@ class Player:
             raise ScriptError(f"after {PATIENCE_S:.0f} s there is still no quiet")
 
     async def carry_out(self, command: Command) -> None:
-        """Does what a command says; ValueError if it says what cannot be done."""
+        """Carries out a command; ValueError if that is impossible."""
         form = self.forms.get(command.verb)
         objection = form.objection(command) if form is not None else ""
         if objection:
@@ -102,7 +102,7 @@ class Player:
         words = (command.verb, *command.words[:1], *([value] if value else []))
         self.answers.append(f"{' '.join(words)}: {answer}")
 
-    # -- who is asked
+    # -- which broker to ask
 
     def _image(self) -> MetadataImage:
         image: MetadataImage = self.cluster.nodes[self.cluster.spec.controller].image

@@ -17,9 +17,9 @@ from engine.replication.questions import Question
 def is_quiet(cluster: Cluster) -> bool:
     """Whether nothing more will happen to any replica by itself.
 
-    Everyone who can be reached has registered and knows all metadata, everyone else is
-    fenced; no ISR change is under way; every ISR member holds what its leader holds, and
-    knows the same high watermark.
+    Every broker in reach has registered and knows all metadata; every other one is fenced.  No
+    ISR change is in flight.  Every ISR member holds what its leader holds, and knows the same
+    high watermark.
     """
     controller = cluster.nodes.get(cluster.spec.controller)
     if controller is None:
@@ -68,7 +68,7 @@ def _is_settled(cluster: Cluster, topic: str, index: int, image: PartitionImage)
 
 
 def is_still(cluster: Cluster, broker: int) -> bool:
-    """A paused broker has had all its answers: nothing that is yet to be written can reach it."""
+    """Whether a paused broker has had all its answers: nothing written later can reach it."""
     waiting = cluster.processes.paused.get(broker, ())
     answered = [item.number for item in waiting if isinstance(item, Answer)]
     return all(

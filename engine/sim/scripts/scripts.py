@@ -25,8 +25,8 @@ Commands, one per line; an option is name=value, and unknown names are configs:
     kill | start | stop | pause | resume | isolate BROKER;  cut A B;  heal [A [B]]
     lose_power BROKER [torn=1] | write_back BROKER
     until leader TOPIC BROKER | until isr TOPIC BROKER,… | until fenced BROKER
-    until still BROKER                                    paused, and no fetch of it is under way
-    quiet                                                 until nothing more is to come
+    until still BROKER                                    paused, and none of its fetches in flight
+    quiet                                                 until the cluster is at rest
 
 A script names no times, so the same one runs in virtual time and, free-running, over real sockets.
 Where one thing must be over before the next begins, it says `quiet` or `until`.  All commands mean

@@ -2,12 +2,12 @@
 
 The trace of a cluster is one line after another as time went; what different replicas do
 at the same time may come in any order.  The story takes the lines of one partition on one
-broker, in their order, and forgets only what rightly differs from run to run:
+broker, in their order, and drops only what may differ from run to run:
 
 * when, and what other replicas did meanwhile
 * how records were grouped into fetches: appends that follow each other in one epoch are one
 * how often a high watermark was told on its way up: of several, the last
-* that a follower notes an epoch's start after the append which brought it, a leader before
+* whether an epoch's start follows the append that brought it (a follower) or precedes it
 
 So `append 0, high watermark 1, append 1, high watermark 2` and `append 0, append 1, high
 watermark 2` are the same story: "append 0..1, high watermark 2".  Everything else stays:

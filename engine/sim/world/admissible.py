@@ -1,8 +1,8 @@
 """Refuses an action that cannot be done, before it begins.
 
 A misspelled name must not get as far as the tape: half an action would be on it, and each replay
-would stumble over that again.  So the names in an action are looked up first.  A wrong one gets
-a sentence that says which names there are.  Only a question may go to a broker that does not
+would fail there again.  So the names in an action are looked up first.  A wrong one gets
+a sentence that says which names there are.  Only a request may go to a broker that does not
 exist, such as the leader -1 of a partition without one: no answer comes.
 """
 
@@ -56,7 +56,7 @@ def _check_method(action: Tell, node: Any) -> None:
         )
 
 
-def who_answers(cluster: Cluster) -> int:
+def first_running(cluster: Cluster) -> int:
     """The first broker that runs; ValueError if none does."""
     brokers = cluster.spec.brokers
     for broker in brokers:

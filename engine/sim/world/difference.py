@@ -1,8 +1,8 @@
 """Two worlds side by side: where their stories part, and what differs now.
 
 Two worlds that share their past tell the same trace up to one event.  From there on, times
-and logs drift apart; what counts is the state that each ends in: who leads, who is in sync, and
-which record lies at which offset.
+and logs drift apart; what counts is the state that each ends in: the leader, the ISR, and the
+record at each offset.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def difference(here: Run, there: Run) -> Difference:
             found = _partition(here, there, (topic, index), *(each.get(index) for each in both))
             if found.fields or found.replicas:
                 partitions[f"{topic}-{index}"] = found
-    return Difference(_parting(here, there), _deeds(here, there), partitions)
+    return Difference(_parting(here, there), _actions(here, there), partitions)
 
 
 def _parting(here: Run, there: Run) -> Parting | None:
@@ -123,7 +123,7 @@ def _parting(here: Run, there: Run) -> Parting | None:
     return None
 
 
-def _deeds(here: Run, there: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _actions(here: Run, there: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The actions done to one world only, since the first difference."""
     a, b = here.tape[: here.on_tape], there.tape[: there.on_tape]
     shared = 0

@@ -8,8 +8,8 @@ way a trace script does (engine/sim/scripts/scripts.py):
 Because it is data and not a call, it can be kept on a tape, replayed at the same moment,
 taken out to see whether the rest still breaks something, and pasted from one place into
 another.  So it holds nothing that its text could not say, and no amount that would stop
-virtual time.  What a fault does is told where it is done, in engine/cluster: to processes in
-processes.py, to links in link_faults.py, to power, clocks and disks in machine_faults.py.
+virtual time.  engine/cluster does the rest: processes.py for processes, link_faults.py for links,
+machine_faults.py for power, clocks and disks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NUMBER, NAME = re.compile("-?[0-9]+"), re.compile("[A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Option:
-    """Its usual value, whose type is the option's, and for a number its bounds."""
+    """An option's default value, which has the option's type, and for a number its bounds."""
 
     usual: Value
     least: int = 0

@@ -1,4 +1,4 @@
-"""A seed and a tape, and everything that follows from them: what happens inside a world.
+"""What happens inside a world: everything follows from a seed and a tape.
 
     seed --> chance --> latencies, ids, ...  |
     tape --> what is done from outside       |--> event 1, event 2, event 3 ...
@@ -104,7 +104,7 @@ class Run:
         for_s: float | None = None,
         events: int | None = None,
     ) -> bool:
-        """Steps until the condition holds, or for so long in virtual time, or so many events."""
+        """Steps until the condition holds, for `for_s` of virtual time, or for so many events."""
         end_us = None if for_s is None else self.cluster.now + microseconds(for_s)
         last = None if events is None else self.events + events
         if until is None and end_us is None and last is None:
@@ -133,7 +133,7 @@ class Run:
     # -- back, forth and aside
 
     def goto(self, t_s: float | None = None, event: int | None = None) -> None:
-        """To so many seconds after the beginning, or to an event's number; past or future."""
+        """Goes to a moment (seconds after the beginning) or an event's number, past or future."""
         timeline = self.timeline
         if timeline is None:
             raise ValueError("This world keeps no checkpoints: make it with rewindable=True.")
@@ -152,7 +152,7 @@ class Run:
     def _go(self, timeline: Timeline, event: int, by_us: int = -1) -> None:
         """Restores the nearest checkpoint unless this moment is nearer, and replays the rest.
 
-        At the event itself, a run may stay whose clock has not gone past `by_us`.
+        A run that is at the event may stay if its clock has not gone past `by_us`.
         """
         known, state = timeline.before(event)
         there = event == self.events and self.now_us <= by_us
@@ -207,7 +207,7 @@ class Run:
     # -- what is done from outside
 
     def hold(self, name: str, node: Any) -> None:
-        """Keeps this object as the client of this name across going back and forth."""
+        """Keeps this object as the client of this name when the run goes back and forth."""
         self.held[name] = node
 
     def do(self, action: Action) -> None:
@@ -233,7 +233,7 @@ class Run:
             self._count()
 
     def _undo(self, timeline: Timeline, done: Done, traced: int) -> None:
-        """After an action that raised: to the moment before it, when the trace was so long."""
+        """Goes to the moment before an action that raised; the trace had `traced` lines then."""
         cluster = self.cluster
         for _ in range(cluster.trace_count - traced):
             cluster.trace.pop()
@@ -267,7 +267,7 @@ class Run:
                 cluster.use_rule(action.rule)
 
     def adopt(self, name: str, node: Any) -> None:
-        """Adds a node; if one of its kind is held under this name, it becomes what `node` is."""
+        """Adds a node; an object of its kind held under this name takes over its contents."""
         held = self.held.get(name)
         if type(held) is type(node) and hasattr(node, "__dict__"):
             node = saving.become(held, vars(node))

@@ -1,7 +1,7 @@
 """What is done to a world from outside, in the order in which it was done.
 
 Everything that happens inside a world follows from its seed.  What comes from outside (a
-fault, a question, a new client) follows from nothing, so it is written down: the tape.  Each
+fault, a request, a new client) does not, so it is written down on the tape.  Each
 action is an event of its own and has that event's number, so that the same seed and the same
 tape are the same run:
 
@@ -95,8 +95,8 @@ Action = Fault | Ask | Add | Tell | UseRule
 class Done:
     """An action, the number of the event that it was, and the virtual time since the beginning.
 
-    `after` is how many things had left the cluster's queue by then: some concern nobody and are
-    no events, such as a request that finds its broker dead, and yet they have consequences.
+    `after` is how many items had left the cluster's queue by then.  Some are no events, such as
+    a request that finds its broker dead, and yet they have consequences.
     """
 
     event: int

@@ -8,12 +8,12 @@
     world.run(until=lambda w: w.leader("orders", 0) > 0)
 
 The same seed and the same calls give the same trace, byte by byte, in any process: the
-only source of chance is the world's own generator.  What is done from outside is on the
+only source of random numbers is the world's own generator.  What is done from outside is on the
 `tape`, each action an event of its own, so a world can also go back:
 
     world.back()                       one event; back(20) twenty
     world.goto(3.2)                    3.2 s of virtual time after the beginning
-    world.goto(event=1210)             world.events is the number of the present event
+    world.goto(event=1210)             world.events is the number of the current event
     other = world.fork(rule="kip-320") an independent copy, perhaps with another rule
     world.diff(other)                  where the two part, and what differs now
 
@@ -121,7 +121,7 @@ class World:
 
     @property
     def chance(self) -> Random:
-        """The only source of chance."""
+        """The only source of random numbers."""
         return self._run.chance
 
     @property
@@ -156,7 +156,7 @@ class World:
 
     @property
     def events(self) -> int:
-        """The number of the present event."""
+        """The number of the current event."""
         return self._run.events
 
     @property
@@ -179,7 +179,7 @@ class World:
         for_s: float | None = None,
         events: int | None = None,
     ) -> bool:
-        """Runs until the condition holds, or for so long in virtual time, or so many events.
+        """Runs until the condition holds, for `for_s` of virtual time, or for so many events.
 
         True if the condition holds at the end (or none was given).
         """
@@ -190,7 +190,7 @@ class World:
         self.goto(event=max(0, self.events - events))
 
     def goto(self, t_s: float | None = None, *, event: int | None = None) -> None:
-        """To so many seconds after the beginning, or to an event's number; past or future."""
+        """Goes to a moment (seconds after the beginning) or an event's number, past or future."""
         self._run.goto(t_s, event)
 
     def fork(self, rule: str | None = None) -> World:
@@ -301,21 +301,21 @@ class World:
         return node
 
     def tell(self, name: str, method: str, *arguments: object) -> None:
-        """Calls `method(now, *arguments)` of a client and carries out the effects it gives."""
+        """Calls `method(now, *arguments)` of a client and carries out the effects it returns."""
         self._run.do(Tell.of(name, method, *arguments))
 
     def post(self, body: RequestMessage[Message], broker: int) -> int:
-        """Sends one request to a broker; the number under which `answer` will know it."""
+        """Sends one request to a broker; gives the number to pass to `answer`."""
         self._run.do(Ask.of(broker, body))
         return self._admin.asked
 
     def answer(self, number: int) -> Answered:
-        """What was answered to a request; None while nothing was, or if it was lost."""
+        """The answer to a request; None while there is none, or if it was lost."""
         return self._admin.answers.get(number)
 
     def ask(self, body: RequestMessage[Answer], broker: int | None = None) -> Answer | None:
         """Sends one request to a broker (else the first that runs) and runs to the answer."""
-        number = self.post(body, broker or admissible.who_answers(self.cluster))
+        number = self.post(body, broker or admissible.first_running(self.cluster))
         self.run(until=lambda w: number in w._admin.answers, for_s=60)
         answer = self.answer(number)
         return answer if isinstance(answer, response_class(body)) else None
@@ -359,7 +359,7 @@ class World:
         known = sum(isinstance(each, Add) and each.name.startswith(CLIENTS) for each in past)
         return f"{kind}-{known + 1}"
 
-    # -- what there is to hear
+    # -- listening to messages
 
     def listen(self, listener: Listener) -> None:
         """Calls back for each message between nodes, as it leaves and as it arrives."""
@@ -368,7 +368,7 @@ class World:
     def unlisten(self, listener: Listener) -> None:
         self.cluster.unlisten(listener)
 
-    # -- what there is to see; ValueError, with the remedy, for what is not there
+    # -- looking; ValueError, with the remedy, for what is not there
 
     def snapshot(self, values: bool = False, tail: int = 12) -> Plain:
         return snapshot(self.cluster, values, tail)

@@ -219,7 +219,7 @@ def test_a_world_that_cannot_go_back_keeps_what_broke_it() -> None:
 # -- the same actions in another world
 
 
-def test_deeds_of_one_instant_are_followed_one_by_one() -> None:
+def test_actions_of_one_instant_are_followed_one_by_one() -> None:
     """Resume and kill at once: what waited for the paused broker must not come in between."""
     for seed in range(6):
         world = World(seed)
