@@ -7,7 +7,7 @@ of its own".  For one request Kafka looks in this order and takes the first that
     default user + client-id  default user + default client-id  default user
     client-id                 default client-id
 
-The quota's level also decides who shares it: all clients of a user share a user's quota;
+The quota's level also decides which clients share it: all clients of a user share a user's quota;
 each client id has its own share of "default client-id"; all instances that use one client
 id draw from the same account, one on each broker.
 

@@ -41,7 +41,7 @@ class Numbered(NamedTuple):
 class Chain:
     """One replica's log.  `producers` has what each producer id wrote, in the log's order.
 
-    Nothing is held below `start`, whatever the links say of the past.
+    The log holds nothing below `start`, even if the links go further back.
     """
 
     links: list[Link] = field(default_factory=list)

@@ -87,7 +87,7 @@ def same_epoch_at_the_end(leader: Replica, follower: Replica) -> bool:
 
 
 def long_enough(leader: Replica, follower: Replica, offset: int) -> bool:
-    """It follows (in whatever epoch) and holds something at every offset below."""
+    """It follows (in any epoch) and holds something at every offset below."""
     return bool(follows(follower, leader)) and len(follower.log) >= offset
 
 

@@ -167,7 +167,7 @@ def _ends_apart(leader: Replica, follower: Replica) -> bool:
 
 
 def leader_raises_high_watermark(rung: Rung, state: State) -> Iterator[Step]:
-    """By one record, once everyone whom the leader counts in its ISR has it."""
+    """By one record, once every replica that the leader counts in its ISR has it."""
     for index, leader in enumerate(state.replicas):
         bit, next_offset = leads(leader), leader.high_watermark + 1
         if bit and next_offset <= len(leader.log):

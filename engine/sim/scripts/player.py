@@ -1,4 +1,4 @@
-"""Carries out the commands of a trace script, one after another, on whatever stage it is given.
+"""Carries out the commands of a trace script, one after another, on any stage.
 
 The stage is a cluster in virtual time or one behind sockets; the player cannot tell which.
 It sends a client's requests and records the answers.
