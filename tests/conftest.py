@@ -5,7 +5,7 @@ sentence where that part is missing.  On a build machine (CI=true) nothing may b
 there every skip fails, except one whose reason starts with "not a missing part:".
 
 Tests that need a part run one after another: clusters of JVMs, browsers and Spark would time
-each other out on two cores.  `make test` runs all others beside them (lanes.py).
+each other out on two cores.  `make test` runs all others beside them, in three lanes (lanes.py).
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
-"""The whole suite in two lanes at once; `make test` loads it with `-p tests.lanes`.
+"""The whole suite in three lanes at once; `make test` loads it with `-p tests.lanes`.
 
-About half of the suite's time is spent on one core in pure Python; the other half mostly waits
-for real things: JVMs, containers, a browser, Spark.  One after the other they leave a core idle.
-So the process that you start runs the tests that are marked with a part (`real`, `docker`,
-`browser`, `spark`), and a second process runs all others meanwhile.  Each lane runs one test
-after another, as before: no two clusters of JVMs stand side by side.
+About half of the suite's time mostly waits for real things: JVMs, containers, a browser.  One test
+after another would leave the cores idle.  So three processes share the tests by their marks:
 
-The second process writes each report to a file as a line of JSON.  The first one reads the file
+    clusters    a real Kafka, from jars or in Docker       the process that you start
+    screens     a browser, Spark, or what is heavy         a process beside it
+    plain       all others                                 another one
+
+Each lane runs one test after another: no two clusters of JVMs stand side by side.
+
+The other lanes write each report to a file as a line of JSON.  The first one reads the files
 between its own tests and hands every report to pytest's hooks, as if the test had run here: the
-closing line, the failures, `-x`, `--durations` and `--junitxml` count both lanes.  What the first
-process left to the second must have come back at the end, by name: a lane that crashes, or
-collects something else, fails the run.
+closing line, the failures, `-x`, `--durations` and `--junitxml` count all lanes.  What the first
+lane left to another must have come back at the end, by name: a lane that crashes, or collects
+something else, fails the run.
 
 With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane.
 """
@@ -26,11 +29,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
-PARTS = ("real", "docker", "browser", "spark")
+FIRST, LAST = "clusters", "plain"
+MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
+"""Each lane's marks; a test runs in the first lane that has one of its marks, else in the last."""
 SELECTIONS = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
 OTHER_MODES = ("collectonly", "usepdb", "setupplan", "showfixtures", "show_fixtures_per_test")
 READ_EVERY_S = 0.2
@@ -38,12 +43,14 @@ CLOSING_TIME_S = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--reports-to", metavar="FILE", help="be the second lane; report into FILE")
+    parser.addoption("--lane", metavar="NAME", help="be this lane of several")
+    parser.addoption("--reports-to", metavar="FILE", help="where the lane reports")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if reports := config.getoption("--reports-to"):
-        config.pluginmanager.register(SecondLane(config, Path(reports)))
+    if lane := config.getoption("--lane"):
+        reports = Path(config.getoption("--reports-to"))
+        config.pluginmanager.register(OtherLane(config, lane, reports))
     elif whole_suite(config):
         config.pluginmanager.register(FirstLane(config))
 
@@ -53,21 +60,25 @@ def whole_suite(config: pytest.Config) -> bool:
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
-def needs_a_part(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(part) for part in PARTS)
+def lane_of(item: pytest.Item) -> str:
+    for lane, marks in MARKS.items():
+        if any(item.get_closest_marker(mark) for mark in marks):
+            return lane
+    return LAST
 
 
-class SecondLane:
-    """Runs what needs no part, and reports."""
+class OtherLane:
+    """Runs the tests of one lane, and reports."""
 
-    def __init__(self, config: pytest.Config, reports: Path) -> None:
+    def __init__(self, config: pytest.Config, lane: str, reports: Path) -> None:
         self.config = config
+        self.lane = lane
         self.reports = reports.open("a", encoding="utf-8", buffering=1)
         self.parent = os.getppid()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if not needs_a_part(item)]
+        items[:] = [item for item in items if lane_of(item) == self.lane]
 
     def pytest_runtest_setup(self) -> None:
         if os.getppid() != self.parent:
@@ -78,51 +89,102 @@ class SecondLane:
         self.reports.write(json.dumps(data) + "\n")
 
 
-class FirstLane:
-    """Runs what needs a part, starts the second lane and answers for it."""
+class Started:
+    """Another lane, as the first one sees it: its process, its reports, what has to come back."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
+    def __init__(self, config: pytest.Config, lane: str, folder: Path) -> None:
+        self.lane = lane
         self.awaited: dict[str, None] = {}
-        self.folder = tempfile.TemporaryDirectory(prefix="kafkalab-lanes-")
-        self.log = Path(self.folder.name, "log")
-        self.reports: IO[str]
-        self.process: subprocess.Popen[bytes]
-
-    def pytest_sessionstart(self) -> None:
-        reports = Path(self.folder.name, "reports")
+        self.log = folder / f"{lane}.log"
+        reports = folder / f"{lane}.reports"
         reports.touch()
         self.reports = reports.open(encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-p", __name__, f"--reports-to={reports}"]
-        command += [f"--rootdir={self.config.rootpath}", "-p", "no:cacheprovider"]
-        command += [f"-c={self.config.inipath}"] if self.config.inipath else []
+        command = [sys.executable, "-m", "pytest", "-p", __name__]
+        command += [f"--lane={lane}", f"--reports-to={reports}", f"--rootdir={config.rootpath}"]
+        command += ["-p", "no:cacheprovider"]
+        command += [f"-c={config.inipath}"] if config.inipath else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
-                cwd=self.config.invocation_params.dir,
+                cwd=config.invocation_params.dir,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # an interrupt reaches it once: from `_end`
+                start_new_session=True,  # an interrupt reaches it once: from `end`
             )
+
+    @property
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def news(self) -> Iterator[dict[str, Any]]:
+        """What the lane has reported since the last time."""
+        while True:
+            position = self.reports.tell()
+            line = self.reports.readline()
+            if not line.endswith("\n"):
+                self.reports.seek(position)
+                return
+            yield json.loads(line)
+
+    def fault(self) -> pytest.CollectReport:
+        """Says which tests did not come back, and what the lane printed last."""
+        count = f"{len(self.awaited)} test{'s' if len(self.awaited) > 1 else ''}"
+        some = "\n".join([*self.awaited][:10])
+        said = self.log.read_text(errors="replace")[-4000:]
+        return pytest.CollectReport(
+            nodeid=f"the lane {self.lane}",
+            outcome="failed",
+            longrepr=f"{said}\n\nIt ended with {self.process.returncode}, and {count} "
+            f"did not come back:\n{some}",
+            result=[],
+        )
+
+    def end(self) -> None:
+        """An interrupt lets the lane stop its own clusters."""
+        if self.is_running:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(CLOSING_TIME_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reports.close()
+
+
+class FirstLane:
+    """Runs its own tests, starts the other lanes and answers for them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.folder = tempfile.TemporaryDirectory(prefix="kafkalab-lanes-")
+        self.others: dict[str, Started] = {}
+
+    def pytest_sessionstart(self) -> None:
+        for lane in MARKS:
+            if lane != FIRST:
+                self.others[lane] = Started(self.config, lane, Path(self.folder.name))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.awaited = dict.fromkeys(item.nodeid for item in items if not needs_a_part(item))
-        items[:] = [item for item in items if needs_a_part(item)]
+        for item in items:
+            if (lane := lane_of(item)) != FIRST:
+                self.others[lane].awaited[item.nodeid] = None
+        items[:] = [item for item in items if lane_of(item) == FIRST]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
-        session.testscollected += len(self.awaited)
+        session.testscollected += sum(len(other.awaited) for other in self.others.values())
         result = yield
-        while self.process.poll() is None:
+        while any(other.is_running for other in self.others.values()):
             time.sleep(READ_EVERY_S)
             self._replay()
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
         self._replay()
-        if self.awaited:
-            self._report_the_missing()
+        for other in self.others.values():
+            if other.awaited:
+                self.config.hook.pytest_collectreport(report=other.fault())
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -132,21 +194,16 @@ class FirstLane:
         return result
 
     def pytest_sessionfinish(self) -> None:
-        self._end()
-        self.reports.close()
+        for other in self.others.values():
+            other.end()
         self.folder.cleanup()
 
     def _replay(self) -> None:
-        """Hands on what the second lane has reported since the last time."""
-        while True:
-            position = self.reports.tell()
-            line = self.reports.readline()
-            if not line.endswith("\n"):
-                self.reports.seek(position)
-                return
-            self._hand_on(json.loads(line))
+        for other in self.others.values():
+            for data in other.news():
+                self._hand_on(other, data)
 
-    def _hand_on(self, data: dict[str, Any]) -> None:
+    def _hand_on(self, other: Started, data: dict[str, Any]) -> None:
         hook = self.config.hook
         report = hook.pytest_report_from_serializable(config=self.config, data=data)
         if isinstance(report.longrepr, list):  # a skip's place and reason; JSON has no tuples
@@ -156,27 +213,4 @@ class FirstLane:
         hook.pytest_runtest_logreport(report=report)
         if report.when == "teardown":
             hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
-            self.awaited.pop(report.nodeid, None)
-
-    def _report_the_missing(self) -> None:
-        count = f"{len(self.awaited)} test{'s' if len(self.awaited) > 1 else ''}"
-        some = "\n".join([*self.awaited][:10])
-        said = self.log.read_text(errors="replace")[-4000:]
-        fault = pytest.CollectReport(
-            nodeid="the second lane",
-            outcome="failed",
-            longrepr=f"{said}\n\nIt ended with {self.process.returncode}, and {count} "
-            f"did not come back:\n{some}",
-            result=[],
-        )
-        self.config.hook.pytest_collectreport(report=fault)
-
-    def _end(self) -> None:
-        """An interrupt lets the second lane stop its own clusters."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(CLOSING_TIME_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            other.awaited.pop(report.nodeid, None)

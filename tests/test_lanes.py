@@ -1,4 +1,4 @@
-"""Two lanes count as one run: nothing is lost, and whatever goes wrong in either fails both."""
+"""Three lanes count as one run: nothing is lost, and whatever goes wrong in one fails all."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ markers =
     docker: needs a Docker daemon
     browser: needs Chromium
     spark: needs PySpark
+    heavy: keeps a core busy
 """
 TESTS = """
 import os
@@ -31,7 +32,7 @@ import time
 
 import pytest
 
-IN_THE_SECOND_LANE = any("--reports-to" in word for word in sys.argv)
+IN_THE_LAST_LANE = "--lane=plain" in sys.argv
 
 @pytest.fixture(autouse=True)
 def note(request):
@@ -40,6 +41,10 @@ def note(request):
 
 @pytest.mark.real
 def test_waits_for_a_real_thing():
+    pass
+
+@pytest.mark.heavy
+def test_draws():
     pass
 
 @pytest.mark.parametrize("n", range(3))
@@ -51,7 +56,11 @@ FAULTS = """
 def test_fails_in_the_first_lane():
     assert "abc" == "abd"
 
+@pytest.mark.browser
 def test_fails_in_the_second_lane():
+    assert "mno" == "mnp"
+
+def test_fails_in_the_last_lane():
     assert "xyz" == "xyw"
 
 @pytest.fixture
@@ -94,42 +103,48 @@ def ran(suite: Path) -> list[list[str]]:
 
 def test_each_test_runs_once_in_its_lane_and_all_are_counted(suite) -> None:
     status, closing, output = run(suite)
-    assert (status, "= 4 passed in " in closing) == (0, True), output
+    assert (status, "= 5 passed in " in closing) == (0, True), output
     lane_of = dict(ran(suite))
-    assert len(ran(suite)) == len(lane_of) == 4
-    real = lane_of.pop("test_waits_for_a_real_thing")
-    (other,) = set(lane_of.values())
-    assert other != real
+    assert len(ran(suite)) == len(lane_of) == 5
+    clusters = lane_of.pop("test_waits_for_a_real_thing")
+    screens = lane_of.pop("test_draws")
+    (plain,) = set(lane_of.values())
+    assert len({clusters, screens, plain}) == 3
 
 
-def test_a_failure_in_either_lane_is_shown_and_counted(suite) -> None:
+def test_a_failure_in_any_lane_is_shown_and_counted(suite) -> None:
     status, closing, output = run(suite, FAULTS)
     assert status == 1
-    assert "2 failed, 4 passed, 1 skipped, 1 error" in closing, output
-    for line in ('assert "abc" == "abd"', 'assert "xyz" == "xyw"', "OSError: no disk"):
+    assert "3 failed, 5 passed, 1 skipped, 1 error" in closing, output
+    for line in (
+        'assert "abc" == "abd"',
+        'assert "mno" == "mnp"',
+        'assert "xyz" == "xyw"',
+        "OSError: no disk",
+    ):
         assert line in output
 
 
-def test_on_a_build_machine_a_skip_in_the_second_lane_is_a_failure(suite, monkeypatch) -> None:
+def test_on_a_build_machine_a_skip_in_another_lane_is_a_failure(suite, monkeypatch) -> None:
     monkeypatch.setenv("CI", "true")
     status, closing, output = run(suite, FAULTS)
     assert status == 1
-    assert "3 failed, 4 passed, 1 error" in closing, output
+    assert "4 failed, 5 passed, 1 error" in closing, output
     assert "In CI nothing may be skipped. Skipped: kcat is not installed" in output
 
 
 def test_a_lane_that_crashes_fails_the_run(suite) -> None:
     status, closing, output = run(suite, "def test_dies():\n    os._exit(9)")
     assert status == 1
-    assert "4 passed, 1 error" in closing, output
+    assert "5 passed, 1 error" in closing, output
     assert "It ended with 9, and 1 test did not come back" in output
     assert "cases/test_both.py::test_dies" in output
 
 
 def test_a_lane_that_runs_nothing_fails_the_run(suite) -> None:
-    status, closing, output = run(suite, "if IN_THE_SECOND_LANE:\n    raise OSError('no disk')")
+    status, closing, output = run(suite, "if IN_THE_LAST_LANE:\n    raise OSError('no disk')")
     assert status == 1
-    assert "1 passed, 1 error" in closing, output
+    assert "2 passed, 1 error" in closing, output
     assert "OSError: no disk" in output
     assert "3 tests did not come back" in output
 
@@ -140,7 +155,7 @@ def test_a_selection_runs_in_one_lane(suite) -> None:
     assert len({process for _, process in ran(suite)}) == 1
 
 
-def test_an_interrupt_lets_both_lanes_mend_behind_themselves(suite) -> None:
+def test_an_interrupt_lets_all_lanes_mend_behind_themselves(suite) -> None:
     test = """
 def test_takes_long():
     try:
