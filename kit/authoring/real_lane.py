@@ -1,10 +1,10 @@
 """Chooses the notebooks that this test run executes beside a real Kafka.
 
-Every run executes all notebooks on the engine alone.  Beside a real Kafka each takes most
-of a minute, so a run takes only these: 00, 06 and 07, which show what the course is about;
-every notebook whose lesson has a file changed since the main branch (or since the last
-commit); and a third of the others, a different third with each commit.
-`KAFKALAB_REAL_LANE=all` runs them all.
+Every run executes each notebook once, beside a real Kafka or on the engine alone.  Beside a real
+Kafka it takes 00, 06 and 07, which show what the course is about; every notebook whose lesson
+has a file changed since the main branch (or since the last commit); and a third of the others, a
+different third with each commit.
+`KAFKALAB_REAL_LANE=all` runs all of them both ways.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from engine.sim.history.findings import Finding
 from engine.sim.world.faults import KINDS
 from engine.sim.world.tape import Done
 
-SEEDS = range(100_000, 100_100)
+SEEDS = range(100_000, 100_050)
 """Far from those that mutants are searched with."""
 
 
@@ -32,7 +32,7 @@ def results() -> list[Outcome]:
 
 
 @pytest.mark.timeout(600)
-def test_a_hundred_fresh_schedules_are_clean(results: list[Outcome]) -> None:
+def test_fifty_fresh_schedules_are_clean(results: list[Outcome]) -> None:
     assert [f"{each.setup.seed}: {each.violation}" for each in results if each.violation] == []
 
 
@@ -41,7 +41,7 @@ def test_the_campaign_does_something(results: list[Outcome]) -> None:
     assert sum(each.truncations > 0 for each in results) >= campaign.TRUNCATIONS_MIN * len(results)
     assert all(each.acknowledged > 0 for each in results)
     trimmed = [each for each in results if each.setup.trimmed]
-    assert len(trimmed) >= 10
+    assert len(trimmed) >= 5
     assert all(each.deletions > 0 for each in trimmed)
 
 
