@@ -13,11 +13,12 @@ Versions: 2+ flexible.
 
 from __future__ import annotations
 
-from engine.api import config_changes
+from engine.api.config_changes import fit, forward_or_refuse, refuse
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.wire import messages as m
-from engine.wire.errors import Errors
+
+__all__ = ["fit", "handle", "refuse"]
 
 
 def handle(broker: Broker, now: int, request: Request[m.AlterConfigsRequest]) -> None:
@@ -25,20 +26,4 @@ def handle(broker: Broker, now: int, request: Request[m.AlterConfigsRequest]) ->
         (each.resource_type, each.resource_name): {c.name: c.value for c in each.configs}
         for each in request.body.resources
     }
-    config_changes.forward_or_refuse(broker, now, request, changes)
-
-
-def fit(
-    request: Request[m.AlterConfigsRequest],
-    answer: m.AlterConfigsResponse,
-    refused: m.AlterConfigsResponse,
-) -> m.AlterConfigsResponse:
-    merged: m.AlterConfigsResponse = config_changes.fit(request, answer, refused)
-    return merged
-
-
-def refuse(
-    request: Request[m.AlterConfigsRequest], code: Errors, message: str | None
-) -> m.AlterConfigsResponse:
-    answer: m.AlterConfigsResponse = config_changes.refuse_all(request, code, message)
-    return answer
+    forward_or_refuse(broker, now, request, changes)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from engine.broker.broker import Broker
 from engine.events import Request
@@ -27,6 +27,7 @@ from engine.settings.numbers import whole
 from engine.settings.sources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
+from engine.wire.framing import response_class
 
 
 class Named(Protocol):
@@ -36,6 +37,7 @@ class Named(Protocol):
     resource_name: str
 
 
+Answer = TypeVar("Answer", m.AlterConfigsResponse, m.IncrementalAlterConfigsResponse)
 Changes = Mapping[str, str | None]
 Key = tuple[int, str]
 
@@ -66,13 +68,13 @@ def forward_or_refuse(
         broker.outbox.reply(request, refused)
 
 
-def refuse_all(request: Request, code: Errors, message: str | None) -> Any:
+def refuse(request: Request, code: Errors, message: str | None) -> Any:
     """The answer with one error for every resource."""
     error = KafkaError(code, message or "")
     return _answer(request, dict.fromkeys(map(_key, request.body.resources), error))
 
 
-def fit(request: Request, answer: Any, refused: Any) -> Any:
+def fit(request: Request, answer: Answer, refused: Answer) -> Answer:
     """The controller's answer and this broker's, in the order of the request."""
     if not refused.responses:
         return answer
@@ -136,8 +138,7 @@ def check_is_me(broker: Broker, name: str) -> None:
 
 def _answer(request: Request, errors: Mapping[Key, KafkaError]) -> Any:
     """Rows for the resources that have an error."""
-    name = type(request.body).__name__.removesuffix("Request") + "Response"
-    answer = getattr(m, name)()
+    answer: Any = response_class(request.body)()
     for each in request.body.resources:
         error = errors.get(_key(each))
         if error is not None:

@@ -8,12 +8,13 @@ Versions: 1+ flexible.
 
 from __future__ import annotations
 
-from engine.api import config_changes
+from engine.api.config_changes import fit, forward_or_refuse, refuse
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.settings.dynamic import Operation
 from engine.wire import messages as m
-from engine.wire.errors import Errors
+
+__all__ = ["fit", "handle", "refuse"]
 
 
 def handle(broker: Broker, now: int, request: Request[m.IncrementalAlterConfigsRequest]) -> None:
@@ -23,20 +24,4 @@ def handle(broker: Broker, now: int, request: Request[m.IncrementalAlterConfigsR
         }
         for each in request.body.resources
     }
-    config_changes.forward_or_refuse(broker, now, request, changes)
-
-
-def fit(
-    request: Request[m.IncrementalAlterConfigsRequest],
-    answer: m.IncrementalAlterConfigsResponse,
-    refused: m.IncrementalAlterConfigsResponse,
-) -> m.IncrementalAlterConfigsResponse:
-    merged: m.IncrementalAlterConfigsResponse = config_changes.fit(request, answer, refused)
-    return merged
-
-
-def refuse(
-    request: Request[m.IncrementalAlterConfigsRequest], code: Errors, message: str | None
-) -> m.IncrementalAlterConfigsResponse:
-    answer: m.IncrementalAlterConfigsResponse = config_changes.refuse_all(request, code, message)
-    return answer
+    forward_or_refuse(broker, now, request, changes)

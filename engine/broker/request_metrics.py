@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 
 from engine.events import AnyRequest, Event, Reply, Request
 from engine.plain import Plain
+from engine.wire.framing import API_NAMES
 
 LOCAL, MUTED, SENDING = "LocalTimeMs", "ThrottleTimeMs", "ResponseSendTimeMs"
 TOTAL = "TotalTimeMs"
@@ -198,7 +199,7 @@ class RequestMetrics:
 
 def api_name(request: AnyRequest) -> str:
     """Kafka's name for the kind of request; Fetch has one for consumers, one for followers."""
-    name = type(request.body).__name__.removesuffix("Request")
+    name = API_NAMES[request.body.API_KEY]
     if name != "Fetch":
         return name
     return "FetchFollower" if isinstance(request.source, int) else "FetchConsumer"

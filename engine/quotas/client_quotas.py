@@ -149,4 +149,4 @@ def request_size(request: AnyRequest) -> int:
 
 
 def _api_name(request: AnyRequest) -> str:
-    return type(request.body).__name__.removesuffix("Request")
+    return framing.API_NAMES[request.body.API_KEY]

@@ -129,6 +129,5 @@ def read_response(api_key: int, version: int, frame: Buffer) -> tuple[int, Messa
 
 def response_class(request: RequestMessage[Answer]) -> type[Answer]:
     """The response class that belongs to a request."""
-    name = type(request).__name__.removesuffix("Request") + "Response"
-    found: type[Answer] = getattr(messages, name)
+    found: type[Answer] = getattr(messages, f"{API_NAMES[request.API_KEY]}Response")
     return found

@@ -25,6 +25,7 @@ from engine.sim.campaign.mutants import Patch
 from engine.sim.campaign.schedules import draw, play
 from engine.sim.world.run import Run
 from engine.sim.world.world import World
+from engine.wire import messages as m
 from kit.bench.core import paced
 
 EVENTS_PER_SECOND_MIN = 20_000
@@ -137,10 +138,11 @@ def _idle_share() -> float:
 
 
 def _is_idle(message: Message) -> bool:
-    body = message.body
-    kind = type(body).__name__
-    if kind.startswith("BrokerHeartbeat"):
-        return True
-    if kind == "FetchResponse":
-        return not any(part.records for topic in body.responses for part in topic.partitions)
-    return kind == "FetchRequest" and not body.topics
+    match message.body:
+        case m.BrokerHeartbeatRequest() | m.BrokerHeartbeatResponse():
+            return True
+        case m.FetchResponse(responses=topics):
+            return not any(part.records for topic in topics for part in topic.partitions)
+        case m.FetchRequest(topics=topics):
+            return not topics
+    return False

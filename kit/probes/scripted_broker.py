@@ -122,15 +122,15 @@ class ScriptedBroker:
         connection.sendall(data)
 
     def _plain(self, body: Any) -> Any:
-        match type(body).__name__:
-            case "ApiVersionsRequest":
+        match body:
+            case m.ApiVersionsRequest():
                 versions = []
                 for name in SPOKEN:
                     known = getattr(m, f"{name}Request")
                     low, high = known.VERSIONS.low, known.LATEST
                     versions.append(m.ApiVersionsResponse.ApiVersion(known.API_KEY, low, high))
                 return m.ApiVersionsResponse(api_keys=versions)
-            case "InitProducerIdRequest":
+            case m.InitProducerIdRequest():
                 self.ids_given += 1
                 pid = FIRST_PRODUCER_ID + self.ids_given
                 return m.InitProducerIdResponse(producer_id=pid, producer_epoch=0)

@@ -18,6 +18,7 @@ import pickle
 from dataclasses import dataclass
 
 from engine.sim.world.faults import Fault
+from engine.wire.framing import API_NAMES
 from engine.wire.structures import Message, RequestMessage
 
 
@@ -31,7 +32,7 @@ class Ask:
 
     @classmethod
     def of(cls, broker: int, body: RequestMessage[Message]) -> Ask:
-        return cls(broker, type(body).__name__.removesuffix("Request"), pickle.dumps(body))
+        return cls(broker, API_NAMES[body.API_KEY], pickle.dumps(body))
 
     def __str__(self) -> str:
         return f"ask {self.broker} {self.request}"
