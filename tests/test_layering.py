@@ -79,7 +79,11 @@ def engine_imports() -> dict[str, set[str]]:
         name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         used = found[name] = set()
         for node in ast.walk(ast.parse((ROOT / file).read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("engine"):
+            if isinstance(node, ast.Import):
+                used |= {alias.name for alias in node.names if alias.name.startswith("engine.")}
+            elif isinstance(node, ast.ImportFrom) and node.level:
+                raise AssertionError(f"{file}: a relative import hides what it imports")
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("engine"):
                 inner = {f"{node.module}.{alias.name}" for alias in node.names}
                 used |= {each for each in inner if is_module(each)} or {str(node.module)}
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pickle
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -74,6 +75,15 @@ def after_setup(code: str) -> dict:
 after_one_setup = cache(after_setup)
 
 
+def plain_data(names: dict) -> dict[str, bytes]:
+    """The lists, sets and mappings among the names, as they are now."""
+    return {
+        name: pickle.dumps(value)
+        for name, value in names.items()
+        if isinstance(value, list | dict | set) and name != "__builtins__"
+    }
+
+
 def run(cells: list[Cell], exercise_id: str, answer: str):
     """Runs set-up, `answer` in place of the stub, and the check cell; gives its card."""
     cards = []
@@ -94,8 +104,12 @@ def run(cells: list[Cell], exercise_id: str, answer: str):
         real = names["lab"]
         kept = {name: keep(getattr(real, name)) for name in ("check", "predict")}
         names["lab"] = SimpleNamespace(**{n: getattr(real, n) for n in dir(real)} | kept)
+        before = plain_data(names)
         exec(answer, names)
         exec(check_cell, names)
+    if start is after_one_setup:
+        after = plain_data(start(setup_code(cells, exercise_id)))
+        assert after == before, "the next answer would begin with what this one left"
     assert cards, f"no cell asks for a verdict on {exercise_id}"
     return cards[-1]
 
