@@ -33,6 +33,11 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
                 f"{node} gets a **new disk**: it is empty, and everything on the old one is gone."
             )
             return said, f"new disk {node}"
+        case "disk-freed":
+            return f"There is room on {node}'s disk again.", f"room on {node}"
+        case "written-back":
+            said = f"{node}'s machine writes its cached pages to the disk: {line.why}."
+            return said, f"write back {node}"
         case "clock" | "bit-flipped" | "disk-full":
             return f"Trouble at {node}: {line.why}.", line.kind
         case "stopping":

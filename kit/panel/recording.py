@@ -44,7 +44,8 @@ REPLICA_KINDS = frozenset(
 CLUSTER_KINDS = frozenset(
     ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
      "cut", "healed", "slow", "delay", "drop", "duplicate", "reorder", "clock", "bit-flipped",
-     "disk-full", "disk-failed", "disk-replaced", "fenced", "unfenced",
+     "disk-full", "disk-freed", "disk-failed", "disk-replaced", "written-back",
+     "fenced", "unfenced",
      "topic-created", "topic-deleted")
 )  # fmt: skip
 REQUEST, ANSWER = "request", "answer"
