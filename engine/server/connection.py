@@ -2,9 +2,10 @@
 
 Requests on a connection are handled one after the other, and answered in that order: the
 connection decodes the next frame when the operating system has the last answer
-(engine/cluster/channels.py).  A frame that cannot be read ends the connection with one log
-line and affects nothing else.  While a client is throttled for exceeding its quota, its
-requests stay unread (KIP-219).
+(engine/cluster/channels.py).  Up to 64 frames are read ahead, and from all clients of a broker
+together until `queued.max.request.bytes` are there.  A frame that cannot be read ends the
+connection with one log line and affects nothing else.  While a client is throttled for
+exceeding its quota, its requests stay unread (KIP-219).
 
 A client may read its answer slowly, or never.  The socket's buffer takes a part; the rest is
 made when there is room again, a chunk at a time (engine.wire.slices).  So a slow client costs
@@ -49,6 +50,13 @@ class Door(Protocol):
         """Admits a connection, keeps it waiting, or ends it."""
 
     def lost(self, connection: Connection) -> None: ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the requests that wait at this broker leave no room for another."""
+
+    def hold(self, size: int) -> None:
+        """So many bytes of requests wait more than before, or fewer."""
 
     def submit(self, request: AnyRequest) -> None:
         """Gives the broker a request; the answer comes to `replied`."""
@@ -120,11 +128,11 @@ class Connection(asyncio.Protocol):
                 break
             with memoryview(self.buffer) as view:
                 self.channel.waiting.append(bytes(view[position + LENGTH : end]))
-            self.waiting_bytes += size
+            self._hold(size)
             position = end
         if position:
             del self.buffer[:position]
-        self._regulate()
+        self.regulate()
         self.next_frame()
 
     def eof_received(self) -> bool:
@@ -148,6 +156,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         self.channel.waiting.clear()
+        self._hold(-self.waiting_bytes)
         self.unsent = iter(())
         if self.mute_timer is not None:
             self.mute_timer.cancel()
@@ -162,8 +171,8 @@ class Connection(asyncio.Protocol):
             frame = self.channel.take()
             if frame is None:
                 break
-            self.waiting_bytes -= len(frame)
-            self._regulate()
+            self._hold(-len(frame))
+            self.regulate()
             try:
                 self._take(frame)
             except MalformedMessage as error:
@@ -224,7 +233,7 @@ class Connection(asyncio.Protocol):
             self._send()
         if reply.mute_ms and not self.closed:
             self.mute_timer = self.loop.call_later(reply.mute_ms / 1000, self._unmute)
-            self._regulate()
+            self.regulate()
         else:
             self.channel.unmute()
         self.next_frame()
@@ -234,11 +243,15 @@ class Connection(asyncio.Protocol):
         self.channel.unmute()
         self.pause_changed()
 
-    def _regulate(self) -> None:
+    def _hold(self, size: int) -> None:
+        self.waiting_bytes += size
+        self.door.hold(size)
+
+    def regulate(self) -> None:
         """Stops reading while many requests wait, so that a flood stays in the socket."""
         many = len(self.channel.waiting) >= MANY_FRAMES or self.waiting_bytes >= MANY_BYTES
         heard = self.admitted and self.mute_timer is None
-        want = heard and not (many or self.door.is_paused)
+        want = heard and not (many or self.door.is_full or self.door.is_paused)
         if want != self.reading and not self.closed:
             self.reading = want
             if want:
@@ -248,7 +261,7 @@ class Connection(asyncio.Protocol):
 
     def pause_changed(self) -> None:
         """The broker was paused or resumed, or a throttle time is over."""
-        self._regulate()
+        self.regulate()
         self.next_frame()
 
     def abort(self, why: str) -> None:

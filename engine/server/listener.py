@@ -22,6 +22,7 @@ from engine.settings import Settings
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
+NO_LIMIT = -1
 TOO_MANY = "its address has max.connections.per.ip connections"
 
 
@@ -62,10 +63,24 @@ class Listener:
         self.acceptor: asyncio.Server | None = None
         self.connections: dict[str, Connection] = {}
         self.last_connection = 0
+        self.waiting_bytes = 0
 
     @property
     def is_paused(self) -> bool:
         return self.brokers.is_paused(self.node_id)
+
+    @property
+    def is_full(self) -> bool:
+        settings = self.brokers.settings_of(self.node_id)
+        limit: int = settings["queued.max.request.bytes"] if settings is not None else NO_LIMIT
+        return 0 < limit <= self.waiting_bytes
+
+    def hold(self, size: int) -> None:
+        was_full = self.is_full
+        self.waiting_bytes += size
+        if was_full != self.is_full:
+            for connection in self.connections.values():
+                connection.regulate()
 
     def open(self) -> None:
         self.serving = self.loop.create_task(self._serve())
