@@ -1,7 +1,7 @@
 """Two answers beside each other: what may differ by nature is taken out, the rest is listed.
 
 Ids, ports, times and positions in the metadata log are each side's own.  Of a sentence only its
-presence counts.  Rows whose order Kafka leaves to its hash maps are sorted.
+presence counts.  Rows come in the same order, except where Kafka leaves it to its hash maps.
 """
 
 from __future__ import annotations
@@ -16,13 +16,20 @@ from engine.wire.errors import Errors
 from tests.conformance.probe.side import COMPACT, GROUP, NO_ANSWER, TOPIC
 
 OWN = {
-    "cluster_id", "port", "topic_id", "controller_id", "member_id", "leader",
-    "session_id", "documentation", "log_dir", "total_bytes", "usable_bytes",
-    "replica_directory_id", "finalized_features_epoch", "last_fetch_timestamp",
-    "last_caught_up_timestamp", "log_end_offset", "node_id", "last_timestamp", "partition_size",
-    "log_append_time_ms", "base_offset",
+    "cluster_id", "port", "topic_id", "controller_id", "member_id", "session_id",
+    "documentation", "log_dir", "total_bytes", "usable_bytes", "replica_directory_id",
+    "finalized_features_epoch", "last_fetch_timestamp", "last_caught_up_timestamp",
+    "last_timestamp", "log_end_offset", "partition_size", "log_append_time_ms",
 }  # fmt: skip
 """Fields that are compared only for being empty or not."""
+
+UNORDERED = {
+    "CreatePartitionsResponse", "OffsetDeleteResponse", "DescribeQuorumResponse",
+    "configs", "entity", "entries",
+}  # fmt: skip
+"""Answers, and lists in any answer, whose rows come in the order of Kafka's hash maps."""
+PLACED_BY_CHANCE = {"FindCoordinatorResponse"}
+"""Answers that name a broker which leads a partition of an internal topic."""
 
 SENTENCES = {"error_message", "batch_index_error_message"}
 NOTHING = (None, "", 0, -1, bytes(16))
@@ -46,21 +53,22 @@ def compare(kafka: list[Any], engine: list[Any], everything: bool = False) -> li
     return list(
         _compare(
             "",
-            [_plain(each, everything) for each in kafka],
-            [_plain(each, everything) for each in engine],
+            [_plain(each, everything, type(each).__name__) for each in kafka],
+            [_plain(each, everything, type(each).__name__) for each in engine],
         )
     )
 
 
-def _plain(node: Any, everything: bool, field: str = "") -> Any:
+def _plain(node: Any, everything: bool, api: str, field: str = "") -> Any:
     if node in NO_ANSWER:
         return node
     if isinstance(node, list):
-        rows = [_plain(each, everything, field) for each in node]
+        rows = [_plain(each, everything, api, field) for each in node]
         if rows and isinstance(rows[0], dict):
             if everything:
                 rows = [row for row in rows if _is_prepared(row)]
-            rows.sort(key=repr)
+            if everything or api in UNORDERED or field in UNORDERED:
+                rows.sort(key=repr)
         return rows
     if isinstance(node, m.ApiVersionsResponse):
         node.api_keys = [each for each in node.api_keys if each.api_key in OFFERED]
@@ -71,12 +79,13 @@ def _plain(node: Any, everything: bool, field: str = "") -> Any:
             min(node.leader_epoch, 1),
         )
     if hasattr(node, "__slots__"):
-        return {each: _plain(getattr(node, each), everything, each) for each in node.__slots__}
+        return {each: _plain(getattr(node, each), everything, api, each) for each in node.__slots__}
     if field in SENTENCES:
         return "text" if node else node
     if field == "producer_id":
         return "none" if node == -1 else "some"
-    if field in OWN:
+    own = field in OWN or (field == "leader" and isinstance(node, str))
+    if own or (field == "node_id" and api in PLACED_BY_CHANCE):
         return node if node in NOTHING else f"some {field}"
     if field == "error_code":
         return Errors(node).name
