@@ -38,6 +38,8 @@ MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LA
 """Each lane's marks; a test runs in the first lane that has one of its marks, else in the last."""
 SELECTIONS = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
 OTHER_MODES = ("collectonly", "usepdb", "setupplan", "showfixtures", "show_fixtures_per_test")
+LANE = "lane"
+"""The property of each report, and of its case in `--junitxml`, that names the test's lane."""
 READ_EVERY_S = 0.2
 CLOSING_TIME_S = 60
 
@@ -58,6 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def whole_suite(config: pytest.Config) -> bool:
     chosen = any(config.getoption(name, None) for name in SELECTIONS + OTHER_MODES)
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.user_properties.append((LANE, lane_of(item)))
 
 
 def lane_of(item: pytest.Item) -> str:

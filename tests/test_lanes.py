@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import shares
+from tests.lanes import MARKS
+
 ROOT = Path(__file__).resolve().parent.parent
 LANES = [sys.executable, "-m", "pytest", "-p", "tests.lanes"]
 INI = """
@@ -110,6 +113,13 @@ def test_each_test_runs_once_in_its_lane_and_all_are_counted(suite) -> None:
     screens = lane_of.pop("test_draws")
     (plain,) = set(lane_of.values())
     assert len({clusters, screens, plain}) == 3
+
+
+def test_the_report_says_how_long_each_part_took_in_its_lane(suite) -> None:
+    run(suite, "", "--junitxml=report.xml")
+    took = shares.seconds(suite / "report.xml")
+    assert set(took) == {(shares.PARTS["tests"], lane) for lane in MARKS}
+    assert f"| part | {' | '.join(MARKS)} |" in shares.table(suite / "report.xml")
 
 
 def test_a_failure_in_any_lane_is_shown_and_counted(suite) -> None:
