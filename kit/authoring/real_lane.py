@@ -1,9 +1,9 @@
 """Chooses the notebooks that this test run executes beside a real Kafka.
 
 Every run executes each notebook once, beside a real Kafka or on the engine alone.  Beside a real
-Kafka it takes 00, 06 and 07, which show what the course is about; every notebook whose lesson
-has a file changed since the main branch (or since the last commit); and a third of the others, a
-different third with each commit.
+Kafka it takes 06, which shows what the course is about; every notebook whose lesson has a file
+changed since the main branch (or since the last commit); and a third of the others, a different
+third with each commit.
 `KAFKALAB_REAL_LANE=all` runs all of them both ways.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from kit.course import PROJECT, group_of, slice_of
 
 VARIABLE = "KAFKALAB_REAL_LANE"
-ALWAYS = ("00", "06", "07")
+ALWAYS = ("06",)
 THIRDS = 3
 MAIN = ("origin/HEAD", "origin/main")
 

@@ -1,9 +1,10 @@
 """A JupyterLab with a browser in front of it, for tests that look at what a learner sees.
 
 One server and one Chromium serve a module (Playwright keeps an event loop running, which no other
-module may find); each test opens a notebook of its own in a fresh browser context.  The server
-runs from the interpreter that runs the tests, on a free loopback port, with every Jupyter path in
-a temporary folder, in a session of its own, and is ended by its process id.
+module may find); each test opens a notebook of its own.  They share a page, since JupyterLab takes
+seconds to start; one that asks for a context of its own (a screen's size, less motion) gets it.
+The server runs from the interpreter that runs the tests, on a free loopback port, with every
+Jupyter path in a temporary folder, in a session of its own, and is ended by its process id.
 
     def test_something(lab):
         with lab.open(lab.notebook("print('hello')")) as page:
@@ -70,6 +71,19 @@ SCROLL = """name => {
   const content = window.jupyterapp.shell.currentWidget.content;
   return content.scrollToItem(content.widgets.findIndex(cell => cell.model.id === name), "start");
 }"""
+STARTED = "() => window.jupyterapp?.restored.then(() => true)"
+OPEN = """path =>
+  void window.jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" })"""
+IS_OPEN = "path => window.jupyterapp.shell.currentWidget?.context?.path === path"
+# without `dirty` a dialog would ask whether to save
+CLOSE = """path => {
+  for (const widget of [...window.jupyterapp.shell.widgets("main")]) {
+    if (widget.context?.path !== path) continue;
+    widget.context.model.dirty = false;
+    widget.dispose();
+  }
+}"""
+VIEWPORT = {"width": 1280, "height": 900}
 ENGINE_ONLY = "%env KAFKALAB_REAL=off"
 START_TIMEOUT_S = 90
 STEP_TIMEOUT_MS = 60_000
@@ -82,13 +96,18 @@ class NotebookPage:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.complaints: list[str] = []
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.is_open = True
+        page.on("pageerror", lambda error: self._complain(str(error)))
         page.on("console", self._note)
 
     def _note(self, message: Any) -> None:
         if message.type == "error":
             where = (message.location or {}).get("url", "")
-            self.complaints.append(f"{message.text} ({where})")
+            self._complain(f"{message.text} ({where})")
+
+    def _complain(self, words: str) -> None:
+        if self.is_open:
+            self.complaints.append(words)
 
     @property
     def outputs(self) -> Any:
@@ -146,6 +165,7 @@ class JupyterLab:
         self.folder = folder
         self._browser = browser
         self._written = 0
+        self._page: Any = None
 
     def notebook(self, *cells: str, name: str | None = None) -> str:
         """Writes a notebook of code cells into the server's folder; its path there."""
@@ -170,20 +190,40 @@ class JupyterLab:
     @contextmanager
     def open(self, path: str, *, theme: str = "light", **context: Any) -> Iterator[NotebookPage]:
         """Opens a notebook; `context` is what Playwright's `new_context` takes."""
-        context.setdefault("viewport", {"width": 1280, "height": 900})
-        browser = self._browser.new_context(**context)
-        browser.set_default_timeout(STEP_TIMEOUT_MS)
+        page = self._started(**context) if context else self._kept()
+        notebook = NotebookPage(page)
         try:
-            notebook = NotebookPage(browser.new_page())
-            notebook.page.goto(f"{self.url}/lab/tree/{path}?reset")
-            notebook.page.wait_for_selector(".jp-Notebook .jp-Cell")
+            page.evaluate(OPEN, path)
+            page.wait_for_function(IS_OPEN, arg=path)
+            page.wait_for_selector(".jp-Notebook .jp-Cell")
             notebook.wait_idle()
-            notebook.page.evaluate("void window.jupyterapp.shell.collapseLeft()")
             notebook.theme(theme)
             yield notebook
         finally:
+            notebook.is_open = False
+            page.evaluate(CLOSE, path)
             self._end_kernels(path)
-            browser.close()
+            if context:
+                page.context.close()
+
+    def _kept(self) -> Any:
+        """The page that notebooks share which need no context of their own: it is slow to start."""
+        if self._page is None:
+            self._page = self._started()
+        self._page.set_viewport_size(VIEWPORT)
+        self._page.set_default_timeout(STEP_TIMEOUT_MS)
+        return self._page
+
+    def _started(self, **context: Any) -> Any:
+        """A page with JupyterLab in it, in a fresh browser context."""
+        context.setdefault("viewport", VIEWPORT)
+        browser = self._browser.new_context(**context)
+        browser.set_default_timeout(STEP_TIMEOUT_MS)
+        page = browser.new_page()
+        page.goto(f"{self.url}/lab?reset")
+        page.wait_for_function(STARTED)
+        page.evaluate("void window.jupyterapp.shell.collapseLeft()")
+        return page
 
     @contextmanager
     def lesson(self, file: Path) -> Iterator[NotebookPage]:

