@@ -156,11 +156,19 @@ def _cancel_when_interrupted(context: SparkContext) -> None:
     from IPython import get_ipython
 
     def after_a_cell(result: Any) -> None:
-        if isinstance(result.error_in_exec, KeyboardInterrupt):
+        if _was_interrupted(result.error_in_exec):
             context.cancelAllJobs()
 
     if shell := get_ipython():
         shell.events.register("post_run_cell", after_a_cell)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt is the error, or its cause: py4j closes the connection on one, and what
+    needs that connection on the way out then fails in its own words."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 _REMEDY = "Spark 4 needs Java 17 or newer and a gigabyte of memory; see: kafkalab doctor"
