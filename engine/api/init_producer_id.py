@@ -21,11 +21,11 @@ NONE = -1
 
 def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) -> None:
     transactional_id = request.body.transactional_id
-    known = request.body.producer_id != NONE, request.body.producer_epoch != NONE
-    if transactional_id is None and all(known) == any(known):
+    is_half = (request.body.producer_id == NONE) != (request.body.producer_epoch == NONE)
+    if transactional_id is None and not is_half:
         broker.producer_ids.give(request, broker.lifecycle.epoch)
         return
-    refused = transactional_id and all(known) == any(known)
+    refused = transactional_id and not is_half
     error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if refused else Errors.INVALID_REQUEST
     broker.outbox.reply(
         request, m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)

@@ -19,6 +19,7 @@ from engine import past
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.replication.partition import Partition
+from engine.replication.reading import ISOLATION_LEVELS, READ_COMMITTED
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -26,8 +27,6 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4,
 EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
 CONSUMER, DEBUGGER = -1, -2
-READ_COMMITTED = 1
-ISOLATION_LEVELS = (0, READ_COMMITTED)
 Row = m.ListOffsetsResponse.ListOffsetsPartitionResponse
 
 

@@ -51,12 +51,10 @@ class Purgatory:
     def try_or_wait(
         self, now: int, operation: Operation, keys: tuple[Key, ...], wait_ms: int
     ) -> None:
-        """Completes an operation, or keeps it until `check` can or `wait_ms` are over.
-
-        A key may be given twice: a request may name a partition twice.
-        """
+        """Completes an operation, or keeps it until `check` can or `wait_ms` are over."""
         if operation.try_complete(now):
             return
+        keys = tuple(dict.fromkeys(keys))  # a request may name a partition twice
         self.next_id += 1
         self.operations[self.next_id] = (operation, keys)
         for key in keys:
@@ -80,7 +78,7 @@ class Purgatory:
     def _remove(self, operation_id: int) -> None:
         _, keys = self.operations.pop(operation_id)
         for key in keys:
-            watchers = self.watchers.get(key, {})
+            watchers = self.watchers[key]
             watchers.pop(operation_id, None)
             if not watchers:
-                self.watchers.pop(key, None)
+                del self.watchers[key]

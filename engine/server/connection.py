@@ -225,8 +225,9 @@ class Connection(asyncio.Protocol):
     def replied(self, reply: Reply) -> None:
         """The broker has answered the request under way (body None: it gets no answer)."""
         self.door.metrics.writing(self.name)
-        token = reply.token
-        if reply.body is not None and isinstance(token, Correlation):
+        if reply.body is not None:
+            token = reply.token
+            assert isinstance(token, Correlation)
             self.write(token.api_key, reply.version, reply.body, token.correlation_id)
         else:
             self.answer_bytes = 0

@@ -51,11 +51,13 @@ class Listener:
         brokers: Brokers,
         metrics: RequestMetrics,
         max_request_bytes: int,
+        max_queued_bytes: int = NO_LIMIT,
     ) -> None:
         self.node_id = node_id
         self.brokers = brokers
         self.metrics = metrics
         self.max_request_bytes = max_request_bytes
+        self.max_queued_bytes = max_queued_bytes
         self.loop = asyncio.get_running_loop()
         self.socket = bind(port)  # listens while the broker runs, else reserves the port
         self.port: int = self.socket.getsockname()[1]
@@ -71,9 +73,7 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        settings = self.brokers.settings_of(self.node_id)
-        limit: int = settings["queued.max.request.bytes"] if settings is not None else NO_LIMIT
-        return 0 < limit <= self.waiting_bytes
+        return 0 < self.max_queued_bytes <= self.waiting_bytes
 
     def hold(self, size: int) -> None:
         was_full = self.is_full

@@ -53,9 +53,13 @@ class Server:
         self.settings = Settings(spec.settings)
         self.started_ns = time.time_ns() - time.monotonic_ns()
         self.metrics = RequestMetrics()
-        limit: int = self.settings["socket.request.max.bytes"]
+        limits = (
+            self.settings["socket.request.max.bytes"],
+            self.settings["queued.max.request.bytes"],
+        )
         self.listeners = {
-            b: Listener(b, (ports or {}).get(b, 0), self, self.metrics, limit) for b in spec.brokers
+            b: Listener(b, (ports or {}).get(b, 0), self, self.metrics, *limits)
+            for b in spec.brokers
         }
         addresses = {b: (HOST, listener.port) for b, listener in self.listeners.items()}
         self.cluster = Cluster(
