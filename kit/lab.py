@@ -7,7 +7,7 @@
 real Kafka if there is one: the composed cluster if it is up, else a local one if Java and
 the jars are installed, else None.  Then `lab.real_absence()` says why and what to do.
 A cluster that `kafkalab up` started is shared by all notebooks; any other belongs to this
-kernel and ends with it.
+kernel and ends with it.  `lab.term("ISR")` explains a word.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from kit.exercises.doorway import check, hint, predict, progress, reset
 
 __all__ = [
     "both", "check", "describe", "docker", "doctor", "engine", "hint", "local", "measured", "mend",
-    "panel", "predict", "progress", "real", "real_absence", "remote", "reset", "show", "world",
+    "panel", "predict", "progress", "real", "real_absence", "remote", "reset", "show", "term",
+    "world",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -206,6 +207,13 @@ def show(*things: Any) -> Any:
     from kit.source_view import SourceView
 
     return SourceView(*things)
+
+
+def term(word: str = "") -> Any:
+    """A word of the field from the glossary: `lab.term("ISR")`; without one, all of them."""
+    from kit import glossary
+
+    return glossary.term(word)
 
 
 def doctor() -> Any:

@@ -126,7 +126,8 @@ def _files(work: Path, socket_folder: Path) -> list[str]:
             options += ["--ro-bind", folder, folder]
     readable = [path for name in SETTINGS for path in sorted(Path("/etc").glob(name))]
     readable += [Path(folder) for folder in sorted({sys.base_prefix, sys.prefix})]
-    readable += [PROJECT / "engine", PROJECT / "kit", *modules_for_kernels()]
+    readable += [PROJECT / "engine", PROJECT / "kit", PROJECT / "docs" / "glossary.md"]
+    readable += modules_for_kernels()
     readable += [places.cache_dir() / "jars", socket_folder]
     for path in readable:
         # bubblewrap makes missing parents for their owner alone, unless they are asked for
