@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from engine.sim.model.explore import explore
 from engine.sim.model.replay_scenes import LATE_MS, SCENES, SETTINGS
-from engine.sim.model.replay_stage import PAUSE_S, TOPIC, Replay
+from engine.sim.model.replay_stage import PATIENCE_S, PAUSE_S, TOPIC, Replay
 from engine.sim.world.world import World
 
 AFTERMATH_S = 15.0
@@ -43,6 +43,9 @@ def replay(rule: str, seed: int = 7, checked: bool = True) -> Replay:
         raise ValueError(f"{rule!r} has no counter-example: choose from {', '.join(SCENES)}.")
     scene = SCENES[rule]
     world = World(seed, settings=SETTINGS, rule=rule, checked=checked)
+    if scene.absent:
+        world.stop(scene.absent)
+        world.run(until=lambda w: scene.absent not in w.cluster.nodes, for_s=PATIENCE_S)
     world.create_topic(TOPIC, assignment={0: list(scene.replicas)})
     world.run(for_s=PAUSE_S)
     story = explore(rule, len(scene.replicas)).counter_example

@@ -22,7 +22,7 @@ LATE_MS = 1_700
 
 
 def cut_at_the_high_watermark(stage: Replay) -> None:
-    """to-high-watermark: 103 has A, does not know that it is committed, and cuts it."""
+    """to-high-watermark: 102 has A, does not know that it is committed, and cuts it."""
     stage.note("101 leads epoch 0; 102 and 103 follow", 1, 2, 4)
     stage.write("A", 101, 5)
     stage.until(lambda w: log_end(w, 102) == log_end(w, 103) == 1, "102 and 103 fetch it", 6)
@@ -30,40 +30,40 @@ def cut_at_the_high_watermark(stage: Replay) -> None:
         stage.apply("cut_one_way", 101, follower, text=f"nothing from 101 reaches {follower}")
     stage.acknowledged("A", 7)
     stage.apply("kill", 101, text="101 dies", steps=(3,))
-    stage.until(lambda w: heard_epoch(w, 103) == 1, "103 hears that 102 leads epoch 1", 8)
+    stage.until(lambda w: heard_epoch(w, 102) == 1, "102 hears that 103 leads epoch 1", 8)
 
 
 def an_epoch_the_leader_never_had(stage: Replay) -> None:
-    """kip-101: 101 is asked where epoch 2 ends, of which it has nothing; it points too far.
+    """kip-101: 101 is asked where epoch 1 ends, of which it has nothing; it points too far.
 
     KIP-279 calls it a fast leader change.
     """
-    stage.let_101_lead(1, 2, 3)
+    stage.preferred_returns(1, 2, 3)
     stage.write("A", 101, 4)
     stage.acknowledged("A", 5, 6)
     stage.apply("cut", 101, 102, text="nothing passes between 101 and 102")
-    stage.write("B", 101, acks=1)
+    stage.write("X", 101, acks=1)
     stage.elect_preferred(7, 8)
-    stage.write("C", 102, 9, acks=1)
+    stage.write("B", 102, 9, acks=1)
     stage.apply("stop", 102, text="102 leaves cleanly")
-    stage.until(lambda w: not is_up(w, 102) and leads(w, 101), "101 leads epoch 3", 10)
-    stage.write("D", 101)
-    stage.acknowledged("D")
+    stage.until(lambda w: not is_up(w, 102) and leads(w, 101), "101 leads epoch 2", 10)
+    stage.write("C", 101)
+    stage.acknowledged("C")
     stage.apply("heal", 101, 102, text="101 and 102 reach each other")
     stage.apply("start", 102, text="102 is back")
     stage.until(
         lambda w: 102 in w.replica(101, TOPIC, 0).in_sync_replicas,
-        "102 asks where epoch 2 ends, and fetches on",
+        "102 asks where epoch 1 ends, and fetches on",
         11,
     )
 
 
 def a_fetch_from_another_epoch(stage: Replay) -> None:
-    """kip-279: 101, in epoch 3, counts a fetch of 102, which is still in epoch 1."""
-    stage.let_101_lead(1)
+    """kip-279: 101, in epoch 2, counts a fetch of 102, which is still in epoch 0."""
+    stage.preferred_returns(1)
     stage.apply("cut_one_way", 101, 103, text="nothing from 101 reaches 103")
-    stage.write("A", 101, acks=1)
-    stage.until(lambda w: log_end(w, 102) == 1, "102 fetches it, in epoch 1", 2)
+    stage.write("X", 101, acks=1)
+    stage.until(lambda w: log_end(w, 102) == 1, "102 fetches it, in epoch 0", 2)
     stage.apply(
         "reorder",
         CONTROLLER,
@@ -74,20 +74,20 @@ def a_fetch_from_another_epoch(stage: Replay) -> None:
     )
     stage.elect_preferred(3)
     stage.apply("heal", 101, 103, text="101 reaches 103 again")
-    stage.until(lambda w: log_end(w, 101) == 0, "101 follows 103 and cuts A, which 103 never had")
+    stage.until(lambda w: log_end(w, 101) == 0, "101 follows 103 and cuts X, which 103 never had")
     stage.apply("stop", 103, text="103 leaves cleanly", steps=(8,))
-    stage.until(lambda w: leads(w, 101), "101 leads epoch 3", 4, 5)
-    stage.write("B", 101, 6)
-    stage.acknowledged("B", 7, 9)
+    stage.until(lambda w: leads(w, 101), "101 leads epoch 2", 4, 5)
+    stage.write("A", 101, 6)
+    stage.acknowledged("A", 7, 9)
 
 
 def a_zombie_is_believed(stage: Replay) -> None:
-    """kip-320-first-try: 102 cuts what it acknowledged in epoch 3, as epoch 2's leader tells it.
+    """kip-320-first-try: 102 cuts what it acknowledged in epoch 2, as epoch 1's leader tells it.
 
     102 is late by one message, fetches from 101 in an epoch that is over, is counted, and
     then follows 103, which is cut off and still leads.
     """
-    stage.let_101_lead(1, 2)
+    stage.preferred_returns(1, 2)
     stage.apply(
         "reorder",
         CONTROLLER,
@@ -99,16 +99,17 @@ def a_zombie_is_believed(stage: Replay) -> None:
     )
     stage.elect_preferred(3, 4)
     stage.apply("cut", CONTROLLER, 103, text="103 is cut off from the controller")
-    stage.until(lambda w: leads(w, 101), "101 leads epoch 3, and 103 does not know", 5, 6, 9)
+    stage.until(lambda w: leads(w, 101), "101 leads epoch 2, and 103 does not know", 5, 6, 9)
     stage.write("A", 101, 7)
     stage.acknowledged("A", 8, 10)
-    stage.until(lambda w: log_end(w, 102) == 0, "102 hears that 103 leads epoch 2, cuts A", 11, 12)
+    stage.until(lambda w: log_end(w, 102) == 0, "102 hears that 103 leads epoch 1, cuts A", 11, 12)
 
 
 @dataclass(frozen=True)
 class Scene:
     """How a rule is broken; `replicas` names the preferred leader first.
 
+    `absent` is down while the topic is created: so another broker leads epoch 0.
     `otherwise` says what differs from the model's story, and why; `unplayed` are the steps
     of that story that the scene replaces by something else.
     """
@@ -118,39 +119,44 @@ class Scene:
     fixed_by: str
     otherwise: str
     unplayed: tuple[int, ...] = ()
+    absent: int = 0
 
 
-ONE_HIGHER = (
-    "Epochs are one higher than the model's, since 101 first takes over from the preferred leader."
-)
 SCENES = {
     "to-high-watermark": Scene(
         cut_at_the_high_watermark,
-        (101, 102, 103),
+        (101, 103, 102),
         "kip-101",
-        "103 plays the part that 102 has in the model, and step 3 comes late: a KRaft controller "
-        "begins no new epoch when a follower is missing (KAFKA-15021). So 101 dies, 102 leads the "
-        "next epoch, and 103 cuts.",
+        "Brokers and epochs have the model's numbers. Step 3 comes late: a KRaft controller begins "
+        "no new epoch when a follower is missing (KAFKA-15021). So A is written in epoch 0, 101 "
+        "dies instead of 103, 103 leads epoch 1, and 102 cuts when it hears of that.",
     ),
     "kip-101": Scene(
         an_epoch_the_leader_never_had,
         (102, 101),
         "kip-279",
-        f"{ONE_HIGHER} In the model 101 has not heard that it leads again, and has no answer. A "
-        "broker that leads knows where its own epoch begins, and answers that; B, which it wrote "
-        "before, lies below it. So 102 cuts too little instead of too much, and keeps C where 101 "
-        "has B.",
+        "Brokers, epochs and records have the model's numbers and names; X and C are added. In the "
+        "model 101 has not heard that it leads again, and has no answer. A broker that leads knows "
+        "where its own epoch begins, and answers that; X, which it wrote before, lies below it. So "
+        "102 cuts too little instead of too much, and keeps B where 101 has X.",
+        absent=102,
     ),
     "kip-279": Scene(
         a_fetch_from_another_epoch,
         (103, 101, 102),
         "kip-320-first-try",
-        f"{ONE_HIGHER} Step 10 is not played: a broker that has not heard that it leads refuses to "
-        "say where an epoch ends. Instead 102 holds A of epoch 1 all along, where 101 writes B of "
-        "epoch 3; its next fetch, from offset 1, tells 101 only how long its log is.",
+        "Brokers, epochs and records have the model's numbers and names; X is added. Step 10 is "
+        "not played: a broker that has not heard that it leads refuses to say where an epoch ends. "
+        "Instead 102 holds X of epoch 0 all along, where 101 writes A of epoch 2; its next fetch, "
+        "from offset 1, tells 101 only how long its log is.",
         (10,),
+        absent=103,
     ),
     "kip-320-first-try": Scene(
-        a_zombie_is_believed, (103, 101, 102), "kip-320", f"{ONE_HIGHER} Every step is the model's."
+        a_zombie_is_believed,
+        (103, 101, 102),
+        "kip-320",
+        "Every step is the model's, with its numbers.",
+        absent=103,
     ),
 }

@@ -10,7 +10,7 @@ from engine.sim.model.replay_scenes import SCENES
 from engine.sim.model.replay_stage import TOPIC, is_acknowledged, log_end
 
 BROKEN = {
-    "to-high-watermark": "no loss: orders-0: offset 0 of epoch 0 was acknowledged or read, and 103",
+    "to-high-watermark": "no loss: orders-0: offset 0 of epoch 0 was acknowledged or read, and 102",
     "kip-101": "log matching: orders-0 on 102 holds other bytes than another replica",
     "kip-279": "strong ISR: orders-0: below the high watermark 1 of leader 101, 102",
     "kip-320-first-try": "strong ISR: orders-0: high watermark 1 of leader 101 is above the log "
@@ -71,7 +71,7 @@ def test_a_replay_reads_as_moves_beside_the_models_steps(broken) -> None:
     lines = str(broken["to-high-watermark"]).splitlines()
     assert lines[0] == "to-high-watermark, in the brokers' code"
     at = next(
-        i for i, line in enumerate(lines) if line.endswith("103 hears that 102 leads epoch 1")
+        i for i, line in enumerate(lines) if line.endswith("102 hears that 103 leads epoch 1")
     )
     assert lines[at + 1].strip() == (
         "= 8. 102 follows 101 in epoch 1 and truncates to its high watermark, 0"
@@ -85,7 +85,7 @@ def test_unchecked_a_scene_shows_what_comes_of_it() -> None:
     assert played.violation == ""
     logs = played.world.snapshot(values=True)["topics"][TOPIC]["partitions"][0]["logs"]
     values = {b: [v for each in logs[b]["batches"] for v in each["values"]] for b in (101, 102)}
-    assert values == {101: ["A", "B", "D"], 102: ["A", "C", "D"]}
+    assert values == {101: ["A", "X", "C"], 102: ["A", "B", "C"]}
 
 
 def test_no_scene_for_a_rule_that_holds() -> None:
