@@ -156,7 +156,8 @@ def remember_logs(before: Snapshot, snapshot: Snapshot) -> Snapshot:
     """Keeps the log of a broker that is down in the picture.
 
     Its files are still on its disk, unchanged, but a provider that cannot read them leaves
-    the log out of its snapshot.
+    the log out of its snapshot.  A broker that was started again has lost the high watermark
+    of its memory; until it has read its checkpoint, nobody knows which one it will have.
     """
     topics = {}
     for name, topic in snapshot.get("topics", {}).items():
@@ -172,6 +173,8 @@ def remember_logs(before: Snapshot, snapshot: Snapshot) -> Snapshot:
                 unknown = "log_end_offset" not in logs.get(replica, {})
                 if unknown and replica in known:
                     logs[replica] = {**known[replica], "role": "offline"}
+                    if snapshot.get("brokers", {}).get(replica, {}).get("state") == "running":
+                        logs[replica].pop("high_watermark", None)
             partitions[index] = {**partition, "logs": logs}
         topics[name] = {**topic, "partitions": partitions}
     return {**snapshot, "topics": topics}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.sim.model.replay_stage import Replay, heard_epoch, log_end
+from engine.sim.model.replay_stage import Replay, heard_epoch, is_acknowledged, log_end
 from kit.drawings.frames import Frame, Strip
 from kit.drawings.walkthrough import Walkthrough
 from kit.tables import Table
@@ -79,5 +79,5 @@ def refused(broken: Replay, rule: str) -> Walkthrough:
     walk.shot("102 is late: 101 leads epoch 2, and takes A", lambda w: log_end(w, 101) == 1)
     walk.shot("102 hears of epoch 1: it follows 103", lambda w: heard_epoch(w, 102) == 1)
     walk.shot("102 hears of epoch 2: it follows 101", lambda w: heard_epoch(w, 102) == 2)
-    walk.shot("At rest", lambda w: log_end(w, 102) == 1)
+    walk.shot("102 has fetched A in epoch 2: it is committed", lambda w: is_acknowledged(w, "A"))
     return walk

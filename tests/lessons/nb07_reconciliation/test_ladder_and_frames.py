@@ -94,9 +94,9 @@ def test_with_the_last_rule_a_fetch_of_a_former_epoch_is_refused(broken) -> None
     assert "102 → 101  Fetch in epoch 0: offset 0" in said
     assert "101 → 102  FENCED_LEADER_EPOCH" in said
     assert said.index("101 → writer-A  acknowledged, offset 0") > said.index(
-        "103 → 102  HW 0, no records"
+        "102 → 101  Fetch in epoch 2: offset 0"
     )
-    assert "102 → 101  Fetch in epoch 2: offset 0" in said
+    assert "103 → 102  HW 0, no records" in said
 
 
 FRAME = Frame(

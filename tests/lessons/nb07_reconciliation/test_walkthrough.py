@@ -181,3 +181,14 @@ def test_only_who_names_the_new_epoch_is_not_fooled_by_a_zombie() -> None:
     assert told["writes E to 101, acks=all"] == "REQUEST_TIMED_OUT"
     assert told["writes F to 101, acks=1"].startswith("acknowledged")
     assert told["101 is back; a read from 103"] == "A B C D"
+
+
+def test_a_broker_that_starts_again_is_not_drawn_with_the_high_watermark_it_had() -> None:
+    panel = TimePanel(runs.two_deaths("to-high-watermark"), "orders")
+    marks = {}
+    for place in range(len(panel)):
+        panel.position = place
+        row = next(row for row in panel.scene().rows if row.id == 103)
+        marks[panel.caption.split(",")[0]] = row.high_watermark
+    assert marks["The links between 101"] == 3, "the last one, while it is dead"
+    assert marks["103 starts"] == -1, "not known before it has read its checkpoint"
