@@ -92,12 +92,12 @@ class Recorder:
         """The history until now; a record without a delivery report is unknown."""
         with self._lock:
             entries = list(self._entries)
-        told = [
+        operations = [
             Send(e.at_us, client, e.topic, e.partition, e.value, e.verdict, e.offset,
                  e.ended_us, e.transaction) if isinstance(e, _Sending) else e
             for client, e in entries
         ]  # fmt: skip
-        return History(tuple(told), tuple(self._read_committed))
+        return History(tuple(operations), tuple(self._read_committed))
 
     def read_to_end(self, bootstrap: str, topic: str, timeout_s: float = END_S) -> int:
         """A last consumer reads the whole topic, in read_committed; returns the number of records.

@@ -78,8 +78,8 @@ def fit(request: Request, answer: Answer, refused: Answer) -> Answer:
     """The controller's answer and this broker's, in the order of the request."""
     if not refused.responses:
         return answer
-    told = {_key(each): each for each in (*answer.responses, *refused.responses)}
-    rows = [told[_key(each)] for each in request.body.resources]
+    answers = {_key(each): each for each in (*answer.responses, *refused.responses)}
+    rows = [answers[_key(each)] for each in request.body.resources]
     return type(answer)(throttle_time_ms=answer.throttle_time_ms, responses=rows)
 
 

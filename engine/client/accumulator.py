@@ -104,7 +104,7 @@ class Accumulator:
         """When the first batch of a partition may go; the past if it already may."""
         queue = self.queues[place]
         batch = queue[0]
-        if batch.rests(batch.last_attempt_us, leader_epoch):
+        if batch.is_backing_off(batch.last_attempt_us, leader_epoch):
             return batch.last_attempt_us + batch.backoff_us
         full = len(queue) > 1 or batch.is_full or batch.retries > 0
         if full or self.exhausted or self.flushing:

@@ -29,10 +29,10 @@ class ExponentialBackoff:
     max_us: int
     chance: Random
 
-    def wait_us(self, tries: int) -> int:
+    def wait_us(self, failures: int) -> int:
         """The wait after `tries` failures before this one, so 0 for the first."""
         if self.initial_us >= self.max_us:
             return self.max_us
-        bare_us = min(self.initial_us * MULTIPLIER ** min(tries, 32), self.max_us)
+        bare_us = min(self.initial_us * MULTIPLIER ** min(failures, 32), self.max_us)
         factor = 1 + JITTER * (2 * self.chance.random() - 1)
         return min(int(bare_us * factor), self.max_us)

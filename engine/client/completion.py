@@ -30,7 +30,7 @@ from engine.events import Answered, Outbox
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-Told = m.ProduceResponse.PartitionProduceResponse
+PartitionAnswer = m.ProduceResponse.PartitionProduceResponse
 _HERE = "client.completion.Completion"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 AFTER_APPEND = (
@@ -74,50 +74,58 @@ class Completion:
     def departed(self, batch: ProducerBatch) -> None:
         self.in_flight.setdefault(batch.place, []).append(batch)
 
-    def answered(self, now: int, batch: ProducerBatch, answer: Answer, told: Told | None) -> None:
+    def answered(
+        self, now: int, batch: ProducerBatch, answer: Answer, reply: PartitionAnswer | None
+    ) -> None:
         """Settles one batch: done, split, another attempt, or given up."""
         self._remove_in_flight(batch)
-        error = answer.error if told is None else Errors(told.error_code)
+        error = answer.error if reply is None else Errors(reply.error_code)
         self.outbox.trace(
             f"{_HERE}.answered", "answered", name(batch.place), batch=batch.number,
             attempt=batch.retries + 1, broker=answer.node, error=error.name,
             after_us=now - answer.sent_us,
         )  # fmt: skip
         if error in STALE_METADATA:
-            self._learn_leader(batch.place, answer.body, told)
+            self._learn_leader(batch.place, answer.body, reply)
             self.metadata.want()
         if error in AFTER_APPEND:
             batch.maybe_stored = True
         if batch.is_done:
-            self._heard_late(batch, error, told)
+            self._heard_late(batch, error, reply)
             self._release(batch)
-        elif told is not None and not error:
-            self.succeeded(now, batch, told.base_offset)
+        elif reply is not None and not error:
+            self.succeeded(now, batch, reply.base_offset)
         elif error == Errors.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._split(batch)
-        elif self._may_retry(now, batch, error, told):
+        elif self._may_retry(now, batch, error, reply):
             self._put_back(now, batch, error)
         elif error == Errors.DUPLICATE_SEQUENCE_NUMBER:
             self.succeeded(now, batch, -1)  # stored so long ago that the offset is forgotten
         else:
             self._fail(now, batch, error.name, error, batch.retries < self.settings.retries)
 
-    def _heard_late(self, batch: ProducerBatch, error: Errors, told: Told | None) -> None:
+    def _heard_late(
+        self, batch: ProducerBatch, error: Errors, reply: PartitionAnswer | None
+    ) -> None:
         """The batch was given up long ago; but if it is stored, there is no gap after all."""
         stored = error in (Errors.NONE, Errors.DUPLICATE_SEQUENCE_NUMBER)
         if stored and self.identity is not None:
-            self.identity.acknowledged(batch, -1 if error or told is None else told.base_offset)
+            self.identity.acknowledged(batch, -1 if error or reply is None else reply.base_offset)
 
-    def _learn_leader(self, place: Place, body: Answered, told: Told | None) -> None:
+    def _learn_leader(self, place: Place, body: Answered, reply: PartitionAnswer | None) -> None:
         """A refusal may name the new leader, and its address (KIP-951)."""
-        leader = None if told is None else told.current_leader
+        leader = None if reply is None else reply.current_leader
         if leader is not None and isinstance(body, m.ProduceResponse):
-            self.metadata.told_of(place, leader.leader_id, leader.leader_epoch, body.node_endpoints)
+            self.metadata.learn_from_refusal(
+                place, leader.leader_id, leader.leader_epoch, body.node_endpoints
+            )
 
     def _remove_in_flight(self, batch: ProducerBatch) -> None:
         self.in_flight[batch.place] = [b for b in self.in_flight[batch.place] if b is not batch]
 
-    def _may_retry(self, now: int, batch: ProducerBatch, error: Errors, told: Told | None) -> bool:
+    def _may_retry(
+        self, now: int, batch: ProducerBatch, error: Errors, reply: PartitionAnswer | None
+    ) -> bool:
         age_us = now - batch.created_us
         if age_us >= self.settings.delivery_timeout_ms * 1000:
             return False
@@ -125,7 +133,7 @@ class Completion:
             return False
         if self.identity is None:
             return error.retriable
-        log_start = -1 if told is None else told.log_start_offset
+        log_start = -1 if reply is None else reply.log_start_offset
         return self.identity.may_retry(batch, error, log_start)
 
     # -- ends

@@ -132,7 +132,7 @@ class Metadata:
         self.leaders[place] = (leader, epoch)
         return True
 
-    def told_of(
+    def learn_from_refusal(
         self, place: Place, leader: int, epoch: int, endpoints: list[m.ProduceResponse.NodeEndpoint]
     ) -> None:
         """Takes in a leader that a refusal names, and brokers' addresses (KIP-951), if its epoch

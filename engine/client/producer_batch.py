@@ -134,7 +134,7 @@ class ProducerBatch:
             base_sequence=self.base_sequence,
         )
 
-    def rests(self, now: int, leader_epoch: int) -> bool:
+    def is_backing_off(self, now: int, leader_epoch: int) -> bool:
         """Whether it is in its backoff; a new leader ends that, as the reason is gone (KIP-951)."""
         if self.retries == 0 or leader_epoch > self.sent_in_epoch:
             return False

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from engine.client.accumulator import Accumulator
 from engine.client.backoff import ExponentialBackoff
-from engine.client.completion import Completion, Told, name
+from engine.client.completion import Completion, PartitionAnswer, name
 from engine.client.connections import Answer, Connections
 from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
@@ -123,7 +123,7 @@ class Sender:
             place = places[(start + step) % len(places)]
             self.drain_index[leader] = (start + step) % len(places)
             batch, epoch = self.accumulator.first(place), self.metadata.epoch(place)
-            if batch is None or batch.rests(now, epoch) or self._is_muted(place):
+            if batch is None or batch.is_backing_off(now, epoch) or self._is_muted(place):
                 continue
             size += batch.size
             if filled and size > self.settings.max_request_size:
@@ -225,7 +225,7 @@ class Sender:
         return min((at for at in moments if at > now), default=now + 1_000_000)
 
 
-def _answers(body: m.ProduceResponse, names: dict[bytes, str]) -> dict[Place, Told]:
+def _answers(body: m.ProduceResponse, names: dict[bytes, str]) -> dict[Place, PartitionAnswer]:
     """A Produce answer by partition; from version 13 on topics have ids, not names.
 
     `names` are those of the request: by now a name may belong to another topic.

@@ -86,13 +86,13 @@ def _next(to: NodeId, count: int, api: str, what: str, each: str = "message") ->
 
 def heal(cluster: Cluster, a: NodeId | None = None, b: NodeId | None = None) -> None:
     """Mends one link, all links of `a`, or all; held messages go on their way."""
-    told: dict[Way, None] = {}
+    listed: dict[Way, None] = {}
     for way in cluster.network.broken():
         if (a is None or a in way) and (b is None or b in way):
             held = cluster.network.heal(*way)
             first, second = sorted(way, key=str)
-            if (first, second) not in told:
-                told[first, second] = None
+            if (first, second) not in listed:
+                listed[first, second] = None
                 why = f"{first} and {second} reach each other"
                 cluster.note("cluster.link_faults.heal", first, "healed", why, peer=second)
             for message in held:

@@ -158,10 +158,10 @@ def _elect(
 ) -> tuple[int, str]:
     """The leader, and how it was found: a word of the table in this module's prologue."""
     current = partition.leader
-    from_whom, how = (isr, "clean") if isr else (elr, "eligible")
+    electable, how = (isr, "clean") if isr else (elr, "eligible")
 
     def valid(replica: int) -> bool:
-        return replica in from_whom and rules.usable(replica)
+        return replica in electable and rules.usable(replica)
 
     preferred = partition.replicas[0]
     if election is Election.PREFERRED and valid(preferred):

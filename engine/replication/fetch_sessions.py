@@ -48,8 +48,8 @@ class FetchedPartition:
     last_fetched_epoch: int = -1
     log_start_offset: int = -1
     max_bytes: int = 0
-    told_high_watermark: int = -2
-    told_log_start: int = -2
+    sent_high_watermark: int = -2
+    sent_log_start: int = -2
 
     def ask(self, request: m.FetchRequest.FetchPartition) -> None:
         """Takes over the fields of a request's FetchPartition."""
@@ -66,11 +66,11 @@ class FetchedPartition:
             or bool(data.records)
             or data.diverging_epoch is not None
             or data.preferred_read_replica != -1
-            or data.high_watermark != self.told_high_watermark
-            or data.log_start_offset != self.told_log_start
+            or data.high_watermark != self.sent_high_watermark
+            or data.log_start_offset != self.sent_log_start
         )
-        self.told_high_watermark = data.high_watermark
-        self.told_log_start = data.log_start_offset
+        self.sent_high_watermark = data.high_watermark
+        self.sent_log_start = data.log_start_offset
         return news
 
 
@@ -156,14 +156,14 @@ class FetchSessions:
         if not incremental:
             del self.sessions[session.id]
             return
-        told = {
+        listed = {
             (topic.topic, data.partition_index): None
             for topic in answer.responses
             for data in topic.partitions
         }
         for partition in session.partitions.values():
-            if (partition.topic, partition.index) in told:
-                partition.told_high_watermark = partition.told_log_start = -2
+            if (partition.topic, partition.index) in listed:
+                partition.sent_high_watermark = partition.sent_log_start = -2
 
     def _full(
         self, now: int, request: m.FetchRequest, is_follower: bool, names: Names, by_id: bool

@@ -193,11 +193,11 @@ class Fetcher:
         elif data.error_code != Errors.NONE:
             following.not_before_us = now + self.backoff_us
         elif data.diverging_epoch is not None:
-            told = data.diverging_epoch
+            diverging = data.diverging_epoch
             self.outbox.trace(f"{_HERE}._take_partition", "diverging", partition.name,
                               f"{self.leader_id} says where the histories part",
-                              epoch=told.epoch, end=told.end_offset)  # fmt: skip
-            self._cut(following, told.epoch, told.end_offset)
+                              epoch=diverging.epoch, end=diverging.end_offset)  # fmt: skip
+            self._cut(following, diverging.epoch, diverging.end_offset)
             return True
         else:
             if data.records and not self._append(now, following, data.records):

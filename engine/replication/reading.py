@@ -104,8 +104,8 @@ def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartitio
         or asked.last_fetched_epoch not in (-1, partition.leader_epoch)
         or asked.topic_id not in (bytes(16), partition.topic_id)
         or asked.fetch_offset != terms.limit(partition)
-        or asked.told_high_watermark != partition.high_watermark
-        or asked.told_log_start != partition.log.log_start_offset
+        or asked.sent_high_watermark != partition.high_watermark
+        or asked.sent_log_start != partition.log.log_start_offset
         or (terms.from_follower and terms.replica_id not in partition.followers)
     )
 

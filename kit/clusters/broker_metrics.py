@@ -63,8 +63,8 @@ def requests(cluster: Cluster, broker: int, *kinds: str) -> dict[str, Requests]:
     """The timers of Kafka's kinds of requests: Produce, FetchConsumer, FetchFollower, …"""
     provider = _provider(cluster)
     if isinstance(provider, EngineProvider):
-        told = {kind: provider.request_metrics(broker, kind) for kind in kinds}
-        return {kind: Requests(each["count"], each["sums_ms"]) for kind, each in told.items()}
+        reported = {kind: provider.request_metrics(broker, kind) for kind in kinds}
+        return {kind: Requests(each["count"], each["sums_ms"]) for kind, each in reported.items()}
     patterns = [_REQUESTS.format(kind) for kind in kinds]
     beans = java_management.beans(provider.pid(broker), patterns, ("Count", "Mean"))
     return {kind: _from_beans(kind, beans) for kind in kinds}
@@ -85,8 +85,10 @@ def gauges(cluster: Cluster, broker: int) -> Gauges:
     """Purgatory and queue sizes, and how idle the threads are."""
     provider = _provider(cluster)
     if isinstance(provider, EngineProvider):
-        told = provider.gauges(broker)
-        return Gauges(told["delayed produce"], told["delayed fetch"], told["unread requests"])
+        reported = provider.gauges(broker)
+        return Gauges(
+            reported["delayed produce"], reported["delayed fetch"], reported["unread requests"]
+        )
     kinds = [_PURGATORY.format(kind) for kind in ("Produce", "Fetch")]
     wanted = [*kinds, _QUEUE, _HANDLERS, _NETWORK]
     beans = java_management.beans(provider.pid(broker), wanted)

@@ -57,12 +57,12 @@ def leader_killed_under_load(cluster: Cluster, seed: int, records: int = 3_000) 
         }
     )
 
-    def told(error: KafkaError | None, message: Any) -> None:
+    def delivered(error: KafkaError | None, message: Any) -> None:
         if error is None:
             seen.acknowledged.append(int(message.value()))
 
     for number in range(records):
-        producer.produce(topic, str(number), partition=0, on_delivery=told)
+        producer.produce(topic, str(number), partition=0, on_delivery=delivered)
         if number == victim_dies_at:
             while not seen.acknowledged:  # the load is under way, the last records are not
                 producer.poll(0.001)

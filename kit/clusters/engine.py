@@ -131,18 +131,18 @@ class EngineProvider:
 
     def request_metrics(self, broker: int, kind: str) -> dict[str, Any]:
         """Count, and per stage sums and percentiles, of one kind of request."""
-        told: dict[str, Any] = self._control.order("request_metrics", broker, kind)
-        return told
+        reported: dict[str, Any] = self._control.order("request_metrics", broker, kind)
+        return reported
 
     def requests(self, broker: int, client_id: str | None = None) -> list[dict[str, Any]]:
         """The timelines of the last requests, of one client or of all."""
-        told: list[dict[str, Any]] = self._control.order("requests", broker, client_id)
-        return told
+        reported: list[dict[str, Any]] = self._control.order("requests", broker, client_id)
+        return reported
 
     def gauges(self, broker: int) -> dict[str, int]:
         """What waits at a broker now."""
-        told: dict[str, int] = self._control.order("gauges", broker)
-        return told
+        reported: dict[str, int] = self._control.order("gauges", broker)
+        return reported
 
     def pid(self) -> int:
         """The engine's process."""

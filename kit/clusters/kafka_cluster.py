@@ -24,7 +24,7 @@ from kit.clusters.interface import (
     SeenFromInside,
     WaitTimeout,
 )
-from kit.clusters.snapshot import Inspector, deaf_nodes, order_of_trust
+from kit.clusters.snapshot import Inspector, cut_from_controller, order_of_trust
 from kit.clusters.topics import Topics
 
 POLL_S = 0.05
@@ -209,7 +209,7 @@ class KafkaCluster:
         """Waits until a broker answers, and every other one knows that it is back."""
         nodes, deaf = (
             self.provider.nodes(),
-            deaf_nodes(self.provider.nodes(), self.provider.links()),
+            cut_from_controller(self.provider.nodes(), self.provider.links()),
         )
         controllers_run = all(n.state == "running" for n in nodes.values() if n.is_controller)
         if nodes[node].is_controller or node in deaf or not controllers_run:

@@ -182,12 +182,12 @@ class ReplicaLogs:
             topic = m.OffsetForLeaderEpochRequest.OffsetForLeaderTopic(key[0], [ask])
             try:
                 request = m.OffsetForLeaderEpochRequest(DEBUGGING_REPLICA, [topic])
-                told = self._connections.ask(leader.address, request).topics[0].partitions[0]
+                part = self._connections.ask(leader.address, request).topics[0].partitions[0]
             except Unreachable:
                 return []
-            if told.error_code == 0 and told.leader_epoch == epoch:
+            if part.error_code == 0 and part.leader_epoch == epoch:
                 epochs.append([epoch, start])
-                start = told.end_offset
+                start = part.end_offset
         return epochs
 
 

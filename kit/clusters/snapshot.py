@@ -150,13 +150,13 @@ class Inspector:
 
 def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> list[Address]:
     """Running brokers, those with a link to the controller first."""
-    deaf = deaf_nodes(nodes, links)
+    deaf = cut_from_controller(nodes, links)
     running = [n for n in nodes.values() if n.state == "running" and not n.is_controller]
     running.sort(key=lambda node: (node.id in deaf, node.id))
     return [node.address for node in running if node.address is not None]
 
 
-def deaf_nodes(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> frozenset[int]:
+def cut_from_controller(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> frozenset[int]:
     """Nodes whose link to the controller is cut, the controller itself with them."""
     controllers = {node.id for node in nodes.values() if node.is_controller}
     return frozenset(

@@ -25,7 +25,7 @@ from kit.probes.virtual import post, topic_id
 
 CLIENT = "admin"
 LANE_OF_CLIENT = "producer"
-TOLD = ("append", "high_watermark", "isr", "truncate", "leader")
+SHOWN = ("append", "high_watermark", "isr", "truncate", "leader")
 REQUEST, ANSWER, NOTE = "request", "answer", "note"
 _COLOURS = {REQUEST: "#D55E00", ANSWER: "#0072B2", NOTE: "#009E73"}
 
@@ -98,10 +98,10 @@ class SequenceDiagram:
         new = cluster.trace_count - self._traced
         self._traced = cluster.trace_count
         for at, node, line in list(cluster.trace)[-new:] if new else ():
-            if line.kind in TOLD and line.partition == f"{self.topic}-0":
+            if line.kind in SHOWN and line.partition == f"{self.topic}-0":
                 where = lane(node)
                 at_us = at - cluster.now + self.world.now_us
-                says = _told(line.kind, dict(line.fields))
+                says = _in_words(line.kind, dict(line.fields))
                 self.heard.append(Heard(at_us, NOTE, line.kind, where, where, says))
 
     # -- showing
@@ -191,7 +191,7 @@ def lane(node: int | str) -> str:
     return LANE_OF_CLIENT if node == CLIENT else str(node)
 
 
-def _told(kind: str, fields: dict[str, Any]) -> str:
+def _in_words(kind: str, fields: dict[str, Any]) -> str:
     match kind:
         case "append":
             base, last = fields["base"], fields["last"]

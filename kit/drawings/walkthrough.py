@@ -44,14 +44,14 @@ class Walkthrough:
         self.first = first
         self.frames: list[Frame] = []
         self._said: list[str] = []
-        self._told: dict[tuple[str, ...], str] = {}
+        self._noted: dict[tuple[str, ...], str] = {}
         self._last: dict[int, Replica] = {}
         self._cut: tuple[Way, ...] = ()
 
     def onwards(self) -> Walkthrough:
         """The next strip, with the same world; numbers and messages continue."""
         strip = Walkthrough(self.world, self.topic, self.first + len(self.frames))
-        strip._told, strip._last, strip._cut = dict(self._told), dict(self._last), self._cut
+        strip._noted, strip._last, strip._cut = dict(self._noted), dict(self._last), self._cut
         return strip
 
     # -- acting
@@ -74,15 +74,15 @@ class Walkthrough:
 
     def list_latest(self, broker: int) -> str:
         """A consumer asks where the log ends: the offset, or the error's name."""
-        told = requests.told(self.ask(requests.listing(self.topic), broker))
-        return requests.refusal(told) or str(told.offset)
+        part = requests.first_partition(self.ask(requests.listing(self.topic), broker))
+        return requests.refusal(part) or str(part.offset)
 
     def read(self, broker: int, offset: int) -> str:
         """A consumer's Fetch that does not wait: the error's name, or the values."""
         body = requests.fetching(topic_id(self.world, self.topic), offset)
-        told = requests.told(self.ask(body, broker))
+        part = requests.first_partition(self.ask(body, broker))
         return (
-            requests.refusal(told) or " ".join(requests.values(told.records, offset)) or "nothing"
+            requests.refusal(part) or " ".join(requests.values(part.records, offset)) or "nothing"
         )
 
     def follow(self, tape: Sequence[Done]) -> None:
@@ -208,9 +208,9 @@ class Walkthrough:
         message = messages.first(body, self.topic, topic_id(self.world, self.topic))
         words = message.line if message else ""
         ends = ends if kind == "request" else ends[::-1]
-        repeated = self._told.get((kind, *ends)) == words and "client" not in ends
+        repeated = self._noted.get((kind, *ends)) == words and "client" not in ends
         if words and not repeated:
-            self._told[(kind, *ends)] = words
+            self._noted[(kind, *ends)] = words
             self._said.append(f"{ends[0]} → {ends[1]}  {words}")
 
     def _discards(self, call: Call) -> bool:

@@ -87,17 +87,17 @@ def _links(was: Snapshot, now: Snapshot) -> Iterator[Step]:
     for node in brokers:
         before, after = cut_from(was, node), cut_from(now, node)
         for other in after:
-            if other not in before and _told_here(node, other, brokers):
+            if other not in before and _is_reported_by(node, other, brokers):
                 said = f"The link between {node} and {other} is **cut**: neither hears the other."
                 yield Step(MAJOR, f"cut {node}–{other}", said)
         for other in before:
-            if other not in after and _told_here(node, other, brokers):
+            if other not in after and _is_reported_by(node, other, brokers):
                 said = (
                     f"{node} and {other} hear each other again; what was missed is still to come."
                 )
                 yield Step(NOTABLE, f"heal {node}–{other}", said)
 
 
-def _told_here(node: int, other: int, brokers: Sequence[int]) -> bool:
+def _is_reported_by(node: int, other: int, brokers: Sequence[int]) -> bool:
     """Each link is told once: at its broker or, between two brokers, at the lower id."""
     return other not in brokers or node < other

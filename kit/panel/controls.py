@@ -87,11 +87,11 @@ def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[C
     others = [other for other in sorted(snapshot.get("brokers", {})) if other != node]
     cut = refusals.get("cut", "")
     choices = [
-        Choice("cut", other, f"from {other}", cut or _told(other in already, node, other))
+        Choice("cut", other, f"from {other}", cut or _refusal(other in already, node, other))
         for other in others
     ]
     if controller is not None:
-        refusal = cut or _told(controller in already, node, controller)
+        refusal = cut or _refusal(controller in already, node, controller)
         choices.append(Choice("cut", controller, f"from the controller {controller}", refusal))
     choices.append(Choice("isolate", -1, "from everybody", refusals.get("isolate", "")))
     whole = "" if snapshot.get("links") else "No link is cut."
@@ -99,7 +99,7 @@ def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[C
     return tuple(choices)
 
 
-def _told(cut: bool, node: int, other: int) -> str:
+def _refusal(cut: bool, node: int, other: int) -> str:
     return f"The link between {node} and {other} is cut already." if cut else ""
 
 

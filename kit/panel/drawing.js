@@ -133,7 +133,7 @@ function lane(row, scene, g, id, differing = [], name = "") {
   const cells = row.cells.filter((cell) => cell.offset >= g.first && cell.offset < g.end);
   return h("svg", {
     class: "lane", width: g.width, height: g.height, viewBox: `0 0 ${g.width} ${g.height}`,
-    role: "img", "aria-label": name ? `timeline ${name}: ${row.told}` : row.told,
+    role: "img", "aria-label": name ? `timeline ${name}: ${row.text}` : row.text,
   },
   digits,
   seam(scene, g, g.height),
@@ -198,11 +198,11 @@ function marks(row, g) {
   const words = (name, offset) => `${offset < g.first ? "◂ " : ""}${name} ${offset < 0 ? "?" : offset}`;
   const low = place(row.high_watermark), end = place(row.log_end_offset), says = words("HW", row.high_watermark);
   const fits = says.length * DIGIT + 9 <= low;
-  const mark = (name, at, told, x, anchor) =>
+  const mark = (name, at, label, x, anchor) =>
     h("g", { key: name, class: `mark ${name}`, style: `transform: translate(${at}px, ${y}px)` },
       h("title", {}, MEANINGS[name]),
       h("path", { d: "M0,0 5.5,9.5H-5.5z" }),
-      h("text", { x, y: 10, "text-anchor": anchor }, told));
+      h("text", { x, y: 10, "text-anchor": anchor }, label));
   return [
     mark("LEO", end, words("LEO", row.log_end_offset), fits || low !== end ? 9 : 14 + says.length * DIGIT, "start"),
     fits ? mark("HW", low, says, -9, "end") : mark("HW", low, says, 9, "start"),

@@ -52,5 +52,5 @@ function captions(p, at) {
   const same = fresh.length > 1 && fresh[0][1] === fresh[1][1];
   return !p.pair(at) || same ? [["", fresh[0][1]]] : fresh;
 }
-const told = (p, at) => captions(p, at).map(([name, sentence]) =>
+const narration = (p, at) => captions(p, at).map(([name, sentence]) =>
   (name && !sentence.startsWith("Timeline") ? `Timeline ${name}: ${sentence}` : sentence)).join(" ");

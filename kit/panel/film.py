@@ -23,7 +23,7 @@ from kit.panel.recording import Recording
 from kit.panel.scene import Row, build
 from kit.panel.source import Frame, Line, Snapshot
 from kit.panel.source_lines import SourceLine
-from kit.panel.step_story import Told
+from kit.panel.step_story import Caption
 
 OFFERED = dict.fromkeys(controls.FAULTS, "")
 
@@ -49,7 +49,7 @@ class Take:
 
     recording: Recording
     frames: list[Frame]
-    told: list[Told]
+    captions: list[Caption]
     promised: list[tuple[Promise, ...]]
     known: list[Known]
 
@@ -69,7 +69,7 @@ class Take:
         name = f"{topic}-{partition}"
         promised = [(*before, *each) for each in promises(frames, name)]
         by = known(frames, topic, partition, knew)
-        told = [
+        captions = [
             step_story.tell(
                 frames[place - 1] if place else None,
                 frame,
@@ -80,7 +80,7 @@ class Take:
             )
             for place, frame in enumerate(frames)
         ]
-        return cls(recording, frames, told, promised, by)
+        return cls(recording, frames, captions, promised, by)
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Film:
         forked_from: Frame | None = None,
     ) -> Film:
         one = Take.of(first, topic, partition)
-        one.told[0] = step_story.begin(one.frames[0], topic, partition)
+        one.captions[0] = step_story.begin(one.frames[0], topic, partition)
         if second is None or forked_from is None:
             return cls(topic, partition, [one], moments.merge(one.frames))
         earlier = [
@@ -113,7 +113,7 @@ class Film:
         other = Take.of(second, topic, partition, one.promised[at], one.known[at])
         changed = f"truncation rule {second.rule}" if second.rule != first.rule else "the same rule"
         said = f"Timeline 2 begins: the same past, and from here on {changed}."
-        other.told[0] = Told(said, "fork", "fork")
+        other.captions[0] = Caption(said, "fork", "fork")
         merged = moments.merge(one.frames, other.frames, at)
         return cls(topic, partition, [one, other], merged, at)
 
@@ -123,26 +123,28 @@ class Film:
             return self.takes[0].frames[moment.first]
         return self.takes[1].frames[moment.second]
 
-    def fresh(self, place: int) -> list[tuple[int, Told]]:
+    def fresh(self, place: int) -> list[tuple[int, Caption]]:
         """The steps that are new at a moment, each with its take."""
         moment = self.moments[place]
         before = self.moments[place - 1] if place else Moment(-1)
         fresh = []
         if moment.first != before.first:
-            fresh.append((0, self.takes[0].told[moment.first]))
+            fresh.append((0, self.takes[0].captions[moment.first]))
         if moment.second != before.second:
-            fresh.append((1, self.takes[1].told[moment.second]))
+            fresh.append((1, self.takes[1].captions[moment.second]))
         return fresh
 
     def captions(self, place: int) -> list[str]:
         """What is new at a moment; the sentences name the timeline if it matters."""
         fresh = self.fresh(place)
-        sentences = [told.sentence for _, told in fresh]
+        sentences = [caption.sentence for _, caption in fresh]
         if self.moments[place].second == moments.BEFORE or len(set(sentences)) < len(fresh):
             return sentences[:1]  # one timeline, or the same step in both
         return [
-            told.sentence if told.mark == "fork" else f"Timeline {take + 1}: {told.sentence}"
-            for take, told in fresh
+            caption.sentence
+            if caption.mark == "fork"
+            else f"Timeline {take + 1}: {caption.sentence}"
+            for take, caption in fresh
         ]
 
     def flights(self, take: int) -> list[Flight]:
@@ -211,7 +213,7 @@ class Film:
         sources: dict[str, Any],
         start_us: int,
     ) -> dict[str, Any]:
-        frame, told = take.frames[place], take.told[place]
+        frame, caption = take.frames[place], take.captions[place]
         scene = build(frame, self.topic, self.partition)
         promised = {(each.offset, each.value) for each in take.promised[place]}
         plain, rows = scene.to_plain(), []
@@ -220,7 +222,7 @@ class Film:
                 cell["promised"] = (cell["offset"], cell["value"]) in promised
             row["cells"] = [pools["cells"].place(cell) for cell in row["cells"]]
             row["controls"] = pools["controls"].place(_controls(frame.snapshot, drawn))
-            row["told"] = text.row(drawn)
+            row["text"] = text.row(drawn)
             rows.append(pools["rows"].place(row))
         shown = [line for line in frame.lines if self._shown(line)]
         lines = [self._line(line, sources) for line in shown]
@@ -233,9 +235,9 @@ class Film:
             "strip": pools["strips"].place(plain["strip"]),
             "offsets": plain["offsets"],
             "parts_at": plain["parts_at"],
-            "caption": told.sentence,
-            "label": told.label,
-            "mark": told.mark,
+            "caption": caption.sentence,
+            "label": caption.label,
+            "mark": caption.mark,
             "lines": lines,
             "source": _weightiest(shown, lines),
         }
@@ -245,14 +247,14 @@ class Film:
 
     @staticmethod
     def _line(line: Line, sources: dict[str, Any]) -> list[Any]:
-        """Node, words, why, rule, and the key of its source; "" if the engine did not tell it."""
+        """Node, words, why, rule, and the key of its source; "" if it is not in the engine."""
         place = source_lines.find(line.rule, line.kind)
         reason = source_lines.find_reason(line.kind, line.why)
         key = f"{line.rule} {line.kind}" if place else ""
         if place and reason:
             decided = f"why {reason.place}"
             key = f"{key} {decided}"
-            sources.setdefault(decided, {**_source(reason), "also": key, "says": "told here"})
+            sources.setdefault(decided, {**_source(reason), "also": key, "says": "reported here"})
             sources.setdefault(key, {**_source(place), "also": decided, "says": "decided here"})
         elif place:
             sources.setdefault(key, _source(place))

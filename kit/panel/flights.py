@@ -84,15 +84,15 @@ def _news(records: bytes | None, topic_id: bytes) -> Iterator[Message]:
             continue
         if record.topic_id != topic_id:
             continue
-        told = []
+        news = []
         if record.leader >= 0:
-            told.append(f"{record.leader} leads")
+            news.append(f"{record.leader} leads")
         elif record.leader == -1:
-            told.append("nobody leads")
+            news.append("nobody leads")
         if record.isr:
-            told.append(f"ISR {' '.join(map(str, record.isr))}")
-        if told:
-            newest[record.partition_id] = Message(record.partition_id, "news", ", ".join(told))
+            news.append(f"ISR {' '.join(map(str, record.isr))}")
+        if news:
+            newest[record.partition_id] = Message(record.partition_id, "news", ", ".join(news))
     yield from newest.values()
 
 

@@ -89,20 +89,20 @@ def parting(
 ) -> Iterator[Step]:
     """A replica holds records that its leader does not: the logs show it, or the leader says so."""
     leader = new["leader"]
-    told = {
+    reported = {
         line.node: line for line in lines if line.kind == "diverging" and line.partition == name
     }
     for replica in new["replicas"]:
         state, parted = new, parted_offsets(new, replica)
-        if not parted and replica in told:
+        if not parted and replica in reported:
             state, parted = old, parted_offsets(old, replica)
         if not parted:
             continue
         believed = committed(state, by, replica, parted)
         rest = [offset for offset in parted if offset not in believed]
         fate = _fates(state["logs"][replica], {"believed committed": believed, NEVER: rest})
-        if replica in told:
-            line = told[replica]
+        if replica in reported:
+            line = reported[replica]
             where = f"its epoch {line['epoch']} ends at {line['end']}"
             said = f"{leader} tells {replica} where their histories part: {where}. {fate}."
             yield Step(MAJOR, f"parted at {parted[0]}", said)

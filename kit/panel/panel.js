@@ -59,7 +59,7 @@ function trace(scene) {
     scene.trace.length
       ? scene.trace.map((line, at) => h("div", { key: at, class: line.now ? "now" : "", title: [line.why, line.rule].filter(Boolean).join(" · ") },
           h("span", { class: "at" }, line.at), h("b", {}, line.node), ` ${line.says}`))
-      : h("p", {}, "Nothing has been told yet."));
+      : h("p", {}, "Nothing has happened yet."));
 }
 
 function track(timeline, live, playing, width) {
@@ -136,8 +136,8 @@ function render({ model, el }) {
     if (!view.width || !model.get("scene").rows) return;
     const { mode } = geometry(model.get("scene").offsets, view.width);
     root.className = `cluster-panel ${mode} ${model.get("position") === NOW ? "" : "past"}`;
-    const told = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
-    const following = !told || told.scrollHeight - told.scrollTop - told.clientHeight < 30;
+    const list = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
+    const following = !list || list.scrollHeight - list.scrollTop - list.clientHeight < 30;
     patch(root, picture(model, view));
     if (following) root.querySelector("aside").scrollTop = 1e9;
   };

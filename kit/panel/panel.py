@@ -201,7 +201,7 @@ class ClusterPanel(anywidget.AnyWidget):
             linked = controls.links(self._refusals, frame.snapshot, drawn.id)
             row["buttons"] = [asdict(button) for button in pressed]
             row["links"] = [asdict(choice) for choice in linked]
-            row["told"] = text.row(drawn)
+            row["text"] = text.row(drawn)
         return {
             **plain,
             "topics": topics,

@@ -239,13 +239,13 @@ class Recording:
             message = flight.message
             if not isinstance(flight.source, int) or message.kind in ("diverging", "ended"):
                 continue  # what a follower does about an epoch's end is in the trace
-            told = {"values": message.values, "offset": message.offset, "acks": message.acks,
-                    "says": message.brief, "to": flight.destination}  # fmt: skip
+            answer = {"values": message.values, "offset": message.offset, "acks": message.acks,
+                      "says": message.brief, "to": flight.destination}  # fmt: skip
             kind = "acknowledged" if message.kind == "produced" else "refused"
             name = f"{self.topic}-{message.partition}"
             why = f"acks={message.acks}" if message.acks else ""
             if kind == "acknowledged" or message.values:
-                yield Line(flight.arrives_us, flight.source, kind, name, told, why,
+                yield Line(flight.arrives_us, flight.source, kind, name, answer, why,
                            "api.produce.produce.handle")  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def _small(snapshot: Snapshot, index: int, state: Mapping[str, Any]) -> Small:
 def messages(frame: Frame, topic: str, partition: int) -> list[Message]:
     """A leader's messages to its followers in this frame, by the trace; the last one counts."""
     state = partition_of(frame.snapshot, topic, partition)
-    told: dict[int, Message] = {}
+    newest: dict[int, Message] = {}
     for line in frame.lines:
         if state is None or line.partition != f"{topic}-{partition}" or line.node < 0:
             continue
@@ -246,8 +246,8 @@ def messages(frame: Frame, topic: str, partition: int) -> list[Message]:
         if line.kind == "append" and line.node != leader and leader >= 0:
             base, last = line["base"], line["last"]
             says = f"record {base}" if base == last else f"records {base}–{last}"
-            told[line.node] = Message(leader, line.node, says)
+            newest[line.node] = Message(leader, line.node, says)
         elif line.kind == "diverging" and line.node != leader and leader >= 0:
             says = f"epoch {line['epoch']} ends at {line['end']}"
-            told[line.node] = Message(leader, line.node, says)
-    return [told[replica] for replica in sorted(told)]
+            newest[line.node] = Message(leader, line.node, says)
+    return [newest[replica] for replica in sorted(newest)]

@@ -109,13 +109,13 @@ class LiveSource:
             return ()
         for _ in range(TRACE_ROUNDS):
             try:
-                told = self._trace(self._traced)
+                traced = self._trace(self._traced)
             except NotOffered:
                 self._trace = None
                 return ()
-            self._traced = told["next"]
-            lines += map(read_line, told["lines"])
-            if not told["lines"]:
+            self._traced = traced["next"]
+            lines += map(read_line, traced["lines"])
+            if not traced["lines"]:
                 break
         return tuple(lines[-TRACE_LINES:])
 
@@ -126,9 +126,13 @@ def tracer(cluster: Any) -> Callable[[int], Mapping[str, Any]] | None:
     return own or getattr(getattr(cluster, "provider", None), "trace", None)
 
 
-def read_line(told: Any) -> Line:
+def read_line(traced: Any) -> Line:
     """A trace line from a provider's form of it: a mapping, or an object with the same names."""
-    get = told.get if isinstance(told, Mapping) else lambda name, other: getattr(told, name, other)
+    get = (
+        traced.get
+        if isinstance(traced, Mapping)
+        else lambda name, other: getattr(traced, name, other)
+    )
     return Line(
         time_us=int(get("time_us", 0)),
         node=int(get("node", -1)),

@@ -34,7 +34,7 @@ WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Caption:
     """A step's sentence, its short name on the timeline, and its kind."""
 
     sentence: str
@@ -59,7 +59,7 @@ def tell(
     partition: int,
     made: Sequence[Promise] = (),
     by: Known | None = None,
-) -> Told:
+) -> Caption:
     """The sentence of a frame.
 
     `made` is what clients had been promised, and `by` what the replicas had known to be
@@ -70,10 +70,10 @@ def tell(
     name = f"{topic}-{partition}"
     lines = [line for line in frame.lines if line.partition in ("", name)]
     lines.sort(key=weight, reverse=True)
-    told = Told("")
+    caption = Caption("")
     for line in lines:
-        told = _line(line, was or now, now, frame, by or {})
-        if told.sentence:
+        caption = _line(line, was or now, now, frame, by or {})
+        if caption.sentence:
             break
     gone = [each for each in lost(now, made) if each not in lost(was, made)]
     if gone and was is not None and now is not None and was["leader"] != now["leader"]:
@@ -81,62 +81,62 @@ def tell(
         safe = "under acks=all" if gone[0].acks == "all" else f"with acks={gone[0].acks}"
         said = f"{what} {be(gone, 'was', 'were')} acknowledged {safe}, and {now['leader']} does "
         said += f"not have {be(gone, 'it', 'them')}: **lost**."
-        return Told(f"{told.sentence} {said}".strip(), f"{what} lost", "lost")
-    if not told.mark and now is not None and was is not None and _parts(now) and not _parts(was):
+        return Caption(f"{caption.sentence} {said}".strip(), f"{what} lost", "lost")
+    if not caption.mark and now is not None and was is not None and _parts(now) and not _parts(was):
         replica = _parts(now)[0]
         log = now["logs"][replica]
         apart = parted_offsets(now, replica)
         said = f"From offset {apart[0]} on, {replica} holds what its leader {now['leader']} "
         said += f"does not: {values(log, apart)}."
-        return Told(f"{told.sentence} {said}".strip(), "histories part", "parted")
-    return told
+        return Caption(f"{caption.sentence} {said}".strip(), "histories part", "parted")
+    return caption
 
 
 def _parts(state: State) -> list[int]:
     return [replica for replica in state["replicas"] if parted_offsets(state, replica)]
 
 
-def begin(frame: Frame, topic: str, partition: int) -> Told:
+def begin(frame: Frame, topic: str, partition: int) -> Caption:
     """The sentence of a recording's first frame: how things stand."""
     state = partition_of(frame.snapshot, topic, partition)
     if state is None:
-        return Told(f"The recording begins; {topic} does not exist yet.", "start", "start")
+        return Caption(f"The recording begins; {topic} does not exist yet.", "start", "start")
     log = state.get("logs", {}).get(state["leader"], {})
     held = plural(end_of(log), "record") if end_of(log) else "no record yet"
     said = f"The recording begins: {state['leader']} leads {topic}, partition {partition}, in "
-    return Told(f"{said}epoch {state['leader_epoch']}, with {held}.", "start", "start")
+    return Caption(f"{said}epoch {state['leader_epoch']}, with {held}.", "start", "start")
 
 
-def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Known) -> Told:
+def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Known) -> Caption:
     """One line of the trace in words; empty where it adds nothing."""
     if (fault := tell_fault(line, frame.lines)) is not None:
-        return Told(*fault, "fault")
+        return Caption(*fault, "fault")
     node = line.node
     match line.kind:
         case "fenced":
             said = f"The controller fences {line['broker']}: its heartbeats have stopped coming."
-            return Told(said)
+            return Caption(said)
         case "unfenced":
-            return Told(f"The controller hears {line['broker']} again and unfences it.")
+            return Caption(f"The controller hears {line['broker']} again and unfences it.")
         case "topic-created":
             said = f"The controller creates {line['topic']}; the brokers do not know it yet."
-            return Told(said, "create")
+            return Caption(said, "create")
         case "topic-deleted":
             said = f"The controller **deletes** {line['topic']}; its records go with it."
-            return Told(said, "delete", "fault")
+            return Caption(said, "delete", "fault")
         case "elected":
             return _elected(line, was)
         case "acknowledged":
             return _acknowledged(line, now)
         case "refused":
             what = join(line["values"] or ("the write",))
-            return Told(f"{node} **refuses** {what}: {line['says']}.", "refused", "ack")
+            return Caption(f"{node} **refuses** {what}: {line['says']}.", "refused", "ack")
     if now is None or was is None:
-        return Told("")
+        return Caption("")
     return _replica(line, was, now, by)
 
 
-def _replica(line: Line, was: State, now: State, by: Known) -> Told:
+def _replica(line: Line, was: State, now: State, by: Known) -> Caption:
     node, log = line.node, now.get("logs", {}).get(line.node, {})
     match line.kind:
         case "append":
@@ -147,50 +147,50 @@ def _replica(line: Line, was: State, now: State, by: Known) -> Told:
             return _high_watermark(line, was, now)
         case "leader" if line["leader"] == node:
             said = f"{node} learns that it leads, in epoch {line['epoch']}, from offset "
-            return Told(f"{said}{end_of(log)} on.")
+            return Caption(f"{said}{end_of(log)} on.")
         case "leader" if line["leader"] == -1:
-            return Told(f"{node} learns that nobody leads.")
+            return Caption(f"{node} learns that nobody leads.")
         case "leader":
-            return Told(f"{node} learns that {line['leader']} leads in epoch {line['epoch']}.")
+            return Caption(f"{node} learns that {line['leader']} leads in epoch {line['epoch']}.")
         case "isr":
             return _isr(line, was)
         case "leader_epoch":
             said = f"{node} notes that epoch {line['epoch']} starts at offset {line['start']}."
-            return Told(said)
+            return Caption(said)
         case "diverging":
             said = f"{now['leader']} tells {node} where their histories part: its epoch "
-            return Told(f"{said}{line['epoch']} ends at {line['end']}.", "parted", "parted")
+            return Caption(f"{said}{line['epoch']} ends at {line['end']}.", "parted", "parted")
         case "recovered":
-            return Told(f"{node} checks its log after the crash: it holds up to {line['end']}.")
+            return Caption(f"{node} checks its log after the crash: it holds up to {line['end']}.")
         case "eligible":
             named = join(line["elr"]) or "nobody"
-            return Told(f"Eligible to lead besides the ISR (ELR): {named}.")
+            return Caption(f"Eligible to lead besides the ISR (ELR): {named}.")
         case "log_start":
-            return Told(f"{node}'s log now starts at {line['to']}: what was before is deleted.")
+            return Caption(f"{node}'s log now starts at {line['to']}: what was before is deleted.")
         case "append-failed":
-            return Told(f"{node} cannot append what its leader sent: {line.why}.")
-    return Told("")
+            return Caption(f"{node} cannot append what its leader sent: {line.why}.")
+    return Caption("")
 
 
-def _elected(line: Line, was: State | None) -> Told:
+def _elected(line: Line, was: State | None) -> Caption:
     leader = line["leader"]
     why = line.why.split("; ")[0]
     if leader < 0:
         said = f"**No leader**: {why}, and nobody in the ISR is left to take over."
-        return Told(said, "no leader", "election")
+        return Caption(said, "no leader", "election")
     right = {"clean": "it was next in the ISR", "preferred": "it is the preferred leader",
              "eligible": "it is an eligible leader replica",
              "last known": "it led last, and **nobody can vouch for its log**",
              "unclean": "**it was not in the ISR**, so committed records may be lost"}  # fmt: skip
     said = f"The controller elects {leader}, epoch {line['epoch']}: {why}; "
     said += f"{right.get(line['reason'], str(line['reason']))}."
-    return Told(said, f"{leader} elected", "election")
+    return Caption(said, f"{leader} elected", "election")
 
 
-def _acknowledged(line: Line, now: State | None) -> Told:
-    told, acks, first = line["values"], line["acks"], line["offset"]
-    what, last = join(told) or "the write", first + max(len(told), 1) - 1
-    label = f"{told[0]} ✓" if len(told) == 1 else "acknowledged"
+def _acknowledged(line: Line, now: State | None) -> Caption:
+    written, acks, first = line["values"], line["acks"], line["offset"]
+    what, last = join(written) or "the write", first + max(len(written), 1) - 1
+    label = f"{written[0]} ✓" if len(written) == 1 else "acknowledged"
     log = (now or {}).get("logs", {}).get(line.node, {})
     it = "it is" if first == last else "they are"
     if acks == "all":
@@ -200,10 +200,10 @@ def _acknowledged(line: Line, now: State | None) -> Told:
     else:
         said = f"acks={acks} asks for the leader's log only, so {it} **not committed** yet"
     is_at = f"{'is' if first == last else 'are'} at {_offsets(first, last)}"
-    return Told(f"The client hears that {what} {is_at}: {said}.", label, "ack")
+    return Caption(f"The client hears that {what} {is_at}: {said}.", label, "ack")
 
 
-def _append(line: Line, now: State) -> Told:
+def _append(line: Line, now: State) -> Caption:
     node, base, last = line.node, line["base"], line["last"]
     log = now.get("logs", {}).get(node, {})
     written = range(base, last + 1)
@@ -211,7 +211,7 @@ def _append(line: Line, now: State) -> Told:
     where = "" if what.startswith("record") else f" at {_offsets(base, last)}"
     if node != now["leader"] or line.rule.endswith("follower"):
         said = f"{node} copies {what}{where}: its log ends at {last + 1}, and its next fetch "
-        return Told(f"{said}will say so.")
+        return Caption(f"{said}will say so.")
     isr = [replica for replica in now.get("isr") or () if replica != node]
     it = be(written, "it", "them")
     if (log.get("high_watermark") or 0) > last:
@@ -222,14 +222,14 @@ def _append(line: Line, now: State) -> Told:
         fate = "**not committed**: the ISR is smaller than min.insync.replicas"
     label = "" if what.startswith("record") else f"write {what}"
     said = f"{node} appends {what}{where}, epoch {line['epoch']}: {fate}."
-    return Told(said, label, "write")
+    return Caption(said, label, "write")
 
 
 def _offsets(base: int, last: int) -> str:
     return f"offset {base}" if base == last else f"offsets {base}–{last}"
 
 
-def _truncate(line: Line, was: State, known: int) -> Told:
+def _truncate(line: Line, was: State, known: int) -> Caption:
     node, kept = line.node, line["to"]
     log = was.get("logs", {}).get(node, {})
     end = line["was"] if line["was"] is not None else end_of(log)
@@ -243,30 +243,30 @@ def _truncate(line: Line, was: State, known: int) -> Told:
     else:
         below, above = values(log, range(kept, mark)), values(log, range(mark, end))
         said += f". It had known {below} to be **committed**, and {above} not"
-    return Told(f"{said}. Why: {line.why}.", f"{node} cuts to {kept}", "truncation")
+    return Caption(f"{said}. Why: {line.why}.", f"{node} cuts to {kept}", "truncation")
 
 
-def _high_watermark(line: Line, was: State, now: State) -> Told:
+def _high_watermark(line: Line, was: State, now: State) -> Caption:
     node, to = line.node, line["to"]
     log = now.get("logs", {}).get(node, {})
     before = was.get("logs", {}).get(node, {}).get("high_watermark") or 0
     if node != now["leader"]:
-        return Told(f"{node} hears that the high watermark is {to}: one fetch after the leader.")
+        return Caption(f"{node} hears that the high watermark is {to}: one fetch after the leader.")
     fresh = range(before, to)
     what = values(log, fresh) if fresh else "nothing new"
     said = f"Every member of the ISR has fetched past {what}: {node} moves the high watermark to "
-    return Told(f"{said}{to}, and {what} {be(fresh)} committed.", f"HW {to}")
+    return Caption(f"{said}{to}, and {what} {be(fresh)} committed.", f"HW {to}")
 
 
-def _isr(line: Line, was: State) -> Told:
+def _isr(line: Line, was: State) -> Caption:
     before, after = was.get("isr") or [], line["isr"] or []
     back = [replica for replica in after if replica not in before]
     left = [replica for replica in before if replica not in after]
     named = join(after) or "nobody"
     if back:
         said = f"{join(back)} {be(back, 'has', 'have')} caught up and {be(back)} in the ISR again."
-        return Told(said, f"{back[0]} in ISR")
+        return Caption(said, f"{back[0]} in ISR")
     if left:
         said = f"{join(left)} {be(left, 'is', 'are')} out of the ISR: too long behind."
-        return Told(said, f"{left[0]} out of ISR")
-    return Told(f"{line.node} knows the ISR: {named}.")
+        return Caption(said, f"{left[0]} out of ISR")
+    return Caption(f"{line.node} knows the ISR: {named}.")

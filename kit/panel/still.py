@@ -68,17 +68,19 @@ def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
     """One picture of a scene, or of two, with its sentences below (one per line of `caption`)."""
     scenes = [scene, second.scene] if second else [scene]
     grid = _grid(scenes)
-    told = [(line, "") for part in plain(caption).split("\n") for line in textwrap.wrap(part, 104)]
+    sentences = [
+        (line, "") for part in plain(caption).split("\n") for line in textwrap.wrap(part, 104)
+    ]
     if second:
         said = textwrap.wrap(plain(second.differs.sentence), 100)
-        told += [
+        sentences += [
             (f"{'≠' if not place else '   '} {line}", "two") for place, line in enumerate(said)
         ]
     top = TOP + (RULES if second else 0)
     step = 2 * LANE + 12 if second else ROW
     bottom = top + step * len(scene.rows)
-    height = bottom + 34 + 19 * len(told) + 22
-    aloud = escape(" ".join(line for line, _ in told))
+    height = bottom + 34 + 19 * len(sentences) + 22
+    aloud = escape(" ".join(line for line, _ in sentences))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{aloud}">',
@@ -99,7 +101,7 @@ def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
     if not second:
         parts += _seam(scene, grid, top - 8, bottom - 4, "histories part here")
     parts.append(f'<path d="M0 {bottom + 8}H{WIDTH}" stroke="var(--line)"/>')
-    for place, (line, kind) in enumerate(told):
+    for place, (line, kind) in enumerate(sentences):
         parts.append(text(18, bottom + 32 + 19 * place, line, kind, size=14))
     parts.append(text(18, height - 12, RERUN, "s"))
     return "".join([*parts, "</svg>"])
@@ -260,12 +262,12 @@ def _marks(row: Row, y: int, grid: Grid) -> Iterator[str]:
     words = leo + 9
     if row.high_watermark >= 0:
         mark = grid.x(min(max(row.high_watermark, grid.first), grid.end)) - GAP / 2
-        told = f"HW {row.high_watermark}"
-        long = 8 * len(told)
+        sentences = f"HW {row.high_watermark}"
+        long = 8 * len(sentences)
         left = mark - 9 - long > CARD + 4
         yield f'<path d="M{mark} {y}{triangle}" fill="var(--ink)"/>'
         x, side = (mark - 9, "b e") if left else (mark + 9, "b")
-        yield text(x, y + 10, told, side, size=11)
+        yield text(x, y + 10, sentences, side, size=11)
         if not left and mark == leo:
             words += long + 4
     yield text(words, y + 10, f"LEO {row.log_end_offset}", "s")

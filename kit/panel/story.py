@@ -49,19 +49,21 @@ def steps(
     `by` is what the replicas had known to be committed, if more than the frames say.
     """
     was, now = before.snapshot, frame.snapshot
-    told = cluster_steps(was, now)
+    collected = cluster_steps(was, now)
     old, new = partition_of(was, topic, partition), partition_of(now, topic, partition)
     if old is None and new is not None:
-        told.append(Step(NOTABLE, f"create {topic}", standing(now, topic, partition)))
+        collected.append(Step(NOTABLE, f"create {topic}", standing(now, topic, partition)))
     elif new is None and old is not None:
-        told.append(Step(MAJOR, f"delete {topic}", f"The topic {topic} was deleted."))
+        collected.append(Step(MAJOR, f"delete {topic}", f"The topic {topic} was deleted."))
     elif old is not None and new is not None:
-        told += log_steps.leadership(was, now, old, new)
-        told += log_steps.in_sync(now, old, new)
-        told += log_steps.parting(was, now, frame.lines, f"{topic}-{partition}", old, new, by or {})
-        told += log_steps.cuts(old, new, by or {})
-        told += log_steps.writes(old, new, minimum_isr(now, topic))
-    return told
+        collected += log_steps.leadership(was, now, old, new)
+        collected += log_steps.in_sync(now, old, new)
+        collected += log_steps.parting(
+            was, now, frame.lines, f"{topic}-{partition}", old, new, by or {}
+        )
+        collected += log_steps.cuts(old, new, by or {})
+        collected += log_steps.writes(old, new, minimum_isr(now, topic))
+    return collected
 
 
 def standing(snapshot: Snapshot, topic: str, partition: int) -> str:

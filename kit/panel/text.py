@@ -79,8 +79,8 @@ def _cell(row: Row, offset: int) -> str:
             value = cell.value or "·"
             if len(value) > WIDEST_VALUE:
                 value = value[: WIDEST_VALUE - 1] + "…"
-            told = f"{value}/{cell.epoch}"
-            return mark + (told if cell.committed else f"[{told}]")
+            record = f"{value}/{cell.epoch}"
+            return mark + (record if cell.committed else f"[{record}]")
     return mark
 
 

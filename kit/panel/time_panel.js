@@ -146,11 +146,11 @@ function words(p, at) {
   const parts = takes.flatMap((take) => {
     const scene = p.scene(at, take);
     return [`${takes.length > 1 ? `timeline ${take + 1}, rule ${p.takes[take].rule}, ` : ""}t = ${seconds(scene.step.t)} s: ${scene.facts.map((each) => each.join(" ")).join(" · ")}`,
-      ...scene.rows.map((row) => row.told)];
+      ...scene.rows.map((row) => row.text)];
   });
   const take = p.active(at), now = p.time(at);
   const flights = p.flights(take, now, now).filter((each) => each[1] > now).map((each) => `${each[6] ? "held at the cut" : "on its way"}: ${each[2]} → ${each[3]}: ${each[5]}`);
-  return [...parts, ...flights, plain(told(p, at)), plain(p.differs(at)?.says ?? "")].filter(Boolean).join("\n");
+  return [...parts, ...flights, plain(narration(p, at)), plain(p.differs(at)?.says ?? "")].filter(Boolean).join("\n");
 }
 
 /* ---- the widget -------------------------------------------------------------------------------------- */
@@ -280,9 +280,9 @@ function render({ model, el }) {
   };
   const openSource = () => {
     const steps = p.fresh(view.at).map(([, step]) => step).filter((step) => step.source);
-    const [told] = steps.sort((a, b) => WEIGHTS.indexOf(a.mark) - WEIGHTS.indexOf(b.mark));
-    if (!view.source && !told) return say("Nothing in the engine’s source told of this step.");
-    view.source = view.source ? "" : told.source;
+    const [heaviest] = steps.sort((a, b) => WEIGHTS.indexOf(a.mark) - WEIGHTS.indexOf(b.mark));
+    if (!view.source && !heaviest) return say("Nothing in the engine’s source reports this step.");
+    view.source = view.source ? "" : heaviest.source;
     later();
   };
   const ask = (message) => {

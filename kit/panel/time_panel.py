@@ -93,7 +93,7 @@ class TimePanel(anywidget.AnyWidget):
             return False
         places = range(self.position + 1, len(self))
         for place in places if forward else reversed(range(self.position)):
-            if mark in [told.mark for _, told in self._film.fresh(place)]:
+            if mark in [caption.mark for _, caption in self._film.fresh(place)]:
                 self._go(place)
                 return True
         self.notice = f"There is no {mark} {'after' if forward else 'before'} this moment."

@@ -51,7 +51,7 @@ function track(p, at, view, width) {
     h("span", { class: "rail one" }), two && h("span", { key: "rail", class: "rail other" }),
     two && p.film.parts_at >= 0 && h("span", { key: "part", class: "part-here", style: `left: ${place(p.film.parts_at)}%`, title: "the first record that differs" }),
     h("input", { type: "range", min: 0, max: Math.max(1, p.last), step: 1, value: at, "aria-label": "timeline",
-      "aria-valuetext": `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(told(p, at))}` }),
+      "aria-valuetext": `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at))}` }),
     view.memo("dots", [p, width], () => h("div", { key: "dots", class: "dots" }, dots(p, width))));
 }
 

@@ -41,9 +41,9 @@ def say(line: Line) -> str:
             action = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
             return f"{action} {line['broker']}"
         case "acknowledged":
-            told, first = line["values"] or (), line["offset"]
-            where = f"{first}–{first + len(told) - 1}" if len(told) > 1 else f"{first}"
-            return " ".join(["acknowledges", *told, "at", where])
+            listed, first = line["values"] or (), line["offset"]
+            where = f"{first}–{first + len(listed) - 1}" if len(listed) > 1 else f"{first}"
+            return " ".join(["acknowledges", *listed, "at", where])
         case "refused":
             return f"refuses {' '.join(line['values'] or ())}: {line['says']}"
         case "topic-created" | "topic-deleted":
@@ -64,12 +64,12 @@ def listing(
 ) -> list[dict[str, Any]]:
     """The newest lines up to a frame that concern a partition or the whole cluster."""
     here, start = f"{topic}-{partition}", frames[0].time_us
-    told: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for frame in reversed(frames[: number - frames[0].number + 1]):
         for line in reversed(frame.lines):
             if line.kind in QUIET or line.partition not in ("", here):
                 continue
-            told.append(
+            listed.append(
                 {
                     "at": f"{max(0, line.time_us - start) / 1e6:.3f}",
                     "node": line.node,
@@ -79,6 +79,6 @@ def listing(
                     "now": frame.number == number,
                 }
             )
-            if len(told) == most:
-                return told[::-1]
-    return told[::-1]
+            if len(listed) == most:
+                return listed[::-1]
+    return listed[::-1]

@@ -35,10 +35,10 @@ def send(cluster: Cluster, topic: str, value: str, acks: str = "all") -> str:
     """One record, no retries: NONE or Kafka's name of the error."""
     settings = {"bootstrap.servers": cluster.bootstrap, "acks": acks, "retries": 0, "log_level": 0}
     producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000)})
-    told: list[str] = []
-    producer.produce(topic, value, partition=0, on_delivery=lambda e, _: told.append(name(e)))
+    outcomes: list[str] = []
+    producer.produce(topic, value, partition=0, on_delivery=lambda e, _: outcomes.append(name(e)))
     producer.flush(ANSWER_S)
-    return told[0] if told else "no answer"
+    return outcomes[0] if outcomes else "no answer"
 
 
 def name(error: Any) -> str:
@@ -128,13 +128,16 @@ def produce_at(cluster: Cluster, broker: int, topic: str, value: str) -> str:
     """A Produce request sent to a broker of our choice; the error's name."""
     records = requests.one_batch(value.encode())
     body = requests.producing(topic_id(cluster, topic), acks=-1, records=records, timeout_ms=5_000)
-    return requests.refusal(requests.told(ask(cluster, broker, body))) or "NONE"
+    return requests.refusal(requests.first_partition(ask(cluster, broker, body))) or "NONE"
 
 
 def fetch_at(cluster: Cluster, broker: int, topic: str) -> str:
     """A consumer's Fetch from offset 0 to a broker of our choice: what it answers."""
     answer = ask(cluster, broker, requests.fetching(topic_id(cluster, topic)))
-    return requests.refusal(requests.told(answer)) or f"{requests.records_in(answer)} record(s)"
+    return (
+        requests.refusal(requests.first_partition(answer))
+        or f"{requests.records_in(answer)} record(s)"
+    )
 
 
 def topic_id(cluster: Cluster, topic: str) -> bytes:

@@ -4,9 +4,9 @@ Client libraries batch, retry, wait and hide.  To show one answer of one broker,
 makes the request itself.  The same request goes to a cluster in virtual time, to a live one,
 and over one bare connection:
 
-    told(world.ask(fetching(topic_id(world, "orders"), 3), 101))
-    told(clients.ask(cluster, 101, fetching(clients.topic_id(cluster, "orders"), 3)))
-    told(raw_client.ask(fetching("orders", 3)))
+    first_partition(world.ask(fetching(topic_id(world, "orders"), 3), 101))
+    first_partition(clients.ask(cluster, 101, fetching(clients.topic_id(cluster, "orders"), 3)))
+    first_partition(raw_client.ask(fetching("orders", 3)))
 
 The request's version decides how a topic is named: by its name (text) up to version 12 of
 Produce and Fetch, by its id (bytes) from 13 on.  All requests are those of consumers and
@@ -104,7 +104,7 @@ def listing(topic: str, timestamp: int = LATEST) -> Any:
 # -- answers
 
 
-def told(answer: Any) -> Any:
+def first_partition(answer: Any) -> Any:
     """What an answer to one of the three requests says about its first partition."""
     match answer:
         case m.ProduceResponse():

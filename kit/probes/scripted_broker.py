@@ -190,13 +190,13 @@ class ScriptedBroker:
         response = m.ProduceResponse
         parts = []
         for part in request.topic_data[0].partition_data:
-            told = response.PartitionProduceResponse(index=part.index, log_start_offset=0)
-            told.error_code = 0 if action in ("ok", "again") else int(Errors[action])
-            told.base_offset = 0 if action == "again" else -1
+            answer = response.PartitionProduceResponse(index=part.index, log_start_offset=0)
+            answer.error_code = 0 if action in ("ok", "again") else int(Errors[action])
+            answer.base_offset = 0 if action == "again" else -1
             if action == "ok":
                 count = batch.read_header(bytes(part.records)).last_offset_delta + 1
-                told.base_offset = self.ends[part.index] - count
-            parts.append(told)
+                answer.base_offset = self.ends[part.index] - count
+            parts.append(answer)
         named = response.TopicProduceResponse(
             name=TOPIC, topic_id=TOPIC_ID, partition_responses=parts
         )

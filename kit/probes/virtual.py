@@ -70,15 +70,15 @@ def send(world: World, topic: str, *values: str, acks: str = "all", timeout_ms: 
     after_ms = (world.now_us - asked_us) / 1000
     if answer is None:
         return Answer("lost connection", -1, after_ms)
-    told = requests.told(answer)
-    return Answer(Errors(told.error_code).name, told.base_offset, after_ms)
+    part = requests.first_partition(answer)
+    return Answer(Errors(part.error_code).name, part.base_offset, after_ms)
 
 
 def readable(world: World, topic: str, partition: int = 0) -> list[str]:
     """The values that a consumer gets from the leader now: those below the high watermark."""
     body = requests.fetching(topic_id(world, topic), partitions=[partition])
     answer = world.ask(body, world.leader(topic, partition))
-    return requests.values(requests.told(answer).records)
+    return requests.values(requests.first_partition(answer).records)
 
 
 def ends(world: World, topic: str, partition: int = 0) -> dict[int, tuple[int, int]]:

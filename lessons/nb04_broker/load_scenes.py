@@ -21,7 +21,7 @@ from kit.clusters import broker_metrics
 from kit.clusters.broker_metrics import STAGES, Requests
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, producing, records_in, told
+from kit.probes.requests import fetching, first_partition, producing, records_in
 from kit.tables import Table
 from lessons.nb04_broker.quota_scenes import ONE_SIDE, RATE, limited, somebody
 from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed
@@ -45,7 +45,7 @@ def _produce(
 ) -> None:
     with RawClient(cluster, 101, name) as client:
         for _ in range(times):
-            answer = told(client.ask(producing(topic, value_bytes, acks)))
+            answer = first_partition(client.ask(producing(topic, value_bytes, acks)))
             assert answer.error_code == Errors.NONE, Errors(answer.error_code).name
 
 
@@ -114,7 +114,7 @@ def _placed_alone(cluster: Cluster, topic: str = ALONE) -> str:
     with RawClient(cluster, 101, "first") as client:
 
         def is_led(_: Cluster) -> bool:
-            return bool(told(client.ask(producing(topic))).error_code == Errors.NONE)
+            return bool(first_partition(client.ask(producing(topic))).error_code == Errors.NONE)
 
         cluster.wait_until(is_led, PATIENCE_S, "its leader")
     return topic

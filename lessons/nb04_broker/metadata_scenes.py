@@ -15,7 +15,7 @@ from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.clients import admin, outcome, partition
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing, told
+from kit.probes.requests import first_partition, producing
 from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, placed
 
 
@@ -28,7 +28,7 @@ def metadata_from_anybody(cluster: Cluster) -> Seen:
             named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
             answers.append(_metadata(client.ask(m.MetadataRequest(topics=[named]))))
     with RawClient(cluster, 102, "lost") as client:
-        refused = told(client.ask(producing(TOPIC)))
+        refused = first_partition(client.ask(producing(TOPIC)))
         ends = partition(cluster, TOPIC)["logs"]
     return {
         "all three say the same": all(each == answers[0] for each in answers),

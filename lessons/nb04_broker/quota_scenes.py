@@ -19,7 +19,7 @@ from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, producing, records_in, told
+from kit.probes.requests import fetching, first_partition, producing, records_in
 from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, TOPIC, placed, settings
 
 Entity = Mapping[str, str | None]
@@ -121,7 +121,9 @@ def producer_over_its_rate(cluster: Cluster) -> Seen:
     assert after is not None
     return {
         "within the ten seconds: throttle time": burst.throttle_time_ms,
-        "its twin of the same client id, over it: error": Errors(told(over).error_code).name,
+        "its twin of the same client id, over it: error": Errors(
+            first_partition(over).error_code
+        ).name,
         "throttle_time_ms": measured(over.throttle_time_ms, "ms"),
         "sends on at once: bytes stay unread": unread,
         "answered after": measured(silence_s * 1000, "ms"),

@@ -18,7 +18,7 @@ from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import partition
 from kit.probes.raw_client import RawClient, addresses
-from kit.probes.requests import fetching, one_batch, producing, records_in, told
+from kit.probes.requests import fetching, first_partition, one_batch, producing, records_in
 
 ALL = (101, 102, 103)
 TOPIC = "orders"
@@ -43,7 +43,7 @@ def three_brokers(cluster: Cluster) -> Seen:
     """The brokers of the cluster, and the requests that one of them has had so far."""
     placed(cluster)
     with RawClient(cluster, 101, "lesson") as client:
-        base = told(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
+        base = first_partition(client.ask(producing(TOPIC, 100, acks=-1))).base_offset
         answer = client.ask(fetching(TOPIC, max_wait_ms=5_000))
         described = client.ask(m.DescribeClusterRequest(), 0)
         quorum = client.ask(_metadata_quorum(), 0)
@@ -94,7 +94,7 @@ def two_generations(cluster: Cluster) -> Seen:
         producing_today = producing(TOPIC, acks=-1)
         producing_today.topic_data[0].topic_id = topic_id
         offsets = [
-            told(client.ask(body, version)).base_offset
+            first_partition(client.ask(body, version)).base_offset
             for version, body in ((3, producing(TOPIC, acks=-1)), (13, producing_today))
         ]
         fetching_today = fetching(TOPIC)
@@ -132,9 +132,9 @@ def flipped_bit(cluster: Cluster) -> Seen:
     broken = bytearray(good)
     broken[-4] ^= 0b0000_0100
     with RawClient(cluster, 101, "noisy line") as client:
-        bad = told(client.ask(producing(TOPIC, acks=-1, records=bytes(broken))))
+        bad = first_partition(client.ask(producing(TOPIC, acks=-1, records=bytes(broken))))
         end_after_bad = partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
-        fine = told(client.ask(producing(TOPIC, acks=-1, records=good)))
+        fine = first_partition(client.ask(producing(TOPIC, acks=-1, records=good)))
     return {
         "the broken batch": error(bad.error_code),
         "log end offset after it": end_after_bad,
@@ -181,7 +181,7 @@ def purgatory_and_order(cluster: Cluster) -> Seen:
             number - waiting for number in (first[0], second[0])
         ],
         "sent one behind the other": [0, behind - waiting],
-        "the write": error(told(first[1]).error_code),
+        "the write": error(first_partition(first[1]).error_code),
     }
 
 

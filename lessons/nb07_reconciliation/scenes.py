@@ -181,13 +181,13 @@ def _deliver(producer: Producer, value: str) -> str:
 
 def list_offset(cluster: Cluster, broker: int, timestamp: int) -> str:
     """A consumer's ListOffsets: the offset, or the error's name."""
-    answer = requests.told(ask(cluster, broker, requests.listing(TOPIC, timestamp)))
+    answer = requests.first_partition(ask(cluster, broker, requests.listing(TOPIC, timestamp)))
     return requests.refusal(answer) or str(answer.offset)
 
 
 def fetch(cluster: Cluster, broker: int, offset: int) -> str:
     """A consumer's Fetch that does not wait: the error if any, the values, the high watermark."""
     body = requests.fetching(topic_id(cluster, TOPIC), offset)
-    answer = requests.told(ask(cluster, broker, body))
+    answer = requests.first_partition(ask(cluster, broker, body))
     read = " ".join(requests.values(answer.records, offset)) or "no records"
     return requests.refusal(answer) or f"{read}, HW {answer.high_watermark}"

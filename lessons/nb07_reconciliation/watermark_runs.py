@@ -71,7 +71,7 @@ def a_reader_and_a_dying_leader() -> Table:
 def read(world: World, broker: int, epoch: int = -1) -> list[str]:
     """A consumer's Fetch from offset 0: the values, or the error's name."""
     body = requests.fetching(topic_id(world, TOPIC), epoch=epoch)
-    told = requests.told(world.ask(body, broker))
+    told = requests.first_partition(world.ask(body, broker))
     refused = requests.refusal(told)
     return [refused] if refused else requests.values(told.records)
 
@@ -168,5 +168,5 @@ def told(values: list[str]) -> str:
 
 def _write(world: World, value: str, acks: str) -> str:
     body: Any = produce_request(world, TOPIC, (value,), acks, 1_000)
-    answer = requests.told(world.ask(body, 101))
+    answer = requests.first_partition(world.ask(body, 101))
     return requests.refusal(answer) or f"acknowledged, offset {answer.base_offset}"

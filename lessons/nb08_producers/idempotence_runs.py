@@ -41,7 +41,7 @@ def numbered(world: World, value: str, sequence: int, epoch: int = 0, who: int =
         producer_id=who, producer_epoch=epoch, base_sequence=sequence,
     )  # fmt: skip
     body = requests.producing(topic_id(world, TOPIC), acks=-1, records=records, timeout_ms=5_000)
-    told = requests.told(world.ask(body, world.leader(TOPIC, 0)))
+    told = requests.first_partition(world.ask(body, world.leader(TOPIC, 0)))
     return requests.refusal(told) or f"offset {told.base_offset}"
 
 

@@ -106,7 +106,7 @@ def numbered(cluster: Cluster, topic: str, who: int, epoch: int, sequence: int) 
         b"x", producer_id=who, producer_epoch=epoch, base_sequence=sequence
     )
     body = requests.producing(topic_id(cluster, topic), acks=-1, records=records, timeout_ms=5_000)
-    told = requests.told(ask(cluster, 101, body))
+    told = requests.first_partition(ask(cluster, 101, body))
     return requests.refusal(told) or f"offset {told.base_offset}"
 
 

@@ -168,12 +168,12 @@ def run_librdkafka(script: Script) -> Outcome:
     }
     settings.setdefault("max.in.flight.requests.per.connection", 5)
     producer = confluent_kafka.Producer(settings)
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
 
     def note(error: Any, message: Any) -> None:
         value = message.value().decode().rstrip(".")
         offset = -1 if message.offset() is None else message.offset()
-        told[value] = f"acknowledged {offset}" if error is None else f"{_name(error)} -1"
+        reported[value] = f"acknowledged {offset}" if error is None else f"{_name(error)} -1"
 
     def wait() -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -181,7 +181,7 @@ def run_librdkafka(script: Script) -> Outcome:
             try:
                 producer.poll(0.05)
             except confluent_kafka.KafkaException as fatal:
-                told["fatal"] = fatal.args[0].name()
+                reported["fatal"] = fatal.args[0].name()
                 producer.purge()
 
     try:
@@ -192,9 +192,9 @@ def run_librdkafka(script: Script) -> Outcome:
                 partition, name = addressed(value)
                 producer.produce(TOPIC, padded(name), partition=partition, on_delivery=note)
         wait()
-        verdicts = [f"{value} {told.get(value, 'pending -1')}" for value in names(script)]
+        verdicts = [f"{value} {reported.get(value, 'pending -1')}" for value in names(script)]
         return outcome(
-            broker, verdicts + [f"fatal {told[name]}" for name in told if name == "fatal"]
+            broker, verdicts + [f"fatal {reported[name]}" for name in reported if name == "fatal"]
         )
     finally:
         producer.purge()

@@ -58,17 +58,17 @@ def sides(local_cluster: KafkaCluster, engine_cluster: KafkaCluster) -> Iterator
 @pytest.fixture(scope="module")
 def answers(sides: list[Side]) -> list[Answers]:
     """What each side says to every case in every version that can carry it."""
-    told: dict[str, Answers] = {side.name: {} for side in sides}
+    reported: dict[str, Answers] = {side.name: {} for side in sides}
 
     def run(side: Side) -> None:
         for number, case in enumerate(CASES):
             for version in case.versions:
                 found = case.run(side, version, number)
                 if found is not None:
-                    told[side.name][number, version] = found
+                    reported[side.name][number, version] = found
 
     in_parallel(sides, run)
-    return [told[side.name] for side in sides]
+    return [reported[side.name] for side in sides]
 
 
 def in_parallel(sides: list[Side], work: Any) -> None:

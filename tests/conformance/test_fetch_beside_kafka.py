@@ -9,7 +9,7 @@ import pytest
 
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, producing, told
+from kit.probes.requests import fetching, first_partition, producing
 from kit.testing import restored
 
 pytestmark = pytest.mark.real
@@ -35,7 +35,7 @@ def led_by_101(cluster: KafkaCluster, topic: str, **config: str) -> RawClient:
     cluster.create_topic(topic, assignment={0: [101, 102, 103]}, config=dotted)
     client = RawClient(cluster, 101, "reader")
     for _ in range(6):
-        assert told(client.ask(producing(topic, acks=-1))).error_code == 0
+        assert first_partition(client.ask(producing(topic, acks=-1))).error_code == 0
     return client
 
 

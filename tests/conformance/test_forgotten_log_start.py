@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from kit.clusters.contract import partition
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import one_batch, producing, told
+from kit.probes.requests import first_partition, one_batch, producing
 from kit.testing import restored
 
 pytestmark = pytest.mark.real
@@ -36,7 +36,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
 def append(client: RawClient, values: str, acks: int) -> None:
     for value in values:
         answer = client.ask(producing(TOPIC, acks=acks, records=one_batch(value.encode())))
-        assert told(answer).error_code == 0
+        assert first_partition(answer).error_code == 0
 
 
 def replica(cluster: KafkaCluster, broker: int) -> Any:

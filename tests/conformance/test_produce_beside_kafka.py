@@ -16,7 +16,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing, told
+from kit.probes.requests import first_partition, producing
 from kit.testing import restored
 
 pytestmark = pytest.mark.real
@@ -77,7 +77,7 @@ def in_words(text: str | None) -> str | None:
 def refused(client: RawClient, topic: str, data: bytes, version: int = 12, **more: Any) -> Refused:
     request = producing(topic, **{"acks": -1, **more})
     request.topic_data[0].partition_data[0].records = data
-    part = told(client.ask(request, version))
+    part = first_partition(client.ask(request, version))
     errors = [
         (each.batch_index, str(in_words(each.batch_index_error_message)))
         for each in part.record_errors
@@ -218,7 +218,7 @@ def test_only_the_admin_client_writes_to_internal_topics(cluster: KafkaCluster) 
     heard = {}
     for client_id in ("writer", "__admin_client"):
         with RawClient(cluster, place.leader_id, client_id) as client:
-            heard[client_id] = told(client.ask(request)).error_code
+            heard[client_id] = first_partition(client.ask(request)).error_code
     assert heard == {"writer": Errors.INVALID_TOPIC_EXCEPTION, "__admin_client": Errors.NONE}
 
 
@@ -243,7 +243,7 @@ def fetch(session_id: int, epoch: int, named: bool = True, forget: bool = False)
 @pytest.mark.parametrize("named", [False, True])
 def test_a_session_without_partitions_is_closed(client: RawClient, named: bool) -> None:
     """What is named and forgotten in one request is read, and then forgotten."""
-    assert told(client.ask(producing("stamped", acks=-1))).error_code == 0
+    assert first_partition(client.ask(producing("stamped", acks=-1))).error_code == 0
     session_id = client.ask(fetch(0, 0)).session_id
     assert session_id != 0
     began = time.monotonic()
@@ -258,9 +258,9 @@ def test_a_session_without_partitions_is_closed(client: RawClient, named: bool) 
 
 
 def test_a_time_out_tells_all_but_success(cluster: KafkaCluster, client: RawClient) -> None:
-    before = told(client.ask(producing("stamped", acks=-1)))
+    before = first_partition(client.ask(producing("stamped", acks=-1)))
     cluster.isolate(101)  # nobody follows it, and it cannot take them out of the ISR
-    part = told(client.ask(producing("stamped", acks=-1, timeout_ms=500)))
+    part = first_partition(client.ask(producing("stamped", acks=-1, timeout_ms=500)))
     cluster.heal()
     assert part.error_code == Errors.REQUEST_TIMED_OUT
     assert part.base_offset == before.base_offset + 1

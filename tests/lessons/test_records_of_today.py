@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.clusters import engine
 from kit.probes.clients import partition, produce_at
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing, told
+from kit.probes.requests import first_partition, producing
 from lessons.nb08_producers.scenes import numbered
 
 PATIENCE_S = 60
@@ -18,7 +18,7 @@ def test_no_record_of_a_lesson_is_too_old_to_be_kept() -> None:
             cluster.create_topic(topic, assignment={0: [101]})
         cluster.create_topic("short", assignment={0: [101]}, config={"retention.ms": "1"})
         with RawClient(cluster, 101, "lesson") as client:
-            assert told(client.ask(producing("raw"))).error_code == 0
+            assert first_partition(client.ask(producing("raw"))).error_code == 0
         assert produce_at(cluster, 101, "by-hand", "A") == "NONE"
         assert numbered(cluster, "numbered", 7, 0, 0) == "offset 0"
         assert produce_at(cluster, 101, "short", "gone") == "NONE"

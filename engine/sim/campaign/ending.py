@@ -1,6 +1,6 @@
 """The end of a schedule: every fault is undone, the cluster comes to rest, clients are judged.
 
-    come_to_rest    waits until all is sent, in sync and read; if that takes too long: liveness
+    settle    waits until all is sent, in sync and read; if that takes too long: liveness
     judge           compares what the clients saw with what they were promised
 
 acks=1 promises nothing, so what it acknowledged may be there or not.  A partition that had an
@@ -40,7 +40,7 @@ class Clients:
     trimmer: Trimmer | None = None
 
 
-def come_to_rest(world: World, clients: Clients) -> None:
+def settle(world: World, clients: Clients) -> None:
     """No more records are made; Violation if that does not settle within CALM_S."""
     producers = (clients.careful, clients.hasty)
     for producer in producers:

@@ -212,7 +212,7 @@ def run(
             outcome.tape = tuple(done for done in world.tape if isinstance(done.action, Fault))
             outcome.setup = replace(setup, calm_us=world.now_us)
         crew.undo_everything()
-        ending.come_to_rest(world, clients)
+        ending.settle(world, clients)
         ending.judge(world, clients)
     except Violation as violation:
         outcome.violation = str(violation)

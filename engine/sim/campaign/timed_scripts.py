@@ -163,8 +163,8 @@ class _Reading:
             self.setup = replace(self.setup, calm_us=at_us)
             return
         verb, *rest = words
-        told = Command(command.line, verb, tuple(rest), command.options)
-        self.tape.append(Done(0, at_us, parse(told.text)))
+        shifted = Command(command.line, verb, tuple(rest), command.options)
+        self.tape.append(Done(0, at_us, parse(shifted.text)))
 
 
 def _number(options: Mapping[str, str], name: str, usual: int) -> int:

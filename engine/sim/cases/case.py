@@ -111,10 +111,10 @@ class Ending:
     def stories(self) -> dict[str, list[str]]:
         """By producer, and by partition and broker."""
         trace = self.world.cluster.trace
-        told = {name: producer_story(trace, name) for name in self.producers}
+        by_name = {name: producer_story(trace, name) for name in self.producers}
         for (partition, node), lines in stories(trace).items():
-            told[f"{partition} on {node}"] = lines
-        return told
+            by_name[f"{partition} on {node}"] = lines
+        return by_name
 
     @property
     def trace(self) -> list[str]:

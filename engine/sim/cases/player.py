@@ -41,7 +41,7 @@ class CasePlayer(Player):
         self.case_stage = stage
         self.readers: dict[str, Reader] = {}
         self.producers: list[str] = []
-        self.told: dict[str, int] = {}
+        self.reported: dict[str, int] = {}
 
     async def obey(self, command: Command) -> None:
         world = self.case_stage.world
@@ -96,12 +96,12 @@ class CasePlayer(Player):
         if not await self.stage.wait(lambda: world.client(name).idle):
             raise ValueError(f"{name} has records pending still")
         sends = world.client(name).sends
-        for sent in sends[self.told.get(name, 0) :]:
+        for sent in sends[self.reported.get(name, 0) :]:
             where = f" at offset {sent.offset}" if sent.offset >= 0 else ""
             self._say(
                 command, f"{sent.verdict}{where}{sent.error and f', {sent.error}'}", sent.text
             )
-        self.told[name] = len(sends)
+        self.reported[name] = len(sends)
 
     def _holds(self, what: str, *words: str) -> bool:
         if what != "end":
@@ -122,5 +122,5 @@ class CasePlayer(Player):
 
     def history(self) -> History:
         """What all clients did, with what the producers themselves recorded."""
-        told = history_in(self.case_stage.world)
-        return History((*self.case_stage.operations, *told.operations))
+        reported = history_in(self.case_stage.world)
+        return History((*self.case_stage.operations, *reported.operations))

@@ -94,12 +94,12 @@ class Reader:
         )
         topic = request.OffsetForLeaderTopic(topic=self.topic, partitions=[part])
         answer = await stage.answer_to(broker, request(replica_id=-1, topics=[topic]))
-        told = answer.topics[0].partitions[0]
-        if told.error_code or told.end_offset >= self.position:
+        found = answer.topics[0].partitions[0]
+        if found.error_code or found.end_offset >= self.position:
             self.read_epoch = self.known_epoch
             return ""
-        was, self.position = self.position, told.end_offset
-        self.read_epoch = told.leader_epoch
+        was, self.position = self.position, found.end_offset
+        self.read_epoch = found.leader_epoch
         stage.operations.append(Seek(stage.world.now_us, self.name, self.topic, 0, self.position))
         stage.reader = ""
         return f"truncation detected: the log was cut at offset {self.position}, we stood at {was}"

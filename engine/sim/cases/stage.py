@@ -104,9 +104,9 @@ class CaseStage:
                 self._note_poll(body, answer)
             case m.ListOffsetsRequest(), m.ListOffsetsResponse():
                 asked = body.topics[0]
-                told = answer.topics[0].partitions[0]
+                found = answer.topics[0].partitions[0]
                 if asked.partitions[0].timestamp == LATEST and not self.reader:
-                    self.latest.append((asked.name, Errors(told.error_code), told.offset))
+                    self.latest.append((asked.name, Errors(found.error_code), found.offset))
 
     def _note_send(
         self, asked_us: int, body: m.ProduceRequest, answer: m.ProduceResponse | None
@@ -115,10 +115,10 @@ class CaseStage:
         topic, part = self.name_of(data.topic_id), data.partition_data[0]
         verdict, offset = "unknown", -1
         if answer is not None:
-            told = answer.responses[0].partition_responses[0]
-            error = Errors(told.error_code)
+            found = answer.responses[0].partition_responses[0]
+            error = Errors(found.error_code)
             if not error:
-                verdict, offset = "acknowledged", told.base_offset
+                verdict, offset = "acknowledged", found.base_offset
             elif error not in AFTER_APPEND:
                 verdict = "refused"
         for number, record in enumerate(batch.decode_all(part.records or b"")):

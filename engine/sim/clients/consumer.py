@@ -33,7 +33,7 @@ LATEST, EARLIEST = -1, -2
 class Position:
     """How far a consumer has read one partition.
 
-    `offset` is -1 while it asks where to go on.  `told` is the last (leader epoch, high
+    `offset` is -1 while it asks where to go on.  `received` is the last (leader epoch, high
     watermark, log start) that it heard.
     """
 
@@ -41,13 +41,13 @@ class Position:
     fetching: bool = False
     asked_us: int = 0
     asked_epoch: int = -1
-    told: tuple[int, int, int] = (-1, -1, -1)
+    received: tuple[int, int, int] = (-1, -1, -1)
     looking_since_us: int = -1
 
     @property
     def is_at_end(self) -> bool:
         """Nothing more to read, as far as it was told."""
-        return 0 <= self.offset == self.told[1]
+        return 0 <= self.offset == self.received[1]
 
 
 class Consumer:
@@ -129,11 +129,11 @@ class Consumer:
             self._find_leader(now, index)
             return
         name = f"{self.topic}-{index}"
-        told = (position.asked_epoch, data.high_watermark, data.log_start_offset)
-        if told != position.told:
-            position.told = told
-            self.outbox.trace(f"{_HERE}.Consumer", "told", name, epoch=told[0],
-                              high_watermark=told[1], log_start=told[2])  # fmt: skip
+        received = (position.asked_epoch, data.high_watermark, data.log_start_offset)
+        if received != position.received:
+            position.received = received
+            self.outbox.trace(f"{_HERE}.Consumer", "received", name, epoch=received[0],
+                              high_watermark=received[1], log_start=received[2])  # fmt: skip
         reads = []
         records = data.records or b""
         for header, at in batch.iterate(records):

@@ -28,9 +28,9 @@ def history_in(world: Any, at_end: bool = False) -> History:
     nodes = [node for name, node in world.cluster.nodes.items() if isinstance(name, str)]
     producers = [node for node in nodes if hasattr(node, "sends") or hasattr(node, "history")]
     consumers = [node for node in nodes if hasattr(node, "operations")]
-    told = history_of(producers, consumers, at_end)
+    whole = history_of(producers, consumers, at_end)
     began_us = world.cluster.now - world.now_us
-    kept = (each for each in told.operations
+    kept = (each for each in whole.operations
             if not isinstance(each, Reached) or _is_the_end(world, each))  # fmt: skip
     return History(tuple(_since(began_us, each) for each in kept))
 

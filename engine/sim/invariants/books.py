@@ -41,7 +41,7 @@ class Books:
     leaders: dict[int, int] = field(default_factory=dict)
     bounds: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
-    told: dict[tuple[NodeId, int], tuple[int, int]] = field(default_factory=dict)
+    received: dict[tuple[NodeId, int], tuple[int, int]] = field(default_factory=dict)
     latest: dict[NodeId, int] = field(default_factory=dict)
     unclean_at: int = -1
     deleted_to: int = 0

@@ -44,9 +44,9 @@ from engine.sim.invariants.chains import Chain, Link
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
-     "read", "told", "latest", "elected")
+     "read", "received", "latest", "elected")
 )  # fmt: skip
-HEARD = frozenset(("acknowledged", "read", "told", "latest"))
+HEARD = frozenset(("acknowledged", "read", "received", "latest"))
 UNCLEAN = ("unclean", "last known")
 __all__ = ["Invariants", "Violation"]
 
@@ -114,8 +114,8 @@ class Invariants:
                 if fields["asked_us"] > books.unclean_at:
                     epoch, value = fields.get("epoch", -1), fields.get("value", "")
                     books.unsettled.append(Heard(fields["offset"], epoch, value))
-            case "told":
-                self._told(books, client, fields)
+            case "received":
+                self._received(books, client, fields)
             case "latest":
                 self._latest(books, client, fields)
 
@@ -239,16 +239,16 @@ class Invariants:
 
     # -- what consumers are told
 
-    def _told(self, books: Books, consumer: NodeId, fields: Plain) -> None:
+    def _received(self, books: Books, consumer: NodeId, fields: Plain) -> None:
         place = (consumer, fields["epoch"])
-        now_told = (fields["high_watermark"], fields["log_start"])
-        before = books.told.get(place, now_told)
-        if now_told[0] < before[0] or now_told[1] < before[1]:
+        now_received = (fields["high_watermark"], fields["log_start"])
+        before = books.received.get(place, now_received)
+        if now_received[0] < before[0] or now_received[1] < before[1]:
             raise Violation(
                 f"monotonic: {books.name}: {consumer} is told high watermark and log start "
-                f"{now_told} after {before}, within epoch {fields['epoch']}"
+                f"{now_received} after {before}, within epoch {fields['epoch']}"
             )
-        books.told[place] = now_told
+        books.received[place] = now_received
 
     def _latest(self, books: Books, consumer: NodeId, fields: Plain) -> None:
         if fields["asked_us"] <= books.unclean_at:

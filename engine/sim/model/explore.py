@@ -86,7 +86,7 @@ def explore(rule: str | Rung, replicas: int = 3, progress: Progress | None = Non
                     if not strong_isr(reached):
                         way = _way(rung, came_from, reached)
                         return Exploration(rung.name, replicas, len(came_from), False, steps + 1,
-                                           *_told(rung, way))  # fmt: skip
+                                           *_in_words(rung, way))  # fmt: skip
         frontier = found
         steps += bool(found)
         if progress is not None:
@@ -110,7 +110,7 @@ def _way(rung: Rung, came_from: dict[State, State], state: State) -> list[State]
     return way[::-1]
 
 
-def _told(rung: Rung, way: list[State]) -> tuple[tuple[Action, ...], str]:
+def _in_words(rung: Rung, way: list[State]) -> tuple[tuple[Action, ...], str]:
     """Walks the way again with brokers that keep their rows, and tells each step."""
     now, actions = way[0], []
     for milestone in way[1:]:

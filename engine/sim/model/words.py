@@ -101,10 +101,10 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
         case "leader_writes":
             return f"{who} appends {_last(now)} in epoch {now.epoch}"
         case "follower_fetches":
-            told = ""
+            news = ""
             if now.high_watermark != was.high_watermark:
-                told = f" and learns of high watermark {now.high_watermark}"
-            return f"{who} fetches {_last(now)} from {leader}{told}"
+                news = f" and learns of high watermark {now.high_watermark}"
+            return f"{who} fetches {_last(now)} from {leader}{news}"
         case "follower_truncates":
             theirs = after.replicas[leader - FIRST_BROKER].log
             other = "another record" if len(theirs) > len(now.log) else "no record"

@@ -40,16 +40,19 @@ def stories(
     trace: Iterable[tuple[int, NodeId, Trace]], internal: str = "__"
 ) -> dict[Place, list[str]]:
     """The story of each (partition, node), sorted; internal topics are left out."""
-    told: dict[Place, list[Trace]] = {}
+    by_place: dict[Place, list[Trace]] = {}
     for _, node, line in trace:
         if line.kind in REPLICA_KINDS or line.kind in CONTROLLER_KINDS:
             if line.partition and not line.partition.startswith(internal):
-                told.setdefault((line.partition, node), []).append(line)
+                by_place.setdefault((line.partition, node), []).append(line)
         elif line.kind in PROCESS_KINDS:
-            for place, lines in told.items():
+            for place, lines in by_place.items():
                 if place[1] == node:
                     lines.append(line)
-    return {place: _shorten(told[place]) for place in sorted(told, key=lambda p: (p[0], str(p[1])))}
+    return {
+        place: _shorten(by_place[place])
+        for place in sorted(by_place, key=lambda p: (p[0], str(p[1])))
+    }
 
 
 def _shorten(lines: list[Trace]) -> list[str]:
@@ -114,9 +117,9 @@ def _list(brokers: Iterable[int]) -> str:
     return " ".join(str(broker) for broker in sorted(brokers)) or "nobody"
 
 
-def as_text(told: dict[Place, list[str]]) -> str:
+def as_text(by_place: dict[Place, list[str]]) -> str:
     """The stories one below the other."""
     return "\n".join(
         "\n".join([f"{partition} on {node}", *(f"  {line}" for line in lines)])
-        for (partition, node), lines in told.items()
+        for (partition, node), lines in by_place.items()
     )

@@ -33,12 +33,12 @@ def produce(world: World, *keys: bytes | None, timeout_ms: int = 30_000, **more:
     return request(acks=-1, timeout_ms=timeout_ms, topic_data=[topic])
 
 
-def told(answer: Any) -> Any:
+def reported(answer: Any) -> Any:
     return answer.responses[0].partition_responses[0]
 
 
 def test_the_records_at_fault_are_named_and_where_the_log_starts(world: World) -> None:
-    part = told(world.ask(produce(world, b"k", None, b"k", None), 101))
+    part = reported(world.ask(produce(world, b"k", None, b"k", None), 101))
     assert (part.error_code, part.base_offset) == (Errors.INVALID_RECORD, -1)
     assert part.log_start_offset == 0
     assert [each.batch_index for each in part.record_errors] == [1, 3]
@@ -48,17 +48,17 @@ def test_the_records_at_fault_are_named_and_where_the_log_starts(world: World) -
 
 def test_a_refusal_of_the_whole_batch_has_no_words(world: World) -> None:
     gap = produce(world, b"k", producer_id=7, producer_epoch=0, base_sequence=0)
-    assert told(world.ask(gap, 101)).error_code == Errors.NONE
+    assert reported(world.ask(gap, 101)).error_code == Errors.NONE
     gap = produce(world, b"k", producer_id=7, producer_epoch=0, base_sequence=9)
-    part = told(world.ask(gap, 101))
+    part = reported(world.ask(gap, 101))
     assert part.error_code == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert (part.log_start_offset, part.record_errors, part.error_message) == (0, [], None)
 
 
 def test_a_time_out_changes_the_error_only(world: World) -> None:
-    first = told(world.ask(produce(world, b"k"), 101))
+    first = reported(world.ask(produce(world, b"k"), 101))
     world.cut(103, 101)
-    part = told(world.ask(produce(world, b"k", timeout_ms=500), 101))
+    part = reported(world.ask(produce(world, b"k", timeout_ms=500), 101))
     assert part.error_code == Errors.REQUEST_TIMED_OUT
     assert part.base_offset == first.base_offset + 1
     assert part.log_append_time_ms > first.log_append_time_ms > 0
@@ -69,6 +69,8 @@ def test_a_transactional_batch_needs_a_transactional_id(world: World) -> None:
     """And there are no transactions yet."""
     numbers = {"transactional": True, "producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     request = produce(world, b"k", **numbers)
-    assert told(world.ask(request, 101)).error_code == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert (
+        reported(world.ask(request, 101)).error_code == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    )
     request.transactional_id = "t"
-    assert told(world.ask(request, 101)).error_code == Errors.INVALID_TXN_STATE
+    assert reported(world.ask(request, 101)).error_code == Errors.INVALID_TXN_STATE

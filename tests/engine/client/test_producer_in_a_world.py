@@ -172,9 +172,9 @@ def test_the_same_seed_and_calls_give_the_same_trace_and_a_fork_the_same_future(
         copy = w.fork()
         finish(w)
         finish(copy)
-        told = [str(line) for _, node, line in w.cluster.trace if node == "shop"]
-        assert told == [str(line) for _, node, line in copy.cluster.trace if node == "shop"]
-        return told
+        reported = [str(line) for _, node, line in w.cluster.trace if node == "shop"]
+        assert reported == [str(line) for _, node, line in copy.cluster.trace if node == "shop"]
+        return reported
 
     assert run() == run()
 

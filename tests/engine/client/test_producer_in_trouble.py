@@ -106,13 +106,13 @@ def test_so_it_is_for_what_a_case_produces_by_hand(error: str) -> None:
     stage = CaseStage(Script("", 1, DEFAULT_RULE, {}, (), ""))
     stage.world.create_topic("orders", replicas=1)
     topic_id = next(iter(stage.world.image().topics))
-    asked, told = m.ProduceRequest, m.ProduceResponse
+    asked, reported = m.ProduceRequest, m.ProduceResponse
     records = batch.encode([batch.Record(0, 0, None, b"A", ())])
     part = asked.PartitionProduceData(index=0, records=records)
     body = asked(topic_data=[asked.TopicProduceData(topic_id=topic_id, partition_data=[part])])
-    answered = told.PartitionProduceResponse(index=0, error_code=Errors[error])
-    topic = told.TopicProduceResponse(topic_id=topic_id, partition_responses=[answered])
-    stage._note_send(0, body, told(responses=[topic]))
+    answered = reported.PartitionProduceResponse(index=0, error_code=Errors[error])
+    topic = reported.TopicProduceResponse(topic_id=topic_id, partition_responses=[answered])
+    stage._note_send(0, body, reported(responses=[topic]))
     (operation,) = stage.operations
     assert isinstance(operation, Send)
     assert operation.verdict == "unknown"
@@ -212,10 +212,10 @@ def test_a_late_word_that_a_batch_is_stored_closes_the_gap(error: str) -> None:
     late = sent.created_us + 60_000_000
     completion.expire(late)
     assert identity.unresolved == {("orders", 0): 2}
-    told = m.ProduceResponse.PartitionProduceResponse(
+    reported = m.ProduceResponse.PartitionProduceResponse(
         index=0, error_code=Errors[error], base_offset=-1 if error != "NONE" else 1
     )
-    completion.answered(late, sent, Answer(101, (), sent.sent_us, None), told)
+    completion.answered(late, sent, Answer(101, (), sent.sent_us, None), reported)
     identity.settle()
     assert identity.identity[1] == 0, "no new epoch"
     assert producer.sends[-1].verdict == "unknown"

@@ -275,7 +275,7 @@ class ControlBench:
         found: BrokerImage = self.image.brokers[broker]
         return found
 
-    def told(self, kind: str) -> list[str]:
+    def reported(self, kind: str) -> list[str]:
         """The story's lines of a kind."""
         return [f"{line} ({line.why})" for line in self.trace if line.kind == kind]
 

@@ -33,10 +33,10 @@ def test_silent_broker_is_fenced_and_its_partitions_move(bench: Any) -> None:
     bench.die(101)
     orders = bench.partition("orders")
     assert (orders.leader, orders.leader_epoch, orders.isr) == (102, 1, (102, 103))
-    (line,) = bench.told("elected")
+    (line,) = bench.reported("elected")
     assert "orders-0 leader=102 epoch=1 isr=(102, 103)" in line
     assert "broker 101 is fenced" in line
-    assert bench.told("fenced") == [
+    assert bench.reported("fenced") == [
         "fenced broker=101 (no heartbeat for broker.session.timeout.ms)"
     ]
 
@@ -46,7 +46,7 @@ def test_heartbeats_keep_a_session_alive(bench: Any) -> None:
         bench.pass_time(8_000_000)
         for broker in (101, 102, 103):
             assert bench.heartbeat(broker).error_code == Errors.NONE
-    assert not bench.told("fenced")
+    assert not bench.reported("fenced")
 
 
 def test_fenced_broker_is_unfenced_by_its_next_heartbeat(bench: Any) -> None:
@@ -143,7 +143,7 @@ def test_eligible_replica_leads_when_the_last_in_sync_one_is_gone(bench: Any) ->
     bench.die(101)
     orders = bench.partition("orders")
     assert (orders.leader, orders.isr, orders.elr) == (102, (102,), (101,))
-    assert "eligible election" in bench.told("elected")[-1]
+    assert "eligible election" in bench.reported("elected")[-1]
 
 
 def test_replica_that_is_not_eligible_must_wait(bench: Any) -> None:
@@ -165,7 +165,7 @@ def test_last_known_leader_leads_after_unclean_restarts_of_all_eligible(bench: A
     bench.join(101)
     orders = bench.partition("orders")
     assert (orders.leader, orders.isr, orders.leader_recovery_state) == (101, (101,), 1)
-    assert "last known election" in bench.told("elected")[-1]
+    assert "last known election" in bench.reported("elected")[-1]
 
 
 def test_old_rule_keeps_the_last_in_sync_replica_through_an_unclean_restart(

@@ -192,9 +192,9 @@ def test_restart_gives_every_broker_a_fresh_session(bench: Any) -> None:
     bench.pass_time(8_000_000)
     restart(bench)
     bench.pass_time(8_000_000)
-    assert not bench.told("fenced")
+    assert not bench.reported("fenced")
     bench.pass_time(1_000_000)
-    assert len(bench.told("fenced")) == 3
+    assert len(bench.reported("fenced")) == 3
 
 
 def test_power_loss_loses_only_what_was_not_answered(bench: Any) -> None:
@@ -280,7 +280,7 @@ def test_full_disk_refuses_changes_and_serves_on(bench: Any) -> None:
     assert result.error_code == Errors.KAFKA_STORAGE_ERROR
     assert "make room" in result.error_message
     bench.let_sessions_end(101)
-    assert bench.told("log-failed")
+    assert bench.reported("log-failed")
     assert bench.image.offset == end
     assert bench.heartbeat(102).error_code == Errors.NONE
     bench.disk.full = False

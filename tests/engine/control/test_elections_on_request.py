@@ -93,7 +93,7 @@ def test_unclean_config_elects_at_once_when_the_leader_dies(bench: Any) -> None:
     bench.set_config(2, "orders", "unclean.leader.election.enable", "true")
     bench.die(101)
     assert bench.partition("orders").leader == 102
-    assert "unclean election" in bench.told("elected")[-1]
+    assert "unclean election" in bench.reported("elected")[-1]
 
 
 def test_unclean_config_set_later_elects_at_the_next_check(new_bench: Any) -> None:

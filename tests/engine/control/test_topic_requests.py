@@ -114,7 +114,7 @@ def test_validate_only_judges_and_makes_nothing(bench: Any) -> None:
     results = create(bench, placed(), placed("bad", replicas=9), validate_only=True)
     assert [result.error_code for result in results] == [0, Errors.INVALID_REPLICATION_FACTOR]
     assert (bench.image.offset, bench.image.topics) == (end, {})
-    assert not bench.told("topic-created")
+    assert not bench.reported("topic-created")
 
 
 def test_fenced_brokers_follow_but_do_not_lead(bench: Any) -> None:
@@ -275,7 +275,7 @@ def test_fencing_after_deletion_touches_nothing_that_is_gone(bench: Any) -> None
     create(bench, placed())
     delete(bench, "orders")
     bench.die(101)
-    assert not bench.told("elected")
+    assert not bench.reported("elected")
 
 
 def test_a_request_without_time_is_too_late(bench: Any) -> None:

@@ -82,8 +82,8 @@ def test_a_session_tells_again_what_a_throttled_answer_did_not(cluster: QuotaClu
     assert muted.body.session_id == opened.session_id
     assert muted.body.responses == []
     cluster.limit(CLIENT, consumer_byte_rate=None)
-    told = cluster.send("report", fetching(session_epoch=2, **session)).body
-    assert told.responses[0].partitions[0].high_watermark == 1
+    reported = cluster.send("report", fetching(session_epoch=2, **session)).body
+    assert reported.responses[0].partitions[0].high_watermark == 1
 
 
 def test_a_throttled_full_fetch_opens_no_session(cluster: QuotaCluster) -> None:

@@ -96,8 +96,8 @@ def test_what_did_not_change_is_not_named_again() -> None:
 def test_a_diverging_epoch_cuts_the_log() -> None:
     following = Following(epochs=(0, 0, 0))
     following.sent()
-    told = m.FetchResponse.EpochEndOffset(epoch=0, end_offset=1)
-    assert following.records(diverging_epoch=told) == [following.partition]
+    reported = m.FetchResponse.EpochEndOffset(epoch=0, end_offset=1)
+    assert following.records(diverging_epoch=reported) == [following.partition]
     assert following.partition.log.log_end_offset == 1
     assert following.asked().fetch_offset == 1
 

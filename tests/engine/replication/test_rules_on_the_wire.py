@@ -16,7 +16,7 @@ NAMES_LEADER_EPOCH = {"kip-320", "fetch-divergence"}
 NAMES_LAST_EPOCH = {"kip-320-first-try", "fetch-divergence"}
 
 
-def told(epoch: int, end_offset: int) -> Any:
+def reported(epoch: int, end_offset: int) -> Any:
     """The leader's answer about one epoch."""
     response = m.OffsetForLeaderEpochResponse
     end = response.EpochEndOffset(partition=0, leader_epoch=epoch, end_offset=end_offset)
@@ -45,7 +45,7 @@ def test_only_some_rules_say_which_leader_epoch_they_mean(rule: str) -> None:
     first = following.asked()
     assert first.current_leader_epoch == expected
     if rule in ASKS_FIRST:
-        following.answer(told(1, 3))
+        following.answer(reported(1, 3))
         assert following.asked().current_leader_epoch == expected
 
 
@@ -54,7 +54,7 @@ def test_only_some_rules_name_their_last_epoch_in_a_fetch(rule: str) -> None:
     following = Following(epochs=(0, 0, 1), rule=rule)
     asked = following.asked()
     if rule in ASKS_FIRST:
-        following.answer(told(1, 3))
+        following.answer(reported(1, 3))
         asked = following.asked()
     held = following.partition.log.latest_epoch
     assert asked.last_fetched_epoch == (held if rule in NAMES_LAST_EPOCH else -1)
@@ -67,7 +67,7 @@ def test_an_answer_about_another_epoch_is_taken_by_its_offset_or_by_its_epoch(
     """The leader never had epoch 1: its epoch 0 ends at 3, ours at 2.  That is KIP-279."""
     following = Following(epochs=(0, 0, 1, 1), rule=rule)
     following.sent()
-    following.answer(told(0, 3))
+    following.answer(reported(0, 3))
     assert following.partition.log.log_end_offset == end
 
 
@@ -75,11 +75,11 @@ def test_an_epoch_unknown_here_is_asked_on_until_both_name_the_same() -> None:
     """KIP-279: the leader answers with epoch 1, of which there is nothing here."""
     following = Following(epochs=(0, 0, 2, 2), rule="kip-279")
     following.sent()
-    following.answer(told(1, 3))
+    following.answer(reported(1, 3))
     assert following.partition.log.log_end_offset == 2
     again = following.asked()
     assert (type(again).__name__, again.leader_epoch) == ("OffsetForLeaderPartition", 0)
-    following.answer(told(0, 1))
+    following.answer(reported(0, 1))
     assert following.partition.log.log_end_offset == 1
     assert type(following.sent()).__name__ == "FetchRequest"
 
@@ -94,7 +94,7 @@ def test_an_answer_from_before_the_epoch_changed_is_believed_only_without_a_fenc
     following.partition.update(NOW, image(leader_epoch=2, partition_epoch=9))
     following.fetcher.unfollow(following.partition)
     following.fetcher.follow(following.partition)
-    following.answer(told(0, 2))
+    following.answer(reported(0, 2))
     assert following.partition.log.log_end_offset == (2 if believes else 4)
     if not believes:
         assert following.asked().current_leader_epoch == 2

@@ -156,10 +156,10 @@ def test_a_leader_deposed_while_a_producer_waits_names_its_successor() -> None:
     late = world.answer(number)
     at_once = world.ask(produce(world), 102)
     for answer in (late, at_once):
-        told = answer.responses[0].partition_responses[0]
-        assert told.error_code == Errors.NOT_LEADER_OR_FOLLOWER
-        assert told.current_leader.leader_id == world.leader(TOPIC, 0) == 101
-        assert told.current_leader.leader_epoch == world.partition(TOPIC, 0).leader_epoch
+        reported = answer.responses[0].partition_responses[0]
+        assert reported.error_code == Errors.NOT_LEADER_OR_FOLLOWER
+        assert reported.current_leader.leader_id == world.leader(TOPIC, 0) == 101
+        assert reported.current_leader.leader_epoch == world.partition(TOPIC, 0).leader_epoch
     assert late.node_endpoints == at_once.node_endpoints
     assert [each.node_id for each in late.node_endpoints] == [101]
 

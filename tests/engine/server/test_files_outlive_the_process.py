@@ -113,14 +113,14 @@ def test_killed_in_the_middle_of_a_load_it_has_every_acknowledged_record(folder,
     create(bootstrap, "kept")
     acknowledged: list[str] = []
 
-    def told(error: Any, message: Any) -> None:
+    def reported(error: Any, message: Any) -> None:
         if error is None:
             acknowledged.append(message.value().decode())
 
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 1,
                          "message.timeout.ms": 60_000, "log_level": 0})  # fmt: skip
     for number in range(90_000):
-        producer.produce("kept", str(number), partition=0, on_delivery=told)
+        producer.produce("kept", str(number), partition=0, on_delivery=reported)
         if number == 50_000:
             while len(acknowledged) < 20_000:
                 producer.poll(0.01)

@@ -32,6 +32,6 @@ def kinds(world: World, broker: int) -> list[str]:
     return [line.kind for _, node, line in world.cluster.trace if node == broker]
 
 
-def told(world: World) -> tuple[list[str], object]:
+def reported(world: World) -> tuple[list[str], object]:
     """The trace and the state; the clock between two events is neither."""
     return world.trace_lines(), {**world.snapshot(values=True, tail=10_000), "time_us": 0}

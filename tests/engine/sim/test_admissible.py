@@ -70,7 +70,7 @@ def world(original: World) -> World:
     return original.fork()
 
 
-def told(world: World) -> object:
+def reported(world: World) -> object:
     """All that can be seen of a world, its past and its known future."""
     trace, state = world.trace_lines(), world.snapshot(values=True, tail=1_000)
     return trace, state, world.events, world.last_event, world.tape[:], world.cluster.happened
@@ -86,12 +86,12 @@ def refusal(does: Callable[[], Any]) -> str:
 
 
 def test_a_misspelt_method_leaves_the_world_as_it_was(world: World) -> None:
-    before = told(world)
+    before = reported(world)
     says = refusal(lambda: world.tell("producer-1", "sned"))
     assert "no method 'sned'" in says
     assert "finish" in says
     assert "step" not in says
-    assert told(world) == before
+    assert reported(world) == before
     world.kill(103)
     world.run(for_s=1)
     after, last = world.trace_lines(), world.events
@@ -122,11 +122,11 @@ def test_a_misspelt_method_leaves_the_world_as_it_was(world: World) -> None:
 def test_a_name_that_is_nobodys(
     world: World, does: Callable[[World], Any], parts: tuple[str, ...]
 ) -> None:
-    before = told(world)
+    before = reported(world)
     says = refusal(lambda: does(world))
     for part in parts:
         assert part in says
-    assert told(world) == before
+    assert reported(world) == before
 
 
 def test_a_topic_is_created_while_a_broker_is_paused() -> None:
@@ -166,10 +166,10 @@ def test_a_question_may_be_put_to_nobody(world: World) -> None:
 def test_a_deed_that_raises_has_not_been(world: World) -> None:
     client = world.client("careless")
     world.run(for_s=0.012)
-    before = told(world)
+    before = reported(world)
     with pytest.raises(ZeroDivisionError):
         world.tell("careless", "fail")
-    assert told(world) == before
+    assert reported(world) == before
     assert world.client("careless") is client
     assert client.done == []
     other = world.fork()
@@ -178,7 +178,7 @@ def test_a_deed_that_raises_has_not_been(world: World) -> None:
     other.tell("careless", "note", "whole")
     other.run(for_s=0.5)
     assert client.done == ["whole"]
-    assert told(world) == told(other)
+    assert reported(world) == reported(other)
     world.goto(event=10)
     world.goto(event=other.events)
     assert world.trace_lines() == other.trace_lines()
@@ -235,7 +235,7 @@ def test_actions_of_one_instant_are_followed_one_by_one() -> None:
         world.run(for_s=1)
         other.follow([done for done in world.tape if done.event > begun])
         other.run(for_s=(world.now_us - other.now_us) / 1e6)
-        assert told(other) == told(world), seed
+        assert reported(other) == reported(world), seed
 
 
 def test_a_client_is_not_replaced_by_one_of_the_same_name(world: World) -> None:

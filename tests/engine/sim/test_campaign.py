@@ -95,12 +95,12 @@ TRIMMED = next(seed for seed in range(40) if draw(seed).setup.trimmed)
 @pytest.mark.parametrize("seed", [5, 8, TRIMMED])
 def test_a_tape_replays_the_run_without_the_schedule(seed: int) -> None:
     drawn = draw(seed, light=True)
-    told: list[list[str]] = [[], []]
-    original = play(drawn, tell=told[0].append)
+    reported: list[list[str]] = [[], []]
+    original = play(drawn, tell=reported[0].append)
     setup_only = replace(drawn, setup=original.setup, plans=())
-    replayed = play(setup_only, original.tape, tell=told[1].append)
+    replayed = play(setup_only, original.tape, tell=reported[1].append)
     assert original.tape
-    assert told[1] == told[0]
+    assert reported[1] == reported[0]
     assert replayed.tape == original.tape
 
 

@@ -31,7 +31,7 @@ def test_above_the_high_watermark_it_asks_again_after_a_pause_and_reads_in_the_e
         world.cut(a, b)
     world.kill(101)
     world.run(until=lambda w: w.leader("orders", 0) == 102, for_s=10)
-    world.run(until=lambda _: reader.positions[0].told[1] == 1, for_s=10)
+    world.run(until=lambda _: reader.positions[0].received[1] == 1, for_s=10)
     assert reader.positions[0].offset == 2, "the new leader knows B, not that it is committed"
     events = world.events
     world.run(for_s=2)

@@ -56,10 +56,10 @@ def test_another_seed_is_another_story(original: str) -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
 def test_in_another_process_with_other_hashes(original: str, hash_seed: str) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", TELL], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert told.stdout.strip() == original, told.stderr
+    assert reported.stdout.strip() == original, reported.stderr
 
 
 def test_messages_as_bytes_make_no_difference() -> None:

@@ -18,16 +18,16 @@ from tests.engine.sim.loaded import loaded
 
 def given(world: World, for_s: float) -> list[tuple[str, int, str]]:
     """What nodes are given: the item's class, the node, the class of the event's body."""
-    told: list[tuple[str, int, str]] = []
+    reported: list[tuple[str, int, str]] = []
 
     def noted(give: Callable[..., object], *arguments: Any) -> object:
         _, node, item, event = arguments
-        told.append((type(item).__name__, node, type(getattr(event, "body", None)).__name__))
+        reported.append((type(item).__name__, node, type(getattr(event, "body", None)).__name__))
         return give(*arguments)
 
     with Patch(Cluster, "_give", noted).in_force():
         world.run(for_s=for_s)
-    return told
+    return reported
 
 
 def test_a_request_to_the_old_process_is_nothing_to_the_new_one() -> None:
@@ -66,9 +66,9 @@ def test_what_had_come_to_a_paused_process_is_done_though_its_sender_gave_up(enc
     assert [world.client("admin").answers[number] for number in waiting] == [None, None]
     world.resume(101)
     world.heal()
-    told = given(world, 0.1)
-    assert ("Received", 101, "ListGroupsRequest") in told
-    assert [node for _, node, body in told if body == "ListGroupsRequest"] == [101]
+    reported = given(world, 0.1)
+    assert ("Received", 101, "ListGroupsRequest") in reported
+    assert [node for _, node, body in reported if body == "ListGroupsRequest"] == [101]
     assert world.answer(waiting[0]) is None
     assert world.ask(m.ListGroupsRequest(), 101) is not None
 
@@ -112,9 +112,9 @@ def test_a_flush_that_ended_while_its_process_stood_still_is_no_news_to_the_next
     world.resume(node)
     world.kill(node)
     world.start(node)
-    told = [(kind, to) for kind, to, _ in given(world, 0.0005)]
-    assert told
-    assert ("Durable", node) not in told
+    reported = [(kind, to) for kind, to, _ in given(world, 0.0005)]
+    assert reported
+    assert ("Durable", node) not in reported
 
 
 def _flushes(world: World) -> list[int]:

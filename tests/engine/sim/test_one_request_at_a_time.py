@@ -10,7 +10,7 @@ from engine.events import Effect, Event, Outbox, Response
 from engine.records import batch
 from engine.sim.world.world import World
 from engine.wire import messages as m
-from tests.engine.sim.loaded import end, told
+from tests.engine.sim.loaded import end, reported
 
 BETWEEN_BROKERS_MS = 5
 LONG_US = 60_000_000
@@ -207,13 +207,13 @@ def test_going_back_to_where_requests_wait_gives_the_same_future() -> None:
     there = world.events
     world.heal()
     world.run(for_s=1)
-    after = told(world)
+    after = reported(world)
     world.back(world.events - there)
     assert (log(world), answers(world)) == ("A", "")
     other = world.fork()
     world.heal()
     world.run(for_s=1)
-    assert told(world) == after
+    assert reported(world) == after
     other.heal()
     other.run(for_s=1)
     assert (log(other), answers(other)) == ("A B C", "A B C")

@@ -16,7 +16,7 @@ from engine.sim.world.run import Run
 from engine.sim.world.timeline import CHECKPOINTS_MAX, SPACING, Timeline
 from engine.sim.world.world import World
 from engine.wire import messages as m
-from tests.engine.sim.loaded import told
+from tests.engine.sim.loaded import reported
 
 EVENTS = 5_000
 
@@ -62,38 +62,38 @@ def counted_steps() -> Iterator[list[int]]:
 
 
 def test_a_step_back_and_forth_is_nowhere_else(world: World) -> None:
-    before = told(world)
+    before = reported(world)
     for _ in range(3):
         world.back()
         assert world.events < EVENTS
         world.step()
-        assert told(world) == before
+        assert reported(world) == before
 
 
 @pytest.mark.parametrize("event", [0, 1, 499, 500, 501, 1_234, 3_000, 4_999])
 def test_the_future_is_replayed_byte_for_byte(world: World, event: int) -> None:
-    before = told(world)
+    before = reported(world)
     actions = world.tape[:]
     world.goto(event=event)
     assert world.events == event
     assert world.trace_lines() == before[0][: len(world.trace_lines())]
     while world.events < EVENTS:
         world.step()
-    assert told(world) == before
+    assert reported(world) == before
     assert world.tape == actions
 
 
 def test_every_way_there_leads_to_the_same_place(world: World) -> None:
     """Events, seconds, back and forth past checkpoints: the state pickles the same."""
     world.goto(event=1_700)
-    here = told(world)
+    here = reported(world)
     at_s = world.now_us / 1e6
     world.goto(event=20)
     world.goto(event=1_700)
-    assert told(world) == here
+    assert reported(world) == here
     world.goto(event=4_000)
     world.back(2_300)
-    assert told(world) == here
+    assert reported(world) == here
     world.goto(0.0)
     world.goto(at_s)
     assert world.trace_lines() == here[0]
@@ -107,19 +107,19 @@ def test_seconds_name_the_last_event_before_them(world: World) -> None:
 
 
 def test_the_future_can_be_run_into_as_well_as_stepped_into(world: World) -> None:
-    before = told(world)
+    before = reported(world)
     world.goto(event=800)
     world.run(for_s=1.3)
     world.run(until=lambda w: w.events >= 3_500)
     world.goto(event=EVENTS)
-    assert told(world) == before
+    assert reported(world) == before
 
 
 def test_time_beyond_the_end_is_played_for_the_first_time(world: World) -> None:
     other = world.fork()
     world.goto(world.now_us / 1e6 + 0.5)
     other.run(for_s=0.5)
-    assert told(world) == told(other)
+    assert reported(world) == reported(other)
     assert world.events > EVENTS
 
 
@@ -133,10 +133,10 @@ def test_something_else_cuts_the_old_future_off(world: World) -> None:
     assert str(world.tape[-1].action) == "kill 103"
     world.run(for_s=3)
     assert world.cluster.states[103] == "killed"
-    new = told(world)
+    new = reported(world)
     world.back(700)
     world.goto(event=world.last_event)
-    assert told(world) == new
+    assert reported(world) == new
 
 
 def test_what_is_held_stays_in_the_world(world: World) -> None:
@@ -204,16 +204,16 @@ def test_a_client_is_told_something_and_told_again() -> None:
 
 
 def test_a_fork_has_a_past_of_its_own(world: World) -> None:
-    before = told(world)
+    before = reported(world)
     other = world.fork()
     other.goto(event=700)
     other.kill(101)
     other.run(for_s=1)
-    assert told(world) == before
+    assert reported(world) == before
     assert other.client("producer-1") is not world.client("producer-1")
     other.goto(event=700)
     world.goto(event=700)
-    assert told(other) == told(world)
+    assert reported(other) == reported(world)
 
 
 def test_a_fork_with_another_rule_goes_on_by_that_rule(world: World) -> None:
@@ -239,7 +239,7 @@ def test_a_fork_can_follow_what_was_done_to_the_other(world: World) -> None:
     other.follow([done for done in world.tape if done.event > 700])
     world.goto(event=EVENTS)
     other.goto(event=EVENTS)
-    assert told(other) == told(world)
+    assert reported(other) == reported(world)
     assert not world.diff(other)
 
 
@@ -277,7 +277,7 @@ def test_a_world_pickles_with_its_past(world: World) -> None:
     assert copy.last_event == EVENTS
     copy.goto(event=EVENTS)
     world.goto(event=EVENTS)
-    assert told(copy) == told(world)
+    assert reported(copy) == reported(world)
     assert copy.client("producer-1") is copy.cluster.nodes["producer-1"]
     copy.back(300)
     assert copy.client("producer-1").made < world.client("producer-1").made

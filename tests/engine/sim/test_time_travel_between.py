@@ -13,7 +13,7 @@ from engine.sim.world import world as world_module
 from engine.sim.world.timeline import Timeline
 from engine.sim.world.world import World
 from engine.wire import messages as m
-from tests.engine.sim.loaded import told
+from tests.engine.sim.loaded import reported
 
 
 def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() -> None:
@@ -37,11 +37,11 @@ def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() ->
             found += 1
             world.post(m.MetadataRequest(topics=[]), 101)
     world.run(for_s=1)
-    last, told_then = world.events, world.trace_lines()
+    last, reported_then = world.events, world.trace_lines()
     world.goto(event=0)
     while world.events < last:  # a jump would begin at a checkpoint
         world.step()
-    assert world.trace_lines() == told_then
+    assert world.trace_lines() == reported_then
 
 
 def test_a_client_after_going_back_gets_a_name_of_its_own() -> None:
@@ -121,11 +121,11 @@ def test_what_a_client_raised_does_not_stop_a_replay() -> None:
     raised = world.events
     world.kill(103)
     world.run(for_s=1)
-    before, last = told(world), world.events
+    before, last = reported(world), world.events
     world.goto(event=born)
     assert "stumbles" not in world.cluster.nodes
     world.goto(event=last)
-    assert told(world) == before
+    assert reported(world) == before
     assert client.steps == 1
     world.goto(event=raised - 1)
     with pytest.raises(ZeroDivisionError):
@@ -153,7 +153,7 @@ def test_an_earlier_time_between_the_same_two_events() -> None:
     for each in (world, straight):
         each.kill(101)
         each.run(for_s=3)
-    assert told(world) == told(straight)
+    assert reported(world) == reported(straight)
     assert world.tape == straight.tape
 
 

@@ -49,8 +49,8 @@ def test_each_failed_try_shows_the_next_hint_and_leaves_the_ladder_alone() -> No
 
     hints = ("Who must have a record?", "Look at the ISR only.", *["It is a minimum."] * 2)
     for number, hint in enumerate(hints):
-        told = tried()
-        assert f"Next hint: {hint}" in told, (number, told)
+        reported = tried()
+        assert f"Next hint: {hint}" in reported, (number, reported)
     assert "Hint 1 of 3" in repr(exercises.hint("99-2")), "only asking for hints unlocks a solution"
     for _ in range(2):
         exercises.hint("99-2")

@@ -34,16 +34,18 @@ def test_a_quiet_run_is_clean(cluster: Cluster) -> None:
     cluster.create_topic("recorded", partitions=2)
     recorder = Recorder()
     producer = recorder.producer(settings(cluster, acks="all", enable_idempotence=True))
-    told: list[int] = []
+    reported: list[int] = []
     for number in range(50):
-        producer.produce("recorded", f"v{number}", on_delivery=lambda _, m: told.append(m.offset()))
+        producer.produce(
+            "recorded", f"v{number}", on_delivery=lambda _, m: reported.append(m.offset())
+        )
     producer.flush(PATIENCE_S)
     assert recorder.read_to_end(cluster.bootstrap, "recorded") == 50
     history = recorder.history()
     findings = check(history)
     assert not findings, findings.text
     assert findings.summary == "50 sent (50 acknowledged, 0 refused, 0 unknown), 50 read"
-    assert len(told) == 50
+    assert len(reported) == 50
     assert sum(isinstance(each, Reached) for each in history.operations) == 2
 
 

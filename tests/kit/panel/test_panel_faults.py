@@ -39,6 +39,6 @@ def test_a_fault_has_a_frame_and_a_sentence(world: World, kind: str) -> None:
         for at, node, line in list(scene.cluster.trace)[-count:]
         if isinstance(node, int)
     ]
-    told = [line for line in lines if line.kind in CLUSTER_KINDS and tell_fault(line, lines)]
-    assert told, [line.kind for line in lines]
-    assert all(line.kind in WEIGHTS for line in told)
+    reported = [line for line in lines if line.kind in CLUSTER_KINDS and tell_fault(line, lines)]
+    assert reported, [line.kind for line in lines]
+    assert all(line.kind in WEIGHTS for line in reported)

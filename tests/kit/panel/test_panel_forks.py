@@ -42,17 +42,33 @@ def test_the_same_rule_gives_the_same_future_again(lossy: World) -> None:
 def test_what_was_done_later_is_done_again_once_or_not_at_all(lossy: World) -> None:
     panel = TimePanel(lossy, "orders")
     panel.jump("write")  # A; then B is written, 101 killed, the link cut, 102 killed and started
-    later = [told.label for told in panel._film.takes[0].told if told.mark in ("write", "fault")]
+    later = [
+        reported.label
+        for reported in panel._film.takes[0].captions
+        if reported.mark in ("write", "fault")
+    ]
     panel.fork()
-    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    again = [
+        reported.label
+        for reported in panel._film.takes[1].captions
+        if reported.mark in ("write", "fault")
+    ]
     assert again == later[1:]
     panel.forget()
     panel.fork("kip-101")
-    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    again = [
+        reported.label
+        for reported in panel._film.takes[1].captions
+        if reported.mark in ("write", "fault")
+    ]
     assert again == later[1:]
     panel.forget()
     panel.fork(keep=False)
-    again = [told.label for told in panel._film.takes[1].told if told.mark in ("write", "fault")]
+    again = [
+        reported.label
+        for reported in panel._film.takes[1].captions
+        if reported.mark in ("write", "fault")
+    ]
     assert again == []
 
 

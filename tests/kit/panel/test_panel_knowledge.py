@@ -42,12 +42,12 @@ def forked(deaths: World) -> TimePanel:
 
 def cuts(panel: TimePanel) -> dict[int, list[str]]:
     """What each broker's cuts are told as, in the second timeline."""
-    told: dict[int, list[str]] = {}
-    for frame, step in zip(panel._film.takes[1].frames, panel._film.takes[1].told, strict=True):
+    reported: dict[int, list[str]] = {}
+    for frame, step in zip(panel._film.takes[1].frames, panel._film.takes[1].captions, strict=True):
         for line in frame.lines:
             if line.kind == "truncate":
-                told.setdefault(line.node, []).append(step.sentence)
-    return told
+                reported.setdefault(line.node, []).append(step.sentence)
+    return reported
 
 
 def test_a_cut_through_the_high_watermark_is_told_of_both_sides(forked: TimePanel) -> None:
@@ -88,7 +88,11 @@ def test_what_a_broker_knew_is_what_it_knew_before_it_died(deaths: World) -> Non
 def test_a_fork_after_the_start_still_knows_what_was_known_before(deaths: World) -> None:
     panel = TimePanel(deaths, "orders")
     take = panel._film.takes[0]
-    learns = [place for place, told in enumerate(take.told) if told.sentence.startswith("103 le")]
+    learns = [
+        place
+        for place, reported in enumerate(take.captions)
+        if reported.sentence.startswith("103 le")
+    ]
     restarted = take.frames[learns[-1]]
     other = branch(panel._first, restarted)
     film = Film.of("orders", 0, panel._first, other, restarted)
@@ -141,12 +145,17 @@ def test_what_parts_is_told_of_both_sides_of_the_high_watermark() -> None:
 
 
 def test_a_moment_tells_what_is_new_and_in_which_timeline(forked: TimePanel) -> None:
-    told = captions(forked)
-    assert [here for here, there in pairwise(told) if here == there] == []
+    reported = captions(forked)
+    assert [here for here, there in pairwise(reported) if here == there] == []
     news = "The controller hears 103 again and unfences it."
-    assert [each for each in told if news in each] == [f"Timeline 2: {news}", f"Timeline 1: {news}"]
-    assert "Timeline 1: 103 copies W at offset 4: its log ends at 5" in "\n".join(told)
-    back = [each.split(": ") for each in told if "has caught up and is in the ISR again" in each]
+    assert [each for each in reported if news in each] == [
+        f"Timeline 2: {news}",
+        f"Timeline 1: {news}",
+    ]
+    assert "Timeline 1: 103 copies W at offset 4: its log ends at 5" in "\n".join(reported)
+    back = [
+        each.split(": ") for each in reported if "has caught up and is in the ISR again" in each
+    ]
     assert sorted((timeline, said[:3]) for timeline, said in back) == [
         ("Timeline 1", "101"), ("Timeline 1", "103"), ("Timeline 2", "101"), ("Timeline 2", "103"),
     ]  # fmt: skip

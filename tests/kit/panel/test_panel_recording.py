@@ -31,11 +31,11 @@ def test_a_frame_for_every_step_that_matters_and_none_for_heartbeats(lossy: Worl
     assert [frame.number for frame in recording.frames] == list(range(len(recording.frames)))
     times = [frame.time_us for frame in recording.frames]
     assert times == sorted(times)
-    told = [line.kind for frame in recording.frames for line in frame.lines]
+    reported = [line.kind for frame in recording.frames for line in frame.lines]
     kinds = ("append", "truncate", "high_watermark", "elected", "killed", "cut", "healed")
     for kind in kinds:
         in_trace = sum(f" {kind}" in line for line in lossy.trace_lines((kind,)))
-        assert told.count(kind) == in_trace, kind
+        assert reported.count(kind) == in_trace, kind
 
 
 def test_messages_say_what_they_carry_and_when_they_arrive() -> None:
@@ -115,8 +115,8 @@ def test_links_that_are_mended_together_are_told_together(
     for one, other in ends:
         world.cut(one, other)
     world.heal()
-    told = [each for each in captions(TimePanel(world, "orders")) if "mended" in each]
-    assert told == [f"{said}; what was held back goes on its way."]
+    reported = [each for each in captions(TimePanel(world, "orders")) if "mended" in each]
+    assert reported == [f"{said}; what was held back goes on its way."]
 
 
 def test_a_world_with_a_changed_bit_can_be_recorded_and_gone_on_with() -> None:

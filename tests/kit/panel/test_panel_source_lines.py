@@ -18,7 +18,7 @@ BY_ANOTHER = {
 """Rules whose kind is no word of the call that tells it: the rule itself is shown."""
 
 
-def told() -> set[tuple[str, str]]:
+def reported() -> set[tuple[str, str]]:
     """The (rule, kind) of every line that the replication scripts tell."""
     found = set()
     for script in sorted((SCRIPTS / "replication").glob("*.txt")):
@@ -29,7 +29,7 @@ def told() -> set[tuple[str, str]]:
 
 @pytest.mark.timeout(300)
 def test_every_line_that_the_scripts_tell_is_found_where_it_is_told() -> None:
-    rules = told()
+    rules = reported()
     assert len(rules) > 20
     by_another = set()
     for rule, kind in sorted(rules):

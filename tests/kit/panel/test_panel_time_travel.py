@@ -21,7 +21,7 @@ from tests.kit.panel.worlds import SCRIPTS, played
 
 
 def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
-    told = captions(TimePanel(lossy, "orders"))
+    reported = captions(TimePanel(lossy, "orders"))
     wanted = [
         "101 appends B at offset 1, epoch 0: **not committed** until 102 and 103 have it.",
         "Every member of the ISR has fetched past B: 101 moves the high watermark to 2, and B is "
@@ -31,10 +31,10 @@ def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
         "103 **cuts** its log from 2 to 1: B is gone, which it did not know to be committed. "
         "Why: cut at the own high watermark.",
     ]
-    places = [told.index(sentence) for sentence in wanted]
+    places = [reported.index(sentence) for sentence in wanted]
     assert places == sorted(places)
-    assert any("B was acknowledged under acks=all, and 103 does not have it" in s for s in told)
-    assert "" not in told
+    assert any("B was acknowledged under acks=all, and 103 does not have it" in s for s in reported)
+    assert "" not in reported
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_step_opens_the_source_of_what_its_caption_tells(lossy: World) -> None
     step = panel.film["takes"][0]["steps"][panel.moment.first]
     assert [line[1] for line in step["lines"]] == ["follows 102, epoch 1", "ISR 102 103",
                                                    "truncate 2 → 1"]  # fmt: skip
-    told = panel.film["sources"][step["source"]]
-    decided = panel.film["sources"][told["also"]]
-    assert (told["function"], decided["function"]) == ("truncate", "follow")
-    assert panel.film["sources"][decided["also"]] == told
+    reported = panel.film["sources"][step["source"]]
+    decided = panel.film["sources"][reported["also"]]
+    assert (reported["function"], decided["function"]) == ("truncate", "follow")
+    assert panel.film["sources"][decided["also"]] == reported
 
 
 def test_a_thousand_steps_stay_small() -> None:

@@ -41,8 +41,8 @@ def test_the_list_holds_what_is_in_view_up_to_the_frame_in_view() -> None:
         Frame(5, divergence(2_000_000), (line(1_500_000, "orders-0", 2), line(0, "orders-1", 9))),
         Frame(6, divergence(3_000_000), (line(2_500_000, "orders-0", 3),)),
     ]
-    told = listing(frames, 5, "orders", 0)
-    assert [(t["at"], t["says"], t["now"]) for t in told] == [
+    reported = listing(frames, 5, "orders", 0)
+    assert [(t["at"], t["says"], t["now"]) for t in reported] == [
         ("0.000", "HW → 1", False),
         ("0.500", "HW → 2", True),
     ]

@@ -39,8 +39,8 @@ def played(name: str) -> Played:
 
 def digest(name: str) -> str:
     both = play_case(name)
-    told = "\n".join([*both.old.trace, *both.new.trace, both.text])
-    return hashlib.sha256(told.encode()).hexdigest()
+    reported = "\n".join([*both.old.trace, *both.new.trace, both.text])
+    return hashlib.sha256(reported.encode()).hexdigest()
 
 
 def digests() -> str:
@@ -81,10 +81,10 @@ def test_twice_the_same_in_this_process(original: str) -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
 def test_the_same_in_another_process_with_other_hashes(original: str, hash_seed: str) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", TELL], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert told.stdout.strip() == original, told.stderr
+    assert reported.stdout.strip() == original, reported.stderr
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -108,11 +108,11 @@ def test_today_s_rule_resolves_it_too_with_every_invariant_on(name: str) -> None
 @pytest.mark.parametrize("name", ["kip-101-2", "kip-360"])
 def test_an_ending_can_be_rewound_and_played_again(name: str) -> None:
     world = played(name).old.world.fork()
-    told, last = world.trace_lines(), world.events
+    reported, last = world.trace_lines(), world.events
     world.back(last // 2)
-    assert len(world.trace_lines()) < len(told)
+    assert len(world.trace_lines()) < len(reported)
     world.goto(event=last)
-    assert world.trace_lines() == told
+    assert world.trace_lines() == reported
 
 
 # -- what each case is about, seen apart from its judge
@@ -135,8 +135,8 @@ def logs(ending: Ending) -> dict[int, list[tuple[int, str]]]:
 def test_offset_not_available() -> None:
     case = played("offset-not-available")
     assert "latest orders: offset 1" in case.old.answers
-    between = [case.new.answers.index(f"latest orders: {told}")
-               for told in ("offset 2", "OFFSET_NOT_AVAILABLE")]  # fmt: skip
+    between = [case.new.answers.index(f"latest orders: {reported}")
+               for reported in ("offset 2", "OFFSET_NOT_AVAILABLE")]  # fmt: skip
     assert between[1] > between[0]
     # The common claim: a consumer that reads in the gap gets the error. It gets nothing.
     assert case.new.answers[between[1] + 1] == "poll c: nothing"
@@ -248,9 +248,9 @@ WITH_OPTIONS = ("slow 101 102 ms=5000", "jump_clock 103 ms=9000", "flip_bit 102 
 def test_a_fault_in_a_case_keeps_its_options() -> None:
     lines = ["create orders replicas=101,102,103", "produce orders A", "quiet", *WITH_OPTIONS]
     script = parse("\n".join([*lines, "heal", "set_clock 103"]))
-    told = " ".join(play_side(CASES["kip-101-1"], "new", script).world.trace_lines())
+    reported = " ".join(play_side(CASES["kip-101-1"], "new", script).world.trace_lines())
     for why in ("5000 ms between 101 and 102", "jumps by 9000 ms", "ends at 0; its checksum"):
-        assert why in told
+        assert why in reported
 
 
 def test_an_option_that_a_fault_does_not_have_is_named_with_its_line() -> None:

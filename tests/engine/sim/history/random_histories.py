@@ -66,8 +66,8 @@ class Plan:
         if there:
             self.logs[partition].append(Slot(offset, value, len(self.sends)))
             self.log_ends[partition] += 1
-        told = offset if verdict == "acknowledged" else -1
-        self.sends.append(Send(1000 * number, producer, TOPIC, partition, value, verdict, told,
+        reported = offset if verdict == "acknowledged" else -1
+        self.sends.append(Send(1000 * number, producer, TOPIC, partition, value, verdict, reported,
                                1000 * number + 500, inside))  # fmt: skip
 
     def let_read(self) -> None:
@@ -109,8 +109,8 @@ class Plan:
         return out
 
     def history(self, operations: list[Operation] | None = None) -> History:
-        told = self.operations() if operations is None else operations
-        return History(tuple(told), self.read_committed)
+        reported = self.operations() if operations is None else operations
+        return History(tuple(reported), self.read_committed)
 
 
 def draw(seed: int, records: int = 40) -> Plan:

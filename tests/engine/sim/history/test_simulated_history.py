@@ -109,8 +109,8 @@ def test_a_reset_is_asked_for_again_until_it_is_answered() -> None:
 
 
 def ends(world: World) -> list[int]:
-    told = history_in(world, at_end=True).operations
-    return [each.offset for each in told if isinstance(each, Reached)]
+    reported = history_in(world, at_end=True).operations
+    return [each.offset for each in reported if isinstance(each, Reached)]
 
 
 def test_only_a_reader_that_stands_at_the_end_says_where_it_is() -> None:
@@ -161,10 +161,10 @@ def test_the_ends_are_found_when_all_clients_are_done() -> None:
     world.run(for_s=3)
     second = world.reader("orders")
     world.run(for_s=3)
-    told = history_of([], [first, second], at_end=True).operations
-    polls = [each.at_us for each in told if isinstance(each, Poll)]
-    assert len({each.at_us for each in told if isinstance(each, Reached)}) == 1
-    assert all(each.at_us > max(polls) for each in told if isinstance(each, Reached))
+    reported = history_of([], [first, second], at_end=True).operations
+    polls = [each.at_us for each in reported if isinstance(each, Poll)]
+    assert len({each.at_us for each in reported if isinstance(each, Reached)}) == 1
+    assert all(each.at_us > max(polls) for each in reported if isinstance(each, Reached))
 
 
 def test_a_record_that_is_gone_in_the_end_is_lost() -> None:
