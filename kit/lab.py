@@ -21,12 +21,12 @@ from typing import Any
 from kit.both.comparison import Comparison, Scenario
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster, ClusterError
-from kit.exercises.doorway import check, hint, predict, progress, reset
+from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
 __all__ = [
     "both", "check", "describe", "docker", "doctor", "engine", "hint", "local", "measured", "mend",
-    "panel", "predict", "progress", "real", "real_absence", "remote", "reset", "show", "term",
-    "world",
+    "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "show",
+    "term", "verdict", "world",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"

@@ -1,4 +1,5 @@
-"""`python -m kit.authoring build [FILE…]` and `check`: writes or compares the notebooks."""
+"""`python -m kit.authoring build [FILE…]` writes notebooks, `check` compares them and holds
+them against the template, `coverage` writes into the map which sides their runs reached."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from kit.authoring import coverage, rules
 from kit.authoring.build import BuildFailed, build, drift
 from kit.authoring.sources import BadSource
 from kit.course import PROJECT, source_files
@@ -14,10 +16,13 @@ from kit.course import PROJECT, source_files
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kit.authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check"])
+    parser.add_argument("command", choices=["build", "check", "coverage"])
     parser.add_argument("sources", nargs="*", type=Path, help="default: every source")
     arguments = parser.parse_args()
     sources = [path.resolve() for path in arguments.sources] or source_files()
+    if arguments.command == "coverage":
+        print(f"{coverage.write_sides()} rows of {coverage.MAP.name} changed")
+        return 0
     failed = False
     for source in sources:
         try:
@@ -34,11 +39,13 @@ def _build(source: Path) -> bool:
         shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
         print(f"{shown}  {path.stat().st_size // 1000} KB")
     print(f"{source.name} took {time.monotonic() - started:.1f} s")
+    for line in rules.faults(rules.read(source)):
+        print(f"  {line}")
     return False
 
 
 def _check(source: Path) -> bool:
-    differences = drift(source)
+    differences = drift(source) + rules.faults(rules.read(source))
     for line in differences:
         print(line, file=sys.stderr)
     return bool(differences)

@@ -1,8 +1,8 @@
 """Executes a source once and writes both notebooks from that run.
 
-The reference keeps every output.  The student's notebook keeps all but those of exercise
-and check cells, so that it reads well before a kernel is started and gives nothing away.
-Of a prediction it shows the question.
+The reference keeps every output: it is what one reads online and what the tests compare.
+The learner's notebook has none, so that nothing tells what a run will show.  A cell of the
+reference also keeps which sides it reached (see `witness`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from kit.authoring import compose, outputs
-from kit.authoring.sources import read_source
-from kit.course import PROJECT, reference_notebook, student_notebook
+from kit.authoring import compose, outputs, times, witness
+from kit.authoring.sources import Cell, read_source
+from kit.course import PROJECT, group_of, reference_notebook, student_notebook
+from kit.exercises.cards import NOT_AS_PREDICTED
 
 CELL_TIMEOUT_S = 180
 
@@ -28,11 +30,9 @@ class BuildFailed(Exception):
 
 def build(source: Path) -> list[Path]:
     """Executes `source` and writes both notebooks.  Raises BuildFailed or BadSource."""
-    cells = read_source(source)
-    executed = execute(compose.everything(cells), student_notebook(source).parent, source.name)
-    shown: dict[str, Any] = {}
-    questions: dict[str, Any] = {}
-    for run_count, cell in enumerate((c for c in executed.cells if c.cell_type == "code"), 1):
+    cells = timed(source)
+    reference = execute(compose.reference(cells), student_notebook(source).parent, source.name)
+    for run_count, cell in enumerate((c for c in reference.cells if c.cell_type == "code"), 1):
         tags = cell.metadata.get("tags", [])
         if "sim" in tags and any(outputs.WIDGET in o.get("data", {}) for o in cell.outputs):
             raise BuildFailed(f"{source.name}, cell {cell.id}: a sim cell cannot show a widget.")
@@ -40,18 +40,14 @@ def build(source: Path) -> list[Path]:
             raise BuildFailed(
                 f"{source.name}, cell {cell.id}: the widget has no static form (SVG or HTML)."
             )
+        if NOT_AS_PREDICTED in str(cell.outputs):
+            raise BuildFailed(
+                f"{source.name}, cell {cell.id}: the run settles its prediction otherwise than "
+                f"the solution says:\n{_text(cell)}"
+            )
         outputs.clean(cell, run_count)
-        if "predict" in tags and cell.id not in questions:
-            questions[cell.id] = cell  # the stub comes first, then the answer
-        else:
-            shown[cell.id] = cell
-    reference = compose.reference(cells)
-    _fill(reference, shown)
-    student = compose.student(cells)
-    open_cells = {c.id: c for c in shown.values() if not _is_work(c)} | questions
-    _fill(student, open_cells)
     return [
-        _write(student, student_notebook(source)),
+        _write(compose.student(cells), student_notebook(source)),
         _write(reference, reference_notebook(source)),
     ]
 
@@ -63,9 +59,7 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
 
     notebook = copy.deepcopy(notebook)
     folder.mkdir(parents=True, exist_ok=True)
-    for position, cell in enumerate(notebook.cells):
-        # nbformat wants ids to be unique, and a question shares its id with its answer.
-        cell.id, cell.metadata["name"] = f"cell-{position}", cell.id
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(witness.START))
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
@@ -81,17 +75,36 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
             "PYTHONPATH": str(PROJECT),
         }
         try:
-            client.execute(env=env)
+            client.execute(env=env | {witness.VARIABLE: str(Path(scratch) / "sides.json")})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise BuildFailed(f"{name}: {error}") from error
-    for cell in notebook.cells:
-        cell.id = cell.metadata.pop("name")
+        seen = witness.read(Path(scratch) / "sides.json")
+    del notebook.cells[0]
+    run = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell, noted in zip(run, seen, strict=True):
+        cell.metadata[witness.KEY] = noted | _moves(cell)
     return notebook
+
+
+def _moves(cell: Any) -> dict[str, bool]:
+    shows_widget = any(outputs.WIDGET in output.get("data", {}) for output in cell.outputs)
+    return {"moves": True} if shows_widget else {}
+
+
+def _text(cell: Any) -> str:
+    return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+
+
+def timed(source: Path) -> list[Cell]:
+    """The cells of a source, with its minutes in the place of `{minutes}`."""
+    cells = read_source(source)
+    said = times.sentence(group_of(source), cells)
+    return [replace(cell, text=cell.text.replace(times.PLACE, said)) for cell in cells]
 
 
 def drift(source: Path) -> list[str]:
     """How the written notebooks differ from their source; empty if they do not."""
-    cells = read_source(source)
+    cells = timed(source)
     found = []
     for path, composed in (
         (student_notebook(source), compose.student(cells)),
@@ -102,18 +115,6 @@ def drift(source: Path) -> list[str]:
         elif difference := compose.same_cells(nbformat.read(path, as_version=4), composed):
             found.append(f"{path.parent.name}/{path.name}: {difference}")
     return [f"{line}; run: make notebooks" for line in found]
-
-
-def _is_work(cell: Any) -> bool:
-    tags = cell.metadata.get("tags", [])
-    return "exercise" in tags or "check" in tags
-
-
-def _fill(notebook: Any, executed: dict[str, Any]) -> None:
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and cell.id in executed:
-            cell.outputs = copy.deepcopy(executed[cell.id].outputs)
-            cell.execution_count = executed[cell.id].execution_count
 
 
 def _write(notebook: Any, path: Path) -> Path:

@@ -7,7 +7,7 @@ submission can point at a cell, and a rebuild changes only what the author chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbformat
@@ -17,25 +17,23 @@ from kit.authoring.sources import Cell
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
 
+COLLAPSED = "jp-MarkdownHeadingCollapsed"
+"""JupyterLab opens a heading with this mark closed, with all cells below it."""
+
 Notebook = Any  # nbformat.NotebookNode
 
 
-def student(cells: list[Cell]) -> Notebook:
+def student(cells: Sequence[Cell]) -> Notebook:
     """What learners open: stubs in the exercise cells."""
     return _notebook(cells, lambda cell: not cell.has("solution"))
 
 
-def reference(cells: list[Cell]) -> Notebook:
+def reference(cells: Sequence[Cell]) -> Notebook:
     """What is executed and compared: solutions in the exercise cells."""
     return _notebook(cells, lambda cell: not cell.has("stub"))
 
 
-def everything(cells: list[Cell]) -> Notebook:
-    """The reference plus the questions that learners see: what one execution runs."""
-    return _notebook(cells, lambda cell: not cell.has("stub") or cell.has("predict"))
-
-
-def _notebook(cells: list[Cell], wanted: Callable[[Cell], bool]) -> Notebook:
+def _notebook(cells: Sequence[Cell], wanted: Callable[[Cell], bool]) -> Notebook:
     notebook = nbformat.v4.new_notebook(
         metadata={"kernelspec": dict(KERNEL), "language_info": dict(LANGUAGE)}
     )
@@ -47,10 +45,15 @@ def _notebook(cells: list[Cell], wanted: Callable[[Cell], bool]) -> Notebook:
 def _cell(cell: Cell) -> Any:
     new = nbformat.v4.new_code_cell if cell.code else nbformat.v4.new_markdown_cell
     tags = _tags(cell)
-    return new(cell.text, id=_id(cell), metadata={"tags": tags} if tags else {})
+    metadata: dict[str, Any] = {"tags": tags} if tags else {}
+    if cell.opens_deeper:
+        metadata[COLLAPSED] = True
+    return new(cell.text, id=_id(cell), metadata=metadata)
 
 
 def _id(cell: Cell) -> str:
+    if cell.is_prediction:
+        return f"prediction-{cell.name}"
     if cell.has("stub") or cell.has("solution"):
         return f"exercise-{cell.name}"
     return f"check-{cell.name}" if cell.has("check") else cell.name
@@ -59,7 +62,9 @@ def _id(cell: Cell) -> str:
 def _tags(cell: Cell) -> list[str]:
     """The tags a reader, nbval and the grader see; stub and solution look alike."""
     tags = [tag for tag in cell.tags if tag not in ("stub", "solution")]
-    if cell.has("stub") or cell.has("solution"):
+    if cell.is_prediction:
+        tags = ["prediction", cell.name]
+    elif cell.has("stub") or cell.has("solution"):
         tags = ["exercise", cell.name, *tags]
     elif cell.has("check"):
         tags.append(cell.name)

@@ -2,33 +2,42 @@
 
 The ledger of concepts is kept beside the project, not in it.  Without the ledger, only
 the project's own map can be shown.  `docs/coverage.csv` maps a ledger row to a notebook
-and a cell's name, and notes what a run corrected.  A notebook listed in
-`notebooks/finished.txt` must cover every row that the ledger gives it first.
+and a cell's name, says on which side the cell shows it, and notes what a run corrected.  A
+notebook listed in `notebooks/finished.txt` must cover every row that the ledger gives it first.
+
+The side comes from the run that built the notebook (see `witness`); `python -m kit.authoring
+coverage` writes it.  Where the ledger asks for both sides and the cell shows fewer, the row
+needs a reason: what a real broker cannot be made to show.
 """
 
 from __future__ import annotations
 
 import csv
 import os
+import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
+from kit.authoring import witness
 from kit.authoring.sources import read_source
-from kit.course import PROJECT, source_of
+from kit.course import PROJECT, reference_notebook, source_of
 from kit.tables import Table
 
 MAP = PROJECT / "docs" / "coverage.csv"
+STRENGTH = ("read", "sim", "kafka", "engine", "both")
+PART = re.compile(r"^(exercise|check|prediction)-")
 FINISHED = PROJECT / "notebooks" / "finished.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One row of the ledger; `notebook` is its first owner."""
+    """One row of the ledger; `notebook` is its first owner, `evidence` what it asks for."""
 
     id: str
     notebook: str
     concept: str
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,11 @@ class Covered:
     row: str
     notebook: str
     cell: str
+    side: str = ""
+    """`both`, `engine`, `kafka`, `sim` or `read`: what the cell's run reached."""
     correction: str = ""
+    reason: str = ""
+    """Why the cell shows a weaker side than the ledger asks for."""
 
 
 def ledger() -> list[Concept]:
@@ -46,7 +59,12 @@ def ledger() -> list[Concept]:
     beside = PROJECT.parent / "shared" / "ledger"
     folder = Path(os.environ.get("KAFKALAB_LEDGER", beside))
     return [
-        Concept(row["id"], row["notebook"].split(";")[0].strip(), row["concept"])
+        Concept(
+            row["id"],
+            row["notebook"].split(";")[0].strip(),
+            row["concept"],
+            (row.get("evidence") or "").strip(),
+        )
         for path in sorted(folder.glob("*.csv"))
         for row in _rows(path)
     ]
@@ -54,7 +72,7 @@ def ledger() -> list[Concept]:
 
 def covered(path: Path = MAP) -> list[Covered]:
     return [
-        Covered(row["row"], row["notebook"], row["cell"], row.get("correction") or "")
+        Covered(**{field.name: row.get(field.name) or "" for field in fields(Covered)})
         for row in (_rows(path) if path.exists() else [])
     ]
 
@@ -69,7 +87,8 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
     """What is wrong with the map, one sentence each.
 
     A finished notebook has a row without a cell; a mapped cell does not exist; a mapped row
-    is not in the ledger (where there is one).
+    is not in the ledger (where there is one); a row's side is not the one that the run reached;
+    a row that asks for both sides has a weaker one and no reason.
     """
     mapped = {row.row for row in rows}
     found = [
@@ -85,7 +104,49 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
         for row in rows
         if row.cell not in cells[row.notebook]
     ]
+    reached = {number: sides(number) for number in cells}
+    found += [
+        f"{row.row}: the run of {row.cell!r} reached {side!r}, the map says {row.side!r}; "
+        "run: python -m kit.authoring coverage"
+        for row in rows
+        if (side := reached[row.notebook].get(row.cell, row.side)) != row.side
+    ]
+    asks_for_both = {concept.id for concept in concepts if concept.evidence == "both"}
+    found += [
+        f"{row.row} asks for both sides, {row.cell!r} shows {row.side!r}, and no reason is given"
+        for row in rows
+        if row.row in asks_for_both and row.side not in ("", "both") and not row.reason
+    ]
     return found
+
+
+def sides(number: str) -> dict[str, str]:
+    """Cell name -> the side that the run of the reference notebook reached."""
+    import nbformat
+
+    source = source_of(number)
+    if source is None or not (file := reference_notebook(source)).exists():
+        return {}
+    found: dict[str, str] = {}
+    for cell in nbformat.read(file, as_version=4).cells:
+        name = PART.sub("", cell.id)
+        if side := cell.metadata.get(witness.KEY, {}).get("side"):
+            found[name] = max(found.get(name, "read"), side, key=STRENGTH.index)
+        elif cell.cell_type == "markdown":
+            found[name] = "read"
+    return found
+
+
+def write_sides(path: Path = MAP) -> int:
+    """Puts the sides that runs reached into the map; gives how many rows changed."""
+    rows = covered(path)
+    reached = {number: sides(number) for number in {row.notebook for row in rows}}
+    new = [replace(row, side=reached[row.notebook].get(row.cell, "")) for row in rows]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(field.name for field in fields(Covered))
+        table.writerows(astuple(row) for row in new)
+    return sum(before != after for before, after in zip(rows, new, strict=True))
 
 
 def state() -> Table:
@@ -105,7 +166,11 @@ def state() -> Table:
         (n, str(owned[n]), str(have[n]), str(owned[n] - have[n]), "finished" if n in done else "")
         for n in sorted(owned)
     ]
-    closing = f"{have.total()} of {owned.total()} rows have a cell."
+    reasons = sum(bool(row.reason) for row in rows)
+    closing = (
+        f"{have.total()} of {owned.total()} rows have a cell. {reasons} ask for both sides and "
+        "have a reason why one is shown."
+    )
     return Table("Coverage", ("notebook", "rows", "with a cell", "open", "state"), lines, closing)
 
 

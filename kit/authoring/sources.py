@@ -22,6 +22,7 @@ from kit.course import source_of
 KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
 """A code cell has at least one of these tags."""
 EXTRAS = ("predict", "quiz", "raises-exception", "nbval-skip", "hide-input")
+DEEPER = "## Deeper: "
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,50}$")
 
 
@@ -38,6 +39,16 @@ class Cell:
 
     def has(self, tag: str) -> bool:
         return tag in self.tags
+
+    @property
+    def opens_deeper(self) -> bool:
+        """The heading of a section that the notebook opens on demand."""
+        return not self.code and self.text.startswith(DEEPER)
+
+    @property
+    def is_prediction(self) -> bool:
+        """A prediction is settled by the next cell's run; no mark is given for it."""
+        return self.has("predict") and not self.has("quiz")
 
 
 def read_source(path: Path) -> list[Cell]:

@@ -6,6 +6,6 @@ and only it reads the lessons' `exercises`.  So a learner cannot find an answer 
 around in the notebook.  Grading uses the same code, with the judge outside a sandbox.
 """
 
-from kit.exercises.doorway import check, hint, predict, progress, reset
+from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
-__all__ = ["check", "hint", "predict", "progress", "reset"]
+__all__ = ["check", "hint", "predict", "progress", "quiz", "reset", "verdict"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
+NOT_AS_PREDICTED = "Not as you predicted"
 GREEN, ORANGE, BLUE = "#009E73", "#D55E00", "#0072B2"  # of the Okabe-Ito palette
 
 
@@ -62,12 +63,57 @@ class Card:
 
 
 def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
-    """The question and its choices; `kept` is the line for a question answered before."""
-    answer = f'Answer with lab.predict("{exercise_id}", "a") before you go on.'
-    if reply["several"]:
-        answer = f'More than one is right: answer with lab.predict("{exercise_id}", "a", "b").'
+    """The question and its choices; `kept` is the line about the answer there is."""
+    call = f'lab.{reply["kind"]}("{exercise_id}", '
+    if not reply["choices"]:
+        closing = f"Answer with {reply['form']}: {call}…)."
+    elif reply["several"]:
+        closing = f'More than one is right: answer with {call}"a", "b").'
+    else:
+        closing = f'Answer with {call}"a").'
     choices = tuple(reply["choices"].items())
-    return Card("?", f"{exercise_id}  {reply['question']}", choices, kept or answer)
+    return Card("?", f"{exercise_id}  {reply['question']}", choices, kept or closing)
+
+
+def recorded(answer: str, choices: Mapping[str, str]) -> str:
+    """The line under a prediction that has its answer."""
+    shown = f"{answer}: {choices[answer]}" if answer in choices else answer
+    return f"Recorded: {shown.rstrip('.')}. The next cell runs it."
+
+
+def settled(exercise_id: str, answer: str, reply: Mapping, closing: str = "") -> Card:
+    """What a run says of a prediction."""
+    choices = reply["choices"]
+
+    def text(value: str) -> str:
+        return f"{value}  {choices[value]}" if value in choices else value or "none of the choices"
+
+    sides = reply["right"]
+    if len(set(sides.values())) == 1:
+        named = " and ".join(filter(None, sides))
+        shown = [
+            (
+                f"{named} shows"
+                if named and " and " not in named
+                else f"{named} show"
+                if named
+                else "the run shows",
+                text(next(iter(sides.values()))),
+            )
+        ]
+    else:
+        shown = [(f"{side} shows", text(value)) for side, value in sides.items()]
+    rows = [("you predicted", text(answer)), *shown] if answer else shown
+    if reply["because"]:
+        rows.append(("", reply["because"]))
+    if not answer:
+        closing = f'You made no prediction: answer lab.predict("{exercise_id}") before you run.'
+        return Card("→", f"{exercise_id}  What the run says", tuple(rows), closing)
+    passed = reply["passed"]
+    heading = {True: "As you predicted", False: NOT_AS_PREDICTED, None: "What the run says"}
+    mark = {True: "✓", False: "✗", None: "→"}[passed]
+    colour = {True: GREEN, False: ORANGE, None: BLUE}[passed]
+    return Card(mark, f"{exercise_id}  {heading[passed]}", tuple(rows), closing, colour, passed)
 
 
 def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:

@@ -1,4 +1,4 @@
-"""`predict`, `check`, `hint`, `progress` and `reset`, as a learner calls them.
+"""`predict`, `verdict`, `quiz`, `check`, `hint`, `progress` and `reset`, as a learner calls them.
 
 Each returns a card that a notebook shows and that is true when the answer was right.  None
 of them raises over a wrong answer, a missing cluster or a full disk: a notebook runs from
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kit.both.comparison import Comparison
+from kit.both.outcomes import Measured, rows
 from kit.exercises import cards, plain, progress_file
 from kit.exercises.ask import JudgeFailed, ask
 from kit.tables import Table
@@ -21,20 +23,121 @@ LONGEST_TITLE = 72
 NOT_SAVED = "Your progress could not be saved; see: kafkalab doctor"
 
 
-def predict(exercise_id: str, *choices: str) -> cards.Card:
-    """Shows a question, or grades the chosen letters: `predict("06-1", "b")`.
+def predict(exercise_id: str, answer: Any = None) -> Any:
+    """Asks for a prediction, or records one: `predict("06-1", "b")`, `predict("06-2", 3)`.
+
+    It says nothing of right or wrong: the run in the next cell does, by `verdict`.  The answer
+    that its first run judges is the one that counts in `progress()`.
+    """
+    try:
+        reply = ask("question", id=exercise_id)
+        if reply["kind"] != "predict":
+            raise JudgeFailed(
+                f'{exercise_id} is a quiz question; answer it with quiz("{exercise_id}").'
+            )
+        if answer is None:
+            return _asked(exercise_id, reply, lambda given: _record(exercise_id, reply, given[-1:]))
+        _, note, _ = _record(exercise_id, reply, [answer])
+        return cards.question(exercise_id, reply, note)
+    except JudgeFailed as failure:
+        return cards.problem(exercise_id, str(failure))
+
+
+def verdict(exercise_id: str, seen: Any) -> cards.Card:
+    """What a run says of a prediction.  `seen` is what the run observed.
+
+    `seen` is a mapping from the name of each observation to a number, a text or a list, or the
+    outcome of `lab.both`: then the prediction is settled on each side.
+    """
+    try:
+        sides = sides_of(seen)
+        answer = progress_file.read().get(exercise_id, progress_file.Entry()).answer or ""
+        reply = ask("settle", id=exercise_id, answer=answer, sides=sides)
+    except (JudgeFailed, TypeError, progress_file.ProgressUnreadable) as failure:
+        return cards.problem(exercise_id, str(failure))
+    closing = ""
+    if reply["passed"] is not None:
+        entry, saved = progress_file.judged(exercise_id, reply["passed"], ", ".join(sides))
+        closing = _kept(entry) if saved else NOT_SAVED
+    return cards.settled(exercise_id, answer, reply, closing)
+
+
+def quiz(exercise_id: str, *choices: str) -> Any:
+    """Asks a quiz question, or answers it: `quiz("06-9", "a", "d")`.  The verdict comes at once.
 
     The first answer is the one that counts in `progress()`.
     """
     try:
-        if not choices:
-            return cards.question(exercise_id, ask("question", id=exercise_id), _first(exercise_id))
-        reply = ask("predict", id=exercise_id, choices=list(choices))
+        reply = ask("question", id=exercise_id)
+        if reply["kind"] != "quiz":
+            raise JudgeFailed(
+                f'{exercise_id} is a prediction; answer it with predict("{exercise_id}").'
+            )
+        if choices:
+            return _answered(exercise_id, choices)
     except JudgeFailed as failure:
         return cards.problem(exercise_id, str(failure))
-    kept = _first(exercise_id)
-    _, saved = progress_file.attempt(exercise_id, reply["passed"], choice=", ".join(choices))
-    return cards.verdict(exercise_id, reply, kept if saved else NOT_SAVED)
+
+    def take(given: list[str]) -> tuple[list[str], str, str]:
+        if not given:
+            return [], "Choose at least one.", ""
+        return given, "", _answered(exercise_id, given)._repr_html_()
+
+    return _asked(exercise_id, reply, take)
+
+
+def _asked(exercise_id: str, reply: dict[str, Any], take: Any) -> Any:
+    """The question as a widget, with the answer that was kept."""
+    from kit.exercises.question import QuestionWidget
+
+    try:
+        kept = progress_file.read().get(exercise_id, progress_file.Entry()).answer
+    except progress_file.ProgressUnreadable:
+        kept = None
+    answer = kept.replace(",", " ").split() if kept else []
+    note = cards.recorded(kept, reply["choices"]) if kept and reply["kind"] == "predict" else ""
+    card = cards.question(exercise_id, reply, note)
+    return QuestionWidget(exercise_id, reply, card, take, answer, note)
+
+
+def _record(
+    exercise_id: str, question: dict[str, Any], given: list[Any]
+) -> tuple[list[str], str, str]:
+    """Keeps a prediction.  Gives what is marked, the line below, and no verdict."""
+    try:
+        sent = _as_plain(exercise_id, tuple(given))
+        answer = ask("predict", id=exercise_id, answer=plain.from_json(json.dumps(sent)))["answer"]
+    except (JudgeFailed, plain.NotPlain) as failure:
+        return [], str(failure), ""
+    _, saved = progress_file.record(exercise_id, answer)
+    note = cards.recorded(answer, question["choices"])
+    return answer.split(), note if saved else NOT_SAVED, ""
+
+
+def _answered(exercise_id: str, choices: Sequence[str]) -> cards.Card:
+    try:
+        reply = ask("quiz", id=exercise_id, choices=list(choices))
+    except JudgeFailed as failure:
+        return cards.problem(exercise_id, str(failure))
+    entry, saved = progress_file.attempt(exercise_id, reply["passed"], ", ".join(choices))
+    return cards.verdict(exercise_id, reply, _kept(entry) if saved else NOT_SAVED)
+
+
+def sides_of(seen: Any) -> dict[str, dict[str, Any]]:
+    """Observations by side.  Raises TypeError for one that has no plain form."""
+    if isinstance(seen, Comparison):
+        sides = {"the engine": seen.engine} | ({"Kafka": seen.real} if seen.real else {})
+    elif isinstance(seen, Mapping):
+        sides = {"": dict(seen)}
+    else:
+        raise TypeError("lab.verdict takes a mapping of observations, or what lab.both returned.")
+    return {side: _numbers(rows(found)) for side, found in sides.items()}
+
+
+def _numbers(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.value if isinstance(value, Measured) else value for name, value in found.items()
+    }
 
 
 def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
@@ -108,16 +211,12 @@ def reset(prefix: str = "") -> str:
     return f"Forgot {forgotten} exercise{'' if forgotten == 1 else 's'}."
 
 
-def _first(exercise_id: str) -> str:
-    """The line about a prediction's first answer; empty if there is none yet."""
-    try:
-        entry = progress_file.read().get(exercise_id, progress_file.Entry())
-    except progress_file.ProgressUnreadable:
-        return ""
-    if entry.first_answer is None:
+def _kept(entry: progress_file.Entry) -> str:
+    """The line about the answer that counts; empty where this is the one."""
+    if entry.first_answer is None or (entry.attempts < 2 and entry.first_answer == entry.answer):
         return ""
     found = "right" if entry.first_right else "wrong"
-    return f"Your first answer was {entry.first_answer}, which is {found}; that one is kept."
+    return f"Your first answer was {entry.first_answer}, which was {found}; that one counts."
 
 
 def _state(entry: progress_file.Entry) -> str:
@@ -125,6 +224,8 @@ def _state(entry: progress_file.Entry) -> str:
         return "✓ foreseen" if entry.first_right else "✗ surprised"
     if entry.passed_at:
         return "✓ solved"
+    if entry.answer is not None:
+        return "… predicted"
     return "… tried" if entry.attempts else "open"
 
 

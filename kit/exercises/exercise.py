@@ -1,4 +1,4 @@
-"""Defines exercises, predictions and verdicts.
+"""Defines exercises, predictions, quiz questions and verdicts.
 
 Judge side only.  Each text that learners see is written once: stub and solution in the
 notebook's source, the rest in the lesson's `exercises`.
@@ -50,14 +50,48 @@ class Exercise:
     function that makes them from a seeded source; marking then uses inputs that nobody saw
     in class.  The judge finds them in `context.inputs`, and their results in `answer`; for a
     call that raised, the result is {"raised": "text"}."""
+    minutes: int = 5
+    """What a learner needs for it, hints included."""
 
     def inputs_for(self, seed: int) -> Inputs:
         return self.inputs(Random(seed)) if callable(self.inputs) else self.inputs
 
 
+Observed = Mapping[str, Any]
+"""What one side of a run has shown: the name of an observation -> a number, a text or a list."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A question that the learner answers before the run.  Choices have the letters a, b, c, …"""
+    """A question before a run, which the run answers.
+
+    `settle` maps what the run observed to the letter of a choice, or, where there are no
+    choices, to the value itself.  It returns "" where the run fits none of the choices.
+    """
+
+    id: str
+    question: str
+    choices: tuple[str, ...] = ()
+    """Three or four, with the letters a, b, c, …; empty for a free answer."""
+    settle: Callable[[Observed], Any] = field(kw_only=True)
+    because: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Letter -> what a learner who chose it overlooks.  `{name}` stands for an observation."""
+    explain: Callable[[str, Observed], str] = field(default=lambda answer, seen: "", kw_only=True)
+    """For a free answer that is not right: the sentence that names the mistake."""
+    form: str = field(default="", kw_only=True)
+    """What a free answer is: "an offset", "a list of brokers"."""
+
+    @property
+    def title(self) -> str:
+        return self.question
+
+    def letters(self) -> tuple[str, ...]:
+        return letters(self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A quiz question after the runs.  The verdict comes at once; several letters may be right."""
 
     id: str
     question: str
@@ -72,10 +106,14 @@ class Prediction:
         return self.question
 
     def letters(self) -> tuple[str, ...]:
-        return tuple("abcdefghij"[: len(self.choices)])
+        return letters(self.choices)
 
 
-Definition = Exercise | Prediction
+Definition = Exercise | Prediction | Question
+
+
+def letters(choices: Sequence[str]) -> tuple[str, ...]:
+    return tuple("abcdefghij"[: len(choices)])
 
 
 def right(message: str) -> Verdict:

@@ -2,8 +2,10 @@
 
 It reads one request, a line of JSON, and writes one reply, a line of JSON:
 
-    {"ask": "question", "id"}                  -> {"question", "choices", "several"}
-    {"ask": "predict", "id", "choices"}        -> {"passed", "message", ...}
+    {"ask": "question", "id"}                  -> {"question", "choices", "several", "form"}
+    {"ask": "predict", "id", "answer"}         -> {"answer"}: how it is kept; no verdict
+    {"ask": "settle", "id", "answer", "sides"} -> {"passed", "right", "because"}
+    {"ask": "quiz", "id", "choices"}           -> {"passed", "message", ...}
     {"ask": "inputs", "id"}                    -> {"inputs": [...]} or {"inputs": null}
     {"ask": "check", "id", "answer", "bootstrap"} -> {"passed", "message", "hints", ...}
     {"ask": "hint", "id", "rung"}              -> {"text", "rungs"}; rung 4 is the solution
@@ -20,11 +22,11 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from kit.exercises import catalogue, plain
+from kit.exercises import catalogue, plain, settling
 from kit.exercises.cluster_log import Context, NoCluster
-from kit.exercises.exercise import Exercise, Prediction, Verdict
+from kit.exercises.exercise import Exercise, Prediction, Question, Verdict
 
 SEED_VARIABLE = "KAFKALAB_JUDGE_SEED"
 Reply = dict[str, Any]
@@ -39,7 +41,13 @@ def reply_to(line: str) -> str:
     try:
         request = json.loads(line)
         reply = HANDLERS[request["ask"]](request)
-    except (catalogue.NoSuchExercise, NoCluster, BadRequest) as failure:
+    except (
+        catalogue.NoSuchExercise,
+        NoCluster,
+        BadRequest,
+        settling.NoAnswer,
+        settling.Unsettled,
+    ) as failure:
         reply = {"error": str(failure)}
     except Exception as failure:  # an answer of a shape that the judge did not foresee
         reply = {
@@ -48,28 +56,45 @@ def reply_to(line: str) -> str:
     return json.dumps(reply)
 
 
-def _exercise(request: dict) -> Exercise:
+Kind = TypeVar("Kind", Exercise, Prediction, Question)
+NOUNS = {Exercise: "an exercise", Prediction: "a prediction", Question: "a quiz question"}
+CALLS = {Exercise: "check", Prediction: "predict", Question: "quiz"}
+
+
+def _found(request: Reply, kind: type[Kind]) -> Kind:
     found = catalogue.find(request["id"])
-    if not isinstance(found, Exercise):
-        raise BadRequest(f'{found.id} is a prediction; answer it with predict("{found.id}", "a").')
-    return found
+    if isinstance(found, kind):
+        return found
+    it = type(found)
+    raise BadRequest(f'{found.id} is {NOUNS[it]}; answer it with {CALLS[it]}("{found.id}", …).')
 
 
-def _prediction(request: dict) -> Prediction:
+def _question(request: Reply) -> Reply:
     found = catalogue.find(request["id"])
-    if not isinstance(found, Prediction):
-        raise BadRequest(f'{found.id} is an exercise; answer it with check("{found.id}", answer).')
-    return found
+    if isinstance(found, Exercise):
+        raise BadRequest(f'{found.id} is an exercise; answer it with check("{found.id}", …).')
+    return {
+        "question": found.question,
+        "choices": dict(zip(found.letters(), found.choices, strict=True)),
+        "several": isinstance(found, Question) and len(found.right) > 1,
+        "form": found.form if isinstance(found, Prediction) else "",
+        "kind": CALLS[type(found)],
+    }
 
 
-def _question(request: dict) -> Reply:
-    found = _prediction(request)
-    choices = dict(zip(found.letters(), found.choices, strict=True))
-    return {"question": found.question, "choices": choices, "several": len(found.right) > 1}
+def _predict(request: Reply) -> Reply:
+    return {"answer": settling.answer_of(_found(request, Prediction), request["answer"])}
 
 
-def _predict(request: dict) -> Reply:
-    found = _prediction(request)
+def _settle(request: Reply) -> Reply:
+    prediction = _found(request, Prediction)
+    settled = settling.settle(prediction, request["answer"], request["sides"])
+    choices = dict(zip(prediction.letters(), prediction.choices, strict=True))
+    return dataclasses.asdict(settled) | {"choices": choices}
+
+
+def _quiz(request: Reply) -> Reply:
+    found = _found(request, Question)
     chosen = [str(choice).strip().lower() for choice in request["choices"]]
     for letter in chosen:
         if letter not in found.letters():
@@ -77,23 +102,22 @@ def _predict(request: dict) -> Reply:
     if frozenset(chosen) == found.right:
         return _as_reply(Verdict(True, found.explanation)) | {"title": found.title}
     overlooked = [found.because[letter] for letter in chosen if letter in found.because]
-    right_letters = ", ".join(sorted(found.right))
     verdict = Verdict(
         False,
         " ".join([*overlooked, found.explanation]),
-        expected=right_letters,
+        expected=", ".join(sorted(found.right)),
         seen=", ".join(chosen),
     )
     return _as_reply(verdict) | {"title": found.title}
 
 
 def _inputs(request: dict) -> Reply:
-    inputs = _exercise(request).inputs_for(_seed())
+    inputs = _found(request, Exercise).inputs_for(_seed())
     return {"inputs": json.loads(plain.to_json(list(inputs))) if inputs else None}
 
 
 def _check(request: dict) -> Reply:
-    exercise = _exercise(request)
+    exercise = _found(request, Exercise)
     answer = plain.from_json(json.dumps(request["answer"]))
     context = Context(request.get("bootstrap"), exercise.inputs_for(_seed()))
     verdict = exercise.judge(answer, context)
@@ -106,7 +130,7 @@ def _seed() -> int:
 
 
 def _hint(request: dict) -> Reply:
-    exercise = _exercise(request)
+    exercise = _found(request, Exercise)
     rungs = len(exercise.hints)
     if request["rung"] <= rungs:
         return {"text": exercise.hints[request["rung"] - 1], "rungs": rungs}
@@ -126,6 +150,8 @@ def _as_reply(verdict: Verdict) -> Reply:
 HANDLERS: dict[str, Callable[[dict], Reply]] = {
     "question": _question,
     "predict": _predict,
+    "settle": _settle,
+    "quiz": _quiz,
     "inputs": _inputs,
     "check": _check,
     "hint": _hint,

@@ -29,9 +29,13 @@ class Entry:
     hints: int = 0
     """Rungs of the hint ladder shown; one more than there are hints means the solution."""
     passed_at: str | None = None
+    answer: str | None = None
+    """A prediction's or a quiz question's last answer."""
     first_answer: str | None = None
-    """A prediction's first choice: the one that counts."""
+    """The answer that counts: of a prediction the one that its first run judged."""
     first_right: bool | None = None
+    seen_on: str | None = None
+    """The sides of the run that judged a prediction last: "engine, Kafka"."""
 
 
 class ProgressUnreadable(Exception):
@@ -85,14 +89,30 @@ def update(exercise_id: str, change: Callable[[Entry], Entry]) -> tuple[Entry, b
         return change(Entry()), False
 
 
-def attempt(exercise_id: str, passed: bool, choice: str | None = None) -> tuple[Entry, bool]:
+def record(exercise_id: str, answer: str) -> tuple[Entry, bool]:
+    """Keeps a prediction; until a run has judged one, a new answer replaces the old one."""
+    return update(exercise_id, lambda entry: replace(entry, answer=answer))
+
+
+def judged(exercise_id: str, passed: bool, seen_on: str) -> tuple[Entry, bool]:
+    """Keeps a run's verdict on a prediction."""
+    return attempt(exercise_id, passed, seen_on=seen_on)
+
+
+def attempt(
+    exercise_id: str, passed: bool, answer: str | None = None, seen_on: str | None = None
+) -> tuple[Entry, bool]:
     """Counts one more attempt, right or wrong; a solved exercise stays solved."""
 
     def tried(entry: Entry) -> Entry:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         entry = replace(entry, attempts=entry.attempts + 1)
-        if choice is not None and entry.first_answer is None:
-            entry = replace(entry, first_answer=choice, first_right=passed)
+        if answer is not None:
+            entry = replace(entry, answer=answer)
+        if seen_on is not None:
+            entry = replace(entry, seen_on=seen_on)
+        if entry.answer is not None and entry.first_answer is None:
+            entry = replace(entry, first_answer=entry.answer, first_right=passed)
         return replace(entry, passed_at=now) if passed and not entry.passed_at else entry
 
     return update(exercise_id, tried)

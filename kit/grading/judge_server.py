@@ -19,7 +19,7 @@ from kit.exercises.plain import LARGEST_ANSWER
 
 MOST_REQUESTS = 500
 ASKED_FREELY = ("question", "inputs")
-JUDGED = ("check", "predict")
+JUDGED = ("check", "quiz")
 
 
 class JudgeServer:

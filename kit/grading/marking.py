@@ -26,7 +26,8 @@ class Mark:
     """One exercise.  `empty`: the stub was left; `failed`: no answer reached the judge."""
 
     exercise: str
-    prediction: bool
+    quiz: bool
+    """A quiz question is shown and gives no points."""
     state: State
     message: str = ""
     expected: str = ""
@@ -50,11 +51,11 @@ class Marks:
 
     @property
     def score(self) -> int:
-        return sum(mark.state == "right" for mark in self.marks if not mark.prediction)
+        return sum(mark.state == "right" for mark in self.marks if not mark.quiz)
 
     @property
     def out_of(self) -> int:
-        return sum(not mark.prediction for mark in self.marks)
+        return sum(not mark.quiz for mark in self.marks)
 
 
 class NotRun(Exception):
@@ -131,17 +132,17 @@ def _marks(submitted: Submission, outcome: Outcome) -> tuple[Mark, ...]:
     run_cells = [c for c in submission.needed_cells(submitted.group) if not c.has("solution")]
     positions = {c.name: i for i, c in enumerate(run_cells) if c.has("stub")}
     marks = []
-    for exercise_id, prediction in submission.open_exercises(cells).items():
+    for exercise_id, quiz in submission.open_exercises(cells).items():
         code = submitted.answers.get(exercise_id)
         verdict = outcome.verdicts.get(exercise_id)
         error = outcome.errors.get(positions[exercise_id], "")
         if code is None or submission.is_untouched(exercise_id, code, cells):
-            marks.append(Mark(exercise_id, prediction, "empty"))
+            marks.append(Mark(exercise_id, quiz, "empty"))
         elif verdict is None:
             message = error or "The cell ran, and no answer reached the judge."
-            marks.append(Mark(exercise_id, prediction, "failed", message))
+            marks.append(Mark(exercise_id, quiz, "failed", message))
         else:
             state: State = "right" if verdict.passed else "wrong"
             seen = (verdict.message, verdict.expected, verdict.seen, verdict.counter_example)
-            marks.append(Mark(exercise_id, prediction, state, *seen))
+            marks.append(Mark(exercise_id, quiz, state, *seen))
     return tuple(marks)

@@ -83,8 +83,8 @@ def _must_be_regular(status: os.stat_result) -> None:
 
 
 def open_exercises(cells: list[Cell]) -> dict[str, bool]:
-    """The exercises of a notebook's source, in order, and whether each is a prediction."""
-    return {cell.name: cell.has("predict") for cell in cells if cell.has("stub")}
+    """The exercises of a notebook's source, in order, and whether each is a quiz question."""
+    return {cell.name: cell.has("quiz") for cell in cells if cell.has("stub")}
 
 
 def transplant(submission: Submission) -> object:
@@ -105,7 +105,7 @@ def cells_of(group: str) -> list[Cell]:
     source = source_of(group)
     if source is None:
         raise Unreadable(f"This copy of the course has no notebook {group}; run: git pull")
-    return read_source(source)
+    return [cell for cell in read_source(source) if not cell.is_prediction]
 
 
 def solved(group: str) -> Submission:

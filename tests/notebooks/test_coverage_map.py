@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kit.authoring import coverage
+from kit.authoring.build import build
 from kit.authoring.coverage import Concept, Covered
 
 SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
@@ -32,8 +35,26 @@ def test_each_kind_of_fault_is_named(monkeypatch) -> None:
     assert "D001 belongs to notebook 99, which is finished, and has no cell" in uncovered
     (absent,) = coverage.faults(concepts, [Covered("D001", "99", "nowhere")], ["99"])
     assert absent == "D001: notebook 99 has no cell 'nowhere'"
+    both = [Concept("D001", "99", "the ISR", "both")]
+    (weak,) = coverage.faults(both, [replace(good, side="sim")], [])
+    assert weak.startswith("D001 asks for both sides")
+    assert coverage.faults(both, [replace(good, side="sim", reason="no such moment")], []) == []
     (unknown,) = coverage.faults(concepts, [good, Covered("X9", "99", "99-2")], [])
     assert unknown == "X9 is not in the ledger"
+
+
+def test_the_side_comes_from_the_run_that_built_the_notebook(monkeypatch, tmp_path) -> None:
+    course = tmp_path / "course"
+    shutil.copytree(SAMPLE, course)
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course))
+    build(course / "lessons" / "nb99_sample" / "source" / "99_sample.py")
+    path = tmp_path / "map.csv"
+    path.write_text("row,notebook,cell,side,correction,reason\nD1,99,doorway,both,,why\n")
+    (typed,) = coverage.faults([], coverage.covered(path), [])
+    assert "the run of 'doorway' reached 'read', the map says 'both'" in typed
+    assert coverage.write_sides(path) == 1
+    assert coverage.covered(path) == [Covered("D1", "99", "doorway", "read", "", "why")]
+    assert coverage.faults([], coverage.covered(path), []) == []
 
 
 def test_finished_notebooks_are_listed_one_a_line(tmp_path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from kit.exercises.cluster_log import Context, LogRecord
 from kit.exercises.exercise import (
     Exercise,
-    Prediction,
+    Question,
     Verdict,
     compare_results,
     right,
@@ -212,7 +212,7 @@ kafka.option("topic", "truck-minutes").save()
 _VALUE = "to_json(struct(truck, unix_millis(minute) AS minute, count)) AS value"
 
 EXERCISES = (
-    Prediction(
+    Question(
         "L1-1",
         "Its position of 8:02 arrives at 8:16. Where does gold count it?",
         (

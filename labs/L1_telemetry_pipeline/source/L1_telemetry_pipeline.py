@@ -26,11 +26,11 @@ spark = session()
 #
 # A truck drives through a long tunnel at 8:02 and is heard again at 8:16.
 
-# %% L1-1 tags=["stub", "predict"]
-lab.predict("L1-1")
+# %% L1-1 tags=["stub", "predict", "quiz"]
+lab.quiz("L1-1")
 
-# %% L1-1 tags=["solution", "predict"]
-lab.predict("L1-1", "b")
+# %% L1-1 tags=["solution", "predict", "quiz"]
+lab.quiz("L1-1", "b")
 
 # %% [markdown]
 # ## The fleet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.exercises.cluster_log import Context
-from kit.exercises.exercise import Exercise, Prediction, Verdict, right, wrong
+from kit.exercises.exercise import Exercise, Question, Verdict, right, wrong
 
 KEY, VALUE = b"you", b"I was here"
 
@@ -36,7 +36,7 @@ def _text(part: bytes | None) -> str:
 PRODUCER = "from confluent_kafka import Producer\n\nproducer = Producer(client)\n"
 
 EXERCISES = (
-    Prediction(
+    Question(
         "00-1",
         "Three brokers hold the record. You kill the one that leads its partition. What then?",
         (
@@ -68,7 +68,7 @@ EXERCISES = (
             + 'producer.produce("greetings", key="you", value="I am here")\nproducer.flush()',
         },
     ),
-    Prediction(
+    Question(
         "00-3",
         "In an application written with a framework, who calls poll()?",
         (
@@ -82,7 +82,7 @@ EXERCISES = (
         "that loop is late all the same, and the group notices.",
         because={"a": "Kafka never pushes.", "b": "A broker only answers."},
     ),
-    Prediction(
+    Question(
         "00-4",
         "docker compose up -d --remove-orphans: which containers are removed?",
         (

@@ -95,14 +95,14 @@ sorted(metadata.brokers)
 # ## Kill a broker
 #
 # First a question. Think of what should happen to the record, and answer by putting the letter
-# behind the number: `lab.predict("00-1", "a")`. Your first answer is the one that is kept, so
+# behind the number: `lab.quiz("00-1", "a")`. Your first answer is the one that is kept, so
 # guess bravely.
 
-# %% 00-1 tags=["stub", "predict"]
-lab.predict("00-1")
+# %% 00-1 tags=["stub", "predict", "quiz"]
+lab.quiz("00-1")
 
-# %% 00-1 tags=["solution", "predict"]
-lab.predict("00-1", "b")
+# %% 00-1 tags=["solution", "predict", "quiz"]
+lab.quiz("00-1", "b")
 
 # %% [markdown]
 # This panel is the cluster, live: a row for each broker, a cell for each record, a crown on the
@@ -247,16 +247,16 @@ lab.both(scenes.first_contact)
 # ## Two questions to go
 
 # %% 00-3 tags=["stub", "predict", "quiz"]
-lab.predict("00-3")
+lab.quiz("00-3")
 
 # %% 00-3 tags=["solution", "predict", "quiz"]
-lab.predict("00-3", "c")
+lab.quiz("00-3", "c")
 
 # %% 00-4 tags=["stub", "predict", "quiz"]
-lab.predict("00-4")
+lab.quiz("00-4")
 
 # %% 00-4 tags=["solution", "predict", "quiz"]
-lab.predict("00-4", "a")
+lab.quiz("00-4", "a")
 
 # %% [markdown]
 # ## Where next

@@ -5,7 +5,7 @@ Predictions and quiz stand here; each exercise, with its judge, in a module of i
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Question
 from lessons.nb04_broker.exercises import (
     left_purgatory,
     patient_reader,
@@ -14,7 +14,7 @@ from lessons.nb04_broker.exercises import (
 )
 
 EXERCISES = (
-    Prediction(
+    Question(
         "04-1",
         "A Produce request with acks=all and three replicas on a cluster that is not busy. Where "
         "does it spend most of its time?",
@@ -32,7 +32,7 @@ EXERCISES = (
             "d": "The answer is written as soon as it is made.",
         },
     ),
-    Prediction(
+    Question(
         "04-2",
         "A producer is far over its quota of 50 kB a second. What does the broker do with its "
         "next request?",
@@ -50,7 +50,7 @@ EXERCISES = (
             "d": "A broker closes connections that break the protocol or a connection limit.",
         },
     ),
-    Prediction(
+    Question(
         "04-3",
         "A consumer has read everything, and nobody writes. fetch.max.wait.ms is 500. How many "
         "fetches a second does it send to the leader?",
@@ -69,7 +69,7 @@ EXERCISES = (
     left_purgatory.EXERCISE,
     slow_stage.EXERCISE,
     patient_reader.EXERCISE,
-    Prediction(
+    Question(
         "04-8",
         "Which of these does a broker do with a batch of an ordinary producer?",
         ("it checks the CRC",
@@ -86,7 +86,7 @@ EXERCISES = (
             "d": "Replication stands in for the flush.",
         },
     ),
-    Prediction(
+    Question(
         "04-9",
         "RequestQueueTimeMs has gone up for all kinds of requests, LocalTimeMs of Produce as "
         "well; RemoteTimeMs is unchanged, and handlers are 8 % idle. What fits?",
@@ -96,7 +96,7 @@ EXERCISES = (
         explanation="A request in the queue waits for a handler; below 10 % idle the "
         "queue grows fast. The others show in RemoteTimeMs (a, d) and ThrottleTimeMs (c).",
     ),
-    Prediction(
+    Question(
         "04-10",
         "producer_byte_rate=10000000 for the default client-id. Which are true?",
         ("two producers with the same client.id share it on each broker",

@@ -52,23 +52,23 @@ eng = lab.engine(settings=lab.BRISK)
 #
 # Three questions before you run anything. The first answer is the one that is kept.
 
-# %% 04-1 tags=["stub", "predict"]
-lab.predict("04-1")
+# %% 04-1 tags=["stub", "predict", "quiz"]
+lab.quiz("04-1")
 
-# %% 04-1 tags=["solution", "predict"]
-lab.predict("04-1", "c")
+# %% 04-1 tags=["solution", "predict", "quiz"]
+lab.quiz("04-1", "c")
 
-# %% 04-2 tags=["stub", "predict"]
-lab.predict("04-2")
+# %% 04-2 tags=["stub", "predict", "quiz"]
+lab.quiz("04-2")
 
-# %% 04-2 tags=["solution", "predict"]
-lab.predict("04-2", "c")
+# %% 04-2 tags=["solution", "predict", "quiz"]
+lab.quiz("04-2", "c")
 
-# %% 04-3 tags=["stub", "predict"]
-lab.predict("04-3")
+# %% 04-3 tags=["stub", "predict", "quiz"]
+lab.quiz("04-3")
 
-# %% 04-3 tags=["solution", "predict"]
-lab.predict("04-3", "b")
+# %% 04-3 tags=["solution", "predict", "quiz"]
+lab.quiz("04-3", "b")
 
 # %% [markdown]
 # ## Run it on the engine
@@ -567,25 +567,25 @@ lab.check("04-7", reader)
 #
 # ## Quiz
 #
-# Several letters may be right: `lab.predict("04-8", "a", "c")`.
+# Several letters may be right: `lab.quiz("04-8", "a", "c")`.
 
 # %% 04-8 tags=["stub", "predict", "quiz"]
-lab.predict("04-8")
+lab.quiz("04-8")
 
 # %% 04-8 tags=["solution", "predict", "quiz"]
-lab.predict("04-8", "a", "c", "e")
+lab.quiz("04-8", "a", "c", "e")
 
 # %% 04-9 tags=["stub", "predict", "quiz"]
-lab.predict("04-9")
+lab.quiz("04-9")
 
 # %% 04-9 tags=["solution", "predict", "quiz"]
-lab.predict("04-9", "b")
+lab.quiz("04-9", "b")
 
 # %% 04-10 tags=["stub", "predict", "quiz"]
-lab.predict("04-10")
+lab.quiz("04-10")
 
 # %% 04-10 tags=["solution", "predict", "quiz"]
-lab.predict("04-10", "a", "c", "d")
+lab.quiz("04-10", "a", "c", "d")
 
 # %% [markdown]
 # ## What real Kafka does beyond this

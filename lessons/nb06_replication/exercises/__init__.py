@@ -5,7 +5,7 @@ Predictions and quiz stand here; each exercise, with its judge, in a module of i
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Question
 from lessons.nb06_replication.exercises import (
     election,
     high_watermark,
@@ -15,7 +15,7 @@ from lessons.nb06_replication.exercises import (
 )
 
 EXERCISES = (
-    Prediction(
+    Question(
         "06-1",
         "The leader 101 has records 0 to 6 of a partition. Follower 102 has last asked for "
         "offset 3, follower 103 for offset 5; both are in the ISR. What is the high watermark?",
@@ -30,7 +30,7 @@ EXERCISES = (
             "d": "The HW is the first offset that is not committed, and 6 is on one broker only.",
         },
     ),
-    Prediction(
+    Question(
         "06-2",
         "Three replicas, all in sync, min.insync.replicas=2. One follower is slow but still in "
         "the ISR. How long does a write with acks=all wait?",
@@ -43,7 +43,7 @@ EXERCISES = (
             "c": "That is acks=1.",
         },
     ),
-    Prediction(
+    Question(
         "06-3",
         "A producer writes with acks=all. You kill the leader with SIGKILL. What happens?",
         ("the records of the last seconds are lost",
@@ -65,7 +65,7 @@ EXERCISES = (
     under_replicated.EXERCISE,
     settings.EXERCISE,
     leaders_home.EXERCISE,
-    Prediction(
+    Question(
         "06-9",
         "Fault tolerance is going on with a failed part; high availability is being up most of a "
         "long time; resilience is recovering from load, attack or failure. Which two of these "
@@ -80,7 +80,7 @@ EXERCISES = (
         explanation="b and e are availability: a budget over time (99.95 % is 22 minutes a "
         "month, or 400 elections of 3 s). c and f are resilience.",
     ),
-    Prediction(
+    Question(
         "06-10",
         "Which of these are true of the ISR?",
         ("the leader is always in it",
@@ -97,7 +97,7 @@ EXERCISES = (
             "f": "Nobody compares logs at an election.",
         },
     ),
-    Prediction(
+    Question(
         "06-11",
         "Three replicas in sync, min.insync.replicas=2, acks=all. What can lose a record that "
         "was acknowledged?",

@@ -42,23 +42,23 @@ eng = lab.engine(settings=lab.BRISK)
 # Three questions before you run anything. Answer from what you know or guess; the first answer is
 # the one that is kept, and a wrong one is worth more than a lucky one.
 
-# %% 06-1 tags=["stub", "predict"]
-lab.predict("06-1")
+# %% 06-1 tags=["stub", "predict", "quiz"]
+lab.quiz("06-1")
 
-# %% 06-1 tags=["solution", "predict"]
-lab.predict("06-1", "b")
+# %% 06-1 tags=["solution", "predict", "quiz"]
+lab.quiz("06-1", "b")
 
-# %% 06-2 tags=["stub", "predict"]
-lab.predict("06-2")
+# %% 06-2 tags=["stub", "predict", "quiz"]
+lab.quiz("06-2")
 
-# %% 06-2 tags=["solution", "predict"]
-lab.predict("06-2", "b")
+# %% 06-2 tags=["solution", "predict", "quiz"]
+lab.quiz("06-2", "b")
 
-# %% 06-3 tags=["stub", "predict"]
-lab.predict("06-3")
+# %% 06-3 tags=["stub", "predict", "quiz"]
+lab.quiz("06-3")
 
-# %% 06-3 tags=["solution", "predict"]
-lab.predict("06-3", "c")
+# %% 06-3 tags=["solution", "predict", "quiz"]
+lab.quiz("06-3", "c")
 
 # %% [markdown]
 # ## Run it on the engine
@@ -588,25 +588,25 @@ lab.both(scenes.settings_and_defaults)
 #
 # ## Quiz
 #
-# Several letters may be right: `lab.predict("06-9", "a", "c")`.
+# Several letters may be right: `lab.quiz("06-9", "a", "c")`.
 
 # %% 06-9 tags=["stub", "predict", "quiz"]
-lab.predict("06-9")
+lab.quiz("06-9")
 
 # %% 06-9 tags=["solution", "predict", "quiz"]
-lab.predict("06-9", "a", "d")
+lab.quiz("06-9", "a", "d")
 
 # %% 06-10 tags=["stub", "predict", "quiz"]
-lab.predict("06-10")
+lab.quiz("06-10")
 
 # %% 06-10 tags=["solution", "predict", "quiz"]
-lab.predict("06-10", "a", "c", "d", "e")
+lab.quiz("06-10", "a", "c", "d", "e")
 
 # %% 06-11 tags=["stub", "predict", "quiz"]
-lab.predict("06-11")
+lab.quiz("06-11")
 
 # %% 06-11 tags=["solution", "predict", "quiz"]
-lab.predict("06-11", "b", "c")
+lab.quiz("06-11", "b", "c")
 
 # %% [markdown]
 # ## What real Kafka does beyond this

@@ -6,7 +6,7 @@ own.
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Question
 from lessons.nb07_reconciliation.exercises import (
     end_of_epoch,
     in_the_window,
@@ -15,7 +15,7 @@ from lessons.nb07_reconciliation.exercises import (
 )
 
 EXERCISES = (
-    Prediction(
+    Question(
         "07-1",
         "Brokers 101, 102 and 103 all hold record D, and the producer has been told that D is "
         "safe. Of the brokers, only the leader 101 knows that yet. 101 dies, 103 leads. A "
@@ -34,7 +34,7 @@ EXERCISES = (
             "d": "All in-sync replicas have D, and only an in-sync replica may lead.",
         },
     ),
-    Prediction(
+    Question(
         "07-2",
         "101 led, took three records with acks=1, and died before anybody copied them. Now it is "
         "started again; meanwhile 103 leads and has taken other records at the same offsets. What "
@@ -52,7 +52,7 @@ EXERCISES = (
             "d": "It happens without anybody's help, within a second.",
         },
     ),
-    Prediction(
+    Question(
         "07-3",
         "How does 101 find out from which offset on its log differs from the leader's?",
         ("it cuts at its own high watermark: all below is committed",
@@ -72,7 +72,7 @@ EXERCISES = (
     where_to_cut.EXERCISE,
     in_the_window.EXERCISE,
     lose_a_record.EXERCISE,
-    Prediction(
+    Question(
         "07-8",
         "A follower's leader-epoch-checkpoint has the lines 0 0 and 2 5; its log ends at 9. The "
         "new leader's has 0 0 and 3 4; its log ends at 6. The follower fetches from offset 9 and "
@@ -90,7 +90,7 @@ EXERCISES = (
             "d": "The answer names an epoch that both may have, not the leader's newest.",
         },
     ),
-    Prediction(
+    Question(
         "07-9",
         "Which of these can take away a record that was acknowledged with acks=all, by brokers of "
         "Kafka 4.3 with default settings, three replicas and min.insync.replicas=2?",
@@ -110,7 +110,7 @@ EXERCISES = (
             "e": "It cannot reach the in-sync replicas of the new epoch, so it acknowledges none.",
         },
     ),
-    Prediction(
+    Question(
         "07-10",
         "Leader 101 of epoch 4 is cut off from the controller, which has made 103 leader of epoch "
         "5. Follower 102 knows of epoch 5, yet one of its fetches reaches 101. A consumer "
@@ -129,7 +129,7 @@ EXERCISES = (
             "d": "101 does believe that it leads, and 103 does lead.",
         },
     ),
-    Prediction(
+    Question(
         "07-11",
         "The explorer proved the last rung with three replicas, logs of two records, two writes, "
         "three epochs. What does that say?",
@@ -147,7 +147,7 @@ EXERCISES = (
             "e": "The table says otherwise: two rungs hold with two and break with three.",
         },
     ),
-    Prediction(
+    Question(
         "07-12",
         "You find two replicas of a partition, both ending at offset 2. The first has offsets 0 "
         "and 1 from epoch 0, the second 0 from epoch 0 and 1 from epoch 2. Which statements hold?",

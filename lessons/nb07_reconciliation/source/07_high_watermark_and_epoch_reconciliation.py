@@ -58,23 +58,23 @@ ladder.begin()
 # Answer from what you know or guess. The first answer is the one that is kept, and a wrong one is
 # worth more than a lucky one.
 
-# %% 07-1 tags=["stub", "predict"]
-lab.predict("07-1")
+# %% 07-1 tags=["stub", "predict", "quiz"]
+lab.quiz("07-1")
 
-# %% 07-1 tags=["solution", "predict"]
-lab.predict("07-1", "c")
+# %% 07-1 tags=["solution", "predict", "quiz"]
+lab.quiz("07-1", "c")
 
-# %% 07-2 tags=["stub", "predict"]
-lab.predict("07-2")
+# %% 07-2 tags=["stub", "predict", "quiz"]
+lab.quiz("07-2")
 
-# %% 07-2 tags=["solution", "predict"]
-lab.predict("07-2", "c")
+# %% 07-2 tags=["solution", "predict", "quiz"]
+lab.quiz("07-2", "c")
 
-# %% 07-3 tags=["stub", "predict"]
-lab.predict("07-3")
+# %% 07-3 tags=["stub", "predict", "quiz"]
+lab.quiz("07-3")
 
-# %% 07-3 tags=["solution", "predict"]
-lab.predict("07-3", "c")
+# %% 07-3 tags=["solution", "predict", "quiz"]
+lab.quiz("07-3", "c")
 
 # %% [markdown]
 # ## Run it on the engine
@@ -719,38 +719,38 @@ lab.check("07-7", script)
 #
 # ## The final set
 #
-# Five questions on the whole notebook. Several letters may be right: `lab.predict("07-11", "a",
+# Five questions on the whole notebook. Several letters may be right: `lab.quiz("07-11", "a",
 # "c")`.
 
 # %% 07-8 tags=["stub", "predict", "quiz"]
-lab.predict("07-8")
+lab.quiz("07-8")
 
 # %% 07-8 tags=["solution", "predict", "quiz"]
-lab.predict("07-8", "b")
+lab.quiz("07-8", "b")
 
 # %% 07-9 tags=["stub", "predict", "quiz"]
-lab.predict("07-9")
+lab.quiz("07-9")
 
 # %% 07-9 tags=["solution", "predict", "quiz"]
-lab.predict("07-9", "d")
+lab.quiz("07-9", "d")
 
 # %% 07-10 tags=["stub", "predict", "quiz"]
-lab.predict("07-10")
+lab.quiz("07-10")
 
 # %% 07-10 tags=["solution", "predict", "quiz"]
-lab.predict("07-10", "b")
+lab.quiz("07-10", "b")
 
 # %% 07-11 tags=["stub", "predict", "quiz"]
-lab.predict("07-11")
+lab.quiz("07-11")
 
 # %% 07-11 tags=["solution", "predict", "quiz"]
-lab.predict("07-11", "b", "d")
+lab.quiz("07-11", "b", "d")
 
 # %% 07-12 tags=["stub", "predict", "quiz"]
-lab.predict("07-12")
+lab.quiz("07-12")
 
 # %% 07-12 tags=["solution", "predict", "quiz"]
-lab.predict("07-12", "a", "b", "c", "d")
+lab.quiz("07-12", "a", "b", "c", "d")
 
 # %% [markdown]
 # ## What real Kafka does beyond this

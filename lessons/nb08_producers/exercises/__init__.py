@@ -5,11 +5,11 @@ Predictions and quiz stand here; each exercise, with its judge, in a module of i
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Question
 from lessons.nb08_producers.exercises import recipe, tries, verdict, window
 
 EXERCISES = (
-    Prediction(
+    Question(
         "08-1",
         "A producer with acks=all and idempotence off sends A. The leader stores it, all replicas "
         "copy it, and the answer is lost on the way. What do consumers read in the end?",
@@ -25,7 +25,7 @@ EXERCISES = (
             "d": "The second try succeeds, so the callback is told of success.",
         },
     ),
-    Prediction(
+    Question(
         "08-2",
         "retries has its default, 2147483647. The leader goes away and never comes back, and no "
         "other may lead. When does the producer give a record up?",
@@ -40,7 +40,7 @@ EXERCISES = (
             "d": "Since Kafka 2.1 a clock ends it (KIP-91).",
         },
     ),
-    Prediction(
+    Question(
         "08-3",
         "Java client, idempotence off, three batches A, B, C under way to one broker. The "
         "connection ends before any of them is stored. In which order are they in the log?",
@@ -58,7 +58,7 @@ EXERCISES = (
     window.EXERCISE,
     tries.EXERCISE,
     recipe.EXERCISE,
-    Prediction(
+    Question(
         "08-8",
         "Which of these does enable.idempotence=true protect from?",
         ("a second copy because an answer was lost",
@@ -76,7 +76,7 @@ EXERCISES = (
             "e": "acks=all and min.insync.replicas=2 are for that.",
         },
     ),
-    Prediction(
+    Question(
         "08-9",
         "A record's callback says TimeoutException. What do you know?",
         ("it is not in the log", "it is in the log", "it may be in the log",
@@ -91,7 +91,7 @@ EXERCISES = (
             "d": "What was under way may still arrive after you were told.",
         },
     ),
-    Prediction(
+    Question(
         "08-10",
         "Replication factor 3, min.insync.replicas=2, a producer with Kafka's defaults. What can "
         "still lose an acknowledged record, or store one twice?",

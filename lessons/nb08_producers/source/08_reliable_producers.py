@@ -40,23 +40,23 @@ eng = lab.engine()
 # Three questions before you run anything. Answer from what you know or guess; the first answer is
 # the one that is kept.
 
-# %% 08-1 tags=["stub", "predict"]
-lab.predict("08-1")
+# %% 08-1 tags=["stub", "predict", "quiz"]
+lab.quiz("08-1")
 
-# %% 08-1 tags=["solution", "predict"]
-lab.predict("08-1", "c")
+# %% 08-1 tags=["solution", "predict", "quiz"]
+lab.quiz("08-1", "c")
 
-# %% 08-2 tags=["stub", "predict"]
-lab.predict("08-2")
+# %% 08-2 tags=["stub", "predict", "quiz"]
+lab.quiz("08-2")
 
-# %% 08-2 tags=["solution", "predict"]
-lab.predict("08-2", "c")
+# %% 08-2 tags=["solution", "predict", "quiz"]
+lab.quiz("08-2", "c")
 
-# %% 08-3 tags=["stub", "predict"]
-lab.predict("08-3")
+# %% 08-3 tags=["stub", "predict", "quiz"]
+lab.quiz("08-3")
 
-# %% 08-3 tags=["solution", "predict"]
-lab.predict("08-3", "b")
+# %% 08-3 tags=["solution", "predict", "quiz"]
+lab.quiz("08-3", "b")
 
 # %% [markdown]
 # ## Run it on the engine
@@ -577,25 +577,25 @@ lab.check("08-7", ledger)
 #
 # ## Quiz
 #
-# Several letters may be right: `lab.predict("08-8", "a", "c")`.
+# Several letters may be right: `lab.quiz("08-8", "a", "c")`.
 
 # %% 08-8 tags=["stub", "predict", "quiz"]
-lab.predict("08-8")
+lab.quiz("08-8")
 
 # %% 08-8 tags=["solution", "predict", "quiz"]
-lab.predict("08-8", "a", "d")
+lab.quiz("08-8", "a", "d")
 
 # %% 08-9 tags=["stub", "predict", "quiz"]
-lab.predict("08-9")
+lab.quiz("08-9")
 
 # %% 08-9 tags=["solution", "predict", "quiz"]
-lab.predict("08-9", "c")
+lab.quiz("08-9", "c")
 
 # %% 08-10 tags=["stub", "predict", "quiz"]
-lab.predict("08-10")
+lab.quiz("08-10")
 
 # %% 08-10 tags=["solution", "predict", "quiz"]
-lab.predict("08-10", "b", "c", "d")
+lab.quiz("08-10", "b", "c", "d")
 
 # %% [markdown]
 # ## What real Kafka does beyond this

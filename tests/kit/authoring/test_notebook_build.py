@@ -52,16 +52,16 @@ def test_one_run_writes_a_students_notebook_and_a_reference(course) -> None:
     assert "return min(" not in json.dumps(student)
     assert "return min(" in reference["exercise-99-2"].source
     assert student["exercise-99-2"].metadata.tags == ["exercise", "99-2"]
-    assert student["exercise-99-2"].outputs == []
-    assert student["check-99-2"].outputs == []
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in student.values())
     assert "right" in text_of(reference["check-99-2"])
 
-    demonstration = student["how-a-high-watermark-moves"]
-    assert demonstration.outputs[0].data["text/plain"] == "3"
+    demonstration = reference["how-a-high-watermark-moves"]
+    assert demonstration.outputs[0].text == "3\n"
     assert "nbval-check-output" in demonstration.metadata.tags
-    assert "at the shortest in-sync" in text_of(student["exercise-99-1"])
-    assert "committed when" not in text_of(student["exercise-99-1"])
-    assert "committed when" in text_of(reference["exercise-99-1"])
+    assert "Recorded: b" in text_of(reference["prediction-99-1"])
+    assert "As you predicted" not in text_of(reference["prediction-99-1"])
+    assert "As you predicted" in text_of(demonstration)
+    assert 'predict("99-1", "b")' not in student["prediction-99-1"].source
 
     metadata = nbformat.read(student_path, as_version=4).metadata
     assert metadata.kernelspec.name == "python3"
@@ -69,10 +69,46 @@ def test_one_run_writes_a_students_notebook_and_a_reference(course) -> None:
     assert drift(source) == []
 
 
+def test_a_run_that_contradicts_the_solutions_prediction_stops_the_build(course) -> None:
+    source = course / SOURCE
+    source.write_text(source.read_text().replace("watermark = min(", "watermark = max("))
+    with pytest.raises(BuildFailed, match="how-a-high-watermark-moves: the run settles"):
+        build(source)
+
+
+def test_a_deeper_section_opens_closed_and_the_minutes_are_counted(course) -> None:
+    student, reference = map(cells_of, build(course / SOURCE))
+    for notebook in (student, reference):
+        closed = [c for c in notebook.values() if c.metadata.get("jp-MarkdownHeadingCollapsed")]
+        assert [cell.source.split("\n")[0] for cell in closed] == ["## Deeper: another cluster"]
+        first = next(iter(notebook.values())).source
+        assert "15 minutes, and 5 more for the Deeper sections" in first
+
+
+SIDES = """\
+    # %% away tags=["read"]
+    1
+
+    # %% world tags=["sim"]
+    from kit import lab
+    lab.world(seed=1).run(for_s=1)
+
+    # %% engine tags=["live"]
+    eng = lab.engine()
+    len(eng.brokers)
+"""
+
+
+def test_a_build_notes_which_side_each_cell_reached(course) -> None:
+    _, reference = build(source_with(course, SIDES))
+    sides = {name: cell.metadata.kafkalab["side"] for name, cell in cells_of(reference).items()}
+    assert sides == {"away": "read", "world": "sim", "engine": "engine"}
+
+
 def test_a_changed_source_is_seen_as_drift(course) -> None:
     source = course / SOURCE
     build(source)
-    source.write_text(source.read_text().replace("min(log_end_offsets.values())", "3"))
+    source.write_text(source.read_text().replace("min(log_end_offsets.values())", "3 + 0"))
     assert any("how-a-high-watermark-moves: its source differs" in line for line in drift(source))
     (course / "notebooks" / "solutions" / "99-sample.ipynb").unlink()
     assert any("is not there; run: make notebooks" in line for line in drift(source))
@@ -97,9 +133,10 @@ WIDGET = """\
 
 
 def test_a_widget_leaves_its_static_form_in_the_file(course) -> None:
-    student, _ = build(source_with(course, WIDGET.format(kind="live", extra="image/svg+xml")))
-    (output,) = cells_of(student)["panel"].outputs
-    assert set(output.data) == {"text/plain", "image/svg+xml"}
+    _, reference = build(source_with(course, WIDGET.format(kind="live", extra="image/svg+xml")))
+    panel = cells_of(reference)["panel"]
+    assert set(panel.outputs[0].data) == {"text/plain", "image/svg+xml"}
+    assert panel.metadata.kafkalab["moves"]
 
 
 @pytest.mark.parametrize(
@@ -122,8 +159,8 @@ def test_folders_of_the_authors_machine_do_not_stand_in_outputs(course) -> None:
         course,
         '# %% where tags=["live"]\nimport kit, pathlib\nprint(kit.__file__, pathlib.Path.home())\n',
     )
-    student, _ = build(source)
-    (output,) = cells_of(student)["where"].outputs
+    _, reference = build(source)
+    (output,) = cells_of(reference)["where"].outputs
     assert output.text == "kit/__init__.py ~\n"
 
 

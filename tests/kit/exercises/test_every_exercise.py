@@ -21,7 +21,7 @@ import pytest
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, source_files
 from kit.exercises import catalogue
-from kit.exercises.exercise import Exercise, Prediction
+from kit.exercises.exercise import Exercise, Prediction, Question
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 COURSES = {"course": None, "sample": SAMPLE}
@@ -102,7 +102,7 @@ def run(cells: list[Cell], exercise_id: str, answer: str):
         start = after_setup if "cluster=" in check_cell else after_one_setup
         names = dict(start(setup_code(cells, exercise_id)))
         real = names["lab"]
-        kept = {name: keep(getattr(real, name)) for name in ("check", "predict")}
+        kept = {name: keep(getattr(real, name)) for name in ("check", "predict", "quiz")}
         names["lab"] = SimpleNamespace(**{n: getattr(real, n) for n in dir(real)} | kept)
         before = plain_data(names)
         exec(answer, names)
@@ -125,10 +125,14 @@ def test_stub_fails_solution_passes_and_wrong_answers_differ(
         for role in ("stub", "solution")
     )
     definition = catalogue.find(exercise_id)
-    assert run(cells, exercise_id, solution).passed is True, "the solution must pass"
-    at_first = run(cells, exercise_id, stub)
+    answered, at_first = run(cells, exercise_id, solution), run(cells, exercise_id, stub)
     if isinstance(definition, Prediction):
-        assert at_first.passed is None, "the stub of a prediction only asks"
+        assert (answered.passed, at_first.passed) == (None, None), "no verdict before the run"
+        assert "Recorded: " in repr(answered)
+        return
+    assert answered.passed is True, "the solution must pass"
+    if isinstance(definition, Question):
+        assert at_first.passed is None, "the stub of a question only asks"
         return
     assert isinstance(definition, Exercise)
     assert at_first.passed is False, "the stub must fail"

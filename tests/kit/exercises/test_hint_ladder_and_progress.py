@@ -79,13 +79,11 @@ def test_a_verdict_follows_a_title_or_a_question(title: str, passed: bool, headi
     assert cards.verdict("7-1", reply).heading == heading
 
 
-def test_the_first_prediction_is_the_one_that_counts() -> None:
-    assert "The longest log may hold" in repr(exercises.predict("99-1", "a"))
-    again = exercises.predict("99-1", "b")
+def test_the_first_answer_of_a_quiz_is_the_one_that_counts() -> None:
+    assert "Nothing compares logs" in repr(exercises.quiz("99-4", "b"))
+    again = exercises.quiz("99-4", "a", "c")
     assert again.passed
-    assert "Your first answer was a, which is wrong; that one is kept." in repr(again)
-    assert "Your first answer was a" in again._repr_html_()
-    assert "Your first answer was a" in repr(exercises.predict("99-1"))
+    assert "Your first answer was b, which was wrong; that one counts." in repr(again)
     assert "surprised" in repr(exercises.progress())
 
 
@@ -96,7 +94,14 @@ def test_the_first_prediction_is_the_one_that_counts() -> None:
         (lambda: exercises.check("nonsense", 1), "exercises exist for 99"),
         (lambda: exercises.check("99-1", 1), "is a prediction; answer it with predict"),
         (lambda: exercises.predict("99-2", "a"), "is an exercise; answer it with check"),
-        (lambda: exercises.predict("99-1", "z"), "Choose among a, b, c"),
+        (lambda: exercises.predict("99-4", "a"), "is a quiz question; answer it with quiz"),
+        (lambda: exercises.quiz("99-1", "a"), "is a prediction; answer it with predict"),
+        (lambda: exercises.quiz("99-4", "z"), "Choose among a, b, c; there is no 'z'"),
+        (lambda: exercises.predict("99-1", "z"), "Choose one of a, b, c; there is no 'z'"),
+        (lambda: exercises.predict("99-5", " "), "Give a list of brokers"),
+        (lambda: exercises.verdict("99-1", 3), "takes a mapping of observations"),
+        (lambda: exercises.verdict("99-1", {"x": object()}), "cannot be compared"),
+        (lambda: exercises.verdict("99-1", {"log ends": [1]}), "must report 'high watermark'"),
         (lambda: exercises.check("99-3", lambda: 1), "call it and pass the result"),
         (lambda: exercises.check("99-3", object()), "holds a object"),
         (lambda: exercises.check("99-3", "x" * 5_000_000), "bytes long"),
@@ -116,7 +121,7 @@ def test_progress_is_kept_per_exercise_and_unknown_ones_are_not_lost(sample_cour
     stored = json.loads(sample_course.read_text())["exercises"]
     assert stored["77-1"]["attempts"] == 2
     assert stored["99-3"]["passed_at"]
-    assert "1 of 3 solved" in repr(exercises.progress())
+    assert "1 of 5 solved" in repr(exercises.progress())
     assert exercises.reset("99") == "Forgot 1 exercise."
     assert list(progress_file.read()) == ["77-1"]
 

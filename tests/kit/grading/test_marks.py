@@ -56,12 +56,12 @@ def states(out: Path, name: str) -> dict[str, str]:
 
 
 GOOD = {
-    "99-1": 'lab.predict("99-1", "b")',
+    "99-4": 'lab.quiz("99-4", "a", "c")',
     "99-2": "def high_watermark(leo, isr):\n    return min(leo[b] for b in isr)",
     "99-3": 'quorum = {"replicas": 3, "min.insync.replicas": 2}',
 }
 WRONG = {
-    "99-1": 'lab.predict("99-1", "a")',
+    "99-4": 'lab.quiz("99-4", "b")',
     "99-2": "def high_watermark(leo, isr):\n    return max(leo.values())",
     "99-3": 'quorum = {"replicas": 3, "min.insync.replicas": 3}',
 }
@@ -100,7 +100,7 @@ def test_right_wrong_empty_and_faked_submissions(tmp_path, sandboxed) -> None:
     page = (out / "class.html").read_text()
     assert "leader&#x27;s log end" in page
     wrong_marks = json.loads((out / "wrong.json").read_text())["exercises"]
-    assert wrong_marks[1]["counter_example"].startswith("called with")
+    assert wrong_marks[0]["counter_example"].startswith("called with")
 
 
 ATTACKS = {

@@ -6,6 +6,7 @@ from kit.exercises.cluster_log import Context
 from kit.exercises.exercise import (
     Exercise,
     Prediction,
+    Question,
     Verdict,
     compare_results,
     right,
@@ -60,9 +61,19 @@ EXERCISES = (
         "99-1",
         "Where does the high watermark stand?",
         ("at the longest log's end", "at the shortest in-sync log's end", "at the leader's end"),
-        right=frozenset("b"),
-        explanation="A record is committed when every in-sync replica has it.",
-        because={"a": "The longest log may hold what nobody else has."},
+        settle=lambda seen: "ba"[seen["high watermark"] == max(seen["log ends"])],
+        because={
+            "a": "The longest log ends at 5 and the high watermark is {high watermark}.",
+            "b": "The high watermark is {high watermark}, {gap:.1f} above the shortest.",
+            "c": "The leader may hold what the others do not; they end at {log ends}.",
+        },
+    ),
+    Prediction(
+        "99-5",
+        "Which brokers are behind?",
+        form="a list of brokers",
+        settle=lambda seen: seen["behind"],
+        explain=lambda answer, seen: f"Behind are {len(seen['behind'])}; you named {answer}.",
     ),
     Exercise(
         "99-2",
@@ -85,5 +96,13 @@ EXERCISES = (
             "all of them": 'quorum = {"replicas": 3, "min.insync.replicas": 3}',
             "one is enough": 'quorum = {"replicas": 3, "min.insync.replicas": 1}',
         },
+    ),
+    Question(
+        "99-4",
+        "Which may lead?",
+        ("one in the ISR", "one with the longest log", "one in the ELR, if the ISR is empty"),
+        right=frozenset("ac"),
+        explanation="The ISR first, then the ELR.",
+        because={"b": "Nothing compares logs."},
     ),
 )

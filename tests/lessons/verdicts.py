@@ -1,0 +1,50 @@
+"""Runs one cell of a lesson in this process, and settles its prediction by what it saw.
+
+    seen = seen_by("06", "one-fetch-late")
+    assert settled("06-1", seen) == "3"
+
+A test changes a rule of the engine and sees that the verdict changes with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from kit.authoring.sources import read_source
+from kit.course import source_of
+from kit.exercises import catalogue, settling
+from kit.exercises.doorway import sides_of
+from kit.exercises.exercise import Prediction
+
+
+def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any]:
+    """What the cell hands to `lab.verdict`.  Set-up cells run first, and those in `also`."""
+    source = source_of(group)
+    assert source is not None
+    seen: list[Any] = []
+    names: dict[str, Any] = {"display": lambda *shown: None}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for each in read_source(source):
+            if each.name == cell:
+                real = names["lab"]
+                catching = {"verdict": lambda exercise_id, found: seen.append(found)}
+                names["lab"] = SimpleNamespace(
+                    **{n: getattr(real, n) for n in dir(real)} | catching
+                )
+                exec(each.text, names)
+                break
+            if each.has("setup") or each.name in also:
+                exec(each.text, names)
+    assert len(seen) == 1, f"{group} has no cell {cell!r} that ends with lab.verdict"
+    return next(iter(sides_of(seen[0]).values()))
+
+
+def settled(exercise_id: str, seen: Mapping[str, Any]) -> str:
+    """The letter, or the words of a free answer, that this observation makes right."""
+    prediction = catalogue.find(exercise_id)
+    assert isinstance(prediction, Prediction)
+    return settling.settle(prediction, "", {"": seen}).right[""]

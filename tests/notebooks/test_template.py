@@ -1,0 +1,121 @@
+"""Every lesson follows the template, and each rule catches its fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kit.authoring import rules
+from kit.authoring.build import build
+from kit.authoring.rules import Lesson
+from kit.authoring.sources import Cell
+from kit.course import group_of, source_files
+from kit.exercises import catalogue
+from kit.exercises.exercise import Prediction
+
+NOT_YET = {"00", "04", "06", "07", "08", "L1"}
+"""Lessons that still have to be written anew in the template."""
+SOURCES = [source for source in source_files() if group_of(source) not in NOT_YET]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_lesson_follows_the_template(source) -> None:
+    assert rules.faults(rules.read(source)) == []
+
+
+def test_no_position_is_a_good_guess() -> None:
+    assert rules.positions({group_of(s): rules.right_letters(s) for s in SOURCES}) == []
+
+
+def test_every_prediction_is_settled_by_a_run() -> None:
+    settled = {question for s in SOURCES for _, _, question in rules.read(s).key_runs}
+    asked = {
+        found.id
+        for source in SOURCES
+        for found in catalogue.of_group(group_of(source))
+        if isinstance(found, Prediction)
+    }
+    assert settled == asked
+
+
+def lesson(*cells: Cell) -> Lesson:
+    return Lesson("98", Path("98_other.py"), cells)
+
+
+FIRST = Cell("first", False, "# A lesson\n\n{minutes}")
+ASKED = Cell("98-1", True, 'lab.predict("98-1")', ("stub", "predict"))
+RUN = Cell("run", True, 'victim = 101\nlab.verdict("98-1", {"victim": victim})', ("sim",))
+AFTER = Cell("after", False, "Why.")
+SETUP = Cell("setup", True, "from kit import lab\nfrom lessons.nb98 import runs", ("setup",))
+
+
+def said(rule, *cells: Cell) -> str:
+    return " | ".join(rule(lesson(*cells)))
+
+
+def test_a_prediction_stands_directly_before_its_run_and_the_explanation_after() -> None:
+    assert said(rules.order, FIRST, ASKED, RUN, AFTER) == ""
+    between = said(rules.order, FIRST, ASKED, AFTER, RUN, AFTER)
+    assert "98-1 does not stand directly before its run" in between
+    assert "settles 98-1, which is not asked directly before" in between
+    assert "no explanation follows the run run" in said(rules.order, FIRST, ASKED, RUN)
+
+
+def test_the_core_is_small_and_says_how_long_it_takes() -> None:
+    many = [replace(AFTER, name=f"c{n}") for n in range(41)]
+    assert "the core has 42 cells" in said(rules.size, FIRST, *many)
+    deeper = Cell("deep", False, "## Deeper: more")
+    assert said(rules.size, FIRST, deeper, *many) == ""
+    assert "2502 words" in said(rules.size, FIRST, Cell("long", False, "word " * 2499))
+    assert "how long" in said(rules.size, AFTER)
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ('lab.verdict("98-1", runs.dies(victim=101))', "no value to change"),
+        ('seed = 1\nlab.verdict("98-1", runs.dies())', "hides its scenario in runs.dies()"),
+        ("seed = 1\n" + "\n" * 30 + 'lab.verdict("98-1", {})', "32 lines"),
+        ('seed = 1\nlab.verdict("98-1", runs.dies(seed))', ""),
+    ],
+)
+def test_a_key_run_shows_its_scenario(code, fault) -> None:
+    found = said(rules.scenario, FIRST, SETUP, ASKED, replace(RUN, text=code), AFTER)
+    assert fault in found
+    assert bool(found) == bool(fault)
+
+
+def test_a_deeper_section_works_by_itself() -> None:
+    heading = Cell("deep", False, "## Deeper: quotas")
+    own = Cell("own", True, "limit = 5\nlab.world(limit)", ("sim",))
+    other = Cell("other", True, "world.run(victim)", ("sim",))
+    assert said(rules.deeper, FIRST, SETUP, RUN, heading, own) == ""
+    found = said(rules.deeper, FIRST, SETUP, RUN, heading, own, other)
+    assert found == "Deeper: quotas, cell other: victim, world comes from elsewhere"
+
+
+def test_positions_that_a_guesser_could_use_are_named() -> None:
+    fair = {"97": ["a", "b", "c", "d"], "98": ["d", "c", "a", "b"]}
+    assert rules.positions(fair) == []
+    assert "98: b is right three times in a row" in rules.positions(fair | {"98": ["b"] * 3})
+    assert any("c is right in 0%" in line for line in rules.positions({"98": ["a", "b"]}))
+
+
+def test_what_a_build_has_written_is_held_to_the_template(tmp_path, monkeypatch) -> None:
+    import shutil
+
+    import nbformat
+
+    course = tmp_path / "course"
+    shutil.copytree(Path(__file__).parents[1] / "kit" / "sample_course", course)
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course))
+    source = course / "lessons" / "nb99_sample" / "source" / "99_sample.py"
+    student, _ = build(source)
+    (still,) = rules.written(rules.read(source))
+    assert still == "nothing moves within the first 10 cells"
+    notebook = nbformat.read(student, as_version=4)
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="3")]
+    nbformat.write(notebook, student)
+    assert "the learner's notebook carries outputs" in list(rules.written(rules.read(source)))
