@@ -106,8 +106,10 @@ def scenario(lesson: Lesson) -> Iterator[str]:
         if not any(isinstance(s, ast.Assign) and _is_literal(s.value) for s in tree.body):
             yield f"the run {cell.name} has no value to change on a line of its own"
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            root = ast.unparse(call.func).split(".")[0]
-            if root in hidden and not call.args and not call.keywords:
+            name = ast.unparse(call.func)
+            if call.args or call.keywords or "(" in name:  # a method of a result is no scenario
+                continue
+            if name.split(".")[0] in hidden:
                 yield f"the run {cell.name} hides its scenario in {ast.unparse(call)}"
 
 

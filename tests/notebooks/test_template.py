@@ -79,6 +79,7 @@ def test_the_core_is_small_and_says_how_long_it_takes() -> None:
         ('seed = 1\nlab.verdict("98-1", runs.dies())', "hides its scenario in runs.dies()"),
         ("seed = 1\n" + "\n" * 30 + 'lab.verdict("98-1", {})', "32 lines"),
         ('seed = 1\nlab.verdict("98-1", runs.dies(seed))', ""),
+        ('seed = 1\nlab.verdict("98-1", runs.start(seed).wait())', ""),
     ],
 )
 def test_a_key_run_shows_its_scenario(code, fault) -> None:
