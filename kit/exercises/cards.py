@@ -40,7 +40,8 @@ class Card:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            "<tr><th style='text-align:left;vertical-align:top;padding:2px 16px 2px 0;"
+            "<tr style='background:none'>"
+            "<th style='text-align:left;vertical-align:top;padding:2px 16px 2px 0;"
             f"font-weight:600;white-space:nowrap'>{escape(label)}</th>"
             "<td style='text-align:left;padding:2px 0;white-space:pre-wrap'>"
             f"{escape(text)}</td></tr>"
@@ -62,7 +63,7 @@ class Card:
         )
 
 
-def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
+def question(exercise_id: str, reply: Mapping, kept: str = "", answer: str = "") -> Card:
     """The question and its choices; `kept` is the line about the answer there is."""
     call = f'lab.{reply["kind"]}("{exercise_id}", '
     if not reply["choices"]:
@@ -71,14 +72,16 @@ def question(exercise_id: str, reply: Mapping, kept: str = "") -> Card:
         closing = f'More than one is right: answer with {call}"a", "b").'
     else:
         closing = f'Answer with {call}"a").'
-    choices = tuple(reply["choices"].items())
+    choices = tuple(
+        (f"{letter} ✓" if letter == answer else letter, text)
+        for letter, text in reply["choices"].items()
+    )
     return Card("?", f"{exercise_id}  {reply['question']}", choices, kept or closing)
 
 
-def recorded(answer: str, choices: Mapping[str, str]) -> str:
+def recorded(answer: str) -> str:
     """The line under a prediction that has its answer."""
-    shown = f"{answer}: {choices[answer]}" if answer in choices else answer
-    return f"Recorded: {shown.rstrip('.')}. The next cell runs it."
+    return f"Recorded: {answer}. Run the next cell to see."
 
 
 def settled(exercise_id: str, answer: str, reply: Mapping, closing: str = "") -> Card:

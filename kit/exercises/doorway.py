@@ -36,9 +36,9 @@ def predict(exercise_id: str, answer: Any = None) -> Any:
                 f'{exercise_id} is a quiz question; answer it with quiz("{exercise_id}").'
             )
         if answer is None:
-            return _asked(exercise_id, reply, lambda given: _record(exercise_id, reply, given[-1:]))
-        _, note, _ = _record(exercise_id, reply, [answer])
-        return cards.question(exercise_id, reply, note)
+            return _asked(exercise_id, reply, lambda given: _record(exercise_id, given[-1:]))
+        kept, note, _ = _record(exercise_id, [answer])
+        return cards.question(exercise_id, reply, note, " ".join(kept))
     except JudgeFailed as failure:
         return cards.problem(exercise_id, str(failure))
 
@@ -95,14 +95,12 @@ def _asked(exercise_id: str, reply: dict[str, Any], take: Any) -> Any:
     except progress_file.ProgressUnreadable:
         kept = None
     answer = kept.replace(",", " ").split() if kept else []
-    note = cards.recorded(kept, reply["choices"]) if kept and reply["kind"] == "predict" else ""
-    card = cards.question(exercise_id, reply, note)
+    note = cards.recorded(kept) if kept and reply["kind"] == "predict" else ""
+    card = cards.question(exercise_id, reply, note, kept or "")
     return QuestionWidget(exercise_id, reply, card, take, answer, note)
 
 
-def _record(
-    exercise_id: str, question: dict[str, Any], given: list[Any]
-) -> tuple[list[str], str, str]:
+def _record(exercise_id: str, given: list[Any]) -> tuple[list[str], str, str]:
     """Keeps a prediction.  Gives what is marked, the line below, and no verdict."""
     try:
         sent = _as_plain(exercise_id, tuple(given))
@@ -110,7 +108,7 @@ def _record(
     except (JudgeFailed, plain.NotPlain) as failure:
         return [], str(failure), ""
     _, saved = progress_file.record(exercise_id, answer)
-    note = cards.recorded(answer, question["choices"])
+    note = cards.recorded(answer)
     return answer.split(), note if saved else NOT_SAVED, ""
 
 

@@ -7,11 +7,13 @@ ran no cell would look green.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -69,6 +71,24 @@ def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
     ]
     if not faults and len(cases) != len(code_cells):
         faults.append(f"{len(cases)} of {len(code_cells)} cells ran")
+    return faults or unsettled(notebook, scratch / "progress.json", real)
+
+
+def unsettled(notebook: Path, progress: Path, real: str) -> list[str]:
+    """Predictions of the reference that its own run has not shown to be right, on each side."""
+    entries = json.loads(progress.read_text())["exercises"] if progress.exists() else {}
+    cells = nbformat.read(notebook, as_version=4).cells
+    faults = []
+    for cell, run in pairwise(cells):
+        if "prediction" not in cell.metadata.get("tags", []):
+            continue
+        prediction = cell.id.removeprefix("prediction-")
+        entry = entries.get(prediction, {})
+        if not entry.get("first_right"):
+            faults.append(f"{prediction} is not settled as the solution says: {entry}")
+        beside_kafka = real != "off" and "both" in run.metadata.tags
+        if beside_kafka and "Kafka" not in entry.get("seen_on", ""):
+            faults.append(f"{prediction} was not settled on Kafka: {entry}")
     return faults
 
 
@@ -121,3 +141,8 @@ def test_the_lane_itself_catches_a_changed_output_and_an_error(reference, tmp_pa
     assert "5" in run_nbval(reference, "off", tmp_path)[0]
     rewrite(reference, cell, "raise RuntimeError('no leader')")
     assert "no leader" in run_nbval(reference, "off", tmp_path)[0]
+
+
+def test_the_lane_catches_a_prediction_that_its_run_does_not_confirm(reference, tmp_path) -> None:
+    rewrite(reference, "prediction-99-5", 'lab.predict("99-5", "101")')
+    assert "99-5 is not settled as the solution says" in run_nbval(reference, "off", tmp_path)[0]

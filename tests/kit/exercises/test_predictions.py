@@ -30,7 +30,7 @@ def test_a_prediction_is_recorded_and_nothing_says_whether_it_is_right() -> None
     for answer in ("a", "b"):
         card = exercises.predict("99-1", answer)
         assert card.passed is None
-        assert f"Recorded: {answer}: at the" in repr(card)
+        assert f"Recorded: {answer}." in repr(card)
         assert "right" not in repr(card)
     assert "… predicted" in repr(exercises.progress())
 
@@ -105,7 +105,7 @@ def test_a_press_records_and_the_same_cell_shows_it_again() -> None:
     assert [letter for letter, _ in widget.choices] == ["a", "b", "c"]
     widget.press("c")
     assert widget.answer == ["c"]
-    assert widget.note == "Recorded: c: at the leader's end. The next cell runs it."
+    assert widget.note == "Recorded: c. Run the next cell to see."
     assert widget.verdict == ""
     again = exercises.predict("99-1")
     assert (again.answer, again.note) == (widget.answer, widget.note)

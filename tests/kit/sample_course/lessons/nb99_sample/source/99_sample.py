@@ -27,7 +27,7 @@ lab.predict("99-5")
 # %% 99-5 tags=["solution", "predict"]
 lab.predict("99-5", "102 103")
 
-# %% who-is-behind tags=["sim"]
+# %% who-is-behind tags=["live"]
 ends = {101: 5, 102: 3, 103: 4}
 behind = [broker for broker, end in ends.items() if end < max(ends.values())]
 lab.verdict("99-5", {"behind": behind})
