@@ -29,12 +29,13 @@ def test_cells_are_found_by_tags_and_where_those_are_lost_by_id(tmp_path) -> Non
         tmp_path,
         {"source": ["a = ", "1"], "metadata": {"tags": ["exercise", "99-2"]}},
         {"source": "b", "id": "exercise-99-3"},
+        {"source": "guess", "id": "prediction-99-1", "metadata": {"tags": ["prediction", "99-1"]}},
         {"source": "import os", "id": "of-their-own"},
     )
     found = submission.read(file)
     assert found.group == "99"
     assert found.answers == {"99-2": "a = 1", "99-3": "b"}
-    assert found.notes == ("The cell of 99-1 is missing.",)
+    assert found.notes == ("The cell of 99-4 is missing.",)
 
 
 def test_only_answers_reach_the_courses_own_notebook(tmp_path) -> None:
