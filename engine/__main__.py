@@ -107,7 +107,7 @@ async def serve(options: argparse.Namespace) -> None:
         await control.open()
         announce(options.control, server, control)
     print(f"Serving {len(spec.brokers)} brokers: {server.bootstrap}", flush=True)
-    gc.freeze()  # modules and schemas live for ever: no collection need look at them
+    gc.freeze()  # modules and schemas live forever: no collection need look at them
     await done.wait()
     await server.shut_down()
 

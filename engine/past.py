@@ -10,7 +10,7 @@ engine/replication/truncation.py.
     KIP-360   2.5   a leader that did not remember a producer refused any batch of it that
                     was not its first: UNKNOWN_PRODUCER_ID; today it takes the batch
     KIP-966   4.1   the last in-sync replica stayed in the ISR when it died, so it alone
-                    could lead again, whatever its disk had lost: that is Kafka's own
+                    could lead again, even with records lost from its disk: that is Kafka's own
                     eligible.leader.replicas.version=0
 """
 

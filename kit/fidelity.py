@@ -73,7 +73,7 @@ def page() -> str:
     for resource in ("broker", "topic", "group"):
         parts.append(f"## {resource.capitalize()} configs\n")
         parts.append(_rows(("config", "type", "default", "status", "note"), _configs(resource)))
-    parts += ["## In the rest of the engine\n", _rows(("module", "except for"), _elsewhere())]
+    parts += ["## In the engine's other modules\n", _rows(("module", "except for"), _elsewhere())]
     parts += ["## Declared differences of scenarios\n", _differences()]
     parts += [
         "## APIs, version by version\n",

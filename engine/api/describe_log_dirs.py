@@ -3,7 +3,7 @@
 Each broker speaks for itself, so tools ask them one by one.  `offset_lag` is how far a replica's
 log end is behind its high watermark: 0 unless it follows and still has to catch up.
 
-Simplified: one log directory per broker; volume sizes are not told (-1); replicas are never on
+Simplified: one log directory per broker; volume sizes are not reported (-1); replicas are never on
 their way to another directory (KIP-113), nor is a directory cordoned (KIP-1066).
 Versions: 2+ flexible, 3+ an error of its own, 4+ volume sizes, 5+ cordoned.
 """

@@ -2,7 +2,7 @@
 
 A broker forwards the request to the controller.  Election type 0 makes the first replica of the
 list leader again, if it is in the ISR; type 1 takes any live replica where there is no leader,
-whatever it may have missed.  Without a list, all partitions are meant.
+even one that lacks records.  Without a list, all partitions are meant.
 
 Versions: 0 knows preferred elections only; 1+ election type and an error for the request;
 2+ flexible.

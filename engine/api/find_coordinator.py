@@ -1,7 +1,7 @@
 """FindCoordinator (key 10): which broker looks after this group?
 
 The leader of the group's partition of `__consumer_offsets`; any broker knows it.  If the
-topic does not exist yet, the controller is asked to create it, and the client is told
+topic does not exist yet, the controller is asked to create it, and the client gets
 COORDINATOR_NOT_AVAILABLE until it is there.
 
     v0      groups only

@@ -6,7 +6,7 @@ an old answer is refused by the old leader and asks again.
 
 Topics are asked for by name, from version 12 also by id; null means all.  A name that does not
 exist is created if both the client and `auto.create.topics.enable` allow it, with the defaults
-of this broker; the client is told UNKNOWN_TOPIC_OR_PARTITION and asks again.  "The controller"
+of this broker; the client gets UNKNOWN_TOPIC_OR_PARTITION and asks again.  "The controller"
 is, since KRaft, any live broker: clients use it to send admin requests to, and brokers forward.
 Kafka picks one at random; here a broker names itself, unless it is fenced.
 

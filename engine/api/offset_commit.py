@@ -1,6 +1,6 @@
 """OffsetCommit (key 8): a group stores how far it has read.
 
-Topics and partitions that do not exist are refused one by one; the rest is one batch of
+Topics and partitions that do not exist are refused one by one; the others are one batch of
 records in `__consumer_offsets`, and the answer waits until it is replicated.  The rules
 for committers are in `engine.coordinators.classic.offset_rules`.
 

@@ -168,7 +168,7 @@ def _partition(committed: CommittedOffset | None, topic_id: bytes, index: int) -
 
 
 def _none(index: int, error: Errors = Errors.NONE) -> Partitions:
-    """There is no committed offset, or none can be told."""
+    """There is no committed offset, or none can be given."""
     return Partitions(index, -1, -1, "", error)
 
 

@@ -3,7 +3,7 @@
 The answer is the largest epoch that this replica holds up to the one asked for, and its
 end offset (KIP-101, KIP-279).  Consumers use it after a leader change to find out
 whether what they read was truncated meanwhile (KIP-320); followers did before the Fetch
-answer itself told them.
+answer itself said so.
 
 Versions: 2+ leader epoch of the requester; 3+ replica id; 4+ flexible.
 """

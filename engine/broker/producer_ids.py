@@ -1,6 +1,6 @@
 """Producer ids for idempotent producers: blocks of a thousand from the controller.
 
-An id must stay unique in the cluster for ever, but a metadata record for each id would be
+An id must stay unique in the cluster forever, but a metadata record for each id would be
 slow.  So a broker takes a block of ids and serves from it (KIP-730).  When the block is used
 up, requests wait for the next one.
 """

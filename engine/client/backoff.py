@@ -1,6 +1,6 @@
 """How long to wait before the next attempt: longer each time, and never quite the same (KIP-580).
 
-    wait = initial * 2^tries, at most `max`, times a random factor between 0.8 and 1.2;
+    wait = initial * 2^failures, at most `max`, times a random factor between 0.8 and 1.2;
            and then at most `max`, so the jitter only shortens the longest wait
 
 Doubling gives a struggling broker time.  The jitter keeps a thousand clients that lost the same
@@ -30,7 +30,7 @@ class ExponentialBackoff:
     chance: Random
 
     def wait_us(self, failures: int) -> int:
-        """The wait after `tries` failures before this one, so 0 for the first."""
+        """The wait after `failures` failed attempts before this one, so 0 for the first."""
         if self.initial_us >= self.max_us:
             return self.max_us
         bare_us = min(self.initial_us * MULTIPLIER ** min(failures, 32), self.max_us)

@@ -221,7 +221,7 @@ class Idempotence:
                 if numbers.next_sequence == numbers.last_acknowledged + 1:
                     continue
                 if self.resets:
-                    self._reset("a batch was given up, and nobody knows whether it is there")
+                    self._reset("a batch was given up, and it is not known whether it was stored")
                     return
                 self.restart_partition(place)
         if self.bump:
@@ -233,7 +233,7 @@ class Idempotence:
         if not self.is_known:
             return  # a new id is on its way, and with it all numbers
         if epoch == EPOCH_MAX:
-            self.identity = NO_IDENTITY  # the rest waits for a new id
+            self.identity = NO_IDENTITY  # the others wait for a new id
             return
         self.identity = (producer_id, epoch + 1)
         names = ", ".join(f"{topic}-{index}" for topic, index in self.to_restart)

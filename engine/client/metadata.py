@@ -15,7 +15,7 @@ client ignores an epoch older than the one it knows (KIP-320).  Epochs compare w
 they start over for a topic that was deleted and created again.  A broker that refuses a batch may
 name the new leader in the refusal (KIP-951): then the client need not ask.
 
-Simplified: the producer asks about a topic for ever, where the Java client forgets one to which
+Simplified: the producer asks about a topic forever, where the Java client forgets one to which
 nothing was sent for metadata.max.idle.ms (5 minutes); each request names all topics.
 
 Left out: rebootstrapping (KIP-899), regular-expression subscriptions, auto-created topics.

@@ -6,7 +6,7 @@ With a key, records of one key belong together, so the partition is a hash of th
     librdkafka       CRC-32(key) modulo the number of partitions ("consistent_random")
 
 Two hashes, two answers: the same key goes to different partitions, depending on the
-client, unless librdkafka is told `partitioner=murmur2_random`.  In both, adding partitions
+client, unless librdkafka has `partitioner=murmur2_random`.  In both, adding partitions
 moves most keys.
 
 Without a key any partition will do, and fewer, fuller batches are cheaper.  So the Java
@@ -57,7 +57,7 @@ def murmur2_partition(key: bytes, partitions: int) -> int:
 
 
 def crc32_partition(key: bytes, partitions: int) -> int:
-    """Where librdkafka sends a key, unless told otherwise."""
+    """Where librdkafka sends a key by default."""
     return zlib.crc32(key) % partitions
 
 

@@ -58,8 +58,9 @@ class ProducerBatch:
     """Records for one partition that travel together.
 
     `retries` counts how often it went back into the queue.  `last_attempt_us` is when it was made,
-    or last put back; `backoff_us` how long it then rests.  `was_resequenced` means that it got new
-    numbers since it was last sent: an answer to the attempt in flight is about the old ones.
+    or last put back; its backoff lasts `backoff_us` from then on.  `was_resequenced` means that it
+    got new numbers since it was last sent: an answer to the attempt in flight is about the old
+    ones.
     """
 
     number: int
@@ -141,7 +142,7 @@ class ProducerBatch:
         return now < self.last_attempt_us + self.backoff_us
 
     def split(self, first_number: int, count: int) -> list[ProducerBatch]:
-        """The first `count` records and the rest, with their share of the sequence numbers."""
+        """The first `count` records and the others, with their share of the sequence numbers."""
         parts: list[ProducerBatch] = []
         for at, records in ((0, self.records[:count]), (count, self.records[count:])):
             part = ProducerBatch(

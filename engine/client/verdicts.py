@@ -1,8 +1,8 @@
 """The producer's verdict on each record.
 
 A record is *pending* until its batch is done.  Then it is acknowledged, refused or unknown
-(engine/client/producer_batch.py says when).  After that its verdict never changes, whatever a
-late answer says.
+(engine/client/producer_batch.py says when).  After that its verdict never changes, not even by a
+late answer.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Exactly one Response follows each Send.  It is the answer, or its body is None: the connection
 was lost, or the request timed out.  A request is meant for one incarnation of its destination.
-If that incarnation has ended, the sender is told when the end of the connection reaches it.  A
+If that incarnation has ended, the sender learns it when the end of the connection reaches it.  A
 request that has been received is handled even if its sender no longer waits: a process that was
 paused finds it in its socket's buffer when it resumes.
 
@@ -172,7 +172,7 @@ class Calls:
         if self.listeners and isinstance(item, Arriving):
             self._tell(Arrived(now, call, self._unpacked(item)))
         if not self.processes.is_alive(call.destination, call.incarnation):
-            # Refused if no process has started since; a process that ended has told the sender.
+            # Refused if no process has started since; a process that ended has informed the sender.
             if call.incarnation > self.processes.life(call.destination):
                 self.transmit(now, call.destination, call.sender, Answer(item.number, None))
             return None
@@ -245,7 +245,7 @@ class Calls:
             listener(what)
 
     def _heard(self, message: Message) -> tuple[Call, Message] | None:
-        """What listeners are told about a message; None if they are not told."""
+        """What listeners learn about a message; None if they learn nothing."""
         call = self.agenda.calls.get(message.number)
         if call is None or message.body is None:
             return None

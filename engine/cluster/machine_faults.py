@@ -2,7 +2,7 @@
 
 A broker trusts its machine in three things:
 
-* what was flushed stays; a power loss takes the rest (engine/storage/disk.py)
+* what was flushed stays; a power loss takes all else (engine/storage/disk.py)
 * the clock is about right (clock.py in this folder)
 * the disk returns what was written.  A checksum finds a changed bit, but late
   (engine/storage/damage.py).  A disk that takes no more bytes ends the broker at once: its only

@@ -1,8 +1,8 @@
-"""The links between nodes, as data: who reaches whom, how slowly, and which messages wait.
+"""The links between nodes, as data: which are cut, how slow each is, and which messages wait.
 
 A link behaves like a TCP connection that both ends keep open.  What is sent one way
-arrives in order.  A cut holds messages until it heals, as retransmission would.  No node is
-told of a cut; only timeouts reveal it.  A cut may be one way only.  A slow link delays
+arrives in order.  A cut holds messages until it heals, as retransmission would.  No node
+learns of a cut directly; only timeouts reveal it.  A cut may be one way only.  A slow link delays
 everything by a fixed time.
 
 TCP by itself never loses, duplicates or reorders anything.  But connections break, proxies

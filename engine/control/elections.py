@@ -27,7 +27,7 @@ from engine.wire.errors import Errors, KafkaError
 
 PREFERRED, UNCLEAN = 0, 1
 ELECTIONS_AT_ONCE_MAX = 1_000
-"""A periodic check stops after this many; the rest waits for the next event."""
+"""A periodic check stops after this many; the others wait for the next event."""
 
 
 def without_broker(

@@ -2,7 +2,7 @@
 
     append --> in the log, known to the controller --flush--> committed: answered, fetched
 
-What a broker has been told must survive a power loss of the controller, so nothing above
+What a broker has received must survive a power loss of the controller, so nothing above
 the high watermark leaves it.  With a quorum the high watermark is what a majority has
 written; with one voter it is what has been flushed.  One flush at a time is under way;
 what is appended meanwhile goes with the next, so a busy controller does not flush more
@@ -84,7 +84,7 @@ class MetadataLog:
             self.outbox.flush(self.log.directory, (FLUSH_TOKEN,))
 
     def flushed(self) -> None:
-        """A flush is done: what it covered is committed, and the rest is flushed next."""
+        """A flush is done: what it covered is committed, and what came later is flushed next."""
         assert self.flushing_to is not None, "nothing was being flushed"
         self.high_watermark = self.flushing_to
         self.log.mark_flushed(self.flushing_to)

@@ -1,7 +1,7 @@
 """THE rules: who leads a partition, who is in its ISR, who stays eligible.
 
 Everything that happens to a partition (a broker dies, comes back, restarts uncleanly, a
-leader reports another ISR, someone asks for an election) ends here, in one function
+leader reports another ISR, an administrator asks for an election) ends here, in one function
 that turns the partition as it is into one record, or none.
 
 Election, in this order; "usable" is a broker that is registered, not fenced and not
@@ -13,13 +13,13 @@ shutting down:
     eligible    with an empty ISR: the first usable one in the ELR; it becomes the ISR
     last known  ISR and ELR both empty: the last leader, if usable   counted as unclean
     unclean     the first usable replica at all                      (only when allowed)
-    nobody      leader -1
+    no leader   leader -1
 
 Eligible leader replicas (KIP-966).  Before, the last member of the ISR was kept in it
 even when it died, so that it alone could lead again; if it had lost its disk cache, so
 were acknowledged records.  Now the high watermark stands still while the ISR is smaller
-than min.insync.replicas, so whoever leaves the ISR below that size still has everything
-committed, and is remembered in the ELR:
+than min.insync.replicas, so a replica that leaves the ISR below that size still has
+everything committed, and is remembered in the ELR:
 
     min.insync.replicas 2       isr 1 2 3  elr -
     3 dies                      isr 1 2    elr -       2 is enough: 3 may fall behind
@@ -29,7 +29,7 @@ committed, and is remembered in the ELR:
     1 comes back                isr 1      elr -       elected from the ELR: clean
 
 The leader epoch grows when and only when a record names a leader: when the leader
-changes, to nobody included.  A mere change of the ISR leaves it (since KAFKA-15021,
+changes, also to -1.  A mere change of the ISR leaves it (since KAFKA-15021,
 metadata.version 3.6); an unclean election empties the ELR and makes the leader
 RECOVERING.  The partition epoch grows with every record.
 
@@ -110,7 +110,7 @@ def change_partition(
         wanted_isr = (leader,)
         wanted_elr = tuple(replica for replica in wanted_elr if replica != leader)
     elif unclean:
-        # Nobody else is known to agree with this leader's log: all must follow it.
+        # No other replica is known to agree with this leader's log: all must follow it.
         wanted_isr, wanted_elr = (leader,), ()
     elif not wanted_isr and not rules.elr_enabled:
         # The old rule: the last in-sync replica stays, alive or not.
@@ -179,11 +179,11 @@ def _elect(
         for replica in partition.replicas:
             if rules.usable(replica):
                 return replica, "unclean"
-    return NO_LEADER, "nobody"
+    return NO_LEADER, "no leader"
 
 
 def _remember_last_leader(partition: PartitionImage, record: m.PartitionChangeRecord) -> None:
-    """Notes who led when the leader goes to nobody, and forgets it with a new leader."""
+    """Notes the last leader when there is none any more, and forgets it with a new one."""
     if record.leader == NO_LEADER and not partition.last_known_elr:
         record.last_known_elr = [partition.leader]
     elif record.leader not in (LEADER_UNCHANGED, NO_LEADER) and partition.last_known_elr:

@@ -1,7 +1,7 @@
 """Producer ids, in blocks of a thousand (KIP-730).
 
-An id must never be given out twice, whatever crashes.  So a block is taken out of the
-metadata log first and used afterwards; a broker that dies wastes the rest of its block.
+An id must never be given out twice, also not after a crash.  So a block is taken out of the
+metadata log first and used afterwards; a broker that dies wastes the unused ids of its block.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the coordinator writes down: the records of `__consumer_offsets`.
 
-Two kinds of record, told apart by the 16-bit number in front of the key; the number in
+Two kinds of record, distinguished by the 16-bit number in front of the key; the number in
 front of the value is the version of the value's schema:
 
     key 1  (group, topic, partition)  ->  offset, leader epoch, metadata, commit time

@@ -1,8 +1,8 @@
 """The groups and offsets of one partition of `__consumer_offsets`, as a state machine.
 
     log       g1: generation 4 | g1/orders-0 at 17 | g1/orders-0 at 23 | g2: deleted | ...
-    classic   the groups: what the last group record of each id says, plus what nobody
-              stores, such as who has joined so far and whose answer is parked
+    classic   the groups: what the last group record of each id says, plus what is not
+              stored, such as which members have joined and which answers wait
     offsets   the last *replicated* offset of each (group, topic, partition)
 
 A group changes in memory first and is written afterwards.  Its record, once replicated,

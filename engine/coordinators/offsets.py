@@ -3,8 +3,8 @@
 An offset belongs to (group, topic, partition) and is the next record to read.  The group
 decides which clients may store one, see `classic.offset_rules`.
 
-An offset becomes visible when its record is replicated, not before: what one consumer
-reads here, no later coordinator forgets.  Whatever is removed is chosen among the offsets
+An offset becomes visible when its record is replicated, not before: no later
+coordinator forgets what a consumer reads here.  What is removed is chosen among the offsets
 as they are *written*, those on their way included: a commit that is under way when its
 topic, its group or the offset itself is deleted lies before the tombstone in the log.
 

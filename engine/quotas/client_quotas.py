@@ -65,7 +65,7 @@ class ClientQuotas:
         return charged
 
     def fetch_bytes_max(self, request: AnyRequest) -> int | None:
-        """An answer with more bytes than this is throttled whatever came before."""
+        """An answer with more bytes than this is throttled in any case."""
         _, limit = entities.find(self.image.quotas, CONSUMER_BYTE_RATE, request.client_id)
         if limit is None or not is_client(request):
             return None

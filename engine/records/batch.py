@@ -1,7 +1,7 @@
 """Record batches, format v2: what producers send, logs store and consumers receive.
 
     base offset            int64   ┐ outside the checksum: the leader writes these
-    batch length           int32   │ in place and leaves the rest alone
+    batch length           int32   │ in place and changes nothing else
     partition leader epoch int32   │
     magic                  int8  2 │
     CRC-32C                uint32  ┘ of everything below

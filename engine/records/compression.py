@@ -10,7 +10,7 @@ The traps, each of which has cost some client a release:
   each behind its length; librdkafka writes the same; others write one bare block.
   Both are read, the first is written.
 * lz4: the standard frame format, but its blocks must be independent of each other:
-  Kafka's reader refuses linked blocks, which most libraries write unless told.
+  Kafka's reader refuses linked blocks, which most libraries write by default.
 * a few bytes can decompress to gigabytes, so every reader takes a limit.
 
 gzip comes with Python; the others need the `cramjam` wheel.

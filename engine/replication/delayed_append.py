@@ -5,7 +5,7 @@ r"""Appends that wait until every in-sync replica has them: acks=all.
              \---> this broker no longer leads ----------> NOT_LEADER_OR_FOLLOWER
              \---> time is up ---------------------------> REQUEST_TIMED_OUT
 
-Whether this broker led all the time is not asked: it is told each change of leader by itself
+Whether this broker led all the time is not asked: each change of leader is reported to it
 (engine/broker/broker.py), and what waits fails at the first.  None of the three refusals says
 that the records are lost: they are in this log, and may be in the next leader's.
 

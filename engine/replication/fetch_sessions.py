@@ -37,7 +37,7 @@ Names = Callable[[bytes], str]
 
 @dataclass(slots=True)
 class FetchedPartition:
-    """One partition of a session: the fetcher's request, and what it was last told."""
+    """One partition of a session: the fetcher's request, and what the last answer said."""
 
     key: Key
     topic: str

@@ -21,12 +21,12 @@ from engine.wire import messages as m
 
 Key = tuple[bytes, int]
 Position = tuple[int, int, int, int]
-"""Fetch offset, epoch of the last record, leader epoch, log start; -1 where not told."""
+"""Fetch offset, epoch of the last record, leader epoch, log start; -1 where not given."""
 
 
 @dataclass(slots=True)
 class Following:
-    """One followed partition; `asked` is the position that the leader was last told.
+    """One followed partition; `asked` is the position that the last request named.
 
     `has_asked` is whether the leader was asked for epochs since the follower took it up.
     """

@@ -4,7 +4,7 @@ A request names a partition, and the broker has three answers:
 
     it is here, and leads (or follows)      a Partition
     it is led elsewhere                     NOT_LEADER_OR_FOLLOWER: ask for metadata, go there
-    nobody has heard of it                  UNKNOWN_TOPIC_OR_PARTITION
+    it is unknown here                      UNKNOWN_TOPIC_OR_PARTITION
 
 The metadata log decides between the last two, so a broker that has not read far enough sends
 a client to look again rather than to create a topic that is already there.
@@ -31,7 +31,7 @@ class HostedPartitions:
         self.partitions: dict[Key, Partition] = {}
 
     def serving(self, topic: str, index: int) -> Partition:
-        """The replica here, in whatever role; KafkaError if there is none."""
+        """The replica here, in any role; KafkaError if there is none."""
         partition = self.partitions.get((topic, index))
         if partition is not None:
             return partition

@@ -11,11 +11,10 @@ removed when the new topic's replica opens there.  If its topic no longer exists
 when the broker has caught up with the metadata log.
 
 The checkpoints are hints, written now and then.  A high watermark that is too low does no harm
-as long as no replica cuts there: the leader tells the rest.  (Before KIP-101 a follower did cut
-there, and lost records.)  A recovery point that is too low costs time, since recovery reads the
-log from there.
-A log start that is too low brings deleted records back after a kill, as in Kafka.  Only after a
-clean stop are they exact.
+as long as no replica cuts there: the leader's answers bring the present one.  (Before KIP-101 a
+follower did cut there, and lost records.)  A recovery point that is too low costs time, since
+recovery reads the log from there.  A log start that is too low brings deleted records back
+after a kill, as in Kafka.  The checkpoints are exact after a clean stop only.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A produce with acks=all waits for the high watermark; a fetch waits for enough bytes.
 Each is an operation that watches some partitions.  Whenever one of them moves, the
-operation tries to complete; at its deadline it answers with what there is.
+operation checks whether it can complete; at its deadline it answers with what there is.
 
     watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
                       --(its deadline)------------------------------------> answered
@@ -62,7 +62,7 @@ class Purgatory:
         self.outbox.set_timer(PurgatoryTimer(self.next_id), now + wait_ms * 1000)
 
     def check(self, now: int, key: Key) -> None:
-        """Tries every operation that watches `key`, whose log, high watermark or role moved."""
+        """Checks every operation that watches `key`, whose log, high watermark or role moved."""
         for operation_id in tuple(self.watchers.get(key, ())):
             waiting = self.operations.get(operation_id)
             if waiting is not None and waiting[0].try_complete(now):

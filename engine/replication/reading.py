@@ -94,7 +94,7 @@ def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] |
 def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> bool:
     """Whether a session's partition may have something to tell.
 
-    False is the common case, settled cheaply: `read` would only repeat what was told before.
+    False is the common case, settled cheaply: `read` would only repeat the last answer.
     """
     partition = hosted.partitions.get((asked.topic, asked.index))
     return (

@@ -4,7 +4,7 @@ A follower may hold records that were never committed and that the new leader ne
 had.  They must go before it fetches on.  Kafka's answer was mended several times; each
 published rule is here, so that yesterday's bug can be run on today's code:
 
-    to-high-watermark   cut at the own high watermark, ask nobody            (before 0.11)
+    to-high-watermark   cut at the own high watermark, without asking        (before 0.11)
     kip-101             ask the leader where my last epoch ends; cut there        (0.11)
     kip-279             the leader also names the epoch it speaks of; repeat until they
                         match                                                      (2.0)

@@ -7,7 +7,7 @@ together until `queued.max.request.bytes` are there.  A frame that cannot be rea
 connection with one log line and affects nothing else.  While a client is throttled for
 exceeding its quota, its requests stay unread (KIP-219).
 
-A client may read its answer slowly, or never.  The socket's buffer takes a part; the rest is
+A client may read its answer slowly, or never.  The socket's buffer takes a part; the remainder is
 made when there is room again, a chunk at a time (engine.wire.slices).  So a slow client costs
 one chunk of memory, however long its Fetch answer is.
 A client that sends its end of stream still gets the answers to its requests.
@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self.ended = False  # the client sends no more
         self.closed = False
         self.admitted = True
-        self.unsent: Iterator[bytes | bytearray] = iter(())  # the rest of an answer
+        self.unsent: Iterator[bytes | bytearray] = iter(())  # the remainder of an answer
         self.answer_bytes = 0
         self.was_slow = False  # the client was slow to read the answer
         self.mute_timer: asyncio.TimerHandle | None = None

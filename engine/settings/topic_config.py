@@ -3,7 +3,7 @@
 Most topic configs have a counterpart among the broker's, often under another name, that serves
 as the default: `retention.ms` follows `log.retention.ms`, which when unset follows
 `log.retention.minutes`, and that `log.retention.hours`.  `SYNONYMS` is the whole mapping, in
-order of precedence.  So "the default of a topic config" is not one number but whatever the
+order of precedence.  So "the default of a topic config" is not one number but what the
 broker that is asked has in effect.
 
 Values are checked when a topic is created or altered, by the controller, and never again: a
@@ -85,7 +85,7 @@ def defaults_from(broker: Mapping[str, Value]) -> dict[str, Value]:
             if value is not None:
                 values[name] = value * _MILLISECONDS.get(synonym.rpartition(".")[2], 1)
                 break
-    # Any negative retention means for ever; -1 is how it is written.
+    # Any negative retention means forever; -1 is how it is written.
     values["retention.ms"] = max(values["retention.ms"], -1)
     # No topic config, but a rule of every log: how long it remembers an idle producer.
     values["producer.id.expiration.ms"] = broker["producer.id.expiration.ms"]

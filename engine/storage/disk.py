@@ -9,7 +9,7 @@ the record on other machines.  So there are two kinds of death, and the engine h
     power lost         only what was flushed is certain; the tail may be torn
 
 `RealDisk` keeps real files.  `MemoryDisk` keeps them in memory, knows which part of each
-was flushed, and can lose the rest.  The same `Log` runs on either.
+was flushed, and can lose all else.  The same `Log` runs on either.
 
 Paths are relative, with `/` between the parts.  No role holds a file handle: a path is
 plain data, so a broker and its whole disk can be pickled, which is how the simulator

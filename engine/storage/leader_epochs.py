@@ -6,8 +6,8 @@
 
 Offsets alone cannot tell whether two replicas agree: after an unclean election both may have an
 offset 25, with different records.  An (epoch, offset) pair can, since one leader writes one epoch
-and never rewrites it (KIP-101).  So a follower asks, or is told, where the leader's version of its
-last epoch ends, and cuts there.
+and never rewrites it (KIP-101).  So a follower asks the leader, or learns from its
+answers, where the leader's version of the follower's last epoch ends, and cuts there.
 
 Entries rise in both columns.  An epoch without records leaves no entry behind: the next
 one to start at the same offset replaces it.  The file is written at every change, in

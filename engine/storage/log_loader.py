@@ -1,4 +1,4 @@
-"""Opens the files of a log: finds its segments, recovers what is in doubt, replays the rest.
+"""Opens the files of a log: finds its segments, recovers what is in doubt, replays what follows.
 
 After a clean stop the segments are taken as they are; only the last batches are looked at, to find
 the log's end.  After an unclean one every segment above the recovery point is read through

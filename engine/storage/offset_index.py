@@ -10,8 +10,8 @@ there.  Offsets are relative to the segment's base, which is why a segment spans
 An entry holds the *last* offset of the batch at `position`.  So a look-up for an offset
 within that batch may find the entry before it; the scan then goes a batch further.
 
-Only the last entry is kept in memory; the rest is read from the file when needed.  The index can be
-rebuilt from the log at any time; after a crash it is.
+Only the last entry is kept in memory; the others are read from the file when needed.  The
+index can be rebuilt from the log at any time; after a crash it is.
 """
 
 from __future__ import annotations

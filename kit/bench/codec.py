@@ -70,7 +70,7 @@ def row(name: str, ours_s: float, theirs_s: float) -> dict[str, Any]:
 def fastest(works: dict[str, Work], rounds: int) -> dict[str, float]:
     """Seconds that one call of each takes: they take turns, and the best of `rounds` counts."""
     for work in works.values():
-        work()  # compiles and caches whatever is made on first use
+        work()  # compiles and caches all that is made on first use
     best = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
         for name, work in works.items():

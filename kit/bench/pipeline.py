@@ -5,7 +5,7 @@ topic out.  Two rates are reported: records per second from the topic into bronz
 the cluster matters most, and from the topic to gold.  A full run of each side before the
 first round warms up Spark's JVM, which would otherwise slow the side that starts.
 
-Most of the time is Spark's, and a busy machine slows one run threefold and spares the next.
+Most of the time is Spark's, and a busy machine makes one run three times as long and not the next.
 So the two runs of a round stand next to each other in time, each round gives a ratio, and
 the median of the ratios is what counts.
 """

@@ -115,7 +115,7 @@ def _ask(pid: int, *words: str) -> str:
 
 def _socket_file(pid: int) -> str:
     """The JVM's socket; a JVM makes one when it finds a marker file and gets a SIGQUIT."""
-    # On Linux a JVM uses /tmp whatever TMPDIR says; on macOS it uses the user's own place.
+    # On Linux a JVM uses /tmp and ignores TMPDIR; on macOS it uses the user's own place.
     place = "/tmp" if os.path.exists("/proc") else tempfile.gettempdir()
     path, mark = f"{place}/.java_pid{pid}", Path(f"{place}/.attach_pid{pid}")
     if os.path.exists(path):

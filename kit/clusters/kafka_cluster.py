@@ -171,7 +171,7 @@ class KafkaCluster:
         if isinstance(self.provider, SeenFromInside):
             return self.provider.trace(since, limit)
         raise NotOffered(
-            f"The {self.name} cluster does not tell what happens inside: the engine does."
+            f"The {self.name} cluster shows no trace of what happens inside: the engine does."
         )
 
     def describe(self, topic: str) -> Description:

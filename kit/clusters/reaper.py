@@ -10,7 +10,7 @@ killed.  So a small process stands between them:
 The reaper starts the children and waits for one thing: the end of its socket to the
 kernel, which the operating system closes however the kernel dies.  Then it ends every
 child and removes the directories that it was given to own.  A *shared* reaper listens on
-a Unix socket instead, serves every process that connects, and ends when told to.
+a Unix socket instead, serves every process that connects, and ends on request.
 
 Requests and answers are lines of JSON.  A child's state is what the operating system
 reports (stopped and continued included), whichever process sent the signal.  Every child carries

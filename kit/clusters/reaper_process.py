@@ -3,7 +3,7 @@
 Started by `reaper.Reaper`, which explains why.  It loops over its connections, its
 children's state changes and its parent, and imports the standard library only, so that it
 starts in a few milliseconds.  `--pipe FD PARENT` serves one socket and ends with it;
-`--listen FD` serves every process that connects, until told to end.
+`--listen FD` serves every process that connects, until it is asked to end.
 """
 
 from __future__ import annotations

@@ -114,6 +114,6 @@ def addresses(bootstrap: str) -> list[Address]:
 
 def _refuse(what: str) -> NoReturn:
     raise NotOffered(
-        f"This cluster is somebody else's, so the kit will not {what}: "
+        f"This cluster belongs to others, so the kit will not {what}: "
         "use the engine or the local cluster for that."
     )

@@ -33,7 +33,7 @@ SETTINGS = (
     Setting("replica.lag.time.max.ms", "5000", "a cut follower leaves the ISR within a cell"),
     Setting("replica.high.watermark.checkpoint.interval.ms", "1000", "its file is read in a cell"),
     Setting("auto.leader.rebalance.enable", "false", "no election without a cause"),
-    Setting("unclean.leader.election.enable", "false", "the default, which lessons lean on"),
+    Setting("unclean.leader.election.enable", "false", "the default, which lessons use"),
     Setting("min.insync.replicas", "1", "topics that need more say so"),
     Setting("default.replication.factor", "3", "one replica on each broker"),
     Setting("num.partitions", "1", "one log, unless a topic says more"),

@@ -189,7 +189,7 @@ class Walkthrough:
         now = tuple(self.world.cluster.network.cut)
         for word, ways in (
             ("cut", [way for way in now if way not in self._cut]),
-            ("mended", [way for way in self._cut if way not in now]),
+            ("healed", [way for way in self._cut if way not in now]),
         ):
             links = [f"{a} – {b}" if (b, a) in ways else f"{a} → {b}"
                      for a, b in ways if (b, a) not in ways or str(a) < str(b)]  # fmt: skip

@@ -1,7 +1,7 @@
 """Defines exercises, predictions, quiz questions and verdicts.
 
 Judge side only.  Each text that learners see is written once: stub and solution in the
-notebook's source, the rest in the lesson's `exercises`.
+notebook's source, all else in the lesson's `exercises`.
 
 A judge is a function `judge(answer, context) -> Verdict`.  `answer` is plain data (see
 `kit.exercises.plain`); `context` reads the cluster's own log and metadata.  A judge never
@@ -47,9 +47,9 @@ class Exercise:
     each must fail with a message of its own."""
     inputs: Inputs | Callable[[Random], Inputs] = ()
     """For answers that are functions: the arguments to call it with, smallest first, or a
-    function that makes them from a seeded source; marking then uses inputs that nobody saw
-    in class.  The judge finds them in `context.inputs`, and their results in `answer`; for a
-    call that raised, the result is {"raised": "text"}."""
+    function that makes them from a seeded source; marking then uses inputs that were
+    not seen in class.  The judge finds them in `context.inputs`, and their results in `answer`;
+    for a call that raised, the result is {"raised": "text"}."""
     minutes: int = 5
     """What a learner needs for it, hints included."""
 

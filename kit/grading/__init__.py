@@ -49,6 +49,6 @@ def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: b
 
 
 def _say(text: str) -> None:
-    """Prints what the terminal can show, and escapes for the rest."""
+    """Prints what the terminal can show, and escapes for other signs."""
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)

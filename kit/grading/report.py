@@ -62,7 +62,7 @@ def distinct_names(files: list[Path]) -> list[str]:
 
 
 def _file_name(stem: str) -> str:
-    """Letters, digits and a few signs are kept; the rest becomes an underscore."""
+    """Letters, digits and a few signs are kept; any other becomes an underscore."""
     kept = (
         c if c in KEPT_SIGNS or unicodedata.category(c)[0] in "LMN" else "_"
         for c in unicodedata.normalize("NFC", stem)[:LONGEST_NAME]

@@ -54,7 +54,7 @@ def _brokers(was: Snapshot, now: Snapshot) -> Iterator[Step]:
             yield _changed(broker, before, after)
         elif bool(old.get("fenced")) != bool(new.get("fenced")) and after not in DOWN:
             if new.get("fenced"):
-                said = f"The controller **fences {broker}**: its heartbeats have stopped coming."
+                said = f"The controller **fences {broker}**: its heartbeats stopped."
                 yield Step(NOTABLE, f"fence {broker}", said)
             else:
                 said = f"{broker} is unfenced: the controller hears it again."
@@ -76,7 +76,7 @@ def _changed(broker: int, before: str, after: str) -> Step:
             said = f"{broker} runs again, and does not know what it missed."
             return Step(MAJOR, f"resume {broker}", said)
         case "running":
-            said = f"{broker} is started, with the log it left behind."
+            said = f"{broker} is started, with the log that is on its disk."
             return Step(MAJOR, f"start {broker}", said)
         case _:
             return Step(NOTABLE, f"{broker} {after}", f"{broker} is {after}.")
@@ -88,16 +88,15 @@ def _links(was: Snapshot, now: Snapshot) -> Iterator[Step]:
         before, after = cut_from(was, node), cut_from(now, node)
         for other in after:
             if other not in before and _is_reported_by(node, other, brokers):
-                said = f"The link between {node} and {other} is **cut**: neither hears the other."
+                said = f"The link between {node} and {other} is **cut**: no message gets through."
                 yield Step(MAJOR, f"cut {node}–{other}", said)
         for other in before:
             if other not in after and _is_reported_by(node, other, brokers):
-                said = (
-                    f"{node} and {other} hear each other again; what was missed is still to come."
-                )
+                said = f"The link between {node} and {other} works again"
+                said += "; missed records must still be fetched."
                 yield Step(NOTABLE, f"heal {node}–{other}", said)
 
 
 def _is_reported_by(node: int, other: int, brokers: Sequence[int]) -> bool:
-    """Each link is told once: at its broker or, between two brokers, at the lower id."""
+    """Each link is reported once: at its broker or, between two brokers, at the lower id."""
     return other not in brokers or node < other

@@ -20,9 +20,9 @@ FAULTS = ("kill", "stop", "start", "pause", "resume", "cut", "isolate", "heal")
 MEANINGS = {
     "kill": "End {node} at once (SIGKILL): nothing is handed over, nothing is flushed.",
     "stop": "Stop {node} cleanly: it hands its leaderships over first.",
-    "start": "Start {node} on the files it left behind.",
-    "pause": "Freeze {node}: it keeps its place but does not answer.",
-    "resume": "Let {node} go on where it froze.",
+    "start": "Start {node} with the files on its disk.",
+    "pause": "Pause {node}: its process stays, but does not answer.",
+    "resume": "Resume {node} where it was paused.",
     "cut": "Cut links of {node}.",
     "heal": "Heal every link that is cut.",
 }
@@ -55,13 +55,13 @@ def offered(cluster: Any) -> dict[str, str]:
 def buttons(refusals: Mapping[str, str], state: str, node: int) -> tuple[Button, ...]:
     """A broker's four buttons; two become `start` and `resume` when these are the way back."""
     down = state not in ("running", "paused")
-    frozen = state == "paused"
+    paused = state == "paused"
     gone = f"{node} is down: start it first." if down else ""
-    still = f"{node} is frozen: resume it first." if frozen else ""
+    still = f"{node} is paused: resume it first." if paused else ""
     wanted = (
         ("start" if down else "kill", ""),
         ("stop", gone or still),
-        ("resume" if frozen else "pause", gone),
+        ("resume" if paused else "pause", gone),
         ("cut", ""),
     )
     return tuple(

@@ -160,7 +160,7 @@ function record(cell, g, id, differs) {
     class: `cell ${epochClass(cell.epoch)} ${open ? "open" : ""} ${cell.parted ? "parted" : ""} ${differs ? "differs" : ""}`,
     style: `transform: translate(${g.x(cell.offset)}px, ${g.top}px)`,
   },
-  h("title", {}, `${cell.value || "value not known"}, offset ${cell.offset}, written in epoch ${cell.epoch}${open ? UNKNOWN_FATE : ": committed"}${cell.promised ? "; a client was told that it is written" : ""}`),
+  h("title", {}, `${cell.value || "value not known"}, offset ${cell.offset}, written in epoch ${cell.epoch}${open ? UNKNOWN_FATE : ": committed"}${cell.promised ? "; a client received its acknowledgement" : ""}`),
   h("rect", { class: "back", width, height: g.cell, rx: 6 }),
   h("rect", { class: "face", width, height: g.cell, rx: 6, fill: open && cell.epoch >= 0 ? `url(#${id}${epochClass(cell.epoch)})` : null }),
   h("text", { class: "value", x: width / 2, y: g.cell * 0.48 }, short(cell.value || "·", width)),

@@ -27,7 +27,7 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
         case "crashed" | "disk-failed":
             return f"{node} **dies** of an error: {line.why}.", f"{node} dies"
         case "delay" | "drop" | "duplicate" | "reorder":
-            return f"Trouble on the way from {node}: {line.why}.", line.kind
+            return f"A fault on the link from {node}: {line.why}.", line.kind
         case "disk-replaced":
             said = (
                 f"{node} gets a **new disk**: it is empty, and everything on the old one is gone."
@@ -39,19 +39,19 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
             said = f"{node}'s machine writes its cached pages to the disk: {line.why}."
             return said, f"write back {node}"
         case "clock" | "bit-flipped" | "disk-full":
-            return f"Trouble at {node}: {line.why}.", line.kind
+            return f"A fault at {node}: {line.why}.", line.kind
         case "stopping":
             said = f"{node} is asked to stop: it hands its leaderships over first."
             return said, f"stop {node}"
         case "stopped":
             return f"{node} has stopped cleanly, with its files flushed and closed.", ""
         case "started":
-            return f"{node} starts, with the log it left behind.", f"start {node}"
+            return f"{node} starts, with the log that is on its disk.", f"start {node}"
         case "paused":
-            said = f"{node} is paused: its process is there, but it hears and says nothing."
+            said = f"{node} is paused: its process is there, but it neither reads nor sends."
             return said, f"pause {node}"
         case "resumed":
-            said = f"{node} goes on where it stood, and does not know what it missed."
+            said = f"{node} resumes where it was paused, and does not know what it missed."
             return said, f"resume {node}"
         case "cut" if line["to"] is not None:
             said = f"The way from {node} to {line['to']} is **cut**; the way back is not."
@@ -77,8 +77,8 @@ def _links(line: Line, beside: Sequence[Line]) -> tuple[str, str]:
     label = f"{line.node}–{' '.join(map(str, ends))}"
     match line.kind:
         case "cut":
-            said = f"{links} {are} **cut**: neither hears the other."
+            said = f"{links} {are} **cut**: no message gets through."
             return said, f"cut {label}"
         case "slow":
             return f"{links} {are} slow now.", f"slow {label}"
-    return f"{links} {are} mended; what was held back goes on its way.", f"heal {label}"
+    return f"{links} {are} healed; the messages that were held back are delivered.", f"heal {label}"

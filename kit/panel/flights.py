@@ -88,7 +88,7 @@ def _news(records: bytes | None, topic_id: bytes) -> Iterator[Message]:
         if record.leader >= 0:
             news.append(f"{record.leader} leads")
         elif record.leader == -1:
-            news.append("nobody leads")
+            news.append("no leader")
         if record.isr:
             news.append(f"ISR {' '.join(map(str, record.isr))}")
         if news:
@@ -97,7 +97,7 @@ def _news(records: bytes | None, topic_id: bytes) -> Iterator[Message]:
 
 
 def _topic_id(cluster: Cluster, topic: str) -> bytes:
-    """Of a topic that the controller does not know (or if it is down), an id that nobody has."""
+    """Of a topic that the controller does not know (or if it is down), an id that no topic has."""
     controller = cluster.nodes.get(cluster.spec.controller)
     found: bytes | None = controller.image.topic_ids.get(topic) if controller is not None else None
     return found or b""

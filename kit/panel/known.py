@@ -61,7 +61,7 @@ def kept(before: Log, log: Log) -> int:
 
 
 def mark_of(log: Log) -> int:
-    """A log's high watermark, 0 where its broker has not told it."""
+    """A log's high watermark, 0 where its broker has not reported it."""
     return log.get("high_watermark") or 0
 
 

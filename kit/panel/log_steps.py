@@ -25,7 +25,7 @@ def leadership(was: Snapshot, now: Snapshot, old: State, new: State) -> Iterator
         if old.get("leader_epoch") != epoch and after >= 0:
             yield Step(NOTABLE, f"epoch {epoch}", f"{after} still leads, now in epoch {epoch}.")
     elif after < 0:
-        said = f"**No leader**: {_gone(now, before)}, and nobody in the ISR is left to take over."
+        said = f"**No leader**: {_gone(now, before)}, and no other ISR member is left to take over."
         yield Step(MAJOR, "no leader", said)
     else:
         cause = f"{_gone(now, before)}, and " if before >= 0 else ""
@@ -44,7 +44,7 @@ def _gone(now: Snapshot, broker: int) -> str:
         return f"{broker} is {DOWN[state['state']]}"
     if state.get("state") == "paused":
         return f"{broker} is paused and was fenced"
-    return f"{broker} was fenced" if state.get("fenced") else f"{broker} gave it up"
+    return f"{broker} was fenced" if state.get("fenced") else f"{broker} handed it over"
 
 
 def _claim(now: Snapshot, old: State, leader: int) -> str:
@@ -104,11 +104,11 @@ def parting(
         if replica in reported:
             line = reported[replica]
             where = f"its epoch {line['epoch']} ends at {line['end']}"
-            said = f"{leader} tells {replica} where their histories part: {where}. {fate}."
-            yield Step(MAJOR, f"parted at {parted[0]}", said)
+            said = f"{leader} tells {replica} where their logs diverge: {where}. {fate}."
+            yield Step(MAJOR, f"diverge at {parted[0]}", said)
         elif not parted_offsets(old, replica) or (_up(now, replica) and not _up(was, replica)):
             said = f"{leader} and {replica} differ from offset {parted[0]} on: {fate}."
-            yield Step(NOTABLE, f"parted at {parted[0]}", said)
+            yield Step(NOTABLE, f"diverge at {parted[0]}", said)
 
 
 def cuts(old: State, new: State, by: Known) -> Iterator[Step]:
@@ -177,5 +177,5 @@ def _written(
             NOTABLE, name, f"{leader} appended {what} at {where}, **not committed**: {short}."
         )
     others = [replica for replica in isr if replica != leader]
-    wait = f"{join(others)} must fetch {it} first" if others else "one moment more"
+    wait = f"{join(others)} must fetch {it} first" if others else "the high watermark moves next"
     return Step(MINOR, name, f"{leader} appended {what} at {where}. **Not committed** yet: {wait}.")

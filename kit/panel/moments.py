@@ -141,7 +141,7 @@ def _leaders(first: State, second: State) -> Iterator[str]:
 
 def _leads(state: State) -> str:
     if state["leader"] < 0:
-        return "nobody leads"
+        return "no replica leads"
     return f"{state['leader']} leads in epoch {state.get('leader_epoch')}"
 
 
@@ -164,5 +164,5 @@ def _held(log: Mapping[str, Any]) -> str:
 def _in_sync(first: State, second: State) -> Iterator[str]:
     one, other = first.get("isr") or (), second.get("isr") or ()
     if list(one) != list(other):
-        here, there = join(one) or "nobody", join(other) or "nobody"
+        here, there = join(one) or "empty", join(other) or "empty"
         yield f"The ISR is {here} in timeline 1, and {there} in timeline 2."

@@ -110,7 +110,7 @@ function picture(model, view) {
           h("g", { style: "transform: translateY(6px)" }, ruler(g))),
         scene.rows.map((row) => h("div", { key: row.id, class: `row ${row.state}`, "data-row": row.id },
           card(row, scene, view, live ? "" : LOOKING_BACK), lane(row, scene, g, view.id))),
-        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "histories part here"),
+        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "logs diverge here"),
         talk(scene, timeline, g, live)),
       trace(scene)),
     h("footer", { key: "footer" },

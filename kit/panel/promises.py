@@ -1,4 +1,4 @@
-"""Follows the records that clients were told are written, and finds those that are lost.
+"""Follows the records that were acknowledged to clients, and finds those that are lost.
 
 An acknowledgement is a promise: this record is in the log, at this offset.  With acks=all
 it is made when every in-sync replica has the record, with acks=1 when the leader alone has

@@ -206,7 +206,7 @@ def cut_from(snapshot: Snapshot, node: int) -> list[int]:
 
 def _facts(snapshot: Snapshot, topic: str, state: Mapping[str, Any]) -> list[tuple[str, str]]:
     def ids(brokers: Sequence[int]) -> str:
-        return ", ".join(map(str, brokers)) or "nobody"
+        return ", ".join(map(str, brokers)) or "none"
 
     facts = [
         ("leader", str(state["leader"]) if state["leader"] >= 0 else "none"),

@@ -161,7 +161,7 @@ def remember_logs(before: Snapshot, snapshot: Snapshot) -> Snapshot:
 
     Its files are still on its disk, unchanged, but a provider that cannot read them leaves
     the log out of its snapshot.  A broker that was started again has lost the high watermark
-    of its memory; until it has read its checkpoint, nobody knows which one it will have.
+    of its memory; until it has read its checkpoint, it is not known which one it will have.
     """
     topics = {}
     for name, topic in snapshot.get("topics", {}).items():

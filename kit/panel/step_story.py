@@ -88,7 +88,7 @@ def tell(
         apart = parted_offsets(now, replica)
         said = f"From offset {apart[0]} on, {replica} holds what its leader {now['leader']} "
         said += f"does not: {values(log, apart)}."
-        return Caption(f"{caption.sentence} {said}".strip(), "histories part", "parted")
+        return Caption(f"{caption.sentence} {said}".strip(), "logs diverge", "parted")
     return caption
 
 
@@ -114,10 +114,12 @@ def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Kn
     node = line.node
     match line.kind:
         case "fenced":
-            said = f"The controller fences {line['broker']}: its heartbeats have stopped coming."
+            said = f"The controller fences {line['broker']}: its heartbeats stopped."
             return Caption(said)
         case "unfenced":
-            return Caption(f"The controller hears {line['broker']} again and unfences it.")
+            return Caption(
+                f"The controller receives heartbeats of {line['broker']} again and unfences it."
+            )
         case "topic-created":
             said = f"The controller creates {line['topic']}; the brokers do not know it yet."
             return Caption(said, "create")
@@ -149,7 +151,7 @@ def _replica(line: Line, was: State, now: State, by: Known) -> Caption:
             said = f"{node} learns that it leads, in epoch {line['epoch']}, from offset "
             return Caption(f"{said}{end_of(log)} on.")
         case "leader" if line["leader"] == -1:
-            return Caption(f"{node} learns that nobody leads.")
+            return Caption(f"{node} learns that there is no leader.")
         case "leader":
             return Caption(f"{node} learns that {line['leader']} leads in epoch {line['epoch']}.")
         case "isr":
@@ -158,12 +160,12 @@ def _replica(line: Line, was: State, now: State, by: Known) -> Caption:
             said = f"{node} notes that epoch {line['epoch']} starts at offset {line['start']}."
             return Caption(said)
         case "diverging":
-            said = f"{now['leader']} tells {node} where their histories part: its epoch "
+            said = f"{now['leader']} tells {node} where their logs diverge: its epoch "
             return Caption(f"{said}{line['epoch']} ends at {line['end']}.", "parted", "parted")
         case "recovered":
             return Caption(f"{node} checks its log after the crash: it holds up to {line['end']}.")
         case "eligible":
-            named = join(line["elr"]) or "nobody"
+            named = join(line["elr"]) or "none"
             return Caption(f"Eligible to lead besides the ISR (ELR): {named}.")
         case "log_start":
             return Caption(f"{node}'s log now starts at {line['to']}: what was before is deleted.")
@@ -176,11 +178,11 @@ def _elected(line: Line, was: State | None) -> Caption:
     leader = line["leader"]
     why = line.why.split("; ")[0]
     if leader < 0:
-        said = f"**No leader**: {why}, and nobody in the ISR is left to take over."
+        said = f"**No leader**: {why}, and no other ISR member is left to take over."
         return Caption(said, "no leader", "election")
     right = {"clean": "it was next in the ISR", "preferred": "it is the preferred leader",
              "eligible": "it is an eligible leader replica",
-             "last known": "it led last, and **nobody can vouch for its log**",
+             "last known": "it led last, and **its log may lack committed records**",
              "unclean": "**it was not in the ISR**, so committed records may be lost"}  # fmt: skip
     said = f"The controller elects {leader}, epoch {line['epoch']}: {why}; "
     said += f"{right.get(line['reason'], str(line['reason']))}."
@@ -200,7 +202,7 @@ def _acknowledged(line: Line, now: State | None) -> Caption:
     else:
         said = f"acks={acks} asks for the leader's log only, so {it} **not committed** yet"
     is_at = f"{'is' if first == last else 'are'} at {_offsets(first, last)}"
-    return Caption(f"The client hears that {what} {is_at}: {said}.", label, "ack")
+    return Caption(f"The client learns that {what} {is_at}: {said}.", label, "ack")
 
 
 def _append(line: Line, now: State) -> Caption:
@@ -251,7 +253,9 @@ def _high_watermark(line: Line, was: State, now: State) -> Caption:
     log = now.get("logs", {}).get(node, {})
     before = was.get("logs", {}).get(node, {}).get("high_watermark") or 0
     if node != now["leader"]:
-        return Caption(f"{node} hears that the high watermark is {to}: one fetch after the leader.")
+        return Caption(
+            f"{node} learns that the high watermark is {to}: one fetch after the leader."
+        )
     fresh = range(before, to)
     what = values(log, fresh) if fresh else "nothing new"
     said = f"Every member of the ISR has fetched past {what}: {node} moves the high watermark to "
@@ -262,11 +266,11 @@ def _isr(line: Line, was: State) -> Caption:
     before, after = was.get("isr") or [], line["isr"] or []
     back = [replica for replica in after if replica not in before]
     left = [replica for replica in before if replica not in after]
-    named = join(after) or "nobody"
+    named = join(after) or "none"
     if back:
         said = f"{join(back)} {be(back, 'has', 'have')} caught up and {be(back)} in the ISR again."
         return Caption(said, f"{back[0]} in ISR")
     if left:
-        said = f"{join(left)} {be(left, 'is', 'are')} out of the ISR: too long behind."
+        said = f"{join(left)} {be(left, 'is', 'are')} out of the ISR: too far behind for too long."
         return Caption(said, f"{left[0]} out of ISR")
     return Caption(f"{line.node} knows the ISR: {named}.")

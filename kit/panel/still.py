@@ -99,7 +99,7 @@ def draw(scene: Scene, caption: str, second: Second | None = None) -> str:
         else:
             parts += _row(scene, row, top + place * step, grid)
     if not second:
-        parts += _seam(scene, grid, top - 8, bottom - 4, "histories part here")
+        parts += _seam(scene, grid, top - 8, bottom - 4, "logs diverge here")
     parts.append(f'<path d="M0 {bottom + 8}H{WIDTH}" stroke="var(--line)"/>')
     for place, (line, kind) in enumerate(sentences):
         parts.append(text(18, bottom + 32 + 19 * place, line, kind, size=14))

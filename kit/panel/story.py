@@ -73,7 +73,7 @@ def standing(snapshot: Snapshot, topic: str, partition: int) -> str:
         return f"There is no topic {topic} here." if topic else "There is no topic yet."
     leader = state["leader"]
     if leader < 0:
-        return f"**Nobody leads** {topic}, partition {partition}: it takes no reads and no writes."
+        return f"{topic}, partition {partition} has **no leader**: it takes no reads and no writes."
     log = state.get("logs", {}).get(leader, {})
     waiting = end_of(log) - (log.get("high_watermark") or 0)
     count = end_of(log) - (log.get("log_start_offset") or 0)

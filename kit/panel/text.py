@@ -41,7 +41,7 @@ def render(scene: Scene, caption: str) -> str:
     for head, row, cells in zip(heads, scene.rows, grid, strict=True):
         lines.append(_line(head, cells, widths, margin) + f"  {_marks(row)}  {state(row)}")
     if scene.parts_at is not None:
-        lines.append(f"Histories part at offset {scene.parts_at}.")
+        lines.append(f"Logs diverge at offset {scene.parts_at}.")
     lines.append(f"controller {scene.controller[0]} {scene.controller[1]}")
     return "\n".join([*lines, plain(caption)])
 

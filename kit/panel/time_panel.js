@@ -115,7 +115,7 @@ function picture(p, view, notice) {
           h("text", { class: "digit", x: LANE.left - 12, y: 18, "text-anchor": "end" }, "offset"),
           h("g", { style: "transform: translateY(6px)" }, ruler(g)))),
         rowsOf(p, at, g, view, refused),
-        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "histories part here"),
+        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "logs diverge here"),
         messages(shown, scene, g, pair, take, view),
         g.mode === "narrow" && shown.length > 0 && h("ul", { key: "aloud", class: "aloud", "aria-label": "on its way" },
           shown.map((flight) => h("li", { key: flight.slice(0, 5).join(" "), class: flight[6] ? "held" : "" }, h("b", {}, `${flight[2]} → ${flight[3]}`), ` ${said(flight)}`)))),
@@ -128,7 +128,7 @@ function picture(p, view, notice) {
       notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
       view.memo("track", [p, view.at, view.width], () => track(p, view.at, view, view.width - 48)),
       view.memo("deck", [p, view.at === 0, view.at === p.last, view.playing, view.speed, view.rule, view.keep], () => deck(p, view.at, view)),
-      view.memo("legend", [], () => legend(view.id, [h("svg", { width: 12, height: 10, "aria-hidden": true }, h("path", { class: "promised", d: "M1.5,5.5l3,3 6,-7" })), "a client was told: written"])),
+      view.memo("legend", [], () => legend(view.id, [h("svg", { width: 12, height: 10, "aria-hidden": true }, h("path", { class: "promised", d: "M1.5,5.5l3,3 6,-7" })), "acknowledged to a client"])),
       view.memo("keys", [], () => keys()),
       view.reading && h("pre", { key: "text", class: "reading", tabindex: 0 }, words(p, view.at))),
   ];

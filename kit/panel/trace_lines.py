@@ -33,7 +33,7 @@ def say(line: Line) -> str:
             known = "leads" if leads == line.node else f"follows {leads}"
             return f"{known if leads != -1 else 'no leader'}{_epoch(line)}"
         case "diverging":
-            return f"hears: epoch {line['epoch']} ends at {line['end']}"
+            return f"learns: epoch {line['epoch']} ends at {line['end']}"
         case "elected":
             reason = f" ({line['reason']})" if line["reason"] else ""
             return f"elects {line['leader']}{_epoch(line)}{reason}"

@@ -10,7 +10,7 @@ line.
     diverging    epoch 0 ends at 2        diverging: epoch 0 ends at 2
     end, ended   where does epoch 0 end?; epoch 0 ends at 2 (before the Fetch answer said so)
     produce      produce A, B (acks=all)
-    produced     A, B are at 3–4; or, if nobody knows what was asked, acknowledged, offset 3
+    produced     A, B are at 3–4; or, if the request is not known, acknowledged, offset 3
     list, listed ListOffsets: latest; offset 3
     change       ISR 102 103?; granted: ISR 102 103
     refused      the error's name

@@ -56,4 +56,4 @@ def committed(offset: int) -> Condition:
 
 
 def listed(brokers: Sequence[int]) -> str:
-    return " ".join(map(str, brokers)) or "nobody"
+    return " ".join(map(str, brokers)) or "none"

@@ -5,8 +5,8 @@
     second = client.send(fetching("orders"))            # pipelined behind it
     client.receive()                                    # (first, its answer)
 
-Client libraries batch, retry, and obey throttle times.  This client does only what it is
-told, so that a lesson can break the rules.  kit/probes/requests.py makes the requests; here
+Client libraries batch, retry, and obey throttle times.  This client does only what its
+caller says, so that a lesson can break the rules.  kit/probes/requests.py makes the requests; here
 they name topics by name: Produce and Fetch in version 12.
 """
 

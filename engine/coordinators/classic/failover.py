@@ -1,8 +1,8 @@
 """A group's coordinator moves: what its old broker lets go and its new broker takes up.
 
-The old one sends everybody who waits to its successor (NOT_COORDINATOR).  The new one has
+The old one sends every waiting client to its successor (NOT_COORDINATOR).  The new one has
 the last stored generation with all its members.  It gives each of them a fresh session, so
-a move costs nobody a session timeout, and the heartbeats go on under the same generation.
+a move costs no member a session timeout, and the heartbeats go on under the same generation.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class Group:
         self.moves(now, GroupEvent.ALL_JOINED if self.members else GroupEvent.ALL_LEFT)
 
     def elect_leader(self) -> bool:
-        """The leader if it has joined, else the first who has; False if nobody has."""
+        """The leader if it has joined, else the first member that has; False if none has."""
         leader = self.members.get(self.leader or "")
         if leader is not None and leader.joining is not None:
             return True

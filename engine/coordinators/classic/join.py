@@ -196,7 +196,7 @@ def _take_seat_back(
     _update(groups, group, member, request)
     groups.heard_from(now, group, member)
     if not group.is_in(GroupState.STABLE):
-        # The leader may have been told the old id already, and would assign to it.
+        # The leader may have received the old id already, and would assign to it.
         if group.is_in(GroupState.COMPLETING_REBALANCE):
             rebalance.prepare(groups, now, group, f"{member.instance_id} has a new member id")
         else:
@@ -237,7 +237,7 @@ class SeatStored:
         groups.heard_from(now, group, member)
 
     def _welcome(self, request: JoinRequest) -> None:
-        """Only from version 9 on can a leader be told that nothing is to be assigned."""
+        """Only from version 9 on can an answer say to a leader that nothing is to be assigned."""
         groups, group, member = self.groups, self.group, self.member
         leads = group.leader == member.id
         answer = joined(group, member, request.version, skip_assignment=leads)

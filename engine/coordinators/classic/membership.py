@@ -1,11 +1,11 @@
-"""SyncGroup, Heartbeat and LeaveGroup: the rest of a member's life.
+"""SyncGroup, Heartbeat and LeaveGroup: a member's life after it joined.
 
 SyncGroup comes from every member after each JoinGroup.  The leader's carries the
 assignment, the others' are empty; all wait until the assignment is replicated in
-`__consumer_offsets`.  Only then does anyone own a partition, so a coordinator that dies
+`__consumer_offsets`.  No member owns a partition before that, so a coordinator that dies
 in between leaves no member with an assignment that its successor does not know.
 
-Heartbeat says "I am alive" and is told when a rebalance began.  LeaveGroup spares the
+Heartbeat says "I am alive"; its answer says when a rebalance began.  LeaveGroup spares the
 others the wait for the session timeout.  From version 3 on it removes several members at
 once, and an administrator may remove a static member by its instance id alone (KIP-345).
 """

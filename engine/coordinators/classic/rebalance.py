@@ -187,7 +187,7 @@ def synced(group: Group, member: Member, error: Errors) -> m.SyncGroupResponse:
 
 
 def forget(groups: ClassicGroups, group: Group, member: Member) -> None:
-    """Removes a member, whatever it waits for."""
+    """Removes a member, also one that waits for an answer."""
     joining = group.take_join(member)
     if joining is not None:
         refuse_join(groups.outbox, joining, Errors.UNKNOWN_MEMBER_ID)

@@ -7,7 +7,7 @@ it out.  Each round of that is a *generation*:
     Empty --join--> PreparingRebalance --all joined--> CompletingRebalance
                         ^        |                          |      |
                         |        +--all left--> Empty       |      | leader's SyncGroup
-                        +---- somebody joins, leaves, ------+      v is stored
+                        +---- a member joins, leaves, ------+      v is stored
                         +---- dies or changes ------------------ Stable
 
 `PreparingRebalance` waits for every member's JoinGroup, `CompletingRebalance` for the
@@ -16,7 +16,7 @@ leader's SyncGroup; Kafka shows both under these names in `kafka-consumer-groups
 
 `TRANSITIONS` is the only place where a state changes; pictures are drawn from it.
 `HEARTBEAT_ANSWERS` and `COMMIT_ANSWERS` say what a member with the right generation
-is told in each state.
+gets in each state.
 
 Source: KIP-62, KIP-134, KIP-394; Kafka's ClassicGroupState.
 """
@@ -76,7 +76,7 @@ COMMIT_ANSWERS: dict[GroupState, Errors] = {
     _S.EMPTY: Errors.NONE,
     # While the others join, a member may still store what it did in this generation.
     _S.PREPARING_REBALANCE: Errors.NONE,
-    # The new generation is numbered but not assigned: nobody owns anything yet.
+    # The new generation is numbered but not assigned: no member owns anything yet.
     _S.COMPLETING_REBALANCE: Errors.REBALANCE_IN_PROGRESS,
     _S.STABLE: Errors.NONE,
     _S.DEAD: Errors.COORDINATOR_NOT_AVAILABLE,

@@ -1,11 +1,11 @@
 """The shards of one coordinator's topic that this broker leads.
 
-A broker coordinates whatever lives in the partitions it leads.  So coordinators are
+A broker coordinates what lives in the partitions it leads.  So coordinators are
 elected, replicated and moved by the means that every partition has; they need no election
 of their own.
 
     on_leader    this broker leads the partition: load its shard
-    on_resign    it leads no more: send the waiting away, forget the shard
+    on_resign    it no longer leads: send the waiting away, forget the shard
 
 A leader that is elected again, in a new leader epoch, loads again.
 """

@@ -11,7 +11,7 @@ over has every one of them.
 
 State has two views.  What is *replicated* may be shown: no later coordinator forgets it.
 What is *written* (the replicated state and `on_their_way`) is what a change must start
-from, because whatever is in the log already comes before it.
+from, because all that is in the log already comes before it.
 
 Kafka's coordinator runtime replays records when they are appended, shows the last
 committed snapshot, and takes snapshots back when an append fails.  Here a state machine
@@ -127,7 +127,7 @@ class Shard(Generic[Record, State]):
         """Appends `records`; `then` hears once, now or later, how it ended.
 
         With no records `then` still waits for what is on its way, because the decision that
-        there is nothing to write rests on it.
+        there is nothing to write depends on it.
         """
         if not records:
             if then is not None:

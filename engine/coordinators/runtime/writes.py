@@ -4,7 +4,7 @@
     settle   the high watermark has passed its end: it takes effect, those who wait hear NONE
     late     time was up: those who wait hear an error, but the records are in the log and
              take effect when the high watermark passes them after all
-    failed   this broker leads no more: those who wait hear it, and the shard is gone
+    failed   this broker no longer leads: the waiting clients learn it, the shard is gone
 
 So an error does not say that nothing was stored.  Clients ask again, and what they store
 twice must do no harm.

@@ -41,7 +41,7 @@ class Clients:
 
 
 def settle(world: World, clients: Clients) -> None:
-    """No more records are made; Violation if that does not settle within CALM_S."""
+    """Stops the load; Violation if that does not settle within CALM_S."""
     producers = (clients.careful, clients.hasty)
     for producer in producers:
         world.tell(producer.name, "finish")

@@ -11,7 +11,7 @@ down to single ones, and keeps every tape that still fails.
 What is left is *1-minimal*: with any one fault taken out, it passes.  That is not the
 shortest tape there is, but nothing on it is a bystander.
 
-A fault keeps its virtual time when others are taken out, so the rest of the run is as much
+A fault keeps its virtual time when others are taken out, so what follows in the run is as much
 the same as it can be.  A run is judged by whether any invariant broke, whichever it was.
 """
 

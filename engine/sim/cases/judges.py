@@ -79,7 +79,7 @@ def diverged(player: CasePlayer, findings: Findings) -> Verdict:
 
 
 def latest_goes_back(player: CasePlayer, findings: Findings) -> Verdict:
-    """A client that asks where the partition ends is told less than before."""
+    """A client that asks where the partition ends gets a lower offset than before."""
     best = -1
     refused = ""
     for _, error, offset in player.case_stage.latest:
@@ -111,7 +111,7 @@ def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
 
 
 def refused_for_nothing(player: CasePlayer, findings: Findings) -> Verdict:
-    """An idempotent producer is told no, though nothing is missing in the log."""
+    """An idempotent producer is refused, though nothing is missing in the log."""
     producer = player.case_stage.world.client(player.producers[0])
     turned_down = [sent.text for sent in producer.sends if sent.verdict == "refused"]
     trace = player.case_stage.world.cluster.trace

@@ -141,7 +141,7 @@ class Producer:
         return self.made >= self.count and not any(self.queues.values())
 
     def finish(self, now: int) -> list[Effect]:
-        """Makes no more records; those already made are still sent."""
+        """Stops making records; those already made are still sent."""
         self.count = self.made
         return self.outbox.drain()
 

@@ -46,12 +46,12 @@ class Position:
 
     @property
     def is_at_end(self) -> bool:
-        """Nothing more to read, as far as it was told."""
+        """Nothing more to read, by the last answer."""
         return 0 <= self.offset == self.received[1]
 
 
 class Consumer:
-    """Reads every partition of a topic from its leader, from the beginning, for ever.
+    """Reads every partition of a topic from its leader, from the beginning, without end.
 
     Where its offset is not in the log (any more, or not yet), it begins again at the log start,
     as with auto.offset.reset=earliest.  Now and then it also asks where each partition ends.

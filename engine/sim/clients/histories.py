@@ -41,7 +41,7 @@ def history_of(
     """What these clients did.  A producer is a load or a teachable one.
 
     With `at_end`, the run is over and calm.  Then a consumer that has read up to the last high
-    watermark that it was told has reached the end: what it has not seen is not there.  One that
+    watermark that it received has reached the end: what it has not seen is not there.  One that
     still reads, or asks where to go on, says nothing about the end.
     """
     operations: list[Operation] = []

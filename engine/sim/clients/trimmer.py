@@ -43,7 +43,7 @@ class Trimmer:
         return self.outbox.drain()
 
     def finish(self, now: int) -> list[Effect]:
-        """Deletes no more."""
+        """Stops deleting."""
         self.finished = True
         return self.outbox.drain()
 

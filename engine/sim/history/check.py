@@ -6,33 +6,33 @@ if a consumer read past its place.
 
     lost           v was acknowledged at 3 …         … and a reader went from 2 to 4,
                                                        or read w at 3, or found the end at 3
-    unseen         v was acknowledged at 9 …         … and nobody has read there
+    unseen         v was acknowledged at 9 …         … and no reader has read there
     duplicate      v was sent once …                 … and is read at 3 and at 7, or is
                                                        read at 3 and acknowledged at 7
     reordered      v was sent before w …             … and w is at 3, v at 4
     skipped        a reader has v at 3 …             … another one goes from 2 to 4, or takes
                                                        3 for the end, where it is not
     non-monotonic  a reader is at 7 …                … and reads 5 next, without a seek
-    phantom        nobody sent v there, or it was    … and it is read
+    phantom        v was not sent there, or it was    … and it is read
                    refused
     aborted-read   v's transaction was aborted …     … and a read_committed reader has it
 
 One mistake gives one kind.  Where readers see different records at one offset, the one that
 was seen last counts as what is there, and the others are lost.  Where they find different
 ends, the highest counts: a lower one is a reader that stopped early, if a record was there
-to be read (transaction markers also take offsets, and nobody reads them).  A record that was
+to be read (transaction markers also take offsets, and no consumer reads them).  A record that was
 read counts as promised, as an acknowledged one does.  What is lost has no place in the log, so
 its promised offset says nothing of the order, nor of duplicates.
 
 With acks=0 an acknowledgement has no offset: no broker acknowledged anything, the producer only
 takes the record for sent.  It counts as a promise all the same, and the record is called lost once
-somebody has read the whole log without seeing it.
+a reader has read the whole log without seeing it.
 
 What is left out: records that are rightly gone, in compacted topics and below a log start that
 DeleteRecords or retention has moved; and torn transactions, which need all partitions at once.  A
 reader that is reset to such a log start seems to have gone past the deleted records, unless the
-history has a seek to it; a deleted record that nobody read is unseen.  Each step is a sort or a
-single pass.
+history has a seek to it; a deleted record that was not read before is unseen.  Each step is a
+sort or a single pass.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _duplicate_or_unseen(
         place = send.topic, send.partition
         is_open = places.get((place, send.offset)) is send if send.offset >= 0 else not sights
         if is_open and (place, send.offset, send.value) not in lost:
-            there = f"{_was(send)}, and nobody has read it there"
+            there = f"{_was(send)}, and no reader has read there"
             yield finding("unseen", place, send.offset, send.value, there, *evidence.proof(send))
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from engine.sim.history.operations import Operation, Place, tell
 
 KINDS: dict[str, str] = {
-    "lost": "acknowledged, or read by somebody, and not there any more",
-    "unseen": "acknowledged, and nobody has looked where it should be",
+    "lost": "acknowledged or read, and not there any more",
+    "unseen": "acknowledged, and no reader has looked where it should be",
     "duplicate": "more often in the log than it was sent",
     "reordered": "in the log before a record that its producer had sent earlier",
     "skipped": "passed over by a consumer, though it is there",
     "non-monotonic": "read by a consumer that had been further already",
-    "phantom": "read, though nobody sent it, or though it was refused",
+    "phantom": "read, though it was not sent, or though it was refused",
     "aborted-read": "read under read_committed, though its transaction was aborted",
 }
 

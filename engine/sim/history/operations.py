@@ -35,7 +35,7 @@ Place = tuple[str, int]
 class Send:
     """One record, sent at `at_us`; its verdict came at `ended_us` (-1: never).
 
-    `partition` and `offset` are -1 where the client was not told.  `transaction` names the
+    `partition` and `offset` are -1 where the client got none.  `transaction` names the
     transaction it belongs to, within its client; empty if none.
     """
 
@@ -112,7 +112,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class EndTransaction:
-    """How a producer's transaction ended, as far as its client was told."""
+    """How a producer's transaction ended, as far as its client knows."""
 
     at_us: int
     client: str

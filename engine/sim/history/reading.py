@@ -4,12 +4,12 @@ A consumer's position only rises, and it gets every record that it passes.  Thre
 wrong in such a run; for `skipped`, other readers are the witnesses:
 
     non-monotonic   it is given an offset at or below the one that it was given before
-    skipped         it went past an offset at which somebody read a record,
+    skipped         it went past an offset at which another reader read a record,
                     or found the end before such an offset
     aborted-read    it asked for read_committed, and was given what was aborted
 
 A read_committed consumer may rightly not see the records of a transaction that was aborted, or
-whose end nobody knows; so those are never skipped.
+whose end is not known; so those are never skipped.
 """
 
 from __future__ import annotations

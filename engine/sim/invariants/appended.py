@@ -5,7 +5,7 @@
     epochs           they only grow in a log, and its replica has heard of every one
     idempotence      a producer's numbers follow each other
 
-A producer id's log looks like this, whatever was sent again or came late:
+A producer id's log looks like this, no matter what was sent again or came late:
 
     (epoch, sequence)   (0, 5)  (0, 6)  (0, 7)  |  (1, 0)  (1, 1)
     may begin anywhere ^                        ^ a new epoch begins at 0

@@ -14,7 +14,7 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A record that a client was told of; -1 or "" for what it was not told."""
+    """A record that a client heard of; -1 or "" for what it does not know."""
 
     offset: int
     epoch: int

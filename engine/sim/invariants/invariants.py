@@ -1,17 +1,17 @@
-"""What must hold after every event, whatever breaks.
+"""What must hold after every event, no matter what fails.
 
 Each check looks only at what the event touched, so it costs the same for three brokers
 or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
 
     log matching     two replicas with the same (offset, epoch) hold the same there and below
     no loss          what was acknowledged under acks=all, or read, is on every later ISR
-                     and ELR member, unless somebody deleted it and said so
+                     and ELR member, unless a client deleted it and the log says so
     one leader       per partition and epoch, and only it appends in that epoch
     epochs           they only grow, in a replica and in a log; no record is of an epoch
                      that the replica has not heard of (where a fetch names the epoch)
     strong ISR       every ISR member holds what the leader holds below its high watermark
     monotonic        within an epoch the high watermark and the log start only rise, in the
-                     leader and as a consumer is told; "latest" never goes back at all
+                     leader and for each consumer; "latest" never goes back at all
     idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
                      producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
@@ -237,7 +237,7 @@ class Invariants:
             self.losses.append(f"{books.name}: up to offset {promised[0]}, led by {leader}")
             books.promised = None
 
-    # -- what consumers are told
+    # -- what consumers receive
 
     def _received(self, books: Books, consumer: NodeId, fields: Plain) -> None:
         place = (consumer, fields["epoch"])
@@ -245,7 +245,7 @@ class Invariants:
         before = books.received.get(place, now_received)
         if now_received[0] < before[0] or now_received[1] < before[1]:
             raise Violation(
-                f"monotonic: {books.name}: {consumer} is told high watermark and log start "
+                f"monotonic: {books.name}: {consumer} receives high watermark and log start "
                 f"{now_received} after {before}, within epoch {fields['epoch']}"
             )
         books.received[place] = now_received

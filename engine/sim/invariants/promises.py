@@ -35,8 +35,8 @@ def check_log_start(books: Books, replica: Partition) -> None:
     start = replica.log.log_start_offset
     if start > books.deleted_to:
         raise Violation(
-            f"no loss: {books.name}: the log of {replica.node_id} starts at {start}, and nobody "
-            f"has deleted anything from {books.deleted_to} on"
+            f"no loss: {books.name}: the log of {replica.node_id} starts at {start}, and nothing "
+            f"was deleted from {books.deleted_to} on"
         )
 
 

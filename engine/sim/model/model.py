@@ -13,7 +13,7 @@ epochs 0 to 2.
       102     A0 B1         1            1       1     0 1     1         yes
       103     A0            0            0             0                 no
 
-The first three columns are what a replica knows.  The rest is what others know of it, and
+The first three columns are what a replica knows.  The others are what other nodes know of it, and
 is in its row, so that swapping two replicas is swapping two rows: `led` are the epochs
 the controller gave it to lead, `named` the epochs announced with it in the ISR, `counted`
 the epochs whose leader, as long as it has heard of no later epoch, counts it in its ISR,

@@ -7,16 +7,16 @@
     kip-279             where the two logs part        nothing                is long enough
     kip-320-first-try   nowhere; when a fetch finds    the same epoch at the  has the same epoch
                         that the logs differ           end of both logs       at that offset
-    kip-320             where they part, as told by    the same leader epoch  is in the leader's
+    kip-320             where they part, as said by    the same leader epoch  is in the leader's
                         a leader in the same epoch                            epoch, long enough
 
-The last two also take nobody into the ISR before the leader's high watermark has reached
+The last two also take no replica into the ISR before the leader's high watermark has reached
 its own epoch.  Take a guard off the last rung, and see what it was for:
 
     explore(replace(RUNGS["kip-320"], is_caught_up=long_enough)).verdict
 
 Four of its five guards are needed.  The fence of the fetch alone is not, in logs this small,
-as long as the leader counts nobody from another epoch; in a broker the fetch is how the
+as long as the leader counts no follower from another epoch; in a broker the fetch is how the
 leader comes to know the follower's epoch, so the two are one.
 """
 
@@ -106,7 +106,7 @@ def long_enough_in_this_epoch(leader: Replica, follower: Replica, offset: int) -
     return same_epoch(leader, follower) and len(follower.log) >= offset
 
 
-# -- when a leader may take someone into the ISR
+# -- when a leader may take a follower into the ISR
 
 
 def at_any_time(leader: Replica) -> bool:
@@ -124,7 +124,7 @@ RUNGS: dict[str, Rung] = {
     for rung in (
         Rung(
             "to-high-watermark",
-            "a follower cuts at its own high watermark and asks nobody",
+            "a follower cuts at its own high watermark and asks no other broker",
             "its high watermark",
             own_high_watermark,
             any_leader,

@@ -1,6 +1,6 @@
 """The model's states and steps in words and as plain data, for people and for pictures.
 
-A step is told from the states before and after it: which replica changed, and how.  Row i is
+A step is described by the states before and after it: which replica changed, and how.  Row i is
 broker 101 + i; the records are A and B.
 """
 
@@ -78,7 +78,7 @@ def _brokers(members: Iterable[Any]) -> list[int]:
 
 
 def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> str:
-    """One step, told in a sentence; `name` is that of its function in the model."""
+    """One step as a sentence; `name` is that of its function in the model."""
     who, was, now = _broker(index), before.replicas[index], after.replicas[index]
     leader = leader_of(after, now.epoch)
     match name:
@@ -126,7 +126,7 @@ def _place(rung: Rung, leader: Replica, follower: Replica) -> str:
     epoch = follower.log[-1].epoch
     if knows_an_end(leader, epoch):
         return rung.cuts_at
-    return f"its own high watermark (nobody tells it where epoch {epoch} ends)"
+    return f"its own high watermark (no leader answers where epoch {epoch} ends)"
 
 
 def _last(replica: Replica) -> str:

@@ -6,7 +6,7 @@ broker, in their order, and drops only what may differ from run to run:
 
 * when, and what other replicas did meanwhile
 * how records were grouped into fetches: appends that follow each other in one epoch are one
-* how often a high watermark was told on its way up: of several, the last
+* how often a high watermark was reported on its way up: of several, the last
 * whether an epoch's start follows the append that brought it (a follower) or precedes it
 
 So `append 0, high watermark 1, append 1, high watermark 2` and `append 0, append 1, high
@@ -114,7 +114,7 @@ def _sentence(kind: str, fields: Plain) -> str:
 
 
 def _list(brokers: Iterable[int]) -> str:
-    return " ".join(str(broker) for broker in sorted(brokers)) or "nobody"
+    return " ".join(str(broker) for broker in sorted(brokers)) or "none"
 
 
 def as_text(by_place: dict[Place, list[str]]) -> str:

@@ -6,10 +6,10 @@ way a trace script does (engine/sim/scripts/scripts.py):
     kill 101            slow 101 102 ms=200            lose_power 103 torn=1
 
 Because it is data and not a call, it can be kept on a tape, replayed at the same moment,
-taken out to see whether the rest still breaks something, and pasted from one place into
+taken out to see whether the others still break something, and pasted from one place into
 another.  So it holds nothing that its text could not say, and no amount that would stop
-virtual time.  engine/cluster does the rest: processes.py for processes, link_faults.py for links,
-machine_faults.py for power, clocks and disks.
+virtual time.  engine/cluster carries them out: processes.py for processes, link_faults.py for
+links, machine_faults.py for power, clocks and disks.
 """
 
 from __future__ import annotations

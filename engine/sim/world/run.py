@@ -6,7 +6,7 @@
 An event is one step of the cluster or one action from the tape, and it has a number.  The same
 seed and the same tape give the same events in any process.  So a run can go back: every few
 hundred events a checkpoint keeps its state (timeline.py, saving.py), and going to an event takes
-the nearest checkpoint before it and replays the rest, actions included.
+the nearest checkpoint before it and replays what follows, actions included.
 
 An impossible action is refused before it begins (admissible.py).  One that raises leaves
 no event behind, unless the run cannot go back: then its tape tells what broke it.  An event that
@@ -150,7 +150,7 @@ class Run:
         self.run(for_s=max(0, at_us - self.now_us) / 1e6)
 
     def _go(self, timeline: Timeline, event: int, by_us: int = -1) -> None:
-        """Restores the nearest checkpoint unless this moment is nearer, and replays the rest.
+        """Restores the nearest checkpoint unless this moment is nearer, and replays what follows.
 
         A run that is at the event may stay if its clock has not gone past `by_us`.
         """

@@ -2,7 +2,7 @@
 
 A world is a function of its seed and of the tape, so any moment could be reached by starting
 again.  That takes longer the later it is.  So every few hundred events the world's state is
-pickled; to go to event n, take the last checkpoint at or below n and replay the rest.
+pickled; to go to event n, take the last checkpoint at or below n and replay from there.
 
     events       0        500       1000       1500     1733 (now)
     checkpoint   *         *          *          *

@@ -336,7 +336,9 @@ class World:
         """Creates a topic and runs until every replica is in the ISR; KafkaError if refused."""
         asked = self.ask(create_topics(name, partitions, replicas, config, assignment))
         if asked is None:
-            raise KafkaError(Errors.REQUEST_TIMED_OUT, f"nobody answered whether {name} is made.")
+            raise KafkaError(
+                Errors.REQUEST_TIMED_OUT, f"no broker answered whether {name} is made."
+            )
         answer = asked.topics[0]
         if answer.error_code != Errors.NONE:
             raise KafkaError(Errors(answer.error_code), answer.error_message or name)

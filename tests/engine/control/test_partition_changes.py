@@ -78,7 +78,7 @@ def test_last_replica_dies_nobody_leads_and_it_is_remembered() -> None:
     last = replace(LED, isr=(1,), elr=(2,))
     found = change(last, usable=(), isr=())
     assert found is not None
-    assert found.elected == "nobody"
+    assert found.elected == "no leader"
     assert (found.after.leader, found.after.leader_epoch) == (-1, 5)
     assert (found.after.isr, found.after.elr, found.after.last_known_elr) == ((), (1, 2), (1,))
 

@@ -147,7 +147,7 @@ def test_what_parts_is_told_of_both_sides_of_the_high_watermark() -> None:
 def test_a_moment_tells_what_is_new_and_in_which_timeline(forked: TimePanel) -> None:
     reported = captions(forked)
     assert [here for here, there in pairwise(reported) if here == there] == []
-    news = "The controller hears 103 again and unfences it."
+    news = "The controller receives heartbeats of 103 again and unfences it."
     assert [each for each in reported if news in each] == [
         f"Timeline 2: {news}",
         f"Timeline 1: {news}",
@@ -162,7 +162,7 @@ def test_a_moment_tells_what_is_new_and_in_which_timeline(forked: TimePanel) -> 
 
 
 def test_what_is_the_same_in_both_is_told_once(forked: TimePanel) -> None:
-    said = "101 starts, with the log it left behind."
+    said = "101 starts, with the log that is on its disk."
     assert [each for each in captions(forked) if said in each] == [said]
 
 
@@ -181,7 +181,7 @@ def test_several_records_have_several_offsets(deaths: World) -> None:
     panel = TimePanel(deaths, "orders")
     panel.jump("ack")
     assert panel.caption == (
-        "The client hears that A, B and C are at offsets 0–2: the whole ISR has them."
+        "The client learns that A, B and C are at offsets 0–2: the whole ISR has them."
     )
     said = {flight.message.brief for flight in panel._film.flights(0)}
     assert {"A, B, C are at 0–2", "D is at 3"} <= said

@@ -103,9 +103,9 @@ def test_a_film_of_one_partition_is_made_from_what_concerns_it(lossy: World) -> 
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        ([(101, 102)], "The link between 101 and 102 is mended"),
-        ([(101, 102), (101, 103)], "The links between 101 and each of 102 and 103 are mended"),
-        ([(101, 102), (102, 103)], "The links between 101, 102 and 103 are mended"),
+        ([(101, 102)], "The link between 101 and 102 is healed"),
+        ([(101, 102), (101, 103)], "The links between 101 and each of 102 and 103 are healed"),
+        ([(101, 102), (102, 103)], "The links between 101, 102 and 103 are healed"),
     ],
 )
 def test_links_that_are_mended_together_are_told_together(
@@ -115,8 +115,8 @@ def test_links_that_are_mended_together_are_told_together(
     for one, other in ends:
         world.cut(one, other)
     world.heal()
-    reported = [each for each in captions(TimePanel(world, "orders")) if "mended" in each]
-    assert reported == [f"{said}; what was held back goes on its way."]
+    reported = [each for each in captions(TimePanel(world, "orders")) if "healed" in each]
+    assert reported == [f"{said}; the messages that were held back are delivered."]
 
 
 def test_a_world_with_a_changed_bit_can_be_recorded_and_gone_on_with() -> None:

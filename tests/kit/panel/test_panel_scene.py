@@ -110,7 +110,7 @@ def test_the_text_aligns_offsets_and_brackets_what_is_not_committed() -> None:
         "[X3/0]",
     ]
     assert lines[3].index("Y1/1") == lines[2].index("[X1/0]")
-    assert "Histories part at offset 2." in lines
+    assert "Logs diverge at offset 2." in lines
     assert lines[-1] == "102 leads."
 
 

@@ -67,7 +67,7 @@ def test_an_eligible_leader_replica_is_named_as_such() -> None:
 def test_no_leader_is_said_and_stays_said() -> None:
     before, after = moved(102, [102]), moved(-1, [], time_us=200_000, b102="killed")
     assert "**No leader**: 102 is dead" in reported(before, after)
-    assert "**Nobody leads** orders" in reported(after)
+    assert "orders, partition 0 has **no leader**" in reported(after)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_was_done_to_a_broker(state: str, sentence: str) -> None:
 def test_a_way_back_is_told_by_where_it_comes_from() -> None:
     paused, killed = at_rest(b102="paused"), at_rest(b102="killed")
     assert "102 runs again, and does not know what it missed." in reported(paused, at_rest())
-    assert "102 is started, with the log it left behind." in reported(killed, at_rest())
+    assert "102 is started, with the log that is on its disk." in reported(killed, at_rest())
 
 
 def test_a_link_is_told_once() -> None:
@@ -93,11 +93,11 @@ def test_a_link_is_told_once() -> None:
     cut["links"] = [{"between": [103, 101], "state": "cut", "delay_ms": 0}]
     assert (
         reported(at_rest(), cut)
-        == "The link between 101 and 103 is **cut**: neither hears the other."
+        == "The link between 101 and 103 is **cut**: no message gets through."
     )
     assert (
         reported(cut, at_rest())
-        == "101 and 103 hear each other again; what was missed is still to come."
+        == "The link between 101 and 103 works again; missed records must still be fetched."
     )
 
 
@@ -166,7 +166,7 @@ def test_a_cut_log_tells_what_went_and_whether_it_had_been_committed() -> None:
 def test_the_leader_tells_where_histories_part() -> None:
     line = Line(4_512_000, 101, "diverging", "orders-0", {"epoch": 0, "end": 2})
     assert reported(divergence(), divergence(), lines=(line,)) == (
-        "102 tells 101 where their histories part: its epoch 0 ends at 2. "
+        "102 tells 101 where their logs diverge: its epoch 0 ends at 2. "
         "X1, X2 and X3 were **never committed**."
     )
 
@@ -175,7 +175,7 @@ def test_a_broker_that_returns_with_another_history_is_told_apart() -> None:
     down = divergence()
     down["brokers"][101]["state"] = "killed"
     assert reported(down, divergence()) == (
-        "101 is started, with the log it left behind. "
+        "101 is started, with the log that is on its disk. "
         "102 and 101 differ from offset 2 on: X1, X2 and X3 were **never committed**."
     )
 

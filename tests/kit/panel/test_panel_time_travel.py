@@ -26,7 +26,7 @@ def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
         "101 appends B at offset 1, epoch 0: **not committed** until 102 and 103 have it.",
         "Every member of the ISR has fetched past B: 101 moves the high watermark to 2, and B is "
         "committed.",
-        "The client hears that B is at offset 1: the whole ISR has it.",
+        "The client learns that B is at offset 1: the whole ISR has it.",
         "101 is **killed**. Its log stays on its disk as it is.",
         "103 **cuts** its log from 2 to 1: B is gone, which it did not know to be committed. "
         "Why: cut at the own high watermark.",

@@ -61,7 +61,7 @@ def test_what_puts_a_replica_out_of_sync() -> None:
         True,
         False,
     ]
-    assert column(table, 3) == ["103", *["nobody"] * 5]
+    assert column(table, 3) == ["103", *["none"] * 5]
 
 
 def test_a_longer_limit_flaps_less_and_waits_longer() -> None:

@@ -53,7 +53,7 @@ def test_a_follower_whom_nobody_can_answer_cuts_at_its_own_high_watermark() -> N
     strip = ladder.counter_example("kip-101", 2)
     assert isinstance(strip, Strip)
     assert strip.frames[-1].title == (
-        "102 follows 101 in epoch 2 and truncates to its own high watermark (nobody tells it "
+        "102 follows 101 in epoch 2 and truncates to its own high watermark (no leader answers "
         "where epoch 1 ends), 0"
     )
 

@@ -67,7 +67,7 @@ def test_a_new_leader_whose_watermark_is_behind() -> None:
     walk = walk.onwards()
     walk.shot("caught up", high_watermarks(4, 103))
     assert walk.said == [
-        "mended: 101 – 102, 101 – 103, 102 – 103",
+        "healed: 101 – 102, 101 – 103, 102 – 103",
         "102 → 103  Fetch in epoch 1: offset 4, last epoch 0",
     ]
     assert (walk.list_latest(103), walk.read(103, 3)) == ("4", "D")
@@ -95,7 +95,7 @@ def test_reconciliation_with_the_numbers_of_the_slides() -> None:
     walk.shot("copied", log_ends(7, 102))
     walk.shot("confirmed", high_watermarks(7, 103))
     assert walk.said == [
-        "mended: 102 – 103",
+        "healed: 102 – 103",
         "102 → 103  Fetch in epoch 1: offset 5, last epoch 0",
         "103 → 102  diverging: epoch 0 ends at 3",
         "102 → 103  Fetch in epoch 1: offset 3, last epoch 0",
