@@ -30,17 +30,23 @@ def predict(exercise_id: str, answer: Any = None) -> Any:
     that its first run judges is the one that counts in `progress()`.
     """
     try:
+        if answer is not None:
+            reply, note = _record(exercise_id, answer)
+            return cards.question(exercise_id, reply, note, reply["answer"])
         reply = ask("question", id=exercise_id)
         if reply["kind"] != "predict":
-            raise JudgeFailed(
-                f'{exercise_id} is a quiz question; answer it with quiz("{exercise_id}").'
-            )
-        if answer is None:
-            return _asked(exercise_id, reply, lambda given: _record(exercise_id, given[-1:]))
-        kept, note, _ = _record(exercise_id, [answer])
-        return cards.question(exercise_id, reply, note, " ".join(kept))
-    except JudgeFailed as failure:
+            raise JudgeFailed(f"{exercise_id} is a quiz question; answer it with quiz.")
+    except (JudgeFailed, plain.NotPlain) as failure:
         return cards.problem(exercise_id, str(failure))
+
+    def take(given: list[str]) -> tuple[list[str], str, str]:
+        try:
+            reply, note = _record(exercise_id, given[-1] if given else "")
+        except JudgeFailed as failure:
+            return [], str(failure), ""
+        return reply["answer"].split(), note, ""
+
+    return _asked(exercise_id, reply, take)
 
 
 def verdict(exercise_id: str, seen: Any) -> cards.Card:
@@ -67,14 +73,12 @@ def quiz(exercise_id: str, *choices: str) -> Any:
 
     The first answer is the one that counts in `progress()`.
     """
+    if choices:
+        return _answered(exercise_id, choices)
     try:
         reply = ask("question", id=exercise_id)
         if reply["kind"] != "quiz":
-            raise JudgeFailed(
-                f'{exercise_id} is a prediction; answer it with predict("{exercise_id}").'
-            )
-        if choices:
-            return _answered(exercise_id, choices)
+            raise JudgeFailed(f"{exercise_id} is a prediction; answer it with predict.")
     except JudgeFailed as failure:
         return cards.problem(exercise_id, str(failure))
 
@@ -100,16 +104,12 @@ def _asked(exercise_id: str, reply: dict[str, Any], take: Any) -> Any:
     return QuestionWidget(exercise_id, reply, card, take, answer, note)
 
 
-def _record(exercise_id: str, given: list[Any]) -> tuple[list[str], str, str]:
-    """Keeps a prediction.  Gives what is marked, the line below, and no verdict."""
-    try:
-        sent = _as_plain(exercise_id, tuple(given))
-        answer = ask("predict", id=exercise_id, answer=plain.from_json(json.dumps(sent)))["answer"]
-    except (JudgeFailed, plain.NotPlain) as failure:
-        return [], str(failure), ""
-    _, saved = progress_file.record(exercise_id, answer)
-    note = cards.recorded(answer)
-    return answer.split(), note if saved else NOT_SAVED, ""
+def _record(exercise_id: str, answer: Any) -> tuple[dict[str, Any], str]:
+    """Keeps a prediction; gives the judge's reply and the line below.  Raises JudgeFailed."""
+    sent = plain.from_json(json.dumps(_as_plain(exercise_id, (answer,))))
+    reply = ask("predict", id=exercise_id, answer=sent)
+    _, saved = progress_file.record(exercise_id, reply["answer"])
+    return reply, cards.recorded(reply["answer"]) if saved else NOT_SAVED
 
 
 def _answered(exercise_id: str, choices: Sequence[str]) -> cards.Card:

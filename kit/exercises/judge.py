@@ -3,7 +3,7 @@
 It reads one request, a line of JSON, and writes one reply, a line of JSON:
 
     {"ask": "question", "id"}                  -> {"question", "choices", "several", "form"}
-    {"ask": "predict", "id", "answer"}         -> {"answer"}: how it is kept; no verdict
+    {"ask": "predict", "id", "answer"}         -> the question, and "answer": how it is kept
     {"ask": "settle", "id", "answer", "sides"} -> {"passed", "right", "because"}
     {"ask": "quiz", "id", "choices"}           -> {"passed", "message", ...}
     {"ask": "inputs", "id"}                    -> {"inputs": [...]} or {"inputs": null}
@@ -83,7 +83,8 @@ def _question(request: Reply) -> Reply:
 
 
 def _predict(request: Reply) -> Reply:
-    return {"answer": settling.answer_of(_found(request, Prediction), request["answer"])}
+    answer = settling.answer_of(_found(request, Prediction), request["answer"])
+    return _question(request) | {"answer": answer}
 
 
 def _settle(request: Reply) -> Reply:
