@@ -22,22 +22,22 @@ class Difference:
 
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
-        "first_contact",
+        "what_it_says",
         "feature level › group.version",
         "The engine does not have the consumer group protocol of KIP-848 yet.",
     ),
     Difference(
-        "first_contact",
+        "what_it_says",
         "feature level › share.version",
         "Share groups (KIP-932) are shown on a real Kafka only.",
     ),
     Difference(
-        "first_contact",
+        "what_it_says",
         "feature level › streams.version",
         "The rebalance protocol of Kafka Streams (KIP-1071) is shown on a real Kafka only.",
     ),
     Difference(
-        "first_contact",
+        "what_it_says",
         "feature level › transaction.version",
         "The engine does not have transactions yet.",
     ),

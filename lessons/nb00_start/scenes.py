@@ -1,55 +1,45 @@
-"""What notebook 00 shows beside a client's own code: files on disk, and a first `both`."""
+"""What notebook 00 asks clusters beside a client's own code: files on disk, features, settings."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka.admin import ConfigResource
 
 from kit.clusters.connections import Connection
-from kit.clusters.interface import Cluster
-from kit.probes.clients import admin, send, values
-from kit.tables import Table
+from kit.clusters.interface import Cluster, NotOffered
+from kit.probes.clients import admin
 
-TOPIC = "greetings"
 ANSWER_S = 5.0
 
 
-def files(cluster: Any, topic: str, partition: int) -> Table:
-    """The files of one partition on every broker: names and sizes."""
-    found: dict[str, dict[int, str]] = {}
+def files(cluster: Any, topic: str, partition: int) -> dict[int, dict[str, int]]:
+    """Broker -> the files of one partition -> their sizes in bytes.
+
+    NotOffered where this machine cannot read the brokers' disks.
+    """
+    found = {}
     for node in cluster.provider.nodes().values():
-        folder = Path(node.data_dir or "") / f"{topic}-{partition}"
-        for file in sorted(folder.glob("*")) if node.data_dir and folder.is_dir() else ():
-            found.setdefault(file.name, {})[node.id] = f"{file.stat().st_size:,} B"
-    brokers = cluster.brokers
-    rows = [(name, *(sizes.get(b, "") for b in brokers)) for name, sizes in sorted(found.items())]
-    return Table(f"{topic}-{partition}", ("file", *map(str, brokers)), rows)
+        if node.is_controller:
+            continue
+        if node.data_dir is None:
+            raise NotOffered(f"The files of the {cluster.name} cluster cannot be read from here.")
+        folder = Path(node.data_dir) / f"{topic}-{partition}"
+        found[node.id] = {file.name: file.stat().st_size for file in sorted(folder.glob("*"))}
+    return found
 
 
-def first_contact(cluster: Cluster) -> Mapping[str, Any]:
-    """One record written and read, and what the cluster says about itself."""
-    cluster.create_topic("first", partitions=1, replicas=3)
-    told = send(cluster, "first", "hello")
-    return {
-        "told to the producer": told,
-        "read back": values(cluster, "first"),
-        "replicas": len(cluster.snapshot()["topics"]["first"]["partitions"][0]["replicas"]),
-        "feature level": _features(cluster),
-        "zookeeper.connect": _setting(cluster, "zookeeper.connect"),
-    }
-
-
-def _features(cluster: Cluster) -> dict[str, int]:
+def features(cluster: Cluster) -> dict[str, int]:
+    """The finalised feature levels, as broker 101 answers ApiVersions."""
     broker = cluster.snapshot()["brokers"][101]
     with contextlib.closing(Connection((broker["host"], broker["port"]), ANSWER_S)) as connection:
         return dict(sorted(connection.finalized_features.items()))
 
 
-def _setting(cluster: Cluster, name: str) -> str:
+def broker_setting(cluster: Cluster, name: str) -> str:
+    """The value of a broker config, or a sentence that there is none of that name."""
     client, broker = admin(cluster), ConfigResource(ConfigResource.Type.BROKER, "101")
     entry = client.describe_configs([broker])[broker].result(20).get(name)
     return "no such setting" if entry is None else str(entry.value)

@@ -1,148 +1,133 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# In the next five minutes you start a Kafka cluster of three brokers inside this notebook, send
-# it a record, read it back, kill a broker, and read on. Then you see how the course asks you
-# questions, and how the same code runs on a real Kafka.
+# In five minutes you start a Kafka cluster of three brokers inside this notebook, send it a
+# record, and kill the broker that holds it. After that you see how the course asks questions and
+# how the same code runs on a real Kafka.
 #
-# Run the cells from the top with Shift+Enter. All of them work with Python alone.
-
-# %% doctor tags=["read"]
-from kit import lab
-
-lab.doctor()
-
-# %% [markdown]
-# A dash is not an error. It names what is not installed, what you would miss, and the one command
-# that gets it.
+# **You will be able to**
+# * write a record and read it back with a real Kafka client;
+# * say what a leader, a follower and the ISR are, and watch leadership move;
+# * say which addresses a client needs, and why a key's partition can change;
+# * work with this course: predictions, checks, hints, the list of words.
 #
-# ## A cluster, now
+# **Time:** {minutes}.
 #
-# The engine is a small Kafka in readable Python: brokers 101, 102 and 103 and a controller, in a
-# process of their own, on real ports. Any Kafka client can talk to it.
+# Run the cells from the top with Shift+Enter. Python alone is enough for all of them. Your file
+# carries no outputs, so nothing tells you a result before you have run the cell. The same notebook
+# with all its outputs and answers lies in `solutions/`: read that one where you cannot run
+# anything.
 
 # %% engine-up tags=["setup"]
 import time
 
 from kit import lab
+from kit.probes import clients
 
 started = time.perf_counter()
 eng = lab.engine()
 print(f"{len(eng.brokers)} brokers serve after {time.perf_counter() - started:.2f} s")
 
 # %% [markdown]
-# A *topic* is a named log, cut into *partitions*. Each partition is kept by several brokers; here
-# by all three.
+# The engine is a small Kafka in readable Python: brokers 101, 102 and 103 and a controller, in a
+# process of their own, on real ports. Any Kafka client can talk to it.
+#
+# A *topic* is a named log, cut into *partitions*. Each partition is kept by several brokers, its
+# *replicas*. This topic has one partition and three replicas; the first one in the list leads.
 
 # %% a-topic tags=["setup"]
-eng.create_topic("greetings", partitions=3, replicas=3)
+eng.create_topic("greetings", assignment={0: [101, 102, 103]})
 client = {"bootstrap.servers": eng.bootstrap, "log_level": 0}
 
 # %% [markdown]
-# One record goes in. `produce` only hands it to the client's buffer; `flush` waits until the
-# cluster has answered.
+# One record goes in. `produce` hands it to the client's buffer, and `flush` waits until the
+# cluster has answered. The answer names the *offset*: the record's number in its partition.
 
-# %% first-record tags=["live"]
+# %% first-record tags=["setup"]
 from confluent_kafka import Producer
+
+key, value = "you", "hello"
 
 sent = []
 producer = Producer(client)
-producer.produce("greetings", key="you", value="hello", on_delivery=lambda e, m: sent.append(m))
+producer.produce("greetings", key=key, value=value, on_delivery=lambda e, m: sent.append(m))
 producer.flush()
-(record,) = sent
-print(f"partition {record.partition()}, offset {record.offset()}")
+print(f"partition {sent[0].partition()}, offset {sent[0].offset()}")
 
 # %% [markdown]
-# The *key* chose the partition: the same key always lands in the same one. The *offset* is the
-# record's number in that partition, for ever. This was `confluent-kafka`, the client that many
-# Python programs run in production; nothing in it knows that it talks to a teaching engine.
-#
-# Now read it back. A consumer names a group, subscribes, and polls.
-
-# %% read-it-back tags=["live"]
-from confluent_kafka import Consumer
-
-consumer = Consumer({**client, "auto.offset.reset": "earliest", "group.id": "readers"})
-consumer.subscribe(["greetings"])
-message = consumer.poll(20)
-consumer.close()
-assert (message.partition(), message.offset()) == (record.partition(), record.offset())
-message.value().decode()
-
-# %% [markdown]
-# The record is also a few bytes in a file, three times over, one copy per broker. These are
-# Kafka's own file formats; notebook 02 opens them.
-
-# %% three-copies tags=["live"]
-from kit.probes import clients
-from lessons.nb00_start import scenes
-
-scenes.files(eng, "greetings", record.partition())
-
-# %% [markdown]
-# A client needs only one living address to begin with. It asks there who else exists, and who
-# leads what.
-
-# %% one-address tags=["live"]
-from confluent_kafka.admin import AdminClient
-
-one = eng.bootstrap.split(",")[0]
-metadata = AdminClient({**client, "bootstrap.servers": one}).list_topics(timeout=10)
-assert sorted(metadata.brokers) == [101, 102, 103]
-sorted(metadata.brokers)
-
-# %% [markdown]
-# ## Kill a broker
-#
-# First a question. Think of what should happen to the record, and answer by putting the letter
-# behind the number: `lab.quiz("00-1", "a")`. Your first answer is the one that is kept, so
-# guess bravely.
-
-# %% 00-1 tags=["stub", "predict", "quiz"]
-lab.quiz("00-1")
-
-# %% 00-1 tags=["solution", "predict", "quiz"]
-lab.quiz("00-1", "b")
-
-# %% [markdown]
-# This panel is the cluster, live: a row for each broker, a cell for each record, a crown on the
-# *leader*, the one broker that takes writes for this partition. The others *follow*: they copy
-# from it. Five short words you will meet everywhere:
+# This was `confluent-kafka`, the client that many Python programs run in production. It cannot
+# tell that it talks to a teaching engine. The panel below shows the cluster live: a row for each
+# broker, a cell for each record.
 #
 # | in the panel | in full | what it says |
 # |---|---|---|
-# | **ISR** | in-sync replicas | the brokers whose copy is up to date; only these may lead next |
+# | crown | leader | the broker that takes writes for this partition; the *followers* copy from it |
+# | **ISR** | in-sync replicas | the brokers that keep up with the leader |
 # | **LEO** | log end offset | where a broker's copy ends: the next record gets this offset |
-# | **HW** | high watermark | records below it are on every in-sync replica (*committed*), and only these are read |
-# | **epoch** | leader epoch | how often the leader has changed; each cell carries the one it was written in |
-# | hatched | not yet known as committed | this broker has the record, and has not heard that all have it |
-#
-# Press **kill** on the leader. It is as sudden as SIGKILL: nothing is handed over, nothing is
-# flushed. Three seconds later another broker leads, and the epoch has gone up by one.
+# | **HW** | high watermark | records below it are on every in-sync replica, and only these are read |
+# | **epoch** | leader epoch | the number of this leadership; each cell carries the one it was written in |
 
 # %% panel tags=["live"]
-leader = eng.leader("greetings", record.partition())
-lab.panel(eng, "greetings", record.partition())
+lab.panel(eng, "greetings")
 
 # %% [markdown]
-# Now read the record again, from the cluster that has lost the broker that took it. (If you have
-# not pressed kill, this cell does.)
+# ## Kill the leader
+#
+# The course asks before it runs: you predict, the next cell runs, and the verdict stands under the
+# output of that run. It is worked out from what the run observed. Until then your answer is only
+# recorded. A wrong prediction costs nothing, and you remember it better than a right one.
+#
+# Click a choice, or move to it with Tab and press Enter. You can also write the answer into the
+# cell: `lab.predict("00-1", "a")`.
 
-# %% read-on tags=["live"]
-if eng.snapshot()["brokers"][leader]["state"] == "running":
-    eng.kill(leader)
-eng.wait_until(lambda c: c.leader("greetings", record.partition()) not in (leader, -1))
-consumer = Consumer({**client, "auto.offset.reset": "earliest", "group.id": "later-readers"})
-consumer.subscribe(["greetings"])
-message = consumer.poll(20)
+# %% 00-1 tags=["stub", "predict"]
+lab.predict("00-1")
+
+# %% 00-1 tags=["solution", "predict"]
+lab.predict("00-1", "d")
+
+# %% leader-dies tags=["live"]
+from confluent_kafka import Consumer, TopicPartition
+
+patience_s = 20  # how long the consumer waits for the record
+victim = eng.leader("greetings")  # or a follower, such as 103
+
+lab.mend(eng)  # so that this cell can be run again
+eng.kill(victim)
+killed = time.perf_counter()
+consumer = Consumer({**client, "group.id": "later"})
+consumer.assign([TopicPartition("greetings", 0, 0)])
+message = consumer.poll(patience_s)
+waited = time.perf_counter() - killed
 consumer.close()
-assert message.value() == b"hello"
-f"led by {eng.leader('greetings', record.partition())}, and it says {message.value().decode()}"
+
+seen = {
+    "killed": victim,
+    "read": message.value().decode() if message else "nothing",
+    "seconds": round(waited, 1),
+    "leader now": eng.leader("greetings"),
+}
+print(seen)
+lab.verdict("00-1", seen)
 
 # %% [markdown]
-# Start the broker again, in the panel or here. It comes back as a follower, copies what it has
-# missed, and is in the ISR again. Notebook 06 is about these seconds, and about the ELR, the
-# reserve list that is empty here.
+# The kill was as sudden as SIGKILL: the broker handed nothing over. The controller missed its
+# heartbeats for three seconds (`broker.session.timeout.ms`; Kafka's default is nine) and then made
+# another in-sync replica the leader. The followers had the record all the time, but clients do not
+# read from followers unless they are told to. Scroll back to the panel: the crown has moved, and
+# the epoch has gone up by one.
+#
+# The two lines that set this scene up, `patience_s` and `victim`, are there to be changed. Kill a
+# follower, run the cell again, and the verdict follows what you did.
+#
+# The same as a table:
+
+# %% describe tags=["live"]
+eng.describe("greetings")
+
+# %% [markdown]
+# Start the broker again. It comes back as a follower, copies what it has missed, and joins the ISR
+# again. Notebook 06 is about these seconds.
 
 # %% mended tags=["live"]
 lab.mend(eng)
@@ -150,10 +135,166 @@ eng.wait_until(clients.whole("greetings"), what="all three replicas to be in syn
 eng.describe("greetings")
 
 # %% [markdown]
-# ## Exercises
+# ## The real side
+#
+# The engine is a model that you can read, and a model can be wrong. So most runs happen twice:
+# `lab.both` runs one function on the engine and on a real Kafka and compares what it observed. With
+# Java and Kafka's jars a real Kafka 4.3.1 starts here as four plain processes; with Docker it may
+# be the composed cluster. Without either the engine is shown alone. What do you have?
+
+# %% doctor tags=["read"]
+lab.doctor()
+
+# %% [markdown]
+# A dash is not an error: it names what is not installed, what you miss without it, and the one
+# command that gets it.
+#
+# ### One address out of three
+#
+# `bootstrap.servers` lists the addresses that a client tries first. Here it holds one address. The
+# broker behind it has no replica of the topic's only partition, and it dies between two records.
+
+# %% 00-5 tags=["stub", "predict"]
+lab.predict("00-5")
+
+# %% 00-5 tags=["solution", "predict"]
+lab.predict("00-5", "a")
+
+# %% one-address tags=["both"]
+only, replicas = 103, [101, 102]  # the one address that the client gets; where the records are
+
+
+def one_address(cluster):
+    cluster.create_topic("first", assignment={0: replicas})
+    broker, answers = cluster.snapshot()["brokers"][only], []
+    address = f"{broker['host']}:{broker['port']}"
+    producer = Producer({"bootstrap.servers": address, "message.timeout.ms": 8000, "log_level": 0})
+
+    def note(error, message):
+        answers.append(error.name() if error else f"offset {message.offset()}")
+
+    producer.produce("first", "before", on_delivery=note)
+    producer.flush()
+    known = sorted(producer.list_topics(timeout=10).brokers)
+    cluster.kill(only)
+    producer.produce("first", "after", on_delivery=note)
+    producer.flush()
+    return {
+        "brokers that the client knows": known,
+        "answer before": answers[0],
+        "answer after": answers[1],
+        "read back": clients.values(cluster, "first"),
+    }
+
+
+outcome = lab.both(one_address)
+display(outcome)
+lab.verdict("00-5", outcome)
+
+# %% [markdown]
+# The first address is for the first question only. Its answer, *Metadata*, names all brokers and
+# the leader of each partition, and from then on the client talks to the leaders. An address list
+# with two or three entries is for clients that start while a broker is down.
+#
+# A tick says that both sides gave the same value. Where the engine is known to differ, the row says
+# so and why; any other difference stops the cell.
+#
+# ### The same key
+#
+# A record with a key goes to the partition that the key's hash chooses. Records with one key
+# therefore stand in one partition, in order. This cell sends a record for each key and notes the
+# partition from the answer.
+
+# %% partition-of-each-key tags=["setup"]
+from confluent_kafka.admin import NewPartitions
+
+
+def send_each(cluster, keys, **settings):
+    """One record for each key to the topic trips; the partition that each key got."""
+    found = {}
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0, **settings})
+
+    def note(error, message):
+        found[message.key().decode()] = message.partition()
+
+    for key in keys:
+        producer.produce("trips", key=key, on_delivery=note)
+    producer.flush()
+    return found
+
+
+# %% 00-6 tags=["stub", "predict"]
+lab.predict("00-6")
+
+# %% 00-6 tags=["solution", "predict"]
+lab.predict("00-6", "c")
+
+# %% same-key tags=["both"]
+count, before, after = 40, 3, 4  # keys; partitions before and after
+other = {"partitioner": "murmur2_random"}  # what the Java client does
+
+
+def same_key(cluster):
+    keys = [f"rider-{number}" for number in range(1, count + 1)]
+    cluster.create_topic("trips", partitions=before)
+    first = send_each(cluster, keys)
+    again = send_each(cluster, keys)
+    admin = clients.admin(cluster)
+    admin.create_partitions([NewPartitions("trips", after)])["trips"].result()
+    cluster.wait_until(lambda c: len(c.snapshot()["topics"]["trips"]["partitions"]) == after)
+    grown = send_each(cluster, keys)
+    foreign = send_each(cluster, keys, **other)
+    return {
+        "keys": count,
+        "same partition, sent again": sum(first[key] == again[key] for key in keys),
+        "same partition, topic grown": sum(first[key] == grown[key] for key in keys),
+        "same partition, other client": sum(grown[key] == foreign[key] for key in keys),
+    }
+
+
+outcome = lab.both(same_key)
+display(outcome)
+lab.verdict("00-6", outcome)
+
+# %% [markdown]
+# "The same key always lands in the same partition" holds as long as nobody adds a partition and all
+# clients compute alike. The partition is `hash(key) % partitions`, so a fourth partition changes the
+# remainder of most keys. The records that were there stay where they are, so such a key then has
+# records in two partitions, and no order between them.
+#
+# The last row shows the second trap. The client computes the hash, not the broker. librdkafka, on
+# which this Python client stands, uses CRC-32; the Java client uses murmur2. Two services that write
+# the same keys to one topic need the same `partitioner`. Notebook 03 is about this.
+#
+# ## Read the engine's code
+#
+# The engine has both hashes, because it has to agree with both clients. `lab.show` prints the code
+# that ran.
+
+# %% read-the-rule tags=["read"]
+from engine.client import partitioners
+
+lab.show(partitioners.crc32_partition, partitioners.murmur2_partition)
+
+# %% [markdown]
+# ## Break it
+#
+# Now without a plan. Press **kill** on a follower, and the HW waits until the ISR has shrunk. Kill a
+# second broker: who leads? Kill the third, and start them again in another order. Nothing you press
+# here can damage anything; the cell after the panel mends it all.
+
+# %% break-it tags=["live"]
+lab.panel(eng, "greetings")
+
+# %% mend-it-all tags=["live"]
+lab.mend(eng)
+eng.wait_until(clients.whole("greetings"), what="all three replicas to be in sync")
+
+# %% [markdown]
+# ## Your turn
 #
 # An exercise has a cell for your code and a check below it. The check is made outside this
-# notebook: for this one the judge connects to the cluster itself and looks. A wrong answer gets
+# notebook: for this one the judge connects to the cluster and reads the topic. A wrong answer gets
 # what was expected, what was seen, and the next hint.
 #
 # Send a record to `greetings` with the key `you` and the value `I was here`. A producer collects
@@ -175,91 +316,223 @@ producer.flush()
 lab.check("00-2", cluster=eng)
 
 # %% [markdown]
-# Stuck? There are three hints for every exercise, each a little nearer to the answer, and then a
-# solution. Nobody counts them but you.
+# **Where help is.** `lab.hint` gives three hints for each exercise, each a little nearer to the
+# answer, and then a solution. Nobody counts them but you. `lab.term` explains one of the field's
+# words, and `lab.progress` shows what you have solved; it is kept outside the course's folder, so a
+# new version of the course loses nothing.
 
 # %% hint tags=["read"]
-lab.hint("00-2")
-
-# %% [markdown]
-# What you have solved is kept outside the course's folder, so that a new version of the course
-# loses nothing.
+display(lab.hint("00-2"))
+lab.term("ISR")
 
 # %% progress tags=["read"]
 lab.progress()
 
 # %% [markdown]
-# ## The real side
+# ## Interview corner
 #
-# The engine is a model that can be read; it had better behave like the real thing. `lab.both`
-# runs one function on both and compares. With Java and Kafka's jars a real Kafka 4.3.1 starts
-# here in some seconds, as four plain processes; with Docker it may be the composed cluster.
-# Without either the engine is shown alone, and the sentence below says what to do.
+# Answer aloud before you open an answer.
+#
+# <details><summary><b>1. A client's configuration names one broker. Is that a problem?</b></summary>
+#
+# One living address is enough: the first answer names all brokers. It is a problem only when the
+# client starts while that broker is down.
+# *Follow-up:* which address does the client use for the leader? (The one that the broker advertises,
+# `advertised.listeners`, not the one in the list.)
+#
+# * **weak:** "it needs all addresses" · **good:** metadata names the others · **strong:** also says
+#   when it fails, and that the advertised address must be reachable
+# * **evidence:** [One address out of three](#One-address-out-of-three)
+# </details>
+#
+# <details><summary><b>2. What do clients notice when a leader dies?</b></summary>
+#
+# Nothing is answered for this partition until the controller has missed the broker's heartbeats for
+# `broker.session.timeout.ms` and has made another in-sync replica the leader. Clients retry, ask for
+# new metadata, and go on.
+# *Follow-up:* which setting makes the pause shorter, and what does it cost? (The session timeout; a
+# short one takes a slow broker for a dead one.)
+#
+# * **weak:** "the record is lost" · **good:** pause, election, retry · **strong:** names the timeout,
+#   the epoch, and why followers did not answer meanwhile
+# * **evidence:** [Kill the leader](#Kill-the-leader)
+# </details>
+#
+# <details><summary><b>3. "The same key always goes to the same partition." True?</b></summary>
+#
+# As long as the number of partitions and the partitioner stay the same. After a partition is added
+# most keys move, and earlier records stay where they were.
+# *Follow-up:* how do you grow a topic whose consumers need order by key? (Write to a new topic with
+# enough partitions, and move producers and consumers over.)
+#
+# * **weak:** "yes" · **good:** not after partitions were added · **strong:** also other clients' hashes,
+#   and a plan
+# * **evidence:** [The same key](#The-same-key)
+# </details>
+#
+# <details><summary><b>4. May consumers read every record that the leader has?</b></summary>
+#
+# Only records below the high watermark: those that every in-sync replica has.
+# *Follow-up:* why not at once? (A record that only the leader has can vanish with it, and two readers
+# would have seen different logs.)
+#
+# * **weak:** "yes" · **good:** names the HW · **strong:** says what would go wrong without it
+# * **evidence:** [Break it](#Break-it): kill a follower, send a record, and watch the HW
+# </details>
+#
+# <details><summary><b>5. Where is ZooKeeper?</b></summary>
+#
+# Kafka 4.0 removed it. Controllers keep the metadata in a log of their own (KRaft), and no tool has
+# the option `--zookeeper` any more.
+# *Follow-up:* what has to happen before a broker's first start? (Its data folder is formatted with the
+# cluster's id.)
+#
+# * **weak:** "it stores the offsets" · **good:** KRaft since 4.0 · **strong:** names what the controllers
+#   do now
+# * **evidence:** [Deeper: What a cluster says about itself](#Deeper:-What-a-cluster-says-about-itself)
+# </details>
+#
+# **Read this output: what happened?**
+# ```
+# Topic: orders  Partition: 0  Leader: 102  Replicas: 101,102,103  Isr: 102,103  Elr:  LastKnownElr:
+# ```
+# <details><summary><b>An answer</b></summary>
+#
+# 101 is first in *Replicas*, so it led at the beginning. It is not in the ISR, so it is down or far
+# behind; 102 was elected in its place. All committed records are on 102 and 103. When 101 is back it
+# copies what it missed and follows; leadership returns to it only by a preferred leader election.
+# </details>
+#
+# ## Quiz
+#
+# Quiz questions give their verdict at once. Several letters may be right.
 
-# %% real-side tags=["both"]
-lab.both(scenes.first_contact)
+# %% 00-7 tags=["stub", "predict", "quiz"]
+lab.quiz("00-7")
+
+# %% 00-7 tags=["solution", "predict", "quiz"]
+lab.quiz("00-7", "a", "d")
+
+# %% 00-3 tags=["stub", "predict", "quiz"]
+lab.quiz("00-3")
+
+# %% 00-3 tags=["solution", "predict", "quiz"]
+lab.quiz("00-3", "b")
+
+# %% 00-4 tags=["stub", "predict", "quiz"]
+lab.quiz("00-4")
+
+# %% 00-4 tags=["solution", "predict", "quiz"]
+lab.quiz("00-4", "c")
 
 # %% [markdown]
-# *Feature levels* are what a cluster has agreed on when it was formatted. There is no ZooKeeper:
-# Kafka 4.0 left it behind, and a setting for it does not exist. If a text shows you
-# `--zookeeper`, or Kafka 3.6 as the newest, it is from before.
+# ## Where next
+#
+# Take any notebook; each sets up what it needs in its first cells. **06 · Replication and the ISR**
+# goes on where you killed the leader.
+#
+# What follows are *Deeper* sections. They are closed when you open a notebook: click the triangle
+# beside a heading to open one. Each can be run by itself after the set-up cells above, and none is
+# needed for another notebook.
+
+# %% [markdown]
+# ## Deeper: The files of a partition
+#
+# Each replica is a folder of files. The formats are Kafka's own on both sides; notebook 02 opens
+# them.
+
+# %% three-copies tags=["both"]
+from confluent_kafka import Producer
+
+from lessons.nb00_start import scenes
+
+replicas, key, value = [101, 102, 103], "you", "hello"
+
+
+def three_copies(cluster):
+    cluster.create_topic("copied", assignment={0: replicas})
+    answers = []
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "log_level": 0})
+    producer.produce("copied", value, key, on_delivery=lambda e, m: answers.append(m))
+    producer.flush()
+    files = scenes.files(cluster, "copied", 0)
+    return {
+        "brokers": cluster.brokers,
+        "partition and offset": [answers[0].partition(), answers[0].offset()],
+        "files of 101": sorted(files[101]),
+        "bytes of the log": [files[broker]["00000000000000000000.log"] for broker in files],
+    }
+
+
+lab.both(three_copies)
+
+# %% [markdown]
+# The record is in all three `.log` files, a few bytes of header around it. `.index` and
+# `.timeindex` find an offset or a time in the log, and `leader-epoch-checkpoint` notes at which
+# offset each leadership began.
+
+# %% [markdown]
+# ## Deeper: What a cluster says about itself
+#
+# *Feature levels* are what a cluster agreed on when it was formatted: which records its metadata may
+# contain, which protocols it speaks.
+
+# %% real-side tags=["both"]
+from lessons.nb00_start import scenes
+
+setting = "zookeeper.connect"
+
+
+def what_it_says(cluster):
+    return {
+        "feature level": scenes.features(cluster),
+        setting: scenes.broker_setting(cluster, setting),
+    }
+
+
+lab.both(what_it_says)
+
+# %% [markdown]
+# There is no ZooKeeper: Kafka 4.0 left it behind, and a setting for it does not exist. A text that
+# shows `--zookeeper`, or Kafka 3.6 as the newest release, is from before.
+
+# %% command-line [markdown]
+# ## Deeper: The same on a command line
+#
+# What the cells above do in Python, Kafka's own tools and Docker do in a shell.
 
 # %% for-orientation [markdown]
-# ## For orientation
-#
-# <details><summary><b>The same things on a command line</b></summary>
-#
 # | here | Kafka's own tools (`bin/…`) |
 # |---|---|
 # | `lab.local()` | `kafka-storage.sh format --standalone -t ID -c server.properties`, then `kafka-server-start.sh` |
 # | `eng.create_topic("greetings", partitions=3, replicas=3)` | `kafka-topics.sh --create --topic greetings --partitions 3 --replication-factor 3 --bootstrap-server …` |
 # | `producer.produce(…)` | `kafka-console-producer.sh --topic greetings --bootstrap-server …` |
 # | `consumer.poll(…)` | `kafka-console-consumer.sh --topic greetings --from-beginning --bootstrap-server …` |
-# | `kafkalab up docker` | `docker compose up -d --remove-orphans` (also removes containers that the file no longer names) |
+# | `kafkalab up docker` | `docker compose up -d --remove-orphans` |
 # | `kafkalab status` | `docker compose ps` |
 # | `eng.stop(102)` | `docker compose stop broker-102` |
 # | `kafkalab down` | `docker compose down` |
 #
-# A data folder must be formatted with a cluster id before the first start. `docker-compose` with
-# a hyphen is the old tool; it ended in 2023.
-# </details>
-#
-# <details><summary><b>Bare client or framework</b></summary>
-#
-# | | bare client (Python, Java, Kotlin) | inside a framework such as Spring Boot |
-# |---|---|---|
-# | who calls `poll()` | your loop | a listener container, in a loop you do not see |
-# | commits | you, or auto-commit | the container, by its ack mode |
-# | an exception | yours to catch | an error handler, with back-off and retries |
-# | a record that never works | yours to set aside | retry topics and a dead-letter topic, if configured |
-#
-# The loop is there either way; a framework hides it and does not replace it. A Java runtime is
-# needed as well: 17 for brokers, Connect and tools, 11 for clients, of any vendor.
-# </details>
-#
-# <details><summary><b>Reading</b></summary>
-#
-# *Kafka: The Definitive Guide*, second edition (2021), is the book to have beside this course. It
-# still describes clusters with ZooKeeper, and defaults from before 3.0; the source-check sections
-# of the notebooks say where.
-# </details>
-#
-# ## Two questions to go
-
-# %% 00-3 tags=["stub", "predict", "quiz"]
-lab.quiz("00-3")
-
-# %% 00-3 tags=["solution", "predict", "quiz"]
-lab.quiz("00-3", "c")
-
-# %% 00-4 tags=["stub", "predict", "quiz"]
-lab.quiz("00-4")
-
-# %% 00-4 tags=["solution", "predict", "quiz"]
-lab.quiz("00-4", "a")
+# A data folder must be formatted with a cluster id before the first start. A broker needs Java 17,
+# a client Java 11, of any vendor. `docker-compose` with a hyphen is the old tool; it ended in 2023.
 
 # %% [markdown]
-# ## Where next
+# ## Deeper: Bare client or framework
 #
-# Take any notebook; each sets up what it needs in its first cell. **06 · Replication and the
-# ISR** goes on exactly where you pressed kill.
+# This notebook's consumers are bare: your code calls `poll`. Many services are written inside a
+# framework such as Spring Boot, and the loop is there as well.
+
+# %% [markdown]
+# | | bare client (Python, Java, Kotlin) | inside a framework such as Spring Boot |
+# |---|---|---|
+# | calls `poll()` | your loop | a listener container, in a loop that you do not see |
+# | commits | you, or auto-commit | the container, by its ack mode |
+# | an exception | yours to catch | an error handler, with backoff and retries |
+# | a record that never works | yours to set aside | retry topics and a dead-letter topic, if configured |
+
+# %% reading [markdown]
+# ## Deeper: Reading
+#
+# *Kafka: The Definitive Guide*, second edition (2021), is the book to have beside this course. It
+# still describes clusters with ZooKeeper, and defaults from before 3.0; the source checks of the
+# notebooks say where.
