@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
-"""`off`, `local` or `docker`: which real side `lab.real()` may use.  Unset: whichever is there."""
+"""`off`, `local` or `docker`: which real side `lab.real()` may use.  Unset: any that is there."""
 
 BRISK = {
     "broker.session.timeout.ms": "1000",

@@ -94,7 +94,7 @@ def settings(where: str, area: Path, connector: Path) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(_threads()),
         "spark.sql.session.timeZone": "UTC",
         # Spark keeps a producer for ten minutes.  If its topic is made again meanwhile, the new log
-        # knows nothing of the producer and takes whichever batch comes first; one that the old
+        # knows nothing of the producer and takes any batch that comes first; one that the old
         # leader refused then comes too late, and is refused until delivery.timeout.ms is over.
         "spark.kafka.producer.cache.timeout": "1s",
         "spark.kafka.producer.cache.evictorThreadRunInterval": "1s",

@@ -27,7 +27,7 @@ PARTS = {
     "tests.kit.clusters": "the kit's clusters: faults, dying kernels, killed leaders",
     "tests.kit.exercises": "exercises of all notebooks",
     "tests.kit.grading": "grading",
-    "tests.kit": "the rest of the kit",
+    "tests.kit": "the kit's other tests",
     "tests": "format, lint, types, the suite's own tests",
 }
 """The longest name that a test's module begins with is its part."""

@@ -6,7 +6,7 @@
                                             `duplicate` hits requests only
 
 An answer has the API of its request: `drop(cluster, 101, 102, api="Fetch")` loses the next
-fetch that 101 sends to 102, or its next answer to a fetch of 102, whichever comes first.
+fetch that 101 sends to 102, or its next answer to a fetch of 102: the first of the two.
 """
 
 from __future__ import annotations

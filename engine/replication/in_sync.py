@@ -32,7 +32,7 @@ class InSyncReplicas:
 
     @property
     def maximal(self) -> tuple[int, ...]:
-        """Everyone who may be in sync, whichever way a pending request ends."""
+        """All replicas that may be in sync, however a pending request ends."""
         if self.proposed is None:
             return self.committed
         return tuple(sorted({*self.committed, *self.proposed}))

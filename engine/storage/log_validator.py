@@ -38,7 +38,7 @@ from engine.storage.log_config import CREATE_TIME, LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 Origin = Literal["client", "coordinator", "raft-leader"]
-"""Who appends: a producer, a coordinator of this broker, the leader of the metadata log."""
+"""The writer: a producer, a coordinator of this broker, the leader of the metadata log."""
 
 NO_TIMESTAMP = -1
 NO_BEFORE_LIMIT = LogConfig().message_timestamp_before_max_ms

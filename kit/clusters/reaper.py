@@ -13,9 +13,9 @@ child and removes the directories that it was given to own.  A *shared* reaper l
 a Unix socket instead, serves every process that connects, and ends on request.
 
 Requests and answers are lines of JSON.  A child's state is what the operating system
-reports (stopped and continued included), whichever process sent the signal.  Every child carries
-its label in the environment variable `KAFKA_INSIDE_OUT`, so that it can be found even
-if the reaper itself was killed.
+reports (stopped and continued included), no matter which process sent the signal.  Every
+child carries its label in the environment variable `KAFKA_INSIDE_OUT`, so that it can be
+found even if the reaper itself was killed.
 
 This is the kernel's end; `reaper_process.py` is the other.  Unix only.
 """

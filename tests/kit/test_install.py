@@ -70,7 +70,7 @@ def test_java_home_comes_before_the_path(tmp_path, monkeypatch) -> None:
     assert install.java_version() == 17
 
 
-def test_an_old_python_is_told_which_one_to_use(monkeypatch) -> None:
+def test_an_old_python_gets_a_message_which_one_to_use(monkeypatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 2))
     with pytest.raises(install.SetupFailed, match=r"3\.11 or newer.*make setup PYTHON=python3\.12"):
         install.setup()

@@ -24,7 +24,7 @@ def command(machine: Path, name: str, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_missing_java_maven_and_jars_are_told_apart(
+def test_missing_java_maven_and_jars_get_different_messages(
     empty_machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(jars.JarsMissing, match=r"Java is missing: .* run: make setup"):

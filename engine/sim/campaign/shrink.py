@@ -12,7 +12,7 @@ What is left is *1-minimal*: with any one fault taken out, it passes.  That is n
 shortest tape there is, but nothing on it is a bystander.
 
 A fault keeps its virtual time when others are taken out, so what follows in the run is as much
-the same as it can be.  A run is judged by whether any invariant broke, whichever it was.
+the same as it can be.  A run fails if any invariant breaks, also another one than before.
 """
 
 from __future__ import annotations

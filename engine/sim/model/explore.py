@@ -7,7 +7,7 @@ The search takes all steps from a state before any step from a later one, so no 
 leads to the first broken state that it finds.  If it finds none, it has seen every state, and
 the property holds in each: that is a proof, for logs and epochs of this size.
 
-States are kept with their rows sorted, whichever brokers the rows are.  On the way back from
+States are kept with their rows sorted: which broker a row is does not matter.  On the way back from
 a broken state the rows get their brokers' numbers (101, 102, …) again, and each step becomes
 an `Action`: a sentence, and the state after it as plain data.
 """

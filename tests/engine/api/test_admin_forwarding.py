@@ -27,7 +27,7 @@ EVERY = [(name, version) for name in FORWARDED for version in versions(name)]
 
 
 @pytest.mark.parametrize(("name", "version"), EVERY)
-def test_it_is_forwarded_and_a_loss_can_be_told_in_every_version(name: str, version: int) -> None:
+def test_it_is_forwarded_and_a_loss_has_an_answer_in_every_version(name: str, version: int) -> None:
     broker = FakeBroker()
     assert broker.ask(FORWARDED[name], version) is None
     (request,) = broker.forwarded

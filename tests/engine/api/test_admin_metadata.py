@@ -195,7 +195,7 @@ def test_the_brokers_own_limit_holds() -> None:
     assert len(paged(broker, 0).topics[0].partitions) == 1
 
 
-def test_eligible_leader_replicas_are_told() -> None:
+def test_eligible_leader_replicas_are_listed() -> None:
     broker = FakeBroker()
     broker.add_topic(
         "orders", partition(leader=-1, isr=(), elr=(102,), last_known_elr=(101,)), partition()
@@ -206,7 +206,7 @@ def test_eligible_leader_replicas_are_told() -> None:
     assert (second.eligible_leader_replicas, second.last_known_elr) == ([], [])
 
 
-def test_unknown_topics_are_told_in_the_order_of_names() -> None:
+def test_unknown_topics_are_answered_in_the_order_of_names() -> None:
     broker = FakeBroker()
     broker.add_topic("orders", partition())
     answer = paged(broker, 10, None, "zz", "orders", "b@d")

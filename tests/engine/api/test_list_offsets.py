@@ -31,13 +31,13 @@ def ask(replica: Partition, timestamp: int, who: int = list_offsets.CONSUMER, **
     [(3, list_offsets.LATEST), (0, list_offsets.LATEST), (3, AFTER), (0, BEFORE),
      (0, list_offsets.MAX_TIMESTAMP)],
 )  # fmt: skip
-def test_in_the_window_a_consumer_is_told_to_ask_again(high_watermark, timestamp) -> None:
+def test_in_the_window_a_consumer_must_ask_again(high_watermark, timestamp) -> None:
     with pytest.raises(KafkaError) as refused:
         ask(new_leader(high_watermark), timestamp)
     assert refused.value.code == Errors.OFFSET_NOT_AVAILABLE
 
 
-def test_what_lies_below_the_high_watermark_is_told_even_in_the_window() -> None:
+def test_what_lies_below_the_high_watermark_is_answered_even_in_the_window() -> None:
     assert ask(new_leader(3), BEFORE) == 0
     assert ask(new_leader(3), list_offsets.EARLIEST) == 0
 
@@ -47,7 +47,7 @@ def test_the_window_closes_when_the_high_watermark_reaches_the_start_of_the_epoc
     assert ask(new_leader(4), AFTER) == -1
 
 
-def test_replicas_are_told_the_log_end_and_a_leader_of_before_kip_207_goes_back() -> None:
+def test_replicas_receive_the_log_end_and_a_leader_of_before_kip_207_goes_back() -> None:
     assert ask(new_leader(3), list_offsets.LATEST, who=OTHER) == 4
     assert ask(new_leader(3), AFTER, who=OTHER) == -1
     assert ask(new_leader(3), list_offsets.LATEST, old=True) == 3

@@ -32,7 +32,7 @@ def verdicts(hand: ByHand) -> list[str]:
     return [each.verdict for each in hand.producer.sends]
 
 
-def test_nobody_is_let_in_for_memory_that_the_network_still_uses() -> None:
+def test_memory_that_the_network_still_uses_admits_no_sender() -> None:
     hand = expired_under_way()
     assert verdicts(hand) == [UNKNOWN, PENDING]
     assert len(hand.waiting(m.ProduceRequest)) == 1

@@ -83,7 +83,7 @@ def test_what_never_left_is_refused_and_what_did_is_unknown() -> None:
     assert producer.sends[1].done_us - producer.sends[1].made_us >= 3_000_000
 
 
-def test_gaps_between_tries_double_and_jitter() -> None:
+def test_gaps_between_attempts_double_and_jitter() -> None:
     w = world()
     for follower in (102, 103):
         w.kill(follower)
@@ -152,7 +152,7 @@ def test_acks_0_believes_in_success_and_hears_of_nothing() -> None:
     assert log(w) == ["first"]
 
 
-def test_acks_0_to_an_old_leader_is_hung_up_on_and_asks_anew() -> None:
+def test_acks_0_to_an_old_leader_loses_its_connection_and_asks_again() -> None:
     w = world()
     produce(w, Load("orders", 100, period_us=50_000), acks="0")
     w.run(for_s=1)
@@ -216,7 +216,7 @@ def test_memory_is_given_back_when_a_batch_is_done() -> None:
     assert w.client("shop").verdicts.count() == {"acknowledged": 10}
 
 
-def test_a_late_answer_is_told_apart_from_a_lost_connection() -> None:
+def test_a_late_answer_differs_from_a_lost_connection() -> None:
     w = world()
     produce(w)
     send(w, "known")

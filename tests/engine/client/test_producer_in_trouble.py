@@ -21,7 +21,7 @@ from engine.wire.errors import Errors
 from tests.engine.client.worlds import finish, lines, log, produce, send, world
 
 
-def test_a_batch_numbered_anew_and_refused_again_gets_a_new_epoch_not_endless_tries() -> None:
+def test_a_batch_renumbered_and_refused_again_gets_a_new_epoch_not_endless_attempts() -> None:
     w = world()
     producer = produce(w, linger_ms=0, batch_size=1)
     send(w, "known")

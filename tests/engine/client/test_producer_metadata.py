@@ -76,7 +76,7 @@ def test_a_topic_named_while_an_answer_is_under_way_is_not_forgotten() -> None:
     assert _ended(w)[2] < 1
 
 
-def test_an_invalid_topic_is_refused_at_once_and_holds_nobody_up() -> None:
+def test_an_invalid_topic_is_refused_at_once_and_delays_no_other() -> None:
     w = world()
     produce(w, linger_ms=0)
     send(w, "A")

@@ -116,7 +116,7 @@ def test_a_timer_that_ran_out_during_a_pause_rings_after_it() -> None:
     assert watch.rang == [2_000]
 
 
-def test_a_timer_set_anew_after_a_pause_keeps_to_its_new_time() -> None:
+def test_a_timer_set_again_after_a_pause_keeps_to_its_new_time() -> None:
     nodes, watch = paused(2_000, Flushed(("heard",)))
     nodes.resume("watch")  # type: ignore[arg-type]
     nodes.run(now=9_000, events=MANY)

@@ -79,7 +79,7 @@ def test_unclean_election_on_request_takes_who_is_alive(bench: Any) -> None:
     assert orders.leader_recovery_state == 1
 
 
-def test_unclean_election_with_nobody_alive(bench: Any) -> None:
+def test_unclean_election_without_a_live_replica(bench: Any) -> None:
     leaderless(bench)
     bench.die(102)
     assert results(bench.elect(UNCLEAN, "orders")) == {

@@ -52,7 +52,7 @@ def test_isr_shrink_and_growth_keep_the_leader_epoch() -> None:
     assert (larger.leader_epoch, larger.partition_epoch) == (4, 11)
 
 
-def test_above_min_in_sync_nobody_becomes_eligible() -> None:
+def test_above_min_in_sync_no_replica_becomes_eligible() -> None:
     assert after(LED, isr=(1, 2)).elr == ()
 
 
@@ -74,7 +74,7 @@ def test_who_rejoins_the_isr_is_no_longer_in_the_elr() -> None:
     assert after(below, min_in_sync=3, isr=(1, 2)).elr == (3,)
 
 
-def test_last_replica_dies_nobody_leads_and_it_is_remembered() -> None:
+def test_last_replica_dies_no_replica_leads_and_it_is_remembered() -> None:
     last = replace(LED, isr=(1,), elr=(2,))
     found = change(last, usable=(), isr=())
     assert found is not None

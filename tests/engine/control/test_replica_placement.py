@@ -59,7 +59,7 @@ def test_same_seed_same_places() -> None:
     assert place(50, 3, brokers(), Random(7)) == place(50, 3, reversed(brokers()), Random(7))
 
 
-def test_replicas_of_a_partition_differ_whatever_is_fenced() -> None:
+def test_replicas_of_a_partition_differ_no_matter_which_brokers_are_fenced() -> None:
     chance = Random(8)
     for _ in range(300):
         some = chance.sample(brokers(*chance.sample(list(RACKS), 3)), chance.randint(1, 6))

@@ -243,7 +243,7 @@ def test_deleted_topic_is_gone_with_its_configs(bench: Any) -> None:
     assert (2, "orders") not in bench.image.configs
 
 
-def test_topic_created_anew_has_another_id(bench: Any) -> None:
+def test_topic_created_again_has_another_id(bench: Any) -> None:
     (first,) = create(bench, placed())
     assert delete(bench, ids=(first.topic_id,)) == [("orders", 0)]
     (second,) = create(bench, placed())

@@ -64,7 +64,7 @@ def test_a_commit_that_is_too_slow_is_an_error_that_may_still_come_true(groups: 
     (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_COORDINATOR),
     (Errors.MESSAGE_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
 ])  # fmt: skip
-def test_append_errors_are_told_in_the_language_of_coordinators(
+def test_append_errors_become_errors_of_coordinators(
     groups: Any, append_error: Errors, answer: Errors
 ):
     groups.shared.refuses = append_error

@@ -188,7 +188,9 @@ def test_old_clients_sit_down_without_an_id_of_their_own(groups: Any):
     assert (answer.error_code, answer.generation_id, answer.leader) == (0, 1, answer.member_id)
 
 
-def test_rejoining_unchanged_followers_are_told_again_but_a_leader_forces_a_rebalance(groups: Any):
+def test_rejoining_unchanged_followers_get_the_same_answer_but_a_leader_forces_a_rebalance(
+    groups: Any,
+):
     first, second, generation = groups.stable_pair()
     assert groups.answers[groups.join(second)].generation_id == generation
     assert groups.state() == "Stable"

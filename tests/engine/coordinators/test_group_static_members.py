@@ -37,7 +37,7 @@ def test_a_static_member_restarts_without_a_rebalance(groups: Any, name: str):
     assert groups.heartbeat(old, generation, name) == Errors.FENCED_INSTANCE_ID
 
 
-def test_a_returning_leader_of_an_old_client_is_told_a_leader_that_is_not_itself(groups: Any):
+def test_a_returning_leader_of_an_old_client_receives_a_leader_that_is_not_itself(groups: Any):
     first, _, generation = static_pair(groups)
     back = groups.answers[groups.join(instance="a", version=8)]
     assert (back.leader, back.generation_id, back.members) == (first, generation, [])

@@ -35,7 +35,7 @@ PATIENCE_S = 20
         (C, [C, C], WAIT),
     ],
 )
-def test_while_a_broker_is_full_nobody_looks_at_addresses(
+def test_while_a_broker_is_full_addresses_do_not_matter(
     address: str, served: list[str], verdict: str
 ) -> None:
     assert admit(LIMITS, address, served) == verdict

@@ -88,7 +88,7 @@ def test_assign_gives_offsets_batch_after_batch_and_leaves_the_checksum() -> Non
     assert sent == three() + three()
 
 
-def test_assign_with_log_append_time_makes_the_checksum_anew() -> None:
+def test_assign_with_log_append_time_computes_the_checksum_again() -> None:
     assigned = batch.assign(three() + three(compression=1), 0, 0, log_append_time=77_000)
     assert {r.timestamp for r in batch.decode_all(assigned)} == {77_000}
     for _, position in batch.iterate(assigned):

@@ -146,7 +146,7 @@ def test_a_lost_answer_begins_a_new_session_after_a_while() -> None:
 @pytest.mark.parametrize(
     "error", [Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.INVALID_FETCH_SESSION_EPOCH]
 )
-def test_a_forgotten_session_is_begun_anew_at_once(error: Errors) -> None:
+def test_a_forgotten_session_is_begun_again_at_once(error: Errors) -> None:
     following = Following()
     following.sent()
     following.records()

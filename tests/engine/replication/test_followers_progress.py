@@ -198,7 +198,7 @@ def test_who_is_fenced_or_leaving_is_not_let_in(state: dict[str, bool]) -> None:
     assert replica.proposals.asked == []
 
 
-def test_a_fetch_of_an_incarnation_unknown_here_lets_nobody_in() -> None:
+def test_a_fetch_of_an_incarnation_unknown_here_lets_no_replica_in() -> None:
     replica = leading(isr=(LEADER,))
     replica.follower_fetched(NOW, OTHER, 0, 0, 8)
     assert replica.proposals.asked == []

@@ -192,7 +192,7 @@ def test_a_partition_may_be_watched_twice_by_one_operation() -> None:
     assert (waiting.operations, waiting.watchers) == ({}, {})
 
 
-def test_other_partitions_wake_nobody() -> None:
+def test_other_partitions_wake_no_operation() -> None:
     operation = Waiting()
     waiting, _ = purgatory(operation)
     operation.ready = True

@@ -83,5 +83,5 @@ async def _cut_off_from_the_controller() -> None:
         server.close()
 
 
-def test_a_broker_that_cannot_reach_the_controller_lets_nobody_in() -> None:
+def test_a_broker_that_cannot_reach_the_controller_accepts_no_connection() -> None:
     asyncio.run(_cut_off_from_the_controller())

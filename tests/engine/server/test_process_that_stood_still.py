@@ -73,7 +73,7 @@ async def _who_was_fenced(wakes: Callable[[Server], Awaitable[None]]) -> list[in
 @pytest.mark.parametrize(
     "wakes", [a_client_asks, somebody_looks, more_is_due_than_is_done_in_one_go]
 )
-def test_nobody_is_fenced_for_the_time_in_which_nobody_ran(
+def test_no_broker_is_fenced_for_the_time_in_which_the_process_stood_still(
     wakes: Callable[[Server], Awaitable[None]],
 ) -> None:
     assert asyncio.run(_who_was_fenced(wakes)) == []

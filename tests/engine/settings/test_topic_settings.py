@@ -44,7 +44,7 @@ def test_retention_follows_milliseconds_over_minutes_over_hours() -> None:
     assert Settings(file).topic({"retention.ms": "4"})["retention.ms"] == 4
 
 
-def test_negative_hours_mean_for_ever() -> None:
+def test_negative_hours_mean_forever() -> None:
     assert Settings({"log.retention.hours": -1}).topic()["retention.ms"] == -1
 
 

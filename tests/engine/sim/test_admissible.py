@@ -119,7 +119,7 @@ def test_a_misspelt_method_leaves_the_world_as_it_was(world: World) -> None:
         (lambda w: w.client("shop"), ("no node 'shop'", "producer-1")),
     ],
 )
-def test_a_name_that_is_nobodys(
+def test_a_name_that_does_not_exist(
     world: World, does: Callable[[World], Any], parts: tuple[str, ...]
 ) -> None:
     before = reported(world)
@@ -148,7 +148,7 @@ def test_who_is_down_is_named_with_what_brings_it_back(world: World) -> None:
     assert "world.start(100)" in refusal(lambda: world.leader("orders", 0))
 
 
-def test_nobody_answers_whether_a_topic_is_made() -> None:
+def test_no_broker_answers_whether_a_topic_is_made() -> None:
     world = World(seed=1)
     for broker in (101, 102, 103):
         world.cut("admin", broker)
@@ -156,14 +156,14 @@ def test_nobody_answers_whether_a_topic_is_made() -> None:
         world.create_topic("orders")
 
 
-def test_a_question_may_be_put_to_nobody(world: World) -> None:
+def test_a_request_may_go_to_a_broker_that_does_not_exist(world: World) -> None:
     assert world.ask(m.DescribeClusterRequest(), -1) is None
 
 
 # -- actions that fail half-way
 
 
-def test_a_deed_that_raises_has_not_been(world: World) -> None:
+def test_an_action_that_raises_leaves_no_event(world: World) -> None:
     client = world.client("careless")
     world.run(for_s=0.012)
     before = reported(world)
@@ -185,7 +185,7 @@ def test_a_deed_that_raises_has_not_been(world: World) -> None:
     assert client.done == ["whole"]
 
 
-def test_a_deed_that_raises_costs_no_future(world: World) -> None:
+def test_an_action_that_raises_costs_no_future(world: World) -> None:
     world.kill(103)
     world.run(for_s=0.5)
     after, last = world.trace_lines(), world.events

@@ -61,7 +61,7 @@ def test_the_report_names_a_failing_seed_and_how_to_replay_it(results: list[Outc
     assert "kafkalab campaign --replay 4711" in text
 
 
-def test_whatever_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_error_that_stops_the_cluster_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object) -> None:
         raise KeyError("orders")
 

@@ -133,7 +133,7 @@ def test_a_high_watermark_never_stands_beyond_the_log_that_was_cut() -> None:
     assert after.replicas[1] == Replica(epoch=1)
 
 
-def test_progress_is_told_after_each_step_outwards() -> None:
+def test_progress_is_reported_after_each_step_outwards() -> None:
     heard: list[tuple[int, int]] = []
     result = explore("kip-320", 2, lambda steps, states: heard.append((steps, states)))
     assert heard[-1] == (result.steps, result.states)

@@ -293,7 +293,7 @@ def test_recovery_after_a_crash_finds_the_changed_bit() -> None:
     assert world.run(until=lambda w: end(w, 103) == end(w, 101), for_s=5)
 
 
-def test_nobody_takes_a_changed_batch_from_a_leader() -> None:
+def test_no_follower_takes_a_changed_batch_from_a_leader() -> None:
     """A new follower refuses the whole answer, and asks again and again."""
     world = loaded()
     world.stop(103)

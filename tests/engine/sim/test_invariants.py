@@ -85,9 +85,7 @@ def test_a_late_acknowledgement_of_a_deleted_topic_promises_nothing_of_its_succe
 
 @pytest.mark.parametrize("kept", [0, 3])
 @pytest.mark.parametrize("brokers", [(101,), (103,), (101, 102, 103)])
-def test_a_log_start_that_nobody_asked_for_excuses_nobody(
-    brokers: Sequence[int], kept: int
-) -> None:
+def test_a_log_start_without_a_request_excuses_no_loss(brokers: Sequence[int], kept: int) -> None:
     world = filled(world_with_orders())
     for broker in brokers:
         log = world.replica(broker, "orders", 0).log
@@ -96,7 +94,7 @@ def test_a_log_start_that_nobody_asked_for_excuses_nobody(
         filled(world, 1)
 
 
-def test_a_member_of_the_isr_that_starts_anew_at_its_end_has_lost_what_it_held() -> None:
+def test_a_member_of_the_isr_that_starts_again_at_its_end_has_lost_what_it_held() -> None:
     world = filled(world_with_orders())
     delete_records(world, 10)
     world.run(for_s=1)
@@ -123,7 +121,7 @@ def test_the_leaders_log_start_does_not_fall() -> None:
         filled(world, 1)
 
 
-def test_records_that_were_deleted_are_missed_by_nobody() -> None:
+def test_records_that_were_deleted_are_no_loss() -> None:
     world = world_with_orders()
     reader = world.reader("orders")
     late = world.load("orders", period_us=20_000, count=1)
@@ -152,7 +150,7 @@ def test_a_log_that_was_emptied_goes_on_after_what_others_still_remember() -> No
 
 
 @pytest.mark.parametrize("later", [0, 1])
-def test_what_a_zombie_wrote_below_its_successors_log_start_is_nobodys_history(later: int) -> None:
+def test_what_a_zombie_wrote_below_its_successors_log_start_is_no_history(later: int) -> None:
     """The leader forgets where the old epoch ended, so the zombie cuts at the log start only."""
     world = filled(world_with_orders())
     for node in (100, 102, 103):
@@ -172,7 +170,7 @@ def test_what_a_zombie_wrote_below_its_successors_log_start_is_nobodys_history(l
     assert log_starts(world) == [70, 70, 70]
 
 
-def test_what_retention_deletes_is_missed_by_nobody() -> None:
+def test_what_retention_deletes_is_no_loss() -> None:
     often = {"log.retention.check.interval.ms": 500}
     world = world_with_orders(often, {"segment.bytes": 1_048_576, "retention.ms": 2_000})
     filled(world)
@@ -276,7 +274,7 @@ def test_a_producer_whose_records_are_all_deleted_may_begin_anywhere() -> None:
     world.run(for_s=1)
 
 
-def test_what_was_deleted_and_is_there_again_is_nobodys_history() -> None:
+def test_what_was_deleted_and_is_there_again_is_no_history() -> None:
     """As on a live Kafka: tests/conformance/test_forgotten_log_start.py."""
     world = filled(world_with_orders(config={"min.insync.replicas": 1}), count=10)
     world.isolate(101)

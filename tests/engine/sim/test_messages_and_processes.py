@@ -46,7 +46,7 @@ def test_a_request_to_the_old_process_is_nothing_to_the_new_one() -> None:
     assert world.answer(asked) is not None
 
 
-def test_whoever_asks_where_nobody_listens_is_refused() -> None:
+def test_a_connection_to_a_broker_that_does_not_listen_is_refused() -> None:
     world = loaded()
     world.kill(101)
     asked = world.post(m.DescribeClusterRequest(), 101)

@@ -188,7 +188,7 @@ def test_questions_and_answers_are_replayed() -> None:
     ]
 
 
-def test_a_client_is_told_something_and_told_again() -> None:
+def test_an_order_to_a_client_is_replayed() -> None:
     world = World(2)
     world.create_topic("orders")
     producer = world.load("orders")

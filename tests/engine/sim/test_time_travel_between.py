@@ -16,7 +16,7 @@ from engine.wire import messages as m
 from tests.engine.sim.loaded import reported
 
 
-def test_a_deed_right_after_what_concerns_nobody_is_replayed_right_after_it() -> None:
+def test_an_action_right_after_an_event_without_effect_is_replayed_right_after_it() -> None:
     """A request that finds its broker dead is no event, and yet it draws a latency."""
     world = World(seed=3)
     world.create_topic("orders", partitions=6)

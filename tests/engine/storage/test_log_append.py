@@ -31,7 +31,7 @@ def values(log: Log, offset: int | None = None) -> list[str]:
     return found
 
 
-def test_the_leader_numbers_and_stamps_and_leaves_the_rest(disk: Disk) -> None:
+def test_the_leader_numbers_and_stamps_and_changes_nothing_else(disk: Disk) -> None:
     log = Log(disk, "orders-0", LogConfig(), NOW)
     assert log.append_as_leader(batch("A", "B"), 3, NOW) == AppendInfo(0, 1)
     sent = batch("C", leader_epoch=99)

@@ -81,7 +81,7 @@ def test_truncation_beyond_the_end_only_drops_epochs_without_records(disk: Disk)
     assert offsets(log) == [0, 1]
 
 
-def test_truncation_below_the_start_begins_anew_there(disk: Disk) -> None:
+def test_truncation_below_the_start_begins_an_empty_log_there(disk: Disk) -> None:
     log = log_of(disk, "000000")
     log.advance_log_start(4)
     log.truncate_to(1)
@@ -115,7 +115,7 @@ def test_truncation_takes_the_producers_back_too(disk: Disk) -> None:
     assert snapshots == ["00000000000000000002.snapshot"]
 
 
-def test_starting_anew_leaves_nothing_behind(disk: Disk) -> None:
+def test_starting_again_leaves_nothing_behind(disk: Disk) -> None:
     log = log_of(disk, "00112")
     log.truncate_fully_and_start_at(100)
     assert (log.log_start_offset, log.log_end_offset, log.latest_epoch) == (100, 100, -1)
@@ -154,7 +154,7 @@ def test_a_checkpointed_start_holds_after_a_restart(disk: Disk) -> None:
     assert again.epochs.entries == [(1, 3), (2, 5)]
 
 
-def test_a_log_that_ends_below_its_checkpointed_start_begins_anew(disk: Disk) -> None:
+def test_a_log_that_ends_below_its_checkpointed_start_begins_empty(disk: Disk) -> None:
     log_of(disk, "000").close()
     again = Log(disk, "orders-0", LogConfig(), NOW, Checkpointed(True, 3, 10))
     assert (again.log_start_offset, again.log_end_offset) == (10, 10)

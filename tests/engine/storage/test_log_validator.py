@@ -133,7 +133,7 @@ def test_the_records_at_fault_are_named() -> None:
     assert message.count("Compacted topic cannot accept message without key") == 3
 
 
-def test_a_wrong_timestamp_gives_the_code_whatever_else_is_wrong() -> None:
+def test_a_wrong_timestamp_decides_the_error_code() -> None:
     late, bare = Record(0, NOW + 3_600_001, b"k", b"v"), Record(0, NOW, None, b"v")
     code, indexes, _ = faults([bare, late], LogConfig(cleanup_policy=("compact",)))
     assert (code, indexes) == (Errors.INVALID_TIMESTAMP, [0, 1])

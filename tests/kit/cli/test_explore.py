@@ -7,7 +7,7 @@ from kit import cli
 from kit.cli import explorations
 
 
-def test_a_violation_is_told_step_by_step(capsys) -> None:
+def test_a_violation_is_shown_step_by_step(capsys) -> None:
     assert cli.main(["explore", "--rule", "kip-101", "--replicas", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("kip-101: it asks the leader where its last epoch ends")

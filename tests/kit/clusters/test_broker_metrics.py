@@ -84,6 +84,6 @@ def test_a_reading_leaves_no_port_open(local_cluster: KafkaCluster) -> None:
     assert listening() == before
 
 
-def test_nobody_there() -> None:
+def test_no_process_is_there() -> None:
     with pytest.raises(ClusterError, match="no process"):
         beans(2**22 - 1, ["x:y=z"])

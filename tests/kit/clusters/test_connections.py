@@ -90,7 +90,7 @@ def test_an_api_that_the_broker_lacks_is_named(connections: Connections) -> None
         connections.ask(Broker().address, m.ListGroupsRequest())
 
 
-def test_nobody_there_is_a_sentence(connections: Connections) -> None:
+def test_a_missing_broker_is_a_sentence(connections: Connections) -> None:
     with pytest.raises(Unreachable, match="No broker answers"):
         connections.ask_first([], m.DescribeClusterRequest())
     with pytest.raises(ClusterError, match="is KAFKA_BOOTSTRAP right"):

@@ -152,7 +152,7 @@ def test_a_program_that_is_not_there_is_an_error_not_a_child(reaper: Reaper, log
     assert reaper.children() == {}
 
 
-def test_a_shared_reaper_stays_until_it_is_told_to_end(tmp_path: Path, log: str) -> None:
+def test_a_shared_reaper_stays_until_it_is_asked_to_end(tmp_path: Path, log: str) -> None:
     address = str(tmp_path / "s")
     first = Reaper.start_shared(address)
     child = first.spawn(SLEEPER, name="n", label="t", log_path=log)

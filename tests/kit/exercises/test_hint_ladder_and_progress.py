@@ -43,7 +43,7 @@ def test_a_wrong_answer_shows_expected_seen_smallest_case_and_the_next_hint() ->
     assert "Next hint: Look at the ISR only." in repr(again)
 
 
-def test_each_failed_try_shows_the_next_hint_and_leaves_the_ladder_alone() -> None:
+def test_each_failed_attempt_shows_the_next_hint_and_leaves_the_ladder_alone() -> None:
     def tried() -> str:
         return repr(exercises.check("99-2", lambda leo, isr: max(leo.values())))
 
@@ -57,7 +57,7 @@ def test_each_failed_try_shows_the_next_hint_and_leaves_the_ladder_alone() -> No
     assert "You have seen every hint" in tried()
 
 
-def test_a_function_that_raises_is_told_what_it_raised() -> None:
+def test_a_function_that_raises_gets_a_message_with_its_error() -> None:
     card = exercises.check("99-2", lambda leo, isr: leo["101"])
     assert "KeyError" in repr(card)
 

@@ -235,7 +235,7 @@ def test_every_file_system_takes_a_reports_name(tmp_path, stem, name) -> None:
     report.write_json(Marks(name), tmp_path)
 
 
-def test_names_that_differ_in_case_alone_are_told_apart() -> None:
+def test_names_that_differ_in_case_alone_are_distinguished() -> None:
     names = report.distinct_names([Path("é.ipynb"), Path("É.ipynb"), Path("e\u0301.ipynb")])
     assert names == ["é", "É-2", "é-3"]
 

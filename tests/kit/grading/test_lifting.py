@@ -76,7 +76,7 @@ def test_a_file_that_is_no_submission_gets_one_sentence(tmp_path, content, sente
         submission.read(file)
 
 
-def test_an_untouched_stub_counts_as_empty_whatever_its_white_space() -> None:
+def test_an_untouched_stub_counts_as_empty_with_any_white_space() -> None:
     cells = submission.cells_of("99")
     assert submission.is_untouched("99-3", "quorum  =  None\n\n", cells)
     assert not submission.is_untouched("99-3", "quorum = 1", cells)

@@ -192,7 +192,7 @@ def test_credentials_for_a_package_index_are_not_in_view(tmp_path, monkeypatch) 
     assert "pip.conf" in done.stderr
 
 
-def test_a_checkout_that_nobody_may_read_is_refused_with_a_remedy(tmp_path, monkeypatch) -> None:
+def test_a_checkout_without_read_permission_is_refused_with_a_remedy(tmp_path, monkeypatch) -> None:
     """Root drops its rights, and so needs a checkout that others may read; a user does not."""
     checkout = tmp_path / "checkout"
     shutil.copytree(

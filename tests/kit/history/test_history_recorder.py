@@ -69,7 +69,7 @@ def test_a_reader_that_seeks_proves_nothing_of_what_it_left_out(cluster: Cluster
     assert kinds == [Send] * 10 + [Seek, Poll, Seek, Poll]
 
 
-def test_a_refusal_and_a_time_out_are_told_apart(cluster: Cluster) -> None:
+def test_a_refusal_and_a_time_out_have_different_verdicts(cluster: Cluster) -> None:
     cluster.create_topic("small", config={"max.message.bytes": "200"})
     recorder = Recorder()
     producer = recorder.producer(settings(cluster, acks="all", retries=0, linger_ms=0))
@@ -98,7 +98,7 @@ def test_acks_0_is_believed_without_an_offset(cluster: Cluster) -> None:
 
 
 @pytest.mark.real
-def test_transactions_are_told_with_their_ends(local_cluster: Cluster) -> None:
+def test_transactions_are_recorded_with_their_ends(local_cluster: Cluster) -> None:
     """On real Kafka: an aborted record is hidden from read_committed, and no loss."""
     local_cluster.create_topic("transactions")
     recorder = Recorder()

@@ -50,7 +50,7 @@ def cuts(panel: TimePanel) -> dict[int, list[str]]:
     return reported
 
 
-def test_a_cut_through_the_high_watermark_is_told_of_both_sides(forked: TimePanel) -> None:
+def test_a_cut_through_the_high_watermark_describes_both_sides(forked: TimePanel) -> None:
     why = "Why: cut at the own high watermark."
     assert cuts(forked) == {
         102: [
@@ -130,7 +130,7 @@ def test_a_cut_record_that_the_leader_has_is_not_lost() -> None:
     )
 
 
-def test_what_parts_is_told_of_both_sides_of_the_high_watermark() -> None:
+def test_a_divergence_is_described_on_both_sides_of_the_high_watermark() -> None:
     parted: dict[str, Any] = divergence()
     log = parted["topics"]["orders"]["partitions"][0]["logs"][101]
     log["high_watermark"] = 3
@@ -161,12 +161,12 @@ def test_a_moment_tells_what_is_new_and_in_which_timeline(forked: TimePanel) -> 
     ]  # fmt: skip
 
 
-def test_what_is_the_same_in_both_is_told_once(forked: TimePanel) -> None:
+def test_what_is_the_same_in_both_is_reported_once(forked: TimePanel) -> None:
     said = "101 starts, with the log that is on its disk."
     assert [each for each in captions(forked) if said in each] == [said]
 
 
-def test_the_isr_that_was_decided_is_told_and_not_the_news_of_an_older_one(
+def test_the_isr_that_was_decided_is_reported_and_not_the_news_of_an_older_one(
     deaths: World,
 ) -> None:
     panel = TimePanel(deaths, "orders")

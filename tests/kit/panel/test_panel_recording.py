@@ -76,7 +76,7 @@ def test_a_message_waits_at_a_cut_until_the_link_is_mended() -> None:
     assert [each.held for each in flights if each.destination == 103] == [False]
 
 
-def test_nobody_waits_at_a_cut_for_an_answer_to_a_broker_that_is_gone() -> None:
+def test_no_answer_waits_at_a_cut_for_a_broker_that_is_gone() -> None:
     world = settled(101, 102, 103)
     world.cut(101, 102)
     Walkthrough(world).send("A")
@@ -108,7 +108,7 @@ def test_a_film_of_one_partition_is_made_from_what_concerns_it(lossy: World) -> 
         ([(101, 102), (102, 103)], "The links between 101, 102 and 103 are healed"),
     ],
 )
-def test_links_that_are_mended_together_are_told_together(
+def test_links_that_are_healed_together_are_reported_together(
     ends: list[tuple[int, int]], said: str
 ) -> None:
     world = settled(101, 102, 103)

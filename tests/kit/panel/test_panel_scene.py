@@ -59,7 +59,7 @@ def test_a_long_log_is_seen_from_its_end_and_others_stay_aligned() -> None:
     assert [c.offset for c in scene.rows[1].cells] == [32, 33, 34]
 
 
-def test_records_that_nobody_could_read_keep_their_place_and_epoch() -> None:
+def test_records_that_could_not_be_read_keep_their_place_and_epoch() -> None:
     log = make_log([("A", 0), ("B", 1)], 2, "leader")
     del log["batches"]
     scene = scene_of(make_snapshot({0: make_partition({101: log}, 101, 1, [101])}))

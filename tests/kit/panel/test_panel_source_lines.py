@@ -28,7 +28,7 @@ def reported() -> set[tuple[str, str]]:
 
 
 @pytest.mark.timeout(300)
-def test_every_line_that_the_scripts_tell_is_found_where_it_is_told() -> None:
+def test_every_trace_line_of_the_scripts_is_found_in_the_source() -> None:
     rules = reported()
     assert len(rules) > 20
     by_another = set()

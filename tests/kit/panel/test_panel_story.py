@@ -82,13 +82,13 @@ def test_what_was_done_to_a_broker(state: str, sentence: str) -> None:
     assert sentence in reported(at_rest(), at_rest(time_us=1, b102=state))
 
 
-def test_a_way_back_is_told_by_where_it_comes_from() -> None:
+def test_a_return_to_service_is_described_by_the_state_before() -> None:
     paused, killed = at_rest(b102="paused"), at_rest(b102="killed")
     assert "102 runs again, and does not know what it missed." in reported(paused, at_rest())
     assert "102 is started, with the log that is on its disk." in reported(killed, at_rest())
 
 
-def test_a_link_is_told_once() -> None:
+def test_a_link_is_reported_once() -> None:
     cut = at_rest(time_us=1)
     cut["links"] = [{"between": [103, 101], "state": "cut", "delay_ms": 0}]
     assert (
@@ -171,7 +171,7 @@ def test_the_leader_tells_where_histories_part() -> None:
     )
 
 
-def test_a_broker_that_returns_with_another_history_is_told_apart() -> None:
+def test_a_broker_that_returns_with_another_history_gets_its_own_sentence() -> None:
     down = divergence()
     down["brokers"][101]["state"] = "killed"
     assert reported(down, divergence()) == (
@@ -180,7 +180,7 @@ def test_a_broker_that_returns_with_another_history_is_told_apart() -> None:
     )
 
 
-def test_an_event_is_told_on_while_writes_stream_in() -> None:
+def test_an_event_stays_in_the_caption_while_writes_stream_in() -> None:
     dead = moved(102, [102, 103], time_us=1_000_000, b101="killed")
     later = moved(102, [102, 103], time_us=3_000_000, b101="killed")
     logs = later["topics"]["orders"]["partitions"][0]["logs"]
@@ -190,7 +190,7 @@ def test_an_event_is_told_on_while_writes_stream_in() -> None:
     assert reported(at_rest(b101="killed"), dead, later).startswith("102 appended C")
 
 
-def test_a_cut_is_still_told_when_the_replica_is_back_in_the_isr() -> None:
+def test_a_cut_is_still_reported_when_the_replica_is_back_in_the_isr() -> None:
     parted, cut, back = divergence(1), divergence(2), divergence(1_000_000)
     for snapshot in (cut, back):
         snapshot["topics"]["orders"]["partitions"][0]["logs"][101] = make_log(ABY, 2)

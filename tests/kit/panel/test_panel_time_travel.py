@@ -20,7 +20,7 @@ from tests.kit.panel.worlds import SCRIPTS, played
 # -- the story
 
 
-def test_the_story_of_a_lost_record_is_told_step_by_step(lossy: World) -> None:
+def test_the_story_of_a_lost_record_has_a_caption_for_each_step(lossy: World) -> None:
     reported = captions(TimePanel(lossy, "orders"))
     wanted = [
         "101 appends B at offset 1, epoch 0: **not committed** until 102 and 103 have it.",

@@ -170,7 +170,7 @@ def test_while_watched_it_polls_off_the_loop_and_shows_on_it(
     assert threading.get_ident() not in asked
 
 
-def test_polling_ends_when_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polling_ends_when_no_view_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(panel_module, "WATCHED_FOR_S", 0.0)
     panel = ClusterPanel(ToyCluster(), "orders", interval_s=0.001)
 

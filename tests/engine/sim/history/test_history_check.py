@@ -111,7 +111,7 @@ def test_what_was_seen_last_is_there_also_if_it_was_seen_first() -> None:
         assert findings.items[0].operations == (other[0], polls[1], polls[2])
 
 
-def test_the_highest_end_counts_whoever_found_it() -> None:
+def test_the_highest_end_counts_no_matter_which_reader_found_it() -> None:
     """d was read at 3 and is beyond the end at 3; a reader of the past says nothing of that."""
     early = [Reached(80_000, "other", "orders", 0, 2)]
     promises = [sent("abc"), sent("d", "unknown")]
@@ -136,7 +136,7 @@ def test_what_is_lost_is_not_also_out_of_order() -> None:
     assert judged(first, late, read("ac"), end) == {"lost": 1}
 
 
-def test_unseen_when_nobody_read_that_far() -> None:
+def test_unseen_when_no_reader_came_that_far() -> None:
     assert judged(sent("abc"), read("ab")) == {"unseen": 1}
     assert judged(sent("abc")) == {"unseen": 3}
 
@@ -259,7 +259,7 @@ def test_a_commit_belongs_to_the_proof_that_a_record_was_there_in_time() -> None
     assert (finding.kind, finding.operations) == ("skipped", operations)
 
 
-def test_ends_may_differ_by_what_nobody_can_read() -> None:
+def test_ends_may_differ_by_offsets_that_no_reader_sees() -> None:
     """Markers of transactions take offsets too."""
     ends = [Reached(90_000, "reader", "orders", 0, 3), Reached(90_000, "other", "orders", 0, 4)]
     assert judged(sent("abc"), read("abc"), read("abc", "other"), ends) == {}
@@ -309,7 +309,7 @@ def test_a_committed_transaction_counts_like_any_record() -> None:
     assert judged(committed, read("a.c"), read_committed=("reader",)) == {"lost": 1}
 
 
-def test_a_transaction_whose_end_nobody_knows_may_be_there_or_not() -> None:
+def test_a_transaction_of_unknown_end_may_be_there_or_not() -> None:
     for seen in ("ab", "", "a"):
         assert judged(sent("ab", inside="t1"), read(seen), read_committed=("reader",)) == {}
 

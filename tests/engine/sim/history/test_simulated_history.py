@@ -131,7 +131,7 @@ def test_only_a_reader_that_stands_at_the_end_says_where_it_is() -> None:
     assert ends(world) == [20]
 
 
-def test_a_topic_that_is_no_more_has_no_end() -> None:
+def test_a_deleted_topic_has_no_end() -> None:
     world = trimmed()
     world.reader("orders")
     world.run(for_s=2)
