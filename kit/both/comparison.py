@@ -79,7 +79,9 @@ class Comparison:
         undeclared = [row.what for row in self.rows if row.verdict == _UNDECLARED]
         if undeclared:
             return f"{text}; not explained: {', '.join(undeclared)}."
-        return f"{text}; the rest is explained." if same < len(compared) else f"{text}."
+        return (
+            f"{text}; the other differences are explained." if same < len(compared) else f"{text}."
+        )
 
     @property
     def text(self) -> str:
@@ -214,7 +216,7 @@ def on_both(
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | NotOffered]:
     """Runs a scenario on both sides at once: most of it is waiting for timeouts.
 
-    An interrupt reaches both sides, and both are mended before it goes on.
+    An interrupt reaches both sides, and both are repaired before it goes on.
     """
     threads: list[int] = []
     with ThreadPoolExecutor(1, initializer=lambda: threads.append(threading.get_ident())) as other:
