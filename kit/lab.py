@@ -24,9 +24,10 @@ from kit.clusters.interface import Cluster, ClusterError
 from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
 __all__ = [
-    "both", "check", "describe", "docker", "doctor", "engine", "hint", "local", "measured", "mend",
+    "both", "broker_log", "check", "describe", "docker", "doctor", "engine", "hint", "local",
+    "measured", "mend",
     "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "show",
-    "term", "verdict", "world",
+    "term", "tool", "verdict", "world",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -184,6 +185,25 @@ def world(seed: int = 0, **options: Any) -> Any:
 
 
 # -- looking
+
+
+def tool(cluster: Cluster, name: str, *arguments: str, broker: int | None = None,
+         topic: str = "", partition: int = 0) -> Any:  # fmt: skip
+    """The raw output of one of Kafka's command-line tools: `kafka-topics`, `kafka-dump-log`, …
+
+    `--bootstrap-server` is added.  kafka-dump-log reads the files of a `broker`, a `topic` and
+    a `partition`.  Without Java the output is a sentence that says so.
+    """
+    from kit.clusters import tools
+
+    return tools.run(cluster, name, *arguments, broker=broker, topic=topic, partition=partition)
+
+
+def broker_log(cluster: Cluster, broker: int, word: str, last: int = 5) -> Any:
+    """The broker's own last log lines that contain `word`; of the engine, lines of its trace."""
+    from kit.clusters import broker_log as lines
+
+    return lines.find(cluster, broker, word, last)
 
 
 def panel(cluster: Any, topic: str | None = None, partition: int = 0) -> Any:

@@ -144,6 +144,11 @@ class DockerProvider:
         if self._reaper is not None:
             self._reaper.end()
 
+    def log_of(self, node: int) -> str:
+        """What the node's container wrote."""
+        written: bytes = self._container(node).logs()
+        return written.decode(errors="replace")
+
     def keep(self, reaper: Reaper) -> None:
         """Makes this object the owner of the cluster: `close` then ends it."""
         self._reaper = reaper

@@ -1,0 +1,124 @@
+"""Runs Kafka's own command-line tools on a cluster, and shows what they print, unchanged.
+
+    lab.tool(eng, "kafka-topics", "--describe", "--topic", "orders")
+    lab.tool(eng, "kafka-dump-log", "--print-data-log", broker=102, topic="orders")
+
+The tools are the Java programs behind `bin/kafka-*.sh`.  They connect like any client, so
+they do not notice whether a real Kafka or the engine answers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from kit import jars
+from kit.clusters.interface import Cluster, ClusterError, NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+
+_PACKAGE = "org.apache.kafka.tools"
+CLASSES = {
+    "kafka-topics": f"{_PACKAGE}.TopicCommand",
+    "kafka-consumer-groups": f"{_PACKAGE}.consumer.group.ConsumerGroupCommand",
+    "kafka-dump-log": f"{_PACKAGE}.DumpLogSegments",
+    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-leader-election": f"{_PACKAGE}.LeaderElectionCommand",
+    "kafka-reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
+    "kafka-get-offsets": f"{_PACKAGE}.GetOffsetShell",
+    "kafka-log-dirs": f"{_PACKAGE}.LogDirsCommand",
+}
+DUMP_LOG = "kafka-dump-log"
+_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+_PATIENCE_S = 60
+_NOISE = ("SLF4J", "WARNING: ", "main ERROR", "ERROR StatusLogger", "WARN StatusLogger")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A command line and what it printed; `text` is the output alone."""
+
+    command: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"$ {self.command}\n{self.text}"
+
+    def _repr_html_(self) -> str:
+        return (
+            "<pre style='overflow-x:auto;white-space:pre;line-height:1.35;padding:8px 12px;"
+            "color:var(--jp-content-font-color1,inherit)'>"
+            f"<strong>$ {escape(self.command)}</strong>\n{escape(self.text)}</pre>"
+        )
+
+
+def run(
+    cluster: Cluster,
+    name: str,
+    *arguments: str,
+    broker: int | None = None,
+    topic: str = "",
+    partition: int = 0,
+) -> Printed:
+    """Runs one tool; `--bootstrap-server` is added.
+
+    For kafka-dump-log name a `broker`, a `topic` and a `partition`: it reads a copy of that
+    replica's segments.  Without Java the text says so.  Raises ClusterError for a name that is
+    none of the tools, and NotOffered where the broker's files are not on this machine.
+    """
+    if name not in CLASSES:
+        raise ClusterError(f"{name!r} is not one of the tools: {', '.join(CLASSES)}.")
+    try:
+        java = [jars.java(), *_JVM, _QUIET, "-cp", jars.classpath(), CLASSES[name]]
+    except jars.JarsMissing as missing:
+        return Printed(f"{name}.sh …", f"Kafka's tools need Java. {missing}")
+    if name != DUMP_LOG:
+        connected = ("--bootstrap-server", cluster.bootstrap, *arguments)
+        return Printed(_line(name, *connected), _output([*java, *connected]))
+    with tempfile.TemporaryDirectory(prefix="kafkalab-dump-") as scratch:
+        segments = _copied(cluster, broker, topic, partition, Path(scratch))
+        files = ("--files", ",".join(map(str, segments)))
+        printed = _output([*java, *files, *arguments]).replace(f"{scratch}/", "")
+        shown = ",".join(f"{segment.parent.name}/{segment.name}" for segment in segments)
+        return Printed(_line(name, "--files", shown, *arguments), printed)
+
+
+def _line(name: str, *arguments: str) -> str:
+    return " ".join([f"{name}.sh", *arguments])
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE_S, start_new_session=True
+        )
+    except subprocess.TimeoutExpired:
+        return f"The tool has not ended in {_PATIENCE_S} s. Do the brokers answer?"
+    lines = (done.stdout + done.stderr).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(_NOISE)).strip("\n")
+
+
+def _copied(
+    cluster: Cluster, broker: int | None, topic: str, partition: int, scratch: Path
+) -> list[Path]:
+    """Segments as they are now: a running broker goes on writing to its own."""
+    nodes = cluster.provider.nodes() if isinstance(cluster, KafkaCluster) else {}
+    if broker not in nodes:
+        raise ClusterError(f"Name a broker with broker=…: {', '.join(map(str, cluster.brokers))}.")
+    data_dir = nodes[broker].data_dir
+    if data_dir is None:
+        raise NotOffered(
+            f"The files of the {cluster.name} cluster's brokers cannot be read from here: the "
+            "engine and a local Kafka (KAFKALAB_REAL=local) show theirs."
+        )
+    own = Path(data_dir) / f"{topic}-{partition}"
+    found = sorted(own.glob("*.log"))
+    if not found:
+        raise ClusterError(f"Broker {broker} holds no replica of {topic}-{partition}.")
+    copy = scratch / own.name
+    copy.mkdir()
+    return [Path(shutil.copyfile(segment, copy / segment.name)) for segment in found]
