@@ -182,7 +182,7 @@ def hint(exercise_id: str) -> cards.Card:
 
 
 def progress() -> Table | cards.Card:
-    """What is solved, tried and open, over all notebooks."""
+    """What is solved, attempted and open, over all notebooks."""
     try:
         entries = progress_file.read()
         titles = ask("titles")["titles"]
@@ -196,7 +196,7 @@ def progress() -> Table | cards.Card:
         short = textwrap.shorten(title, LONGEST_TITLE, placeholder=" …")
         rows.append([exercise_id, short, _state(entry), str(entry.attempts), str(entry.hints)])
     closing = f"{solved} of {len(titles)} solved. Kept in {progress_file.location()}"
-    columns = ["exercise", "title", "state", "tries", "hints"]
+    columns = ["exercise", "title", "state", "attempts", "hints"]
     return Table("Your progress", columns, rows, closing)
 
 
@@ -224,7 +224,7 @@ def _state(entry: progress_file.Entry) -> str:
         return "✓ solved"
     if entry.answer is not None:
         return "… predicted"
-    return "… tried" if entry.attempts else "open"
+    return "… attempted" if entry.attempts else "open"
 
 
 def _with_hints(entry: progress_file.Entry, hints: int) -> progress_file.Entry:

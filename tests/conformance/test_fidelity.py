@@ -56,7 +56,7 @@ def test_the_page_has_a_row_for_everything() -> None:
 
 
 def test_what_any_module_leaves_out_is_on_the_page() -> None:
-    rest = fidelity.page().partition("## In the rest of the engine")[2]
+    rest = fidelity.page().partition("## In the engine's other modules")[2]
     for module, words in (
         ("control/controller", "one controller instead of a quorum"),  # in the middle of a line
         ("broker/broker", "of the Envelope (KIP-590)"),  # of a method
