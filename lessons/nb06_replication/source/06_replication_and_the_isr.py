@@ -423,9 +423,9 @@ def elect(replicas, isr, elr, alive):
 # %% 06-5 tags=["solution"]
 def elect(replicas, isr, elr, alive):
     """The next leader of a partition, or -1."""
-    candidates = isr or elr
-    able = [broker for broker in replicas if broker in candidates and broker in alive]
-    return able[0] if able else -1
+    in_sync = [broker for broker in isr if broker in alive]
+    candidates = in_sync or [broker for broker in elr if broker in alive]
+    return next((broker for broker in replicas if broker in candidates), -1)
 
 
 # %% 06-5 tags=["check"]
