@@ -21,6 +21,7 @@ from typing import Any
 from kit.both.comparison import Comparison, Scenario
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster, ClusterError
+from kit.exercises.ask import announce
 from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
 __all__ = [
@@ -53,6 +54,7 @@ class _Kernel:
     def get(self, name: str, make: Callable[[], Cluster]) -> Cluster:
         if name not in self.clusters:
             self.clusters[name] = make()
+            announce(self.clusters[name].bootstrap)
         return self.clusters[name]
 
     def close(self) -> None:

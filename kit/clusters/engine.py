@@ -228,7 +228,13 @@ def start(
         known = _launch(reaper, directory, label, brokers, settings or {}, rule)
         bootstrap = ",".join(f"{HOST}:{port}" for port in known["ports"].values())
         registration = registry.Registration(
-            label, EngineProvider.name, str(directory), shared, bootstrap, os.getpid()
+            label,
+            EngineProvider.name,
+            str(directory),
+            shared,
+            bootstrap,
+            os.getpid(),
+            known["cluster_id"],
         )
         for path in (registration.file, OwnTopics(known["cluster_id"]).file):
             reaper.own(str(path))

@@ -300,7 +300,7 @@ def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:
     plan = new_plan(links)
     plan.save(directory / "plan.json")
     registration = registry.Registration(
-        label, "local", str(directory), shared, plan.bootstrap, os.getpid()
+        label, "local", str(directory), shared, plan.bootstrap, os.getpid(), plan.cluster_id
     )
     reaper = Reaper.start_shared(registration.reaper_socket) if shared else Reaper.start()
     try:

@@ -42,6 +42,7 @@ class Registration:
     shared: bool
     bootstrap: str
     owner_pid: int
+    cluster_id: str = ""
 
     @property
     def file(self) -> Path:

@@ -1,20 +1,23 @@
 """Carries a question from the kernel to a judge and the reply back.
 
-By default the judge is a child process that lives for one question, in a session of its
-own, so that interrupting a cell never leaves it half way.  In grading the judge already
-runs outside the sandbox and listens on a Unix socket named by KAFKALAB_JUDGE.
+By default the judge is a child process that lives for one check, in a session of its own, so
+that interrupting a cell never leaves it half way.  In grading the judge already runs outside
+the sandbox and listens on a Unix socket named by KAFKALAB_JUDGE.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+ADDRESS_VARIABLE = "KAFKALAB_JUDGE"
 TIMEOUT_S = 90.0
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -25,11 +28,39 @@ class JudgeFailed(Exception):
 
 def ask(question: str, **details: Any) -> dict[str, Any]:
     """The judge's reply.  Raises JudgeFailed with a sentence where there is none."""
+    with one_judge() as asked:
+        return asked(question, **details)
+
+
+@contextlib.contextmanager
+def one_judge() -> Iterator[Callable[..., dict[str, Any]]]:
+    """Asks the same judge several questions: it marks results on the inputs that it gave."""
+    if address := os.environ.get(ADDRESS_VARIABLE):
+        yield lambda question, **details: _reply(lambda: _connected(address), question, details)
+        return
+    with _child() as judge:
+        yield lambda question, **details: _reply(
+            lambda: contextlib.nullcontext(judge), question, details
+        )
+
+
+def announce(bootstrap: str) -> None:
+    """Tells a judge in grading that the notebook has started a cluster."""
+    if os.environ.get(ADDRESS_VARIABLE):
+        ask("cluster", id="", bootstrap=bootstrap)
+
+
+def _reply(
+    judge: Callable[[], contextlib.AbstractContextManager[socket.socket]],
+    question: str,
+    details: dict[str, Any],
+) -> dict[str, Any]:
     line = json.dumps({"ask": question, **details})
-    address = os.environ.get("KAFKALAB_JUDGE")
     try:
-        answer = _over_socket(address, line) if address else _from_child(line)
-    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        with judge() as connection, connection.makefile("r", encoding="utf-8") as answers:
+            connection.sendall(line.encode() + b"\n")
+            answer = answers.readline()
+    except TimeoutError as error:
         raise JudgeFailed(
             f"The judge gave no verdict within {TIMEOUT_S:.0f} s; is the cluster running? "
             "See: kafkalab status"
@@ -39,7 +70,7 @@ def ask(question: str, **details: Any) -> dict[str, Any]:
             f"The judge could not be reached ({error}); run the cell again."
         ) from error
     try:
-        reply = json.loads(answer)
+        reply: dict[str, Any] = json.loads(answer)
     except json.JSONDecodeError as error:
         raise JudgeFailed("The judge stopped without a verdict; see: kafkalab doctor") from error
     if "error" in reply:
@@ -47,23 +78,29 @@ def ask(question: str, **details: Any) -> dict[str, Any]:
     return reply
 
 
-def _from_child(line: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "kit.exercises.judge"],
-        input=line + "\n",
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        start_new_session=True,
-        timeout=TIMEOUT_S,
-    )
-    return done.stdout
+@contextlib.contextmanager
+def _child() -> Iterator[socket.socket]:
+    ours, its = socket.socketpair()
+    ours.settimeout(TIMEOUT_S)
+    with ours:
+        with its:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "kit.exercises.judge"],
+                stdin=its.fileno(),
+                stdout=its.fileno(),
+                stderr=subprocess.DEVNULL,
+                cwd=PROJECT,
+                start_new_session=True,
+            )
+        try:
+            yield ours
+        finally:
+            process.kill()
+            process.wait()
 
 
-def _over_socket(address: str, line: str) -> str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(TIMEOUT_S)
-        connection.connect(address)
-        connection.sendall(line.encode() + b"\n")
-        with connection.makefile("r", encoding="utf-8") as answers:
-            return answers.readline()
+def _connected(address: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(TIMEOUT_S)
+    connection.connect(address)
+    return connection

@@ -49,6 +49,14 @@ class Context:
             raise NoCluster("This check looks at a cluster; pass one: check(…, cluster=eng)")
         return self.bootstrap
 
+    def cluster_id(self) -> str:
+        """The cluster's own id, as its brokers give it."""
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": self._address(), **QUIET})
+        described = admin.describe_cluster(request_timeout=self.timeout_s)
+        return str(self._asked(described.result).cluster_id)
+
     def partitions(self, topic: str) -> dict[int, PartitionState]:
         """Leader, replicas and ISR per partition; empty if there is no such topic."""
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -70,6 +78,34 @@ class Context:
                 tuple(sorted(node.id for node in p.isr)),
             )
             for p in described.partitions
+        }
+
+    def set_up(self, topic: str, partitions: int) -> dict[int, PartitionState]:
+        """The topic's partitions.  Raises NoCluster if it is not as the set-up cells made it."""
+        found = self.partitions(topic)
+        if len(found) != partitions:
+            there = f"has {len(found)} partitions" if found else "is not there"
+            raise NoCluster(
+                f"The topic {topic} of the set-up cells {there}, where {partitions} partitions "
+                "were made: run the set-up cells again, then your answer."
+            )
+        return found
+
+    def leader_epochs(self, topic: str) -> dict[int, int]:
+        """The leader epoch of each partition: 0 until its leader changes for the first time."""
+        from confluent_kafka import TopicPartition
+        from confluent_kafka.admin import AdminClient, OffsetSpec
+
+        admin = AdminClient({"bootstrap.servers": self._address(), **QUIET})
+        wanted = {
+            TopicPartition(topic, index): OffsetSpec.latest() for index in self.partitions(topic)
+        }
+        if not wanted:
+            return {}
+        answers = admin.list_offsets(wanted, request_timeout=self.timeout_s)
+        return {
+            partition.partition: self._asked(answer.result).leader_epoch
+            for partition, answer in answers.items()
         }
 
     def configs(self, topic: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 from kit.both.comparison import Comparison
 from kit.both.outcomes import Measured, rows
 from kit.exercises import cards, plain, progress_file
-from kit.exercises.ask import JudgeFailed, ask
+from kit.exercises.ask import JudgeFailed, ask, one_judge
 from kit.tables import Table
 
 LONGEST_TITLE = 72
@@ -106,7 +106,7 @@ def _asked(exercise_id: str, reply: dict[str, Any], take: Any) -> Any:
 
 def _record(exercise_id: str, answer: Any) -> tuple[dict[str, Any], str]:
     """Keeps a prediction; gives the judge's reply and the line below.  Raises JudgeFailed."""
-    sent = plain.from_json(json.dumps(_as_plain(exercise_id, (answer,))))
+    sent = plain.from_json(json.dumps(_as_plain((answer,))))
     reply = ask("predict", id=exercise_id, answer=sent)
     _, saved = progress_file.record(exercise_id, reply["answer"])
     return reply, cards.recorded(reply["answer"]) if saved else NOT_SAVED
@@ -147,12 +147,13 @@ def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     `.bootstrap`).
     """
     try:
-        reply = ask(
-            "check",
-            id=exercise_id,
-            answer=_as_plain(exercise_id, answer),
-            bootstrap=getattr(cluster, "bootstrap", None),
-        )
+        with one_judge() as asked:
+            reply = asked(
+                "check",
+                id=exercise_id,
+                answer=_checked(asked, exercise_id, answer),
+                bootstrap=getattr(cluster, "bootstrap", None),
+            )
     except (JudgeFailed, plain.NotPlain) as failure:
         return cards.problem(exercise_id, str(failure))
     entry, saved = progress_file.attempt(exercise_id, reply["passed"])
@@ -231,15 +232,19 @@ def _with_hints(entry: progress_file.Entry, hints: int) -> progress_file.Entry:
     return replace(entry, hints=max(entry.hints, hints))
 
 
-def _as_plain(exercise_id: str, answer: tuple[Any, ...]) -> Any:
-    """The data to send: the value, the list of values, or a function's list of results."""
+def _checked(asked: Callable[..., Any], exercise_id: str, answer: tuple[Any, ...]) -> Any:
+    """The data to send: the value, the list of values, or the results of a function."""
     if len(answer) == 1 and callable(answer[0]):
-        return json.loads(plain.to_json(_results(exercise_id, answer[0])))
+        inputs = asked("inputs", id=exercise_id)["inputs"]
+        return json.loads(plain.to_json(_results(answer[0], inputs)))
+    return _as_plain(answer)
+
+
+def _as_plain(answer: tuple[Any, ...]) -> Any:
     return json.loads(plain.to_json(answer[0] if len(answer) == 1 else list(answer) or None))
 
 
-def _results(exercise_id: str, function: Callable[..., Any]) -> list[Any]:
-    inputs = ask("inputs", id=exercise_id)["inputs"]
+def _results(function: Callable[..., Any], inputs: Any) -> list[Any]:
     if inputs is None:
         raise JudgeFailed(
             "This exercise wants a value, not a function: call it and pass the result."

@@ -45,16 +45,16 @@ class Exercise:
     wrong_answers: Mapping[str, str] = field(default_factory=dict)
     """Plausible wrong answers, name -> code in place of the stub.  Tests run each of them;
     each must fail with a message of its own."""
-    inputs: Inputs | Callable[[Random], Inputs] = ()
-    """For answers that are functions: the arguments to call it with, smallest first, or a
-    function that makes them from a seeded source; marking then uses inputs that were
-    not seen in class.  The judge finds them in `context.inputs`, and their results in `answer`;
-    for a call that raised, the result is {"raised": "text"}."""
+    inputs: Callable[[Random], Inputs] | None = None
+    """For answers that are functions: makes the arguments to call it with from a seeded
+    source, smallest first (see `cases`).  Each check has a seed of its own, so that a table of
+    remembered results fails.  The judge finds them in `context.inputs`, and their results in
+    `answer`; for a call that raised, the result is {"raised": "text"}."""
     minutes: int = 5
     """What a learner needs for it, hints included."""
 
-    def inputs_for(self, seed: int) -> Inputs:
-        return self.inputs(Random(seed)) if callable(self.inputs) else self.inputs
+    def inputs_for(self, seed: str) -> Inputs:
+        return self.inputs(Random(seed)) if self.inputs else ()
 
 
 Observed = Mapping[str, Any]
@@ -124,15 +124,34 @@ def wrong(message: str, *, expected: Any, seen: Any, counter_example: str = "") 
     return Verdict(False, message, str(expected), str(seen), counter_example)
 
 
+def cases(
+    instructive: Inputs, make: Callable[[Random], tuple], count: int = 24
+) -> Callable[[Random], Inputs]:
+    """Inputs for an exercise: the instructive ones, then `count` that `make` makes.
+
+    The instructive ones show each mistake in its smallest form.  The made ones reach every
+    mistake, too; the smallest come first.
+    """
+
+    def inputs(source: Random) -> Inputs:
+        made = [make(source) for _ in range(count)]
+        return [*instructive, *sorted(made, key=lambda arguments: len(repr(arguments)))]
+
+    return inputs
+
+
 def compare_results(
     inputs: Inputs,
     results: Any,
     reference: Callable[..., Any],
     explain: Callable[[tuple, Any, Any], str] = lambda arguments, expected, seen: "",
+    stub: Callable[..., Any] = lambda *arguments: None,
 ) -> Verdict:
     """Judges a learner's function by its results on `inputs`, smallest input first.
 
-    `explain(arguments, expected, seen)` may name the misconception behind one result.
+    `explain(arguments, expected, seen)` may name the misconception behind one result.  It is
+    asked only about results: not about the results of `stub`, which is the function as the
+    notebook gives it, and not about an exception.
     """
     if not isinstance(results, list) or len(results) != len(inputs):
         return wrong(
@@ -140,22 +159,33 @@ def compare_results(
             expected="a function",
             seen=results,
         )
-    for arguments, seen in zip(inputs, results, strict=True):
-        expected = from_json(to_json(reference(*arguments)))
+    wanted = [_plain(reference(*arguments)) for arguments in inputs]
+    untouched = results == [_plain(stub(*arguments)) for arguments in inputs]
+    for arguments, expected, seen in zip(inputs, wanted, results, strict=True):
         if seen != expected:
-            message = explain(arguments, expected, seen)
+            message = STUB if untouched else _no_result(seen)
             return wrong(
-                message or _about(seen),
+                message or explain(arguments, expected, seen) or OTHER,
                 expected=expected,
-                seen=seen,
+                seen=seen["raised"] if _raised(seen) else seen,
                 counter_example=f"called with {', '.join(map(repr, arguments))}",
             )
     return right(f"All {len(inputs)} cases give the right result.")
 
 
-def _about(seen: Any) -> str:
-    if seen is None:
-        return "Your function returns None: the stub is still there, or a return is missing."
-    if isinstance(seen, dict) and "raised" in seen:
-        return f"Your function raised {seen['raised']}."
-    return "Your function gives another result here."
+STUB = "Every result is the stub's: the stub is still there, or a return is missing."
+OTHER = "Your function gives another result here."
+
+
+def _plain(result: Any) -> Any:
+    return from_json(to_json(result))
+
+
+def _raised(seen: Any) -> bool:
+    return isinstance(seen, dict) and seen.keys() == {"raised"}
+
+
+def _no_result(seen: Any) -> str:
+    if _raised(seen):
+        return f"Your function raised an exception here: {seen['raised']}."
+    return "Your function returns None here: on this path a return is missing." * (seen is None)

@@ -13,6 +13,9 @@ It reads one request, a line of JSON, and writes one reply, a line of JSON:
 
 An error is a reply too: {"error": one sentence}.  A learner's answer is plain data and is
 never executed here.
+
+A process of its own serves one check and draws the seed of its inputs, so that no request and
+no variable of the kernel chooses them.  While marking, the grader does.
 """
 
 from __future__ import annotations
@@ -20,15 +23,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import secrets
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from kit.exercises import catalogue, plain, settling
+from kit.exercises import catalogue, known_clusters, plain, settling, stub
 from kit.exercises.cluster_log import Context, NoCluster
-from kit.exercises.exercise import Exercise, Prediction, Question, Verdict
+from kit.exercises.exercise import Exercise, Prediction, Question, Verdict, wrong
 
-SEED_VARIABLE = "KAFKALAB_JUDGE_SEED"
 Reply = dict[str, Any]
 
 
@@ -36,10 +39,13 @@ class BadRequest(Exception):
     """A request that fits no exercise; the text is for the learner."""
 
 
-def reply_to(line: str) -> str:
-    """One request in, one reply out; never raises."""
+def reply_to(line: str, seed: str, clusters: known_clusters.Known) -> str:
+    """One request in, one reply out; never raises.
+
+    `seed` makes the inputs of functions; `clusters` says which cluster may be looked at.
+    """
     try:
-        request = json.loads(line)
+        request = json.loads(line) | {"seed": seed, "clusters": clusters}
         reply = HANDLERS[request["ask"]](request)
     except (
         catalogue.NoSuchExercise,
@@ -113,21 +119,22 @@ def _quiz(request: Reply) -> Reply:
 
 
 def _inputs(request: dict) -> Reply:
-    inputs = _found(request, Exercise).inputs_for(_seed())
+    inputs = _found(request, Exercise).inputs_for(request["seed"])
     return {"inputs": json.loads(plain.to_json(list(inputs))) if inputs else None}
 
 
 def _check(request: dict) -> Reply:
     exercise = _found(request, Exercise)
     answer = plain.from_json(json.dumps(request["answer"]))
-    context = Context(request.get("bootstrap"), exercise.inputs_for(_seed()))
-    verdict = exercise.judge(answer, context)
+    bootstrap = request.get("bootstrap")
+    if bootstrap is not None:
+        request["clusters"].must_know(bootstrap)
+    context = Context(bootstrap, exercise.inputs_for(request["seed"]))
+    if bootstrap is None and not exercise.inputs and stub.is_value_of(exercise.id, answer):
+        verdict = wrong(stub.MESSAGE, expected="an answer of your own", seen=answer)
+    else:
+        verdict = exercise.judge(answer, context)
     return _as_reply(verdict) | {"title": exercise.title, "hints": list(exercise.hints)}
-
-
-def _seed() -> int:
-    """The seed of generated inputs: one in class, another while marking."""
-    return int(os.environ.get(SEED_VARIABLE, "1"))
 
 
 def _hint(request: dict) -> Reply:
@@ -161,7 +168,11 @@ HANDLERS: dict[str, Callable[[dict], Reply]] = {
 
 
 def main() -> None:
-    sys.stdout.write(reply_to(sys.stdin.readline()) + "\n")
+    seed = secrets.token_hex(16)
+    clusters = known_clusters.OfKernel(os.getppid())
+    for line in sys.stdin:
+        sys.stdout.write(reply_to(line, seed, clusters) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> Outcome
         places.socket_path(scratch / "judge" / "socket")
         notebook = work / "notebook.ipynb"
         nbformat.write(submission.transplant(submitted), notebook)
-        task = Task(str(notebook), time_limit_s, sandboxed)
+        task = Task(str(notebook), time_limit_s, sandboxed, submission.seed_of(submitted))
         command = [sys.executable, "-m", "kit.grading.stage"]
         return _asked(sandbox.on_stage(command) if sandboxed else command, task)
     finally:

@@ -8,14 +8,12 @@ judge can reach a cluster that the learner's code has started, and nothing else.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kit.exercises.exercise import Verdict
-from kit.exercises.judge import SEED_VARIABLE
 from kit.grading import sandbox
 from kit.grading.judge_server import JudgeServer
 
@@ -31,6 +29,7 @@ class Task:
     notebook: str
     time_limit_s: int
     sandboxed: bool
+    seed: str
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -68,12 +67,12 @@ def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
     return [*command, "-c", "/dev/null", f"--rootdir={notebook.parent}", str(notebook)]
 
 
-def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool) -> Outcome:
+def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool, seed: str) -> Outcome:
     """Runs the notebook beside its judge."""
     work = notebook.parent
     socket_folder = work.parent / "judge"
     address = socket_folder / "socket"
-    judge = JudgeServer(address)
+    judge = JudgeServer(address, seed)
     command = nbval(notebook, min(CELL_TIMEOUT_S, limits.time_s))
     if sandboxed:
         command = sandbox.in_sandbox(command, work, socket_folder)
@@ -115,9 +114,8 @@ def _last_line(log: Path) -> str:
 
 def main() -> None:
     task = Task(**json.loads(sys.stdin.read()))
-    os.environ[SEED_VARIABLE] = "2"  # inputs that learners could not try in class
     limits = sandbox.Limits(time_s=task.time_limit_s)
-    outcome = perform(Path(task.notebook), limits, sandboxed=task.sandboxed)
+    outcome = perform(Path(task.notebook), limits, sandboxed=task.sandboxed, seed=task.seed)
     sys.stdout.write(outcome.to_json() + "\n")
 
 

@@ -47,6 +47,14 @@ def judge(answer, context):
 EXERCISES = (Exercise("98-1", "One record", ("a", "b", "c"), judge),)
 """
 
+OWN_CLUSTER = """
+eng = lab.engine(private=True)
+eng.create_topic("orders")
+producer = Producer({"bootstrap.servers": eng.bootstrap, "acks": "all"})
+producer.produce("orders", value="one")
+producer.flush(30)
+"""
+
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
 
 
@@ -74,10 +82,19 @@ def test_the_brokers_log_decides(source, tmp_path) -> None:
         if cell.id == "exercise-98-1":
             cell.source = 'acknowledged = ["one"]\nprint("delivered")'
     nbformat.write(boast, tmp_path / "boast.ipynb")
+    stranger = compose.student(cells)
+    for cell in stranger.cells:
+        if cell.id == "exercise-98-1":
+            cell.source = OWN_CLUSTER
+    nbformat.write(stranger, tmp_path / "stranger.ipynb")
     out = tmp_path / "out"
-    assert grade([tmp_path / "right.ipynb", tmp_path / "boast.ipynb"], out) == 0
+    files = [tmp_path / f"{name}.ipynb" for name in ("right", "boast", "stranger")]
+    assert grade(files, out) == 0
     (mark,) = json.loads((out / "right.json").read_text())["exercises"]
     assert mark["state"] == "right", mark
     (mark,) = json.loads((out / "boast.json").read_text())["exercises"]
     assert mark["state"] == "wrong"
     assert mark["seen"] == "[]"
+    (mark,) = json.loads((out / "stranger.json").read_text())["exercises"]
+    assert mark["state"] == "wrong"
+    assert "is not the one of this notebook's set-up cells" in mark["message"]

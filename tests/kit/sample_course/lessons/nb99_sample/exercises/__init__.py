@@ -90,7 +90,7 @@ EXERCISES = (
     Exercise(
         "99-3",
         "Settings that survive one broker",
-        ("Count the brokers.", "Lose one.", "Two of three."),
+        ("Count the brokers.", "Lose one.", "How many are left, and how many must answer?"),
         judge_quorum,
         {
             "all of them": 'quorum = {"replicas": 3, "min.insync.replicas": 3}',
