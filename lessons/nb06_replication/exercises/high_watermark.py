@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from kit.exercises.exercise import Exercise, compare_results
+from kit.exercises.exercise import Exercise, cases, compare_results
 
 WATERMARKS = (
     ({101: 3}, [101], 1, 0),
     ({101: 7, 102: 3}, [101, 102], 1, 0),
+    ({101: 7, 102: 3, 103: 5}, [101, 102, 103], 1, 0),
     ({101: 7, 102: 3}, [101], 1, 3),
     ({101: 7, 102: 3, 103: 5}, [101, 103], 2, 3),
     ({101: 7, 102: 3, 103: 5}, [101], 2, 3),
     ({101: 7, 102: 3, 103: 7}, [101, 102, 103], 2, 5),
 )
+
+
+def watermark(source: Random) -> tuple:
+    """A leader 101, followers that are behind it, and an HW that may be above one of them."""
+    replicas = list(range(101, 101 + source.randrange(2, 6)))
+    log_end = source.randrange(20, 200)
+    log_ends = {broker: source.randrange(log_end // 2, log_end + 1) for broker in replicas}
+    log_ends[101] = log_end
+    isr = [101, *source.sample(replicas[1:], k=source.randrange(len(replicas)))]
+    lowest = min(log_ends[broker] for broker in isr)
+    current = source.choice([0, lowest, source.randrange(log_end), lowest + source.randrange(9)])
+    return log_ends, isr, source.randrange(1, min(4, len(replicas) + 1)), current
 
 
 def high_watermark(log_ends: dict, isr: list, min_isr: int, current: int) -> int:
@@ -24,17 +38,26 @@ def high_watermark(log_ends: dict, isr: list, min_isr: int, current: int) -> int
 
 def explain_watermark(arguments: tuple, expected: int, seen: Any) -> str:
     log_ends, isr, min_isr, current = arguments
+    if not isinstance(seen, int):
+        return "Give one offset."
     if len(isr) < min_isr:
         return (
-            f"The ISR has {len(isr)} and the minimum is {min_isr}: the HW stands still (KIP-966)."
+            f"The ISR has {len(isr)} and the minimum is {min_isr}: the high watermark stays at "
+            f"{current} (KIP-966)."
         )
-    if isinstance(seen, int) and seen < current:
-        return "The HW of a leader never goes back, whatever a follower that rejoins may hold."
+    if seen < current:
+        return (
+            f"The high watermark of a leader never goes back: {current} stays, even if the leader "
+            f"knows only {min(log_ends[broker] for broker in isr)} of a member of the ISR."
+        )
     if seen == max(log_ends.values()):
-        return "That is where the log ends: what is written, not what is committed."
-    if seen == min(log_ends.values()):
-        return "You waited for a replica that is not in the ISR."
-    return ""
+        return f"The log ends at {seen}: that is what is written, not what is committed."
+    behind = [broker for broker, end in log_ends.items() if end == seen and broker not in isr]
+    if behind:
+        return f"You waited for {behind[0]}, which is not in the ISR."
+    if seen < expected:
+        return f"Every member of the ISR has the records below {expected}: they are committed."
+    return f"Not every member of the ISR has the records below {seen}."
 
 
 EXERCISE = Exercise(
@@ -42,10 +65,15 @@ EXERCISE = Exercise(
     "The rule of the high watermark",
     (
         "When is a record committed? Say it in one sentence that has the word every in it.",
-        "Only the ISR counts, and only while it is not smaller than min_isr.",
-        "max(current, min(log_ends[b] for b in isr)), unless len(isr) < min_isr.",
+        "Only the ISR counts, and only while it is not smaller than the minimum. And what may a "
+        "high watermark never do?",
+        "If the ISR is smaller than the minimum, nothing moves. Otherwise look for the smallest "
+        "log end among the members of the ISR, and return it unless the high watermark is "
+        "already above it.",
     ),
-    lambda answer, context: compare_results(WATERMARKS, answer, high_watermark, explain_watermark),
+    lambda answer, context: compare_results(
+        context.inputs, answer, high_watermark, explain_watermark
+    ),
     {
         "the leader's log end": "def high_watermark(log_ends, isr, min_isr, current):\n"
         "    return max(log_ends.values())",
@@ -55,6 +83,10 @@ EXERCISE = Exercise(
         "    return max(current, min(log_ends[b] for b in isr))",
         "it may go back": "def high_watermark(log_ends, isr, min_isr, current):\n"
         "    return min(log_ends[b] for b in isr) if len(isr) >= min_isr else current",
+        "a majority is enough": "def high_watermark(log_ends, isr, min_isr, current):\n"
+        "    ends = sorted(log_ends.values(), reverse=True)\n"
+        "    return max(current, ends[len(ends) // 2]) if len(isr) >= min_isr else current",
     },
-    WATERMARKS,
+    cases(WATERMARKS, watermark, count=40),
+    minutes=6,
 )

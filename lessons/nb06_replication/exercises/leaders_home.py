@@ -8,43 +8,49 @@ from typing import Any
 from kit.exercises.cluster_log import Context
 from kit.exercises.exercise import Exercise, Verdict, right, wrong
 
+RESTARTED = 101
+
 
 def judge_leaders(answer: Any, context: Context) -> Verdict:
-    partitions = context.partitions("fleet")
-    if len(partitions) != 6:
-        return wrong(
-            "fleet should have six partitions; run the cell that makes it once more.",
-            expected=6,
-            seen=len(partitions),
-        )
+    partitions = context.set_up("fleet", 6)
+    epochs = context.leader_epochs("fleet")
     values = [record.value for record in context.records("fleet")]
     if b"keep me" not in values:
         return wrong(
-            "The leaders are where they belong, but this is another topic: the record is gone.",
+            "This fleet is another topic: the record of the set-up cell is gone. Move the leaders "
+            "of the topic that is there.",
             expected="the record 'keep me'",
             seen=f"{len(values)} records",
         )
+    home = [index for index, p in partitions.items() if p.replicas[0] == RESTARTED]
+    if not any(epochs.values()):
+        return wrong(
+            "This fleet is another topic: none of its partitions has ever changed its leader. "
+            "Run the set-up cell again, and move the leaders of its topic.",
+            expected="leader epochs above 0: a broker was restarted, and an election followed",
+            seen=f"leader epochs {sorted(epochs.values())}",
+        )
     away = {index: p.leader for index, p in partitions.items() if p.leader != p.replicas[0]}
     if away:
-        idle = sorted({p.replicas[0] for p in partitions.values()} - _leaders(partitions))
-        message = f"Broker {idle[0]} still leads nothing." if idle else "Some are still away."
-        if len(away) < _prefer_101(partitions):
-            message = "Some went home. Ask for the others, too: the request names partitions."
         return wrong(
-            message,
+            _still_away(away, home),
             expected="each partition led by its first replica",
             seen=", ".join(f"fleet-{index} led by {leader}" for index, leader in away.items()),
         )
     return right("Every partition is led by its preferred replica, and the record is there.")
 
 
-def _leaders(partitions: Mapping[int, Any]) -> set[int]:
-    return {p.leader for p in partitions.values()}
-
-
-def _prefer_101(partitions: Mapping[int, Any]) -> int:
-    """How many partitions prefer broker 101, which was restarted."""
-    return sum(p.replicas[0] == 101 for p in partitions.values())
+def _still_away(away: Mapping[int, int], home: list[int]) -> str:
+    if set(home) <= set(away):
+        return (
+            f"No leader has moved: {RESTARTED} still leads nothing. Either the stub is still "
+            "there, or you asked for an election that a partition with a leader does not need."
+        )
+    moved = [f"fleet-{index}" for index in home if index not in away]
+    return (
+        f"{', '.join(moved)} moved; {len(away)} of the six did not. An election is held for the "
+        "partitions that the request names."
+    )
 
 
 ELECT = """
@@ -61,8 +67,10 @@ EXERCISE = Exercise(
     "Bring the leaders home",
     (
         "There is an election that prefers the first replica.",
-        "AdminClient.elect_leaders takes an election type and a list of TopicPartition.",
-        "admin.elect_leaders(ElectionType.PREFERRED, partitions).result()",
+        "The AdminClient has a method for elections. It wants the type of the election and the "
+        "partitions; the two names that the stub imports are for these.",
+        "Ask the admin client for an election of the preferred type, over all six partitions in "
+        "the list. What it returns is a future: wait for its result.",
     ),
     judge_leaders,
     {
@@ -73,5 +81,8 @@ EXERCISE = Exercise(
         " if here[p.partition]['leader'] != here[p.partition]['replicas'][0]]\n"
         "admin.elect_leaders(ElectionType.PREFERRED, away[:1]).result()",
         "a new topic": "eng.create_topic('fleet', partitions=6, replicas=3)",
+        "a new topic with the record": "eng.create_topic('fleet', partitions=6, replicas=3)\n"
+        "clients.send(eng, 'fleet', 'keep me')",
     },
+    minutes=8,
 )

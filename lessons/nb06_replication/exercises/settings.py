@@ -14,55 +14,71 @@ WANTED = {FACTOR: 4, MINIMUM: 2, "acks": "all"}
 def judge_settings(answer: Any, context: Context) -> Verdict:
     if not isinstance(answer, dict) or set(answer) != set(WANTED):
         return wrong(
-            "Give a dictionary with these three settings.", expected=sorted(WANTED), seen=answer
+            "Give a dictionary with these three settings, and no others.",
+            expected=sorted(WANTED),
+            seen=answer,
         )
     factor, minimum, acks = (answer[name] for name in WANTED)
     acks = "all" if str(acks) in ("all", "-1") else str(acks)
     if factor not in (1, 2, 3, 4) or minimum not in (1, 2, 3, 4) or acks not in ("0", "1", "all"):
         return wrong(
-            "These cannot be tried on four brokers.",
+            f"{_impossible(factor, minimum, acks)}, so these settings cannot be tried.",
             expected="1 to 4 replicas, a minimum of 1 to 4, acks 0, 1 or all",
             seen=answer,
         )
     if acks != "all":
         return wrong(
-            "The answer comes before the copies: the leader's death alone can lose a payment.",
+            f"With acks={acks} the producer is done before the followers have a copy: the death "
+            "of the leader alone can lose a payment.",
             expected="lost: 0",
             seen=_lost_by_a_dying_leader(factor, acks),
-            counter_example="the leader dies at the moment of the answer, in 12 worlds",
+            counter_example="the leader dies as the producer hears of success, in 12 worlds",
         )
-    told = _upgrade_and_death(factor, minimum)
-    if "refused" in told:
+    outcomes = _upgrade_and_death(factor, minimum)
+    if outcomes != ["paid"] * 3:
+        down = next(place for place, outcome in enumerate(outcomes) if outcome != "paid")
+        brokers = ("all brokers up", "one broker down", "two brokers down")[down]
         return wrong(
-            f"{factor} replicas and a minimum of {minimum}: the loss of two brokers stops writes.",
+            f"With {factor} replicas and a minimum of {minimum}, writes stop with {brokers}: "
+            f"{max(factor - down, 0)} of the replicas are left.",
             expected="paid, paid, paid",
-            seen=told,
+            seen=", ".join(outcomes),
             counter_example="all up; one broker stopped for its upgrade; another one dead",
         )
     if minimum < 2:
         return wrong(
-            "Writes never stop, and that is the trouble: the last copy answers alone.",
+            "With a minimum of 1 writes never stop: the last replica acknowledges a payment that "
+            "no other broker has.",
             expected="still there",
             seen=_last_copy_dies(factor, minimum),
             counter_example="three brokers gone, a payment acknowledged, the last disk dies",
         )
     return right(
-        f"The judge ran it: {told}. Two brokers may go, and each answer speaks for two copies."
+        f"The judge ran it: {', '.join(outcomes)}. Writes survive the loss of two brokers, and "
+        "each payment is on two brokers when it is acknowledged."
     )
 
 
-def _upgrade_and_death(factor: int, minimum: int) -> str:
+def _impossible(factor: Any, minimum: Any, acks: str) -> str:
+    if factor not in (1, 2, 3, 4):
+        return f"Four brokers cannot hold {factor!r} replicas"
+    if minimum not in (1, 2, 3, 4):
+        return f"The minimum {minimum!r} is not a number from 1 to 4"
+    return f"acks is 0, 1 or all, and not {acks}"
+
+
+def _upgrade_and_death(factor: int, minimum: int) -> list[str]:
     from kit.probes.one_partition import TOPIC, cluster
     from kit.probes.virtual import send
 
     world = cluster(range(101, 101 + factor), minimum=minimum, brokers=4, checked=False)
-    told = [send(world, TOPIC, "payment").error]
+    errors = [send(world, TOPIC, "payment").error]
     for broker, fault in ((101, world.stop), (102, world.kill)):
         fault(broker)
         world.run(for_s=8)
         led = world.leader(TOPIC, 0) >= 0
-        told.append(send(world, TOPIC, "payment").error if led else "no leader")
-    return ", ".join("paid" if each == "NONE" else f"refused ({each})" for each in told)
+        errors.append(send(world, TOPIC, "payment").error if led else "no leader")
+    return ["paid" if each == "NONE" else f"refused ({each})" for each in errors]
 
 
 def _lost_by_a_dying_leader(factor: int, acks: str) -> str:
@@ -88,7 +104,7 @@ def _last_copy_dies(factor: int, minimum: int) -> str:
     for broker in range(102, 101 + factor):
         world.kill(broker)
         world.run(for_s=4)
-    told = send(world, TOPIC, "payment").error
+    error = send(world, TOPIC, "payment").error
     world.kill(101)
     world.run(for_s=4)
     world.replace_disk(101)
@@ -97,16 +113,19 @@ def _last_copy_dies(factor: int, minimum: int) -> str:
     world.run(for_s=10)
     led = world.leader(TOPIC, 0) >= 0
     kept = "still there" if led and readable(world, TOPIC) else "gone"
-    return f"the write was answered {told}, and the payment is {kept}"
+    return f"the write was answered {error}, and the payment is {kept}"
 
 
 EXERCISE = Exercise(
     "06-7",
     "Settings for payments",
     (
-        "Replication factor minus the minimum is how many brokers you may be without.",
-        "Two are gone, and the write must still be on two brokers when it is answered.",
-        "Four replicas, a minimum of two, and the acks that wait for the ISR.",
+        "Replication factor minus the minimum is the number of brokers that may be down.",
+        "In the worst hour two brokers are down, and a payment must still be on two brokers when "
+        "it is acknowledged.",
+        "Begin with the worst hour: how many copies must an acknowledged payment have? That is "
+        "the minimum. Add the brokers that are down then: that is the factor. Then choose the acks "
+        "that wait for the ISR; without it the minimum does not count.",
     ),
     judge_settings,
     {
@@ -117,6 +136,11 @@ EXERCISE = Exercise(
         "always writable": 'payments = {"replication.factor": 4, '
         '"min.insync.replicas": 1, "acks": "all"}',
         "fast": 'payments = {"replication.factor": 4, "min.insync.replicas": 2, "acks": "1"}',
+        "two copies": 'payments = {"replication.factor": 2, '
+        '"min.insync.replicas": 1, "acks": "all"}',
+        "more replicas than brokers": 'payments = {"replication.factor": 5, '
+        '"min.insync.replicas": 2, "acks": "all"}',
         "one setting forgotten": 'payments = {"replication.factor": 4, "acks": "all"}',
     },
+    minutes=8,
 )
