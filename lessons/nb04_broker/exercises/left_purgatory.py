@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from kit.exercises.exercise import Exercise, compare_results
+from kit.exercises.exercise import Exercise, cases, compare_results
 
 # Fetches that reach the leader: (ms, follower, from offset); the ISR's followers; the offset
 # after the write; the write's timeout in ms.
@@ -17,8 +18,28 @@ SITUATIONS: tuple[tuple[list[Fetch], list[int], int, int], ...] = (
     ([(2, 102, 5), (9, 103, 5)], [102], 5, 100),
     ([(2, 102, 5), (5, 103, 4)], [102, 103], 5, 100),
     ([(2, 102, 5), (150, 103, 5)], [102, 103], 5, 100),
+    ([(2, 102, 5), (100, 103, 5)], [102, 103], 5, 100),
     ([(3, 102, 4)], [], 5, 100),
 )
+
+
+def situation(source: Random) -> tuple:
+    """Followers that ask from further and further on, in the ISR or not, in time or not."""
+    needed, timeout = source.randrange(3, 50), source.choice([50, 100, 200])
+    brokers = [102, 103, 104]
+    offsets = dict.fromkeys(brokers, needed - 2)
+    times = sorted(source.sample(range(1, 2 * timeout), k=source.randrange(2, 7)))
+    late = [place for place, at in enumerate(times) if at > timeout]
+    if late and source.random() < 0.5:
+        times[late[0]] = timeout
+    fetches = []
+    for at in sorted(set(times)):
+        follower = source.choice(brokers)
+        offsets[follower] += source.randrange(4)
+        fetches.append((at, follower, offsets[follower]))
+    followers = sorted({follower for _, follower, _ in fetches})
+    isr = sorted(source.sample(followers, k=source.randrange(len(followers) + 1)))
+    return fetches, isr, needed, timeout
 
 
 def answered(fetches: list[Fetch], isr: list[int], needed: int, timeout: int) -> list[Any]:
@@ -37,16 +58,33 @@ def answered(fetches: list[Fetch], isr: list[int], needed: int, timeout: int) ->
 
 def explain(arguments: tuple, expected: list[Any], seen: Any) -> str:
     fetches, isr, needed, timeout = arguments
+    if not isinstance(seen, list) or len(seen) != 2:
+        return "Give a list of two: a moment in ms, and NONE or REQUEST_TIMED_OUT."
     if not isr:
         return "With no follower in the ISR, the leader is the whole ISR: it answers at once."
+    came: dict[int, int] = {}
+    for at, follower, offset in fetches:
+        if offset >= needed:
+            came.setdefault(follower, at)
     if expected[1] != "NONE":
-        return f"Not all of the ISR had asked from {needed} within {timeout} ms: the time is up."
-    first = next((at for at, _, offset in fetches if offset >= needed), None)
-    if isinstance(seen, list) and seen and seen[0] == first:
-        return "One follower is not all of the ISR: the slowest member decides."
-    if any(follower not in isr for _, follower, _ in fetches):
-        return "A follower outside the ISR is not waited for."
-    return f"A fetch from offset {needed} or more says that everything below it has been copied."
+        late = next(each for each in isr if came.get(each, timeout + 1) > timeout)
+        when = f"only at {came[late]} ms" if late in came else "never"
+        return f"{late} asked from {needed} or later {when}: after {timeout} ms the time is up."
+    last = max(isr, key=lambda each: came[each])
+    if seen[1] != "NONE":
+        return (
+            f"All of {isr} asked from {needed} or later, {last} as the last at {came[last]} ms. "
+            f"That is within {timeout} ms."
+        )
+    if isinstance(seen[0], int) and seen[0] > expected[0]:
+        strangers = [each for each, at in came.items() if each not in isr and at == seen[0]]
+        if strangers:
+            return f"At {seen[0]} ms {strangers[0]} came, which is not in the ISR: no wait for it."
+        return f"At {expected[0]} ms all of {isr} had the write already."
+    first = min(isr, key=lambda each: came[each])
+    if seen[0] == came[first]:
+        return f"At {seen[0]} ms {first} had the write, {last} had not: the ISR is {isr}."
+    return f"At {seen[0]} ms {last} had not asked from {needed} yet, so it did not have the write."
 
 
 EXERCISE = Exercise(
@@ -54,11 +92,14 @@ EXERCISE = Exercise(
     "Out of purgatory",
     (
         "What does a follower's fetch from offset 5 tell the leader about offsets 0 to 4?",
-        "Every follower in the ISR must have asked from `needed` or later, and in time.",
-        "Keep those of the ISR that have not; take one out when its fetch has offset >= needed; "
-        "when none is left, that is the moment. Past the timeout: [timeout, 'REQUEST_TIMED_OUT'].",
+        "Every follower in the ISR must have asked from the needed offset or later, and in time. "
+        "Which followers do not matter?",
+        "Begin with the set of followers in the ISR; if it is empty, the answer comes at 0. Go "
+        "through the fetches and stop at one that is past the timeout. A fetch from the needed "
+        "offset or later takes its follower out of the set; the moment at which the set becomes "
+        "empty is the answer. If it never does, the timeout is.",
     ),
-    lambda answer, context: compare_results(SITUATIONS, answer, answered, explain),
+    lambda answer, context: compare_results(context.inputs, answer, answered, explain),
     {
         "the first follower is enough": "def answered(fetches, isr, needed, timeout):\n"
         "    for at, follower, offset in fetches:\n"
@@ -73,6 +114,14 @@ EXERCISE = Exercise(
         "    times = [at for at, _, offset in fetches if offset >= needed]\n"
         "    last = max(times, default=0)\n"
         "    return [last, 'NONE'] if last <= timeout else [timeout, 'REQUEST_TIMED_OUT']",
+        "any fetch will do": "def answered(fetches, isr, needed, timeout):\n"
+        "    missing = set(isr)\n"
+        "    for at, follower, offset in fetches:\n"
+        "        missing.discard(follower)\n"
+        "        if not missing:\n"
+        "            return [at, 'NONE']\n"
+        "    return [timeout, 'REQUEST_TIMED_OUT']",
     },
-    SITUATIONS,
+    cases(SITUATIONS, situation, count=40),
+    minutes=10,
 )

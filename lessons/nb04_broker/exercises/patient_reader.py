@@ -26,27 +26,38 @@ def judge(answer: Any, context: Any) -> Verdict:
         )
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
         return wrong(
-            "Give a dictionary with whole numbers for fetch.min.bytes and fetch.max.wait.ms.",
+            f"{_odd(settings)}: give a dictionary with whole numbers for fetch.min.bytes and "
+            "fetch.max.wait.ms.",
             expected=wanted,
             seen=answer,
         )
     per_second, _, delay_ms = fetch_experiment(settings[NAMES[0]], settings[NAMES[1]], RECORD_BYTES)
     seen = f"{per_second:.1f} fetches a second, the longest delay {delay_ms:.0f} ms"
+    min_bytes, max_wait_ms = numbers
     if per_second > FETCHES_MAX:
         return wrong(
-            f"Still {per_second:.1f} fetches a second: the broker answers too early. Let it wait "
-            "for more bytes, or for more time.",
+            f"{per_second:.1f} fetches a second: the broker answers as soon as it has "
+            f"{min_bytes:,} bytes, or after {max_wait_ms:,} ms. Which of the two comes too early?",
             expected=wanted,
             seen=seen,
         )
     if delay_ms > DELAY_MAX_MS:
         return wrong(
-            "The reader is patient, its records are not: some lie at the broker for too long. "
-            "Which of the two settings bounds the wait?",
+            f"A record waits at the broker for {delay_ms:.0f} ms: until {min_bytes:,} bytes are "
+            f"there, or {max_wait_ms:,} ms are over. Which of the two comes too late?",
             expected=wanted,
             seen=seen,
         )
     return right(f"In the simulator: {seen}.")
+
+
+def _odd(settings: dict) -> str:
+    for name in NAMES:
+        if name not in settings:
+            return f"{name} is missing"
+        if not isinstance(settings[name], int) or settings[name] < 0:
+            return f"{name} is {settings[name]!r}"
+    return "This is something else"
 
 
 EXERCISE = Exercise(
@@ -54,16 +65,23 @@ EXERCISE = Exercise(
     "A patient reader",
     (
         "A record of 4 kB comes every 20 ms. How many bytes come in half a second?",
-        "The broker answers when either is met: enough bytes, or enough time.",
-        "As many bytes as come in half a second (100,000), and fetch.max.wait.ms=500.",
+        "The broker answers as soon as one of two things is there: enough bytes, or enough time. "
+        "Which of the two bounds the delay of a record?",
+        "Three fetches a second leave at least a third of a second between two answers. Choose a "
+        "wait between that and the delay that is allowed, and ask for no fewer bytes than come in "
+        "that time.",
     ),
     judge,
     {
-        "the defaults": "reader = {'fetch.min.bytes': 1, 'fetch.max.wait.ms': 500}",
+        "a long wait alone": "reader = {'fetch.min.bytes': 1, 'fetch.max.wait.ms': 2_000}",
+        "many bytes, a short wait": "reader = {'fetch.min.bytes': 100_000, "
+        "'fetch.max.wait.ms': 100}",
         "bytes without a bound": "reader = {'fetch.min.bytes': 300_000, "
         "'fetch.max.wait.ms': 5_000}",
         "the table's": "reader = {'fetch.min.bytes': 50_000, 'fetch.max.wait.ms': 500}",
         "librdkafka's name": "reader = {'fetch.min.bytes': 100_000, 'fetch.wait.max.ms': 500}",
         "as text": "reader = {'fetch.min.bytes': '50000', 'fetch.max.wait.ms': '500'}",
+        "the bytes alone": "reader = {'fetch.min.bytes': 100_000}",
     },
+    minutes=6,
 )
