@@ -23,6 +23,7 @@ NEAR = 0.12
 
 
 def judge_record(answer: Any, context: Context) -> Verdict:
+    context.set_up("greetings", 3)
     records = context.records("greetings")
     expected = "a record with key 'you' and value 'I was here'"
     if any((record.key, record.value) == (KEY, VALUE) for record in records):
@@ -30,15 +31,23 @@ def judge_record(answer: Any, context: Context) -> Verdict:
     written = [record for record in records if record.value != b"hello"]
     if not written:
         return wrong(
-            "Your record has not arrived. Was it produced, and flushed?",
+            "No record of yours is in greetings. Either the stub is still there, or the record was "
+            "not flushed, or it went to another topic.",
             expected=expected,
             seen=f"{len(records)} record(s) in greetings, none of them new",
         )
     last = max(written, key=lambda record: record.timestamp_ms)
     seen = f"key {_text(last.key)}, value {_text(last.value)}"
-    if last.value == VALUE:
-        return wrong("The value is right, the key is not.", expected=expected, seen=seen)
-    return wrong("A record arrived, with another value.", expected=expected, seen=seen)
+    if (last.key, last.value) == (VALUE, KEY):
+        message = "Key and value have changed places."
+    elif last.value == VALUE:
+        has = "no key" if last.key is None else f"the key {_text(last.key)}"
+        message = f"The value is right, but the record has {has}."
+    elif last.key == KEY:
+        message = f"The key is right, but the value is {_text(last.value)}."
+    else:
+        message = f"Your last record has the key {_text(last.key)} and another value."
+    return wrong(message, expected=expected, seen=seen)
 
 
 def _text(part: bytes | None) -> str:
@@ -98,8 +107,10 @@ EXERCISES = (
         "Send a record",
         (
             "The cell that sent the first record does nearly this.",
-            "producer.produce takes the topic, then key= and value=; a flush sends what waits.",
-            'producer.produce("greetings", key="you", value="I was here"), then producer.flush()',
+            "One call of the producer takes topic, key and value and keeps the record for a "
+            "moment. A second call waits until everything that it keeps has arrived.",
+            "Call produce with the topic greetings, the key you and the value I was here; key and "
+            "value go by their names. Then flush the producer.",
         ),
         judge_record,
         {
@@ -107,7 +118,12 @@ EXERCISES = (
             "producer.flush()",
             "another value": PRODUCER
             + 'producer.produce("greetings", key="you", value="I am here")\nproducer.flush()',
+            "key and value exchanged": PRODUCER
+            + 'producer.produce("greetings", "you", "I was here")\nproducer.flush()',
+            "another topic": PRODUCER
+            + 'producer.produce("greeting", key="you", value="I was here")\nproducer.flush(5)',
         },
+        minutes=4,
     ),
     Prediction(
         "00-5",
