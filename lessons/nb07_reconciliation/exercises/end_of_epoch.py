@@ -7,10 +7,11 @@ Kafka answers that question, too; the answer is in NOT_ASKED.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from kit.exercises.cluster_log import Context
-from kit.exercises.exercise import Exercise, Verdict, compare_results, right
+from kit.exercises.exercise import Exercise, Verdict, cases, compare_results, right
 
 ASKED: tuple[tuple, ...] = (
     ([[0, 0]], 3, 0),
@@ -27,6 +28,16 @@ NOT_ASKED = (
 )
 
 
+def asked(source: Random) -> tuple:
+    """A checkpoint with gaps between its epochs, and an epoch that is in it, between, or above."""
+    first = epoch = source.randrange(3)
+    start, epochs = 0, []
+    for _ in range(source.randrange(1, 6)):
+        epochs.append([epoch, start])
+        epoch, start = epoch + source.randrange(1, 4), start + source.randrange(1, 40)
+    return epochs, start, source.randrange(first, epoch + 1)
+
+
 def end_of_epoch(epochs: list, log_end: int, asked: int) -> list:
     if asked > epochs[-1][0]:
         return [-1, -1]
@@ -37,30 +48,36 @@ def end_of_epoch(epochs: list, log_end: int, asked: int) -> list:
 
 def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     epochs, log_end, asked = arguments
-    if not isinstance(seen, list | tuple) or len(seen) != 2:
-        return ""
+    if not isinstance(seen, list) or len(seen) != 2:
+        return "Give a list of two: an epoch, and the offset at which it ends."
     if expected == [-1, -1]:
         return (
-            f"Epoch {asked} is younger than anything in this log: a leader that has never heard of "
-            "it must not guess, and answers [-1, -1]."
+            f"Epoch {asked} is above {epochs[-1][0]}, the last in this log: this leader has never "
+            "heard of it, must not guess, and answers [-1, -1]."
         )
+    if seen == [-1, -1]:
+        return f"[-1, -1] is for an epoch above all in the list, and {asked} is not above them."
     if seen[0] == asked != expected[0]:
         return (
             f"This leader holds no record of epoch {asked}. It names the largest epoch below that "
             "it does hold, so that the follower can look for that one (KIP-279)."
         )
+    epoch, end = expected
+    if seen[0] != epoch:
+        return f"The largest epoch up to {asked} in this list is {epoch}, not {seen[0]}."
+    if seen in epochs:
+        return f"Epoch {epoch} begins at {seen[1]}. The follower needs to know where it ends."
     if seen[1] == log_end:
         return (
-            "The log's end is the end of its last epoch only. Any other epoch ends where the next "
-            "begins."
+            f"The log's end is the end of its last epoch. Epoch {epoch} ends where the next begins."
         )
-    if [seen[0], seen[1]] in epochs:
-        return "That is where the epoch begins. The follower needs to know where it ends."
-    return ""
+    if seen[1] == end - 1:
+        return f"{seen[1]} is the last record of epoch {epoch}. Its end is the offset after that."
+    return f"Epoch {epoch} does not end at {seen[1]}."
 
 
 def judge(answer: Any, context: Context) -> Verdict:
-    verdict = compare_results(ASKED, answer, end_of_epoch, explain)
+    verdict = compare_results(context.inputs, answer, end_of_epoch, explain)
     return right(f"{verdict.message} {NOT_ASKED}") if verdict.passed else verdict
 
 
@@ -70,10 +87,11 @@ EXERCISE = Exercise(
     (
         "Look at the checkpoint file: it says where each epoch begins. What does that say about "
         "the one before?",
-        "Take the largest epoch that is not above the one asked for; it ends where the next entry "
-        "begins, or at the log's end.",
-        "ends = [start for _, start in epochs[1:]] + [log_end], then the last pair with "
-        "epoch <= asked; [-1, -1] if asked is above all.",
+        "The list has where each epoch begins, and the answer needs an end. What if the epoch "
+        "asked for is not in the list, because this leader has no record of it?",
+        "If the epoch asked for is above all in the list, the answer is the pair of minus ones. "
+        "Otherwise give each entry an end: the start of the entry after it, and for the last the "
+        "log's end. Then return the last entry whose epoch is not above the one asked for.",
     ),
     judge,
     {
@@ -88,6 +106,11 @@ EXERCISE = Exercise(
         "a guess for the future": "def end_of_epoch(epochs, log_end, asked):\n"
         "    ends = [s for _, s in epochs[1:]] + [log_end]\n"
         "    return [[e, end] for (e, _), end in zip(epochs, ends) if e <= asked][-1]",
+        "the last record of the epoch": "def end_of_epoch(epochs, log_end, asked):\n"
+        "    if asked > epochs[-1][0]:\n        return [-1, -1]\n"
+        "    ends = [s for _, s in epochs[1:]] + [log_end]\n"
+        "    return [[e, end - 1] for (e, _), end in zip(epochs, ends) if e <= asked][-1]",
     },
-    ASKED,
+    cases(ASKED, asked, count=40),
+    minutes=8,
 )

@@ -192,5 +192,7 @@ EXERCISE = Exercise(
         "no wait before a read": 'script = """\nproduce orders D\ncut 102 103\nkill 101\n'
         'read orders\n"""',
         "nobody is left": 'script = """\nproduce orders D\nkill 101\nkill 102\nkill 103\n"""',
+        "acks=0": 'script = """\nproduce orders D acks=0\nkill 101\nuntil leader orders 103\n"""',
     },
+    minutes=15,
 )

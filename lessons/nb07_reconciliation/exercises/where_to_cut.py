@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from kit.exercises.exercise import Exercise, compare_results
+from kit.exercises.exercise import Exercise, cases, compare_results
 
 TOLD: tuple[tuple, ...] = (
     ([[0, 0]], 6, 0, 3),
     ([[0, 0]], 5, 0, 7),
     ([[0, 0], [1, 3]], 7, 1, 5),
     ([[0, 0], [1, 3]], 7, 0, 3),
+    ([[0, 0], [1, 3]], 7, 0, 5),
     ([[0, 0], [1, 3], [2, 5]], 9, 1, 8),
     ([[0, 0], [2, 4]], 8, 1, 6),
+    ([[0, 0], [2, 4]], 8, 1, 2),
     ([[0, 0], [1, 2], [4, 6]], 10, 3, 9),
 )
 
 
+def told(source: Random) -> tuple:
+    """A follower's log, and the end of an epoch that it has or has not."""
+    epochs, epoch, start = [], 0, 0
+    for _ in range(source.randrange(1, 5)):
+        epochs.append([epoch, start])
+        epoch, start = epoch + source.randrange(1, 4), start + source.randrange(1, 30)
+    told_epoch = source.randrange(epochs[-1][0] + 1)
+    return epochs, start, told_epoch, source.randrange(1, start + 20)
+
+
 def where_to_cut(epochs: list, log_end: int, told_epoch: int, told_end: int) -> int:
+    epoch, own_end = _largest_up_to(epochs, log_end, told_epoch)
+    return min(own_end, told_end) if epoch == told_epoch else own_end
+
+
+def _largest_up_to(epochs: list, log_end: int, told_epoch: int) -> tuple[int, int]:
+    """The follower's largest epoch up to `told_epoch`, and where it ends in its log."""
     ends = [start for _, start in epochs[1:]] + [log_end]
-    epoch, own_end = [
+    return [
         (epoch, end) for (epoch, _), end in zip(epochs, ends, strict=True) if epoch <= told_epoch
     ][-1]
-    return min(own_end, told_end) if epoch == told_epoch else own_end
 
 
 def explain(arguments: tuple, expected: int, seen: Any) -> str:
     epochs, log_end, told_epoch, told_end = arguments
     if not isinstance(seen, int):
-        return ""
-    mine = [epoch for epoch, _ in epochs]
+        return "Give one offset."
+    epoch, own_end = _largest_up_to(epochs, log_end, told_epoch)
     if seen > log_end:
         return f"The log ends at {log_end}: there is nothing to cut at {seen}."
-    if told_epoch not in mine:
+    if epoch != told_epoch:
         return (
             f"This follower holds nothing of epoch {told_epoch}, so the leader's end of it says "
-            "nothing about these records. The safe cut is the end of its own largest epoch below."
+            f"nothing about these records. Its largest epoch below is {epoch}, which ends at "
+            f"{own_end} here: that is the safe cut, and not {seen}."
         )
     if seen == told_end:
         return (
@@ -43,8 +62,14 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
             f"at {expected}: what lies between is of a later epoch, and not the leader's."
         )
     if seen < expected:
-        return f"Records below {expected} are the same on both. Cutting them loses safe records."
-    return f"Records from {expected} on are not the leader's."
+        return (
+            f"Both hold epoch {told_epoch} up to {expected}. A cut at {seen} takes away records "
+            "that are the same on both."
+        )
+    return (
+        f"The leader's epoch {told_epoch} ends at {told_end}, so the follower's records from "
+        f"{expected} on are not the leader's. A cut at {seen} keeps some of them."
+    )
 
 
 EXERCISE = Exercise(
@@ -52,11 +77,12 @@ EXERCISE = Exercise(
     "Where to cut?",
     (
         "Both must hold an epoch for its end to mean anything to both.",
-        "Find the follower's own end of the epoch that was told, and compare the two ends.",
-        "The smaller of the two ends if the epoch is known here; else the end of the largest own "
-        "epoch below it.",
+        "Find the follower's own end of the epoch that the leader named, and compare the two ends.",
+        "Find the largest own epoch that is not above the one that the leader named, and where it "
+        "ends in your log. If it is the same epoch, cut at the smaller of the two ends. If it is "
+        "an older one, the leader's end does not count: cut at your own.",
     ),
-    lambda answer, context: compare_results(TOLD, answer, where_to_cut, explain),
+    lambda answer, context: compare_results(context.inputs, answer, where_to_cut, explain),
     {
         "whatever the leader says": "def where_to_cut(epochs, log_end, told_epoch, told_end):\n"
         "    return min(told_end, log_end)",
@@ -64,6 +90,14 @@ EXERCISE = Exercise(
         "told_end):\n    return told_end",
         "where the own last epoch begins": "def where_to_cut(epochs, log_end, told_epoch, "
         "told_end):\n    return epochs[-1][1]",
+        "the own end alone": "def where_to_cut(epochs, log_end, told_epoch, told_end):\n"
+        "    later = [start for epoch, start in epochs if epoch > told_epoch]\n"
+        "    return later[0] if later else log_end",
+        "the smaller end of any epoch": "def where_to_cut(epochs, log_end, told_epoch, "
+        "told_end):\n"
+        "    later = [start for epoch, start in epochs if epoch > told_epoch]\n"
+        "    return min(told_end, later[0] if later else log_end)",
     },
-    TOLD,
+    cases(TOLD, told, count=60),
+    minutes=8,
 )
