@@ -1,19 +1,30 @@
-"""08-7: settings for a ledger, judged by playing the fault tape in the simulator."""
+"""08-7: settings for a ledger, judged by playing the fault tape in the simulator.
+
+The rate of a recipe is measured there, too, with the producer 2 ms from the leader.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kit.exercises.cluster_log import Context
 from kit.exercises.exercise import Exercise, Verdict, right, wrong
 
 MINIMUM = "min.insync.replicas"
-GIVEN = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", MINIMUM)
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+GIVEN = ("acks", "enable.idempotence", IN_FLIGHT, MINIMUM)
+RECORDS = 60
+MOST_IN_FLIGHT = 5
+FAST_ENOUGH = 0.8
+"""Part of the rate with the most requests in flight."""
 HARM = {
-    "lost": "Acknowledged, and gone: the last copy answered alone.",
-    "duplicate": "Twice in the log: an answer was lost, and the second try was taken for new.",
-    "reordered": "Out of order: two requests were under way when the connection ended.",
+    "lost": "Acknowledged and lost: {}. The last replica had acknowledged it alone.",
+    "duplicate": "Twice in the log: {}. An answer was lost, and the leader took the second attempt "
+    "for a new record.",
+    "reordered": "Out of order: {}. Several requests were in flight when the connection ended.",
 }
+BY_THE_LEADER = "Acknowledged and lost: {}. The answer came before the followers had it."
 
 
 def judge_recipe(answer: Any, context: Context) -> Verdict:
@@ -25,7 +36,9 @@ def judge_recipe(answer: Any, context: Context) -> Verdict:
 
     if not isinstance(answer, dict) or set(answer) != set(GIVEN):
         return wrong(
-            "Give a dictionary with these four settings.", expected=sorted(GIVEN), seen=answer
+            "Give a dictionary with these four settings, and no others.",
+            expected=sorted(GIVEN),
+            seen=answer,
         )
     settings = {name: answer[name] for name in GIVEN if name != MINIMUM}
     try:
@@ -39,37 +52,58 @@ def judge_recipe(answer: Any, context: Context) -> Verdict:
     minimum = answer[MINIMUM]
     if minimum not in (1, 2):
         return wrong(
-            "With three replicas and one broker down for its upgrade, writes must go on.",
+            f"With a minimum of {minimum!r}, three replicas and one broker down for its upgrade, "
+            "no write is acknowledged.",
             expected="a minimum that two brokers can meet",
             seen=minimum,
         )
     recipe = fault_tape.Recipe(settings, minimum)
     judged = fault_tape.play(Simulated(World(seed=8)), {"ledger": recipe})["ledger"]
     for kind, sentence in HARM.items():
-        if (harmed := judged.named(kind)) != "–":
+        if found := judged.findings.of(kind):
             if kind == "lost" and str(settings["acks"]) in ("0", "1"):
-                sentence = "Acknowledged, and gone: the answer came before the copies."
-            first = next(each for each in judged.findings.of(kind) if each.value in harmed)
+                sentence = BY_THE_LEADER
+            first = found[0]
             return wrong(
-                sentence,
+                sentence.format(judged.named(kind)),
                 expected="A B C D E F G H I J",
                 seen=" ".join(judged.log),
                 counter_example=f"{first.sentence}\n{first.timeline}",
             )
-    if settings["max.in.flight.requests.per.connection"] == 1:
+    most = _rate({**settings, IN_FLIGHT: MOST_IN_FLIGHT})
+    mine = _rate(settings)
+    if mine < FAST_ENOUGH * most:
         return wrong(
-            "Nothing is lost, twice or out of order, but with one request in flight it is slow; "
-            "idempotence keeps the order with more.",
-            expected="more than one request in flight",
-            seen=1,
+            f"Nothing is lost, twice or out of order. But {settings[IN_FLIGHT]} in flight gives "
+            f"{mine:.0f} records/s, and idempotence keeps the order with more, too.",
+            expected=f"about {most:.0f} records/s, with the producer 2 ms from the leader",
+            seen=f"{mine:.0f} records/s",
         )
-    return right("The judge played the whole tape: every record is there, once, in its order.")
+    return right(
+        "The judge played the whole tape: every record is there, once, in its order. "
+        f"Without a fault it is {mine:.0f} records/s, with the producer 2 ms from the leader."
+    )
+
+
+def _rate(settings: Mapping[str, Any]) -> float:
+    """Records per virtual second, a record per request."""
+    from lessons.nb08_producers.producer_world import NAME, cluster, finish, send, shop
+
+    world = cluster()
+    shop(world, {**settings, "batch.size": 0, "linger.ms": 0})
+    world.slow(101, NAME, ms=2)
+    send(world, "first")  # opens the connection
+    finish(world)
+    began = world.now_us
+    send(world, *map(str, range(RECORDS)))
+    finish(world)
+    return RECORDS * 1e6 / (world.now_us - began)
 
 
 def _answer(acks: str, idempotence: bool, in_flight: int, minimum: int) -> str:
     return (
         f'ledger = {{"acks": "{acks}", "enable.idempotence": {idempotence}, '
-        f'"max.in.flight.requests.per.connection": {in_flight}, "{MINIMUM}": {minimum}}}'
+        f'"{IN_FLIGHT}": {in_flight}, "{MINIMUM}": {minimum}}}'
     )
 
 
@@ -79,9 +113,11 @@ EXERCISE = Exercise(
     (
         "Three harms, three settings: which of them stops a copy, which keeps the order, which "
         "keeps the last replica from answering alone?",
-        "Idempotence takes care of copies and order, if acks is what it needs to be. The topic "
-        "has to do the rest.",
-        "acks all, idempotence on, five in flight, and a minimum of two.",
+        "Idempotence stops the second copy and keeps the order, if acks is what it needs. Against "
+        "the loss it can do nothing: which setting of the topic can?",
+        "Choose the acks that wait for the ISR, and a minimum that one broker cannot meet alone "
+        "but two can. Switch on what lets the leader recognise a repeat. Then allow as many "
+        "requests in flight as that permits.",
     ),
     judge_recipe,
     {
@@ -92,5 +128,7 @@ EXERCISE = Exercise(
         "six in flight": _answer("all", True, 6, 2),
         "slow and safe": _answer("all", True, 1, 2),
         "all three must have it": _answer("all", True, 5, 3),
+        "nobody answers": _answer("0", False, 5, 2),
     },
+    minutes=6,
 )

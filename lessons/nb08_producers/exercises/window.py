@@ -5,9 +5,37 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kit.exercises.exercise import Exercise, Inputs, compare_results
+from kit.exercises.exercise import Exercise, cases, compare_results
 
 STORE, DUPLICATE, GAP = "store", "duplicate", "out of order"
+FIVE = [[3, 3], [4, 6], [7, 7], [8, 9], [10, 10]]
+BATCHES: tuple[tuple, ...] = (
+    ([], 0, 0),
+    ([], 5, 6),
+    ([[0, 0]], 1, 2),
+    ([[0, 0]], 0, 0),
+    ([[0, 0]], 2, 2),
+    (FIVE, 8, 9),
+    (FIVE, 1, 2),
+    (FIVE, 4, 5),
+    (FIVE, 11, 12),
+)
+
+
+def batch(source: Random) -> tuple:
+    """A memory of up to five batches; a repeat, the next, a gap, or something behind."""
+    known, at = [], source.randrange(3, 1_000)
+    for _ in range(source.randrange(6)):
+        size = source.randrange(1, 4)
+        known.append([at, at + size - 1])
+        at += size
+    if not known:
+        return [], at, at + source.randrange(3)
+    kind = source.randrange(4)
+    if kind == 0:
+        return known, *source.choice(known)
+    first = (at, at + source.randrange(1, 5), known[0][0] - source.randrange(1, 4))[kind - 1]
+    return known, first, first + source.randrange(3)
 
 
 def accept(remembered: list[list[int]], first: int, last: int) -> str:
@@ -17,46 +45,29 @@ def accept(remembered: list[list[int]], first: int, last: int) -> str:
     return STORE if first == following else GAP
 
 
-def batches(chance: Random) -> Inputs:
-    """Small cases first, then some that learners have not seen."""
-    five = [[3, 3], [4, 6], [7, 7], [8, 9], [10, 10]]
-    cases: list[tuple] = [
-        ([], 0, 0),
-        ([], 5, 6),
-        ([[0, 0]], 1, 2),
-        ([[0, 0]], 0, 0),
-        ([[0, 0]], 2, 2),
-        (five, 8, 9),
-        (five, 1, 2),
-        (five, 4, 5),
-        (five, 11, 12),
-    ]
-    for _ in range(6):
-        start = chance.randrange(100)
-        known, at = [], start
-        for _ in range(chance.randrange(1, 6)):
-            size = chance.randrange(1, 4)
-            known.append([at, at + size - 1])
-            at += size
-        first = chance.choice([at, at + 1, known[0][0], start - 1 if start else at + 2])
-        cases.append((known, first, first))
-    return cases
-
-
 def explain(arguments: tuple, expected: str, seen: Any) -> str:
     remembered, first, last = arguments
+    if seen not in (STORE, DUPLICATE, GAP):
+        return f"Give one of {STORE}, {DUPLICATE}, {GAP}."
     if not remembered:
-        return "Nothing is known of this producer: any first sequence is accepted (since KIP-360)."
+        return (
+            f"Nothing is known of this producer: any first sequence is accepted, {first} as well "
+            "(since KIP-360)."
+        )
+    newest = remembered[-1][1]
     if expected == DUPLICATE:
-        return "It is one of the five: answered with its old offset, and not stored again."
-    if expected == GAP and first <= remembered[-1][1]:
+        return (
+            f"[{first}, {last}] is one of the batches remembered: it is answered with its old "
+            "offset, and not stored again."
+        )
+    if expected == GAP and first <= newest:
         return (
             f"{first} to {last} lies behind, but is not one of the batches remembered: the leader "
             "cannot tell a repeat from a mistake."
         )
     if expected == GAP:
-        return f"After {remembered[-1][1]} comes {remembered[-1][1] + 1}: something is missing."
-    return f"It follows {remembered[-1][1]} without a gap."
+        return f"After {newest} comes {newest + 1}, not {first}: something is missing."
+    return f"{first} follows {newest} without a gap: the batch is new, and it is stored."
 
 
 EXERCISE = Exercise(
@@ -66,8 +77,9 @@ EXERCISE = Exercise(
         "Three things may be asked: is it one of those remembered, does it follow the last one, "
         "is nothing known at all?",
         "A repeat is the same first and last sequence, not only a number that lies behind.",
-        "duplicate if [first, last] is in remembered; store if nothing is remembered or first is "
-        "one above the last remembered sequence; else out of order.",
+        "First look for the pair of the two sequences in the list: then it is a duplicate. If not, "
+        "the batch is stored in two cases: the list is empty, or its first sequence is one above "
+        "the last sequence of the newest batch. All else is out of order.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, accept, explain),
     {
@@ -83,6 +95,11 @@ EXERCISE = Exercise(
         "    if [first, last] in known:\n        return 'duplicate'\n"
         "    following = remembered[-1][1] + 1 if remembered else 0\n"
         "    return 'store' if first == following else 'out of order'",
+        "only the newest is remembered": "def accept(remembered, first, last):\n"
+        "    if not remembered:\n        return 'store'\n"
+        "    if [first, last] == list(remembered[-1]):\n        return 'duplicate'\n"
+        "    return 'store' if first == remembered[-1][1] + 1 else 'out of order'",
     },
-    batches,
+    cases(BATCHES, batch, count=60),
+    minutes=8,
 )
