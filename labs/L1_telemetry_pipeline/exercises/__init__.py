@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from random import Random
 from typing import Any
 
 from kit.exercises.cluster_log import Context, LogRecord
@@ -12,12 +13,15 @@ from kit.exercises.exercise import (
     Exercise,
     Question,
     Verdict,
+    cases,
     compare_results,
     right,
     wrong,
 )
 
 SOURCE, TARGET = "positions", "truck-minutes"
+MORNING = 2_000
+"""Positions that the set-up cells write, at least."""
 MINUTE_MS = 60_000
 FIELDS = {"event_id": str, "truck": str, "event_time": int, "speed_kmh": int}
 
@@ -36,6 +40,11 @@ SPEEDS = (
 )
 
 
+def some_speeds(source: Random) -> tuple:
+    speeds = (None, -1, 0, 130, 131, source.randrange(-60, 0), source.randrange(132, 250))
+    return ([source.choice([*speeds, source.randrange(1, 130)]) for _ in range(30)],)
+
+
 def split(speeds: list[int | None]) -> dict[str, list[list[int]]]:
     good = {n for n, speed in enumerate(speeds) if speed is not None and 0 <= speed <= 130}
     return {
@@ -45,10 +54,11 @@ def split(speeds: list[int | None]) -> dict[str, list[list[int]]]:
 
 
 def explain_split(arguments: tuple, expected: Any, seen: Any) -> str:
-    if not isinstance(seen, dict) or not {"good", "bad"} <= seen.keys():
-        return ""
     (speeds,) = arguments
-    good, bad = ({n for (n,) in seen[side]} for side in ("good", "bad"))
+    try:
+        good, bad = ({n for (n,) in seen[side]} for side in ("good", "bad"))
+    except (TypeError, KeyError, ValueError):
+        return "Give two DataFrames: the good events and the bad ones."
     if lost := sorted(set(range(len(speeds))) - good - bad):
         which = "an unknown speed" if speeds[lost[0]] is None else f"speed {speeds[lost[0]]}"
         return (
@@ -56,7 +66,8 @@ def explain_split(arguments: tuple, expected: Any, seen: Any) -> str:
             "and where() keeps only what is true. Such a record would just disappear."
         )
     if good & bad:
-        return "One event is on both sides: the two conditions overlap."
+        both = speeds[min(good & bad)]
+        return f"The event with speed {both} is on both sides: the two conditions overlap."
     number = min(good ^ {n for (n,) in expected["good"]})
     if speeds[number] is None:
         return "An unknown speed counts as good here: null is not a speed from 0 to 130."
@@ -67,7 +78,12 @@ def explain_split(arguments: tuple, expected: Any, seen: Any) -> str:
 
 
 def judge_split(answer: Any, context: Context) -> Verdict:
-    return compare_results(SPEEDS, answer, split, explain_split)
+    return compare_results(context.inputs, answer, split, explain_split, stub=all_good)
+
+
+def all_good(speeds: list[int | None]) -> dict[str, list[list[int]]]:
+    """What the stub does."""
+    return {"good": [[n] for n in range(len(speeds))], "bad": []}
 
 
 # -- L1-3: once, and the first
@@ -80,6 +96,18 @@ EVENTS = (
 )
 
 
+def some_events(source: Random) -> tuple:
+    """Trucks that send some events again, with other content."""
+    offsets = source.sample(range(1_000), k=24)
+    trucks = [f"{source.choice('abc')}-{source.randrange(4)}" for _ in offsets]
+    return (
+        [
+            [truck, offset, source.randrange(1, 130)]
+            for truck, offset in zip(trucks, offsets, strict=True)
+        ],
+    )
+
+
 def once(events: list[list]) -> list[list]:
     first: dict[str, list] = {}
     for event in sorted(events, key=lambda row: row[1]):
@@ -88,41 +116,56 @@ def once(events: list[list]) -> list[list]:
 
 
 def explain_once(arguments: tuple, expected: Any, seen: Any) -> str:
-    if not isinstance(seen, list):
-        return ""
     (events,) = arguments
+    if not isinstance(seen, list) or not all(
+        isinstance(row, list) and len(row) == 3 for row in seen
+    ):
+        return "Give a DataFrame with event_id, offset and speed_kmh."
     counted = Counter(row[0] for row in seen)
     if twice := [event_id for event_id, n in counted.items() if n > 1]:
         return (
             f"{twice[0]} is still there {counted[twice[0]]} times: its rows differ in another "
             "column, so compare the event id alone."
         )
-    if len(counted) < len(expected):
-        return "An event is gone altogether: every event id must stay once."
-    offsets = [row[1] for row in seen]
-    if offsets == [max(e[1] for e in events if e[0] == row[0]) for row in seen]:
-        return "You kept the last of each event, and the first was asked for."
-    if any(row not in events for row in seen):
-        return "A row is made of two: the offset of one and the speed of another."
-    return ""
+    if gone := [row[0] for row in expected if row[0] not in counted]:
+        return f"{gone[0]} is gone: every event id must stay once."
+    first = {row[0]: row[1] for row in expected}
+    row = next(row for row in seen if row not in expected)
+    if row[0] not in first:
+        return f"There is no event {row[0]}."
+    if row not in events:
+        return (
+            f"{row[0]} has offset {row[1]} and speed {row[2]} here, and no such row came in: the "
+            "offset is of one row and the speed of another."
+        )
+    return f"Of {row[0]} you kept the row at offset {row[1]}; its first is at {first[row[0]]}."
 
 
 def judge_once(answer: Any, context: Context) -> Verdict:
-    return compare_results(EVENTS, answer, once, explain_once)
+    return compare_results(context.inputs, answer, once, explain_once, stub=sorted)
 
 
 # -- L1-4: minutes as a topic
 
 
 def judge_minutes(answer: Any, context: Context) -> Verdict:
+    context.set_up(SOURCE, 3)
+    arrived = context.records(SOURCE)
+    if len(arrived) < MORNING:
+        return wrong(
+            f"{SOURCE} is not the topic that the set-up cells filled: run them again.",
+            expected=f"at least {MORNING:,} positions",
+            seen=f"{len(arrived):,}",
+        )
     if not context.partitions(TARGET):
         return wrong(f"There is no topic {TARGET}.", expected="a topic", seen="none")
     written = context.records(TARGET)
-    arrived = context.records(SOURCE)
     truth = minutes(arrived, lambda record, event: event["event_time"])
     if not written:
         return wrong(
-            f"The topic {TARGET} is empty.", expected=f"{len(truth)} records", seen="0 records"
+            f"The topic {TARGET} is empty: the stub is still there, or Spark has written nothing.",
+            expected=f"{len(truth)} records",
+            seen="0 records",
         )
     seen: Minutes = Counter()
     for record in written:
@@ -132,20 +175,23 @@ def judge_minutes(answer: Any, context: Context) -> Verdict:
             count = int(row["count"])
         except (ValueError, KeyError, TypeError):
             return wrong(
-                f"The value at {_where(record)} is not JSON with truck, minute and count.",
+                "A value is not JSON with truck, minute and count, where minute is a number of "
+                "milliseconds and count a number.",
                 expected='{"truck": …, "minute": …, "count": …}',
-                seen=record.value,
+                seen=(record.value or b"no value").decode(errors="replace"),
+                counter_example=_where(record),
             )
         if record.key != place[0].encode():
             return wrong(
-                "The key is not the truck, so a truck's minutes are spread over the partitions.",
-                expected=place[0].encode(),
-                seen=record.key,
+                f"A record of {place[0]} has another key or none, so the minutes of a truck are "
+                "spread over the partitions.",
+                expected=f"the key {place[0]}",
+                seen="no key" if record.key is None else record.key.decode(errors="replace"),
                 counter_example=_where(record),
             )
         if place in seen:
             return wrong(
-                "A truck's minute is there twice; did the cell run twice on the same topic?",
+                f"{place[0]} has this minute twice. Did the cell run twice on the same topic?",
                 expected="one record per truck and minute",
                 seen=f"two for {place[0]}, {place[1]}",
                 counter_example=_where(record),
@@ -234,9 +280,12 @@ EXERCISES = (
         "L1-2",
         "Split without a gap",
         (
-            "What is `NOT (speed_kmh BETWEEN 0 AND 130)` when the speed is null?",
-            "where() keeps rows whose condition is true; null is not true, on either side.",
-            "Make it never null: F.coalesce(condition, F.lit(False)); then use it, and ~ of it.",
+            "What is the opposite of “the speed is from 0 to 130” when the speed is null?",
+            "A filter keeps the rows whose condition is true. A condition about null is null, and "
+            "so is its negation: neither is true.",
+            "Write the condition for a good event, and replace its null by false: Spark has a "
+            "function that takes the first of several values that is not null. Then filter by the "
+            "condition for one side and by its negation for the other.",
         ),
         judge_split,
         {
@@ -257,15 +306,18 @@ EXERCISES = (
                 "    return events.where(good), events.where(~good)"
             ),
         },
-        SPEEDS,
+        cases(SPEEDS, some_speeds, count=2),
+        minutes=7,
     ),
     Exercise(
         "L1-3",
         "Once, and the first",
         (
             "Which columns make two rows the same event?",
-            "dropDuplicates says which column, not which row stays; a group can say both.",
-            "groupBy('event_id') with F.min('offset') and F.min_by('speed_kmh', 'offset').",
+            "Dropping duplicates by a column does not say which row stays. Grouping can: an "
+            "aggregate may take one column from the row in which another is smallest.",
+            "Group by the event id. Of each group take the smallest offset, and the speed from the "
+            "row that has the smallest offset; give both columns their old names.",
         ),
         judge_once,
         {
@@ -281,16 +333,19 @@ EXERCISES = (
                 " F.max('speed_kmh').alias('speed_kmh'))"
             ),
         },
-        EVENTS,
+        cases(EVENTS, some_events, count=2),
+        minutes=7,
     ),
     Exercise(
         "L1-4",
         "Minutes as a topic",
         (
-            "tables.silver and tables.gold work on a batch as on a stream.",
-            "The sink wants columns named key and value; to_json(struct(…)) makes the value.",
-            "tables.gold(tables.silver(arrived)).selectExpr('truck AS key', …), then "
-            ".write.format('kafka') with the option topic.",
+            "The functions for silver and gold work on a batch as on a stream.",
+            "The Kafka sink wants two columns, named key and value. Spark can make JSON of a "
+            "struct of columns, and milliseconds of a timestamp.",
+            "Make silver of what arrived, and gold of silver. Select the truck as the key, and as "
+            "the value the JSON of truck, minute in milliseconds, and count. Then write the frame "
+            "in the format kafka, with the bootstrap servers and the topic as options.",
         ),
         judge_minutes,
         {
@@ -313,6 +368,12 @@ EXERCISES = (
                 "eng.create_topic('truck-minutes', partitions=3)\n"
                 f"minutes = tables.gold(tables.silver(arrived)).selectExpr('{_VALUE}')\n{_WRITE}"
             ),
+            "minutes as text": (
+                "eng.create_topic('truck-minutes', partitions=3)\n"
+                "minutes = tables.gold(tables.silver(arrived)).selectExpr('truck AS key', "
+                f"'to_json(struct(truck, minute, count)) AS value')\n{_WRITE}"
+            ),
         },
+        minutes=12,
     ),
 )
