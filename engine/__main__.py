@@ -66,7 +66,7 @@ def make_cluster(
     """What to serve, the disks to serve it from, and the folder, locked while it is held.
 
     The seed is fresh for each process: topic and producer ids must not repeat when a
-    cluster comes back on the files of its former life.
+    cluster continues with the files of its last run.
     """
     ids = SystemRandom()
     brokers = tuple(range(FIRST_BROKER, FIRST_BROKER + options.brokers))

@@ -172,7 +172,7 @@ class Connections:
         node.state = DOWN
         node.retry_at = now + self.backoff.wait_us(node.failures)
         node.failures += 1
-        why = "an answer is late" if late else "the broker is gone, or hung up"
+        why = "an answer is late" if late else "the broker is gone, or closed the connection"
         self.outbox.trace(f"{_HERE}._lose", "disconnected", why=why, broker=number,
                           in_flight=len(lost))  # fmt: skip
         return lost or [Answer(number, API_VERSIONS, now, None, error)]

@@ -8,8 +8,8 @@
          ├──── stopped ◀─┤               │
          └──── killed  ◀─┴───────────────┘          at once; what was written stays
 
-Kill drops the object; its files stay, cached pages included.  Each start is a new incarnation,
-a *life*: a message or timer meant for one life does not reach the next.
+Kill drops the object; its files stay, cached pages included.  Each start is a new
+*incarnation*: a message or timer meant for one does not reach the next.
 
 This is only the table of processes.  cluster.py says what a change means for timers and
 messages.

@@ -3,9 +3,9 @@
 The states and what leads from one to the next are in `broker_states`.  This module
 decides which event a heartbeat is, and what a change of state does.
 
-Each life of a broker has an *incarnation id*, which it brings, and a *broker epoch*,
-which the controller gives it: the offset of its registration in the metadata log.  A
-request with another epoch comes from a former life and is refused.
+Each start of a broker has an *incarnation id*, which the broker chooses, and a *broker
+epoch*, which the controller gives it: the offset of its registration in the metadata log.
+A request with another epoch comes from an earlier incarnation and is refused.
 
 Unclean restarts (KIP-966).  A broker that stops cleanly writes its epoch down and brings
 it along next time (`previous_broker_epoch`).  Any other value means that it crashed and

@@ -6,7 +6,7 @@
 
 Every rule is a function from the state and a request to a decision (`state.Decision`);
 this module only routes.  An answer waits until everything appended before it is
-committed, even if it brings no records itself: it may rest on a decision that a power
+committed, even if it brings no records itself: it may depend on a decision that a power
 loss could still undo.
 
 Timers: one per broker session, moved along lazily; one each for the two periodic

@@ -195,7 +195,7 @@ class Fetcher:
         elif data.diverging_epoch is not None:
             diverging = data.diverging_epoch
             self.outbox.trace(f"{_HERE}._take_partition", "diverging", partition.name,
-                              f"{self.leader_id} says where the histories part",
+                              f"{self.leader_id} says where the logs diverge",
                               epoch=diverging.epoch, end=diverging.end_offset)  # fmt: skip
             self._cut(following, diverging.epoch, diverging.end_offset)
             return True

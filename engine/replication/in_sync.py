@@ -46,7 +46,7 @@ class InSyncReplicas:
         self.proposed = tuple(sorted(replicas))
 
     def withdraw(self) -> None:
-        """The request failed for good; wait for the metadata log to tell the truth."""
+        """The request failed for good; the metadata log will show the outcome."""
         self.proposed = None
 
     def confirm(self, replicas: tuple[int, ...], partition_epoch: int) -> bool:

@@ -185,7 +185,9 @@ class Partition:
             return False
         broker = self.metadata.brokers.get(broker_id)
         if broker is not None and not broker.fenced and 0 <= broker_epoch < broker.epoch:
-            raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER, "a fetch of the follower's former life")
+            raise KafkaError(
+                Errors.NOT_LEADER_OR_FOLLOWER, "a fetch of an earlier incarnation of the follower"
+            )
         before = follower.log_end_offset
         follower.fetched(now, offset, log_start_offset, self.log.log_end_offset, broker_epoch)
         self._expand_isr(now, follower)
@@ -287,7 +289,7 @@ class Partition:
         self._trace("restart_at", "truncate", why, to=offset, was=end)
 
     def advance_log_start(self, offset: int) -> None:
-        """Forgets records below `offset` (delete records, retention, or the leader's word)."""
+        """Forgets records below `offset` (delete records, retention, or because the leader did)."""
         if offset > self.log.log_start_offset:
             self.log.advance_log_start(min(offset, self.high_watermark))
             self._trace("advance_log_start", "log_start", to=self.log.log_start_offset)

@@ -78,7 +78,7 @@ def readable(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartitio
 
 
 def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] | None:
-    """Where our history parts from the fetcher's: (epoch, end offset), or None if it does not."""
+    """Where our log diverges from the fetcher's: (epoch, end offset), or None if it does not."""
     if asked.last_fetched_epoch < 0:
         return None
     epoch, end = end_of_epoch(partition.log, asked.last_fetched_epoch, partition.leader_epoch)

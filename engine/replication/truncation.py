@@ -1,8 +1,8 @@
-"""How a returning follower finds out where its history parted from the leader's.
+"""How a returning follower finds out where its log diverged from the leader's.
 
 A follower may hold records that were never committed and that the new leader never
-had.  They must go before it fetches on.  Kafka's answer was mended several times; each
-published rule is here, so that yesterday's bug can be run on today's code:
+had.  They must go before it fetches on.  Kafka's rule was corrected several times; each
+published version is here, so that an old bug can be run in today's code:
 
     to-high-watermark   cut at the own high watermark, without asking        (before 0.11)
     kip-101             ask the leader where my last epoch ends; cut there        (0.11)
@@ -17,13 +17,14 @@ published rule is here, so that yesterday's bug can be run on today's code:
                         (KIP-595; what Kafka does since 2.7, our default)
 
 The high watermark is no safe place to cut: it reaches a follower one fetch late, so
-records above it may be committed (KIP-101, scenario 1).  What is wrong with the others, the
-model tells (engine/sim/model/rules.py), and engine/sim/model/replay.py shows on this code.
+records above it may be committed (KIP-101, scenario 1).  The model
+shows what is wrong with the others (engine/sim/model/rules.py), and engine/sim/model/replay.py
+shows it in this code.
 
 All rules speak today's protocol; a field that a rule does not know stays -1, as a broker
 of those days would have read it: the leader epoch in requests (KIP-320), the epoch in the
-answer to OffsetForLeaderEpoch (version 0, KIP-101), the last epoch in a fetch.  One thing no
-rule does as old brokers did: the ISR grows only by followers that have reached the start
+answer to OffsetForLeaderEpoch (version 0, KIP-101), the last epoch in a fetch.  In one thing
+all rules differ from old brokers: the ISR grows only by followers that have reached the start
 of the leader's epoch (KAFKA-7128), which the model leaves to its last two rungs.
 """
 

@@ -4,7 +4,7 @@ The answer waits (long polling) until `min_bytes` are there, something is wrong,
 `max_wait_ms` is over.  A reader in an older segment than the last, or above what it may see, gets
 its answer at once.  Consumers see what is below the high watermark; followers see all of
 it.  A fetch that carries the epoch of the last fetched record learns if the two
-histories differ (KIP-595).  Over a socket the records are slices of files, read while they
+logs diverge (KIP-595).  Over a socket the records are slices of files, read while they
 are being sent: a slow reader costs no memory.
 Fetch sessions: engine/replication/fetch_sessions.py.
 
@@ -101,7 +101,7 @@ def _note_progress(broker: Broker, now: int, terms: FetchTerms, found: Found) ->
     """Notes, partition by partition, that the follower holds all below the offset it asks for.
 
     That may move the high watermark, and with it answer requests that wait for it.  A partition
-    that was refused, or whose history differs from the follower's, says nothing about progress.
+    that was refused, or whose log diverges from the follower's, says nothing about progress.
     """
     for number, (asked, data) in enumerate(found):
         if data is not None and (data.error_code or data.diverging_epoch is not None):

@@ -221,7 +221,7 @@ def _believe_proposal(original: Original, self: InSyncReplicas, replicas: tuple[
         self.committed = tuple(sorted(replicas))
 
 
-# -- where histories part
+# -- where logs diverge
 
 
 def _never(original: Original, *arguments: object) -> None:
@@ -338,7 +338,7 @@ _ALL = (
            (Patch(Partition, "_expand_isr", _any_fetcher),), "strong ISR"),
     Mutant("shrink-unconfirmed", "a leader acts on a smaller ISR before it is confirmed",
            (Patch(InSyncReplicas, "propose", _believe_proposal),), "no loss"),
-    Mutant("silent-about-divergence", "a leader does not say that histories differ",
+    Mutant("silent-about-divergence", "a leader does not say that logs diverge",
            (Patch(reading, "diverges", _never),), "log matching"),
     Mutant("keep-the-tail", "a follower keeps what its leader never had",
            (Patch(fetcher.Fetcher, "_cut", _keep_tail),), ("log matching", "liveness")),

@@ -1,6 +1,6 @@
 """Cuts a failing tape down to what it takes to fail.
 
-A schedule that breaks something has twenty faults on its tape, most of them bystanders.
+A schedule that breaks something has twenty faults on its tape, most of them without effect.
 Delta debugging (Zeller and Hildebrandt, 2002) takes them out: first halves, then quarters,
 down to single ones, and keeps every tape that still fails.
 
@@ -9,7 +9,7 @@ down to single ones, and keeps every tape that still fails.
     . . 3 4 5 6 7 8   fails           . . . . 5 6 7 8 … and so on
 
 What is left is *1-minimal*: with any one fault taken out, it passes.  That is not the
-shortest tape there is, but nothing on it is a bystander.
+shortest tape there is, but each fault on it is needed.
 
 A fault keeps its virtual time when others are taken out, so what follows in the run is as much
 the same as it can be.  A run fails if any invariant breaks, also another one than before.

@@ -73,6 +73,6 @@ def follow(broken: Replay, rule: str | None = None) -> Replay:
         other.note("as much time passes as then, and more")
         world.heal()
         world.run(for_s=AFTERMATH_S)
-        other.note(f"everything is mended, and {AFTERMATH_S:.0f} s pass")
+        other.note(f"all links and brokers are repaired, and {AFTERMATH_S:.0f} s pass")
 
     return other.watched(play)

@@ -85,7 +85,7 @@ def test_an_answer_that_cannot_be_one_ends_the_connection(first: str) -> None:
     broker = StrangeBroker(first)
     with driving(broker) as driver:
         assert send(driver, "AB") == ["acknowledged", "acknowledged"]
-        assert disconnections(driver) == ["the broker is gone, or hung up"]
+        assert disconnections(driver) == ["the broker is gone, or closed the connection"]
     assert [line.split(":")[0] for line in broker.seen] == ["A", "A", "B"]
 
 
@@ -101,7 +101,7 @@ def test_a_lost_answer_takes_the_connection_and_is_tried_again_at_once() -> None
     with driving(broker) as driver:
         driver.lose_answers = 1
         assert send(driver, "A") == ["acknowledged"]
-        assert disconnections(driver) == ["the broker is gone, or hung up"]
+        assert disconnections(driver) == ["the broker is gone, or closed the connection"]
     assert [line.split(":")[0] for line in broker.seen] == ["A", "A"]
 
 
@@ -112,7 +112,7 @@ def test_an_answer_that_is_lost_alone_is_waited_for_and_then_tried_again() -> No
         driver.lose_answers = 2
         assert send(driver, "A") == ["acknowledged"]
         assert disconnections(driver) == [
-            "an answer is late", "the broker is gone, or hung up",
+            "an answer is late", "the broker is gone, or closed the connection",
         ]  # fmt: skip
     assert [line.split(":")[0] for line in broker.seen] == ["A", "A", "A"]
 
