@@ -1,1 +1,1 @@
-"""Pictures that several lessons draw: sequences of messages, and frames of replicas."""
+"""Pictures that several lessons draw: charts, sequences of messages, frames of replicas."""
