@@ -25,6 +25,7 @@ COMMANDS = {
     "fidelity": "where the engine differs from Kafka",
     "bench": "measure the engine beside a real Kafka",
     "case": "play a case from Kafka's history under the old rule and the new",
+    "guide": "gather the lessons' facilitator pages into one document that prints",
     "grade": "mark submitted notebooks in a sandbox",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
     "explore": "search the truncation ladder for its shortest failures",

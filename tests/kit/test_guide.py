@@ -1,0 +1,47 @@
+"""Facilitator pages have the same headings, and one document gathers them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit import guide
+from kit.cli import main
+from kit.course import group_of, slice_of, source_files
+
+NOT_YET = {"04", "06", "07", "08", "L1"}
+"""Lessons whose page still has to be written."""
+SOURCES = [source for source in source_files() if group_of(source) not in NOT_YET]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_page_has_the_headings_that_a_teacher_looks_for(source) -> None:
+    page = (slice_of(source) / guide.PAGE).read_text()
+    assert page.startswith(f"# Facilitator page: {group_of(source)}, ")
+    assert guide.headings(page) == list(guide.HEADINGS)
+    for plan in ("45 minutes", "90 minutes"):
+        table = page.partition(f"## {plan}\n")[2].partition("\n## ")[0]
+        assert "| minute | what | cell |" in table
+    assert page.count("\n1. ") >= 1
+    assert page.count("\n5. ") == 1
+
+
+def test_one_document_gathers_the_pages(tmp_path, capsys) -> None:
+    out = tmp_path / "guide.html"
+    assert main(["guide", "--out", str(out)]) == 0
+    assert str(out) in capsys.readouterr().out
+    text = out.read_text()
+    for source in source_files():
+        number = group_of(source)
+        assert f"<a href='#lesson-{number}'>{number}, " in text
+        assert f"<section id='lesson-{number}'>" in text
+    assert "<table>" in text
+    assert "minutes" in text
+
+
+def test_one_lesson_can_be_chosen_and_an_unknown_one_gets_a_sentence(tmp_path, capsys) -> None:
+    out = tmp_path / "one.html"
+    assert main(["guide", "00", "--out", str(out)]) == 0
+    assert out.read_text().count("<section") == 1
+    assert main(["guide", "99", "--out", str(out)]) == 1
+    assert "There is no lesson 99; there are 00, " in capsys.readouterr().err
+    assert main(["guide", "--out", str(tmp_path / "absent" / "x.html")]) == 1
