@@ -80,12 +80,14 @@ class Strip:
 
     def _repr_html_(self) -> str:
         width = LABEL_PX + COLUMN_PX * self.places
+        epochs = {e for f in self.frames for replica in f.replicas for _, e in replica.log}
+        hatches = "".join(f"--e{epoch}:{_hatch(epoch)};" for epoch in sorted(epochs))
         cards = "".join(
             _card(number, frame, self.places)
             for number, frame in enumerate(self.frames, self.first)
         )
         return (
-            "<div style='display:grid;gap:12px;line-height:1.2;"
+            f"<div style='{hatches}display:grid;gap:12px;line-height:1.2;"
             "color:var(--jp-content-font-color1,inherit);"
             f"grid-template-columns:repeat(auto-fill,minmax(min(100%,{width}px),1fr))'>{cards}</div>"
         )
@@ -122,13 +124,10 @@ def _cell(replica: Replica, at: int) -> str:
 
 # -- as HTML: divs, because notebooks style tables themselves, and short
 
-_CARD = (
-    "border:1px solid var(--jp-border-color2,#ccc);border-radius:8px;padding:8px 12px;"
-    "overflow-x:auto"
-)
+_CARD = "border:1px solid #8886;border-radius:8px;padding:8px 12px;overflow-x:auto"
 _SAID = (
-    "border-left:3px solid var(--jp-brand-color1,#0072b2);padding-left:8px;margin:4px 0;"
-    "line-height:1.4;font-family:var(--jp-code-font-family,monospace)"
+    "border-left:3px solid #0072b2;padding-left:8px;margin:4px 0;line-height:1.4;"
+    "font-family:monospace"
 )
 _GRID = "display:grid;gap:4px;text-align:center;white-space:nowrap"
 _COLUMNS = ";grid-template-columns:max-content"
@@ -159,6 +158,11 @@ def _row(replica: Replica, places: int) -> str:
     )
 
 
+def _hatch(epoch: int) -> str:
+    """Defined once per strip, as a variable: it is long, and stands in many cells."""
+    return f"repeating-linear-gradient(45deg,{PALETTE[epoch % len(PALETTE)]}4d 0 2px,#0000 2px 7px)"
+
+
 def _box(replica: Replica, at: int, faded: str) -> str:
     """A record: full up to the replica's high watermark, hatched and dashed beyond it."""
     bar = "box-shadow:-4px 0 currentcolor;" if at == replica.high_watermark else ""
@@ -169,8 +173,7 @@ def _box(replica: Replica, at: int, faded: str) -> str:
     if at < replica.high_watermark:
         face = f"background:{colour}85"
     else:
-        stripes = f"repeating-linear-gradient(45deg,{colour}4d 0 2px,#0000 2px 7px)"
-        face = f"background:{stripes};border:1px dashed {colour}"
+        face = f"background:var(--e{epoch});border:1px dashed {colour}"
     return (
         f"<div style='{bar}{face}{faded}'><b>{escape(record)}</b><br>"
         f"<small>ep {epoch}</small></div>"

@@ -124,7 +124,8 @@ def test_text_shows_records_epochs_and_each_high_watermark() -> None:
 def test_html_escapes_and_marks_what_is_not_committed() -> None:
     html = Strip((FRAME,))._repr_html_()
     assert "D &lt;is&gt; written" in html
-    assert html.count("repeating-linear-gradient") == 1
+    assert html.count("repeating-linear-gradient") == 2, "one for each epoch of the strip"
+    assert html.count("background:var(--e") == 1
     assert html.count("box-shadow") == 2
 
 
