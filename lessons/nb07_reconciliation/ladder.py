@@ -116,6 +116,11 @@ def _does(row: Mapping[str, Any]) -> str:
     return f"no leader in epoch {row['epoch']}" if row["epoch"] >= 0 else "has heard nothing"
 
 
+def holding(replicas: int) -> list[str]:
+    """The rules that no order of steps breaks with this many replicas."""
+    return [rule for rule in RUNGS if search(rule, replicas).holds]
+
+
 def table(replicas: tuple[int, ...] = (2, 3)) -> Table:
     """Every rung, what it does, and whether it holds."""
     rows = [

@@ -106,7 +106,7 @@ def records(replicas: Sequence[ReplicaFiles]) -> list[list[str]]:
     try:
         return dump(replicas)
     except jars.JarsMissing:
-        return [_read(replica) for replica in replicas]
+        return [read(replica) for replica in replicas]
 
 
 def reader() -> str:
@@ -150,7 +150,8 @@ def _parse(output: str) -> dict[str, list[str]]:
     return found
 
 
-def _read(replica: ReplicaFiles) -> list[str]:
+def read(replica: ReplicaFiles) -> list[str]:
+    """One replica's records, read by the engine's reader."""
     data = b"".join(segment.read_bytes() for segment in replica.segments)
     return [
         _shown(batch["base_offset"] + place, value, batch["epoch"])
@@ -159,13 +160,12 @@ def _read(replica: ReplicaFiles) -> list[str]:
     ]
 
 
-def told_to_cut(cluster: Cluster, broker: int, topic: str, index: int = 0) -> str:
-    """The last diverging epoch that a fetch answer gave a follower, from the follower's records.
+def cuts(cluster: Cluster, broker: int, topic: str, index: int = 0) -> list[tuple[int, int]]:
+    """The diverging epochs that fetch answers gave a follower, and their ends, oldest first.
 
-    The engine traces it; Kafka logs it.  "nothing" if there was none.
+    The follower itself recorded them: the engine traces them, Kafka logs them.
     """
-    told = _traced(cluster, broker, f"{topic}-{index}") or _logged(cluster, broker, topic, index)
-    return f"epoch {told[-1][0]} ends at {told[-1][1]}" if told else "nothing"
+    return _traced(cluster, broker, f"{topic}-{index}") or _logged(cluster, broker, topic, index)
 
 
 def _traced(cluster: Cluster, broker: int, partition: str) -> list[tuple[int, int]]:

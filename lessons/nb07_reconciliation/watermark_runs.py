@@ -1,11 +1,12 @@
-"""Experiments in virtual time for notebook 07: what consumers may read, and zombie leaders.
+"""Worlds and probes in virtual time for notebook 07: what consumers may read, what brokers hold.
 
-Each starts its own world, breaks it in one way and reports clients' answers or the files on
-a disk.  No result is written down beforehand.
+The scenarios stand in the notebook's cells.  These functions prepare a world, ask one broker,
+or read a broker's state; no result is written down beforehand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from textwrap import indent
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from engine.replication.truncation import DEFAULT_RULE
 from engine.sim.campaign.mutants import MUTANTS
 from engine.sim.world.world import World
-from kit.drawings.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends, log_of
+from kit.drawings.walkthrough import high_watermarks, in_sync, led_by, log_ends, log_of
 from kit.probes import requests
 from kit.probes.virtual import produce_request, send, topic_id
 from kit.tables import Table
@@ -21,7 +22,6 @@ from kit.tables import Table
 TOPIC = "orders"
 SETTLED_S = 2.0
 PATIENCE_S = 30.0
-CONTROLLER = 100
 
 
 def settled(*replicas: int, seed: int = 7, checked: bool = True) -> World:
@@ -57,33 +57,25 @@ def a_reader_and_a_dying_leader() -> Table:
                           MUTANTS["read-uncommitted"].in_force())):  # fmt: skip
         with broken:
             world = three_behind(checked=False)
-            first = read(world, 101)
+            first = read(world, 101).split()
             world.kill(101)
             world.run(until=led_by(102), for_s=PATIENCE_S)
             world.run(for_s=SETTLED_S)
-            then = read(world, 102)
+            then = read(world, 102).split()
         gone = [value for value in first if value not in then]
         rows.append((rule, " ".join(first), " ".join(then), " ".join(gone) or "nothing"))
     columns = ("rule", "read from 101", "101 dies; read from 102", "read, and no longer there")
     return Table("A consumer and a leader that dies", columns, rows)
 
 
-def read(world: World, broker: int, epoch: int = -1) -> list[str]:
-    """A consumer's Fetch from offset 0: the values, or the error's name."""
-    body = requests.fetching(topic_id(world, TOPIC), epoch=epoch)
-    told = requests.first_partition(world.ask(body, broker))
-    refused = requests.refusal(told)
-    return [refused] if refused else requests.values(told.records)
-
-
 # -- two leaders die
 
 
 def two_deaths(rule: str = DEFAULT_RULE) -> World:
-    """D is acknowledged by all; 101 dies, then 103, before 102 could fetch anything; 102 leads.
+    """The accident of the cell `film`, with E on 101 alone, acks=1, and W from 102.
 
-    E is on 101 alone, with acks=1; W is written by 102.  At the end all are back.  From the
-    first death on, followers truncate by `rule`; under an old one, invariants are not checked.
+    From the first death on, followers truncate by `rule`; under an old one, invariants are not
+    checked.
     """
     world = settled(101, 103, 102, checked=rule == DEFAULT_RULE)
     send(world, TOPIC, *"ABC")
@@ -106,15 +98,6 @@ def two_deaths(rule: str = DEFAULT_RULE) -> World:
     return world
 
 
-def two_endings() -> Walkthrough:
-    """How `two_deaths` ends under the rule of today, and under the oldest one."""
-    today = Walkthrough(two_deaths()).shot(f"Everybody is back, with {DEFAULT_RULE}")
-    oldest = Walkthrough(two_deaths("to-high-watermark"))
-    oldest.shot("Everybody is back, with to-high-watermark")
-    today.frames += oldest.frames
-    return today
-
-
 # -- what a broker has on its disk
 
 
@@ -128,45 +111,61 @@ def checkpoints(world: World, broker: int) -> str:
     return "\n".join(found)
 
 
-# -- a leader of the past
+# -- what a run has shown, broker by broker
 
 
-def a_zombie() -> Table:
-    """101 leads, is cut off, and does not know that 103 leads now: the answers of both."""
-    world = settled(101, 103, 102)
-    send(world, TOPIC, *"ABC")
-    world.run(until=high_watermarks(3, 101, 102, 103), for_s=PATIENCE_S)
-    world.isolate(101)
-    world.run(until=led_by(103), for_s=PATIENCE_S)
-    send(world, TOPIC, "D")
-    rows = [
-        ("reads from 101, names no epoch (before 2.1)", told(read(world, 101))),
-        ("reads from 101, believes in epoch 0, too", told(read(world, 101, epoch=0))),
-        ("reads from 101, knows of epoch 1", told(read(world, 101, epoch=1))),
-        ("reads from 103, believes in epoch 0", told(read(world, 103, epoch=0))),
-        ("reads from 103, knows of epoch 1", told(read(world, 103, epoch=1))),
-        ("writes E to 101, acks=all", _write(world, "E", "all")),
-        ("writes F to 101, acks=1", _write(world, "F", "1")),
-    ]
-    logs = [f"{broker} has {_log(world, broker)}" for broker in (101, 103)]
-    world.heal()
-    world.run(for_s=3 * SETTLED_S)
-    rows.append(("101 is back; a read from 103", told(read(world, 103))))
-    return Table("101 believes that it leads epoch 0; 103 leads epoch 1", ("a client", "is told"),
-                 rows, f"Before 101 was back: {'; '.join(logs)}.")  # fmt: skip
+def watermarks(world: World) -> dict[int, int]:
+    """The high watermark that each running broker knows."""
+    return {each: world.replica(each, TOPIC, 0).high_watermark for each in sorted(_running(world))}
 
 
-def _log(world: World, broker: int) -> str:
+def holders(world: World, value: str) -> list[int]:
+    """The running brokers whose log holds this record."""
+    logs = {each: log_of(world.replica(each, TOPIC, 0)) for each in _running(world)}
+    return sorted(each for each, log in logs.items() if value in dict(log))
+
+
+def cuts(world: World, *brokers: int) -> list[int]:
+    """For each broker, the offset at which it cut its log last; its log end if it did not."""
+    found = {each: world.replica(each, TOPIC, 0).log.log_end_offset for each in brokers}
+    for _, node, line in world.cluster.trace:
+        if line.kind == "truncate" and node in found:
+            found[node] = dict(line.fields)["to"]
+    return [found[each] for each in brokers]
+
+
+def has_cut(broker: int) -> Callable[[World], bool]:
+    """A condition: the broker has cut its log."""
+    return lambda world: any(
+        node == broker and line.kind == "truncate" for _, node, line in world.cluster.trace
+    )
+
+
+def _running(world: World) -> list[int]:
+    return [each for each in world.partition(TOPIC, 0).replicas if each in world.cluster.nodes]
+
+
+def log_text(world: World, broker: int) -> str:
     """A broker's records with their epochs."""
     found = log_of(world.replica(broker, TOPIC, 0))
     return " ".join(f"{value}·{epoch}" for value, epoch in found)
 
 
-def told(values: list[str]) -> str:
-    return " ".join(values) or "no records"
+# -- requests to one broker, whether it leads or not
 
 
-def _write(world: World, value: str, acks: str) -> str:
+def read(world: World, broker: int, epoch: int = -1) -> str:
+    """A consumer's Fetch from offset 0: the values, or the error's name.
+
+    `epoch` is the leader epoch that the consumer names; -1: none, as before Kafka 2.1.
+    """
+    body = requests.fetching(topic_id(world, TOPIC), epoch=epoch)
+    answer = requests.first_partition(world.ask(body, broker))
+    return requests.refusal(answer) or " ".join(requests.values(answer.records)) or "no records"
+
+
+def write(world: World, broker: int, value: str, acks: str) -> str:
+    """A Produce request with one record and a timeout of one second: the answer."""
     body: Any = produce_request(world, TOPIC, (value,), acks, 1_000)
-    answer = requests.first_partition(world.ask(body, 101))
+    answer = requests.first_partition(world.ask(body, broker))
     return requests.refusal(answer) or f"acknowledged, offset {answer.base_offset}"

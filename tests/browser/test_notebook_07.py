@@ -18,7 +18,8 @@ def test_scrub_to_the_divergence_fork_and_see_the_other_ending(lab: Any) -> None
 
     with lab.lesson(NOTEBOOK) as notebook:
         notebook.scroll_to("film")
-        film = notebook.outputs.locator(".time-panel").first
+        cell = notebook.page.locator(".jp-CodeCell", has_text="world.use_rule(rule)")
+        film = cell.locator(".time-panel")
         expect(film.locator(".caption")).to_contain_text(
             "101 holds what its leader 103 does not: E"
         )
@@ -27,16 +28,16 @@ def test_scrub_to_the_divergence_fork_and_see_the_other_ending(lab: Any) -> None
         slider.fill("0")
         expect(film.locator(".caption")).to_contain_text("The recording begins")
         slider.fill(parted)
-        film.get_by_label("truncation rule of the fork").select_option("to-high-watermark")
+        film.get_by_label("truncation rule of the fork").select_option("fetch-divergence")
         film.get_by_role("button", name="fork here").click()
-        expect(film.locator(".caption")).to_contain_text("truncation rule to-high-watermark")
+        expect(film.locator(".caption")).to_contain_text("truncation rule fetch-divergence")
         film.focus()
         notebook.page.keyboard.press("x")
         expect(film.locator(".caption")).to_contain_text("102 cuts its log from 4 to 3: D is gone")
         notebook.page.keyboard.press("End")
         expect(film.locator(".compared")).to_contain_text(
-            "D was acknowledged: lost in timeline 2, kept in timeline 1."
+            "D was acknowledged: lost in timeline 1, kept in timeline 2."
         )
         row = film.locator('[data-row="102"]')
-        expect(row.locator(".lane").nth(0).locator(".cell")).to_have_count(5)
-        expect(row.locator(".lane").nth(1).locator(".cell")).to_have_count(4)
+        expect(row.locator(".lane").nth(0).locator(".cell")).to_have_count(4)
+        expect(row.locator(".lane").nth(1).locator(".cell")).to_have_count(5)
