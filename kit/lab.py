@@ -54,7 +54,7 @@ class _Kernel:
     def get(self, name: str, make: Callable[[], Cluster]) -> Cluster:
         if name not in self.clusters:
             self.clusters[name] = make()
-            announce(self.clusters[name].bootstrap)
+            announce(self.clusters[name])
         return self.clusters[name]
 
     def close(self) -> None:
