@@ -68,8 +68,10 @@ def explain(arguments: tuple, expected: list[Any], seen: Any) -> str:
             came.setdefault(follower, at)
     if expected[1] != "NONE":
         late = next(each for each in isr if came.get(each, timeout + 1) > timeout)
-        when = f"only at {came[late]} ms" if late in came else "never"
-        return f"{late} asked from {needed} or later {when}: after {timeout} ms the time is up."
+        when = f" before {came[late]} ms" if late in came else ""
+        return (
+            f"{late} did not ask from {needed} or later{when}: after {timeout} ms the time is up."
+        )
     last = max(isr, key=lambda each: came[each])
     if seen[1] != "NONE":
         return (
@@ -79,7 +81,10 @@ def explain(arguments: tuple, expected: list[Any], seen: Any) -> str:
     if isinstance(seen[0], int) and seen[0] > expected[0]:
         strangers = [each for each, at in came.items() if each not in isr and at == seen[0]]
         if strangers:
-            return f"At {seen[0]} ms {strangers[0]} came, which is not in the ISR: no wait for it."
+            return (
+                f"The fetch at {seen[0]} ms is from {strangers[0]}, which is not in the ISR: the "
+                "leader does not wait for it."
+            )
         return f"At {expected[0]} ms all of {isr} had the write already."
     first = min(isr, key=lambda each: came[each])
     if seen[0] == came[first]:

@@ -36,8 +36,9 @@ def judge(answer: Any, context: Any) -> Verdict:
     min_bytes, max_wait_ms = numbers
     if per_second > FETCHES_MAX:
         return wrong(
-            f"{per_second:.1f} fetches a second: the broker answers as soon as it has "
-            f"{min_bytes:,} bytes, or after {max_wait_ms:,} ms. Which of the two comes too early?",
+            f"{per_second:.1f} fetches a second: the broker answers when {min_bytes:,} "
+            f"byte{'s' * (min_bytes != 1)} came, or after {max_wait_ms:,} ms. Which of the two "
+            "comes too early?",
             expected=wanted,
             seen=seen,
         )

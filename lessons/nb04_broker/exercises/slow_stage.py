@@ -54,8 +54,8 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     spent = after["sums_ms"][name] - before["sums_ms"][name]
     if name != expected[0]:
         whole = max(after["sums_ms"], key=lambda stage: after["sums_ms"][stage])
-        since = ", though it has the largest sum since the broker started" * (name == whole)
-        return f"{name} took {spent:g} ms between the readings, and {expected[0]} more{since}."
+        since = f"{name} has the largest sum since the broker started. " * (name == whole)
+        return f"{since}Between the readings {name} took {spent:g} ms, and {expected[0]} took more."
     if seen[1] == spent:
         return f"{spent:g} ms is the time of all {count} requests; the mean of one was asked for."
     if seen[1] in (spent / after["count"], round(spent / after["count"], 3)):

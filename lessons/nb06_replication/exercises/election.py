@@ -46,7 +46,7 @@ def explain_election(arguments: tuple, expected: int, seen: Any) -> str:
             f"then {expected} of the ELR may lead, and the election is clean."
         )
     if seen == -1 and expected in elr:
-        return f"The ISR is empty, and {expected} of the ELR is alive: it may lead, and is clean."
+        return f"The ISR is empty, and {expected} of the ELR is alive: it may lead, cleanly."
     if seen == -1:
         return f"{expected} is alive and in the ISR, so there is a leader."
     if seen not in alive:

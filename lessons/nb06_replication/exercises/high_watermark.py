@@ -47,8 +47,8 @@ def explain_watermark(arguments: tuple, expected: int, seen: Any) -> str:
         )
     if seen < current:
         return (
-            f"The high watermark of a leader never goes back: {current} stays, even if the leader "
-            f"knows only {min(log_ends[broker] for broker in isr)} of a member of the ISR."
+            f"The high watermark of a leader never goes back: {current} stays, even if a member "
+            f"of the ISR is only known to have come to {min(log_ends[each] for each in isr)}."
         )
     if seen == max(log_ends.values()):
         return f"The log ends at {seen}: that is what is written, not what is committed."

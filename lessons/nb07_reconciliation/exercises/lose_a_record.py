@@ -85,8 +85,8 @@ def _nothing_promised(old: Outcome) -> str:
     last = produced[-1]
     if last.answers[-1].startswith("offset"):
         return (
-            f"{nothing}; {last.line} was promised by the leader alone. Such a record may be lost "
-            "under any rule: that is the bargain. Leave acks out, and it is acks=all."
+            f"{nothing}; {last.line} was acknowledged by the leader alone. Such a record may be "
+            "lost under any rule. Leave acks out, and it is acks=all."
         )
     return (
         f"{nothing}: {last.line} was answered {last.answers[-1]}. At that moment: "

@@ -24,7 +24,11 @@ HARM = {
     "for a new record.",
     "reordered": "Out of order: {}. Several requests were in flight when the connection ended.",
 }
-BY_THE_LEADER = "Acknowledged and lost: {}. The answer came before the followers had it."
+LOST_WITH = {
+    "0": "Counted as a success and lost: {}. With acks=0 no broker answers, and the producer "
+    "believes that all is well.",
+    "1": "Acknowledged and lost: {}. The answer came before the followers had it.",
+}
 
 
 def judge_recipe(answer: Any, context: Context) -> Verdict:
@@ -61,8 +65,8 @@ def judge_recipe(answer: Any, context: Context) -> Verdict:
     judged = fault_tape.play(Simulated(World(seed=8)), {"ledger": recipe})["ledger"]
     for kind, sentence in HARM.items():
         if found := judged.findings.of(kind):
-            if kind == "lost" and str(settings["acks"]) in ("0", "1"):
-                sentence = BY_THE_LEADER
+            if kind == "lost":
+                sentence = LOST_WITH.get(str(settings["acks"]), sentence)
             first = found[0]
             return wrong(
                 sentence.format(judged.named(kind)),

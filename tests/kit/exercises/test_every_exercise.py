@@ -144,6 +144,7 @@ def test_stub_fails_solution_passes_and_wrong_answers_differ(
         assert card.passed is False, f"the wrong answer {name!r} passed"
         labels = dict(card.rows)
         assert {"expected", "seen"} <= set(labels), f"{name!r} gets no help: {card!r}"
+        assert labels["expected"] != labels["seen"], f"{name!r} is refused for nothing: {card!r}"
         messages[labels[""]] = name
     assert len(messages) == len(definition.wrong_answers), f"same message twice: {messages}"
 
