@@ -149,7 +149,7 @@ def judge_once(answer: Any, context: Context) -> Verdict:
 
 
 def judge_minutes(answer: Any, context: Context) -> Verdict:
-    context.set_up(SOURCE, 3)
+    context.set_up(SOURCE)
     arrived = context.records(SOURCE)
     if len(arrived) < MORNING:
         return wrong(
