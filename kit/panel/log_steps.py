@@ -44,7 +44,7 @@ def _gone(now: Snapshot, broker: int) -> str:
         return f"{broker} is {DOWN[state['state']]}"
     if state.get("state") == "paused":
         return f"{broker} is paused and was fenced"
-    return f"{broker} was fenced" if state.get("fenced") else f"{broker} handed it over"
+    return f"{broker} was fenced" if state.get("fenced") else f"{broker} no longer leads"
 
 
 def _claim(now: Snapshot, old: State, leader: int) -> str:
