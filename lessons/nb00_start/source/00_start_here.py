@@ -120,12 +120,20 @@ lab.verdict("00-1", seen)
 # The two lines that set this scene up, `patience_s` and `victim`, are there to be changed. Kill a
 # follower, run the cell again, and the verdict follows what you did.
 #
-# The same as a table:
+# At work you have no panel. You have Kafka's own tools, and the lines that each broker writes.
 
 # %% describe tags=["live"]
-eng.describe("greetings")
+topic = "greetings"
+
+display(lab.tool(eng, "kafka-topics", "--describe", "--topic", topic))
+lab.broker_log(eng, eng.leader(topic), f"{topic}-0")
 
 # %% [markdown]
+# *Replicas* lists the brokers that should have the partition, dead ones included. *Isr* lists those
+# that keep up. A broker that stands in the first list and not in the second is the first thing to
+# look for. The lines below it are those of the new leader: its epoch, the smaller ISR, and the HW
+# that it now sets.
+#
 # Start the broker again. It comes back as a follower, copies what it has missed, and joins the ISR
 # again. Notebook 06 is about these seconds.
 
@@ -431,8 +439,8 @@ lab.quiz("00-4", "c")
 # Take any notebook; each sets up what it needs in its first cells. **06 · Replication and the ISR**
 # goes on where you killed the leader.
 #
-# What follows are *Deeper* sections. They are closed when you open a notebook: click the triangle
-# beside a heading to open one. Each can be run by itself after the set-up cells above, and none is
+# What follows are *Deeper* sections. They are closed when you open a notebook: click *cells hidden*
+# below a heading to open one. Each can be run by itself after the set-up cells above, and none is
 # needed for another notebook.
 
 # %% [markdown]
