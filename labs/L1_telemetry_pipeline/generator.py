@@ -22,9 +22,10 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 START_MS = 1_772_438_400_000
@@ -135,13 +136,13 @@ def write(
     cluster: Any,
     topic: str,
     records: Iterable[Position],
-    after: Callable[[int], None] = lambda written: None,
+    at: Mapping[int, Callable[[], object]] = MappingProxyType({}),
 ) -> int:
     """Produces the records, keyed by truck, to any cluster; returns how many were acknowledged.
 
-    The producer is idempotent, so its own retries add nothing.  `after(n)` is called after
-    every thousandth record: a test may break something there.  RuntimeError if the cluster
-    refused a record.
+    The producer is idempotent, so its own retries add nothing.  `at[n]` is called once n records
+    are handed to the producer: something may be broken there, while records are in flight.
+    RuntimeError if the cluster refused a record.
     """
     from confluent_kafka import Producer
 
@@ -172,7 +173,8 @@ def write(
                 producer.poll(0.1)
         if number % 1000 == 0:
             producer.poll(0)
-            after(number)
+        if number in at:
+            at[number]()
     producer.flush()
     if refused:
         raise RuntimeError(f"{len(refused)} records were refused, the first with: {refused[0]}")

@@ -128,9 +128,7 @@ def run(
     def produced() -> str:
         cluster.create_topic(TOPIC, partitions=PARTITIONS)
         half = max(1000, events // 2000 * 1000)
-        count = generator.write(
-            cluster, TOPIC, records, lambda n: moment("writing") if n == half else None
-        )
+        count = generator.write(cluster, TOPIC, records, {half: lambda: moment("writing")})
         return f"{count:,} records, {truth.late:,} of them late"
 
     def bronze() -> str:
