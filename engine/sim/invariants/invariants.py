@@ -269,7 +269,7 @@ class Invariants:
             if image.leader not in image.isr:
                 raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
             if self.cluster.nodes[self.cluster.spec.controller].image.brokers[image.leader].fenced:
-                raise Violation(f"control: {books.name} is led by {image.leader}, who is fenced")
+                raise Violation(f"control: {books.name} is led by {image.leader}, which is fenced")
         if image.elr and any(broker in image.elr for broker in image.isr):
             raise Violation(f"control: {books.name} has a broker in ISR and ELR at once")
         leader = self._leader(books, image)
@@ -305,7 +305,7 @@ class Invariants:
                 raise Violation(
                     f"strong ISR: {books.name}: high watermark {high_watermark} of leader "
                     f"{leader.node_id} is above the log end {member.log.log_end_offset} of "
-                    f"{broker_id}, who is in the ISR"
+                    f"{broker_id}, which is in the ISR"
                 )
             promises.check_log_start(books, member)
             if last < max(member.log.log_start_offset, log_start):
@@ -313,7 +313,8 @@ class Invariants:
             if self._chain(books, member).at(last) != held:
                 raise Violation(
                     f"strong ISR: {books.name}: below the high watermark {high_watermark} of "
-                    f"leader {leader.node_id}, {broker_id}, who is in the ISR, holds other records"
+                    f"leader {leader.node_id}, {broker_id}, which is in the ISR, holds other "
+                    f"records"
                 )
 
     def _check_promise(self, books: Books, image: PartitionImage, promised: Link) -> None:

@@ -50,7 +50,7 @@ def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None
         if link is None or offset < leader.log.log_start_offset:
             raise Violation(
                 f"no loss: {books.name}: offset {offset} was acknowledged or read, and "
-                f"{leader.node_id}, who leads, does not hold it"
+                f"the leader {leader.node_id} does not hold it"
             )
         if heard.epoch < 0:
             if heard.value and not damaged:
@@ -58,7 +58,7 @@ def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None
         elif heard.epoch != link[1]:
             raise Violation(
                 f"no loss: {books.name}: offset {offset} was read as of epoch {heard.epoch}, and "
-                f"is of epoch {link[1]} on {leader.node_id}, who leads"
+                f"is of epoch {link[1]} on the leader {leader.node_id}"
             )
         if books.promised is None or offset > books.promised[0]:
             books.promised = link
@@ -71,7 +71,7 @@ def _check_value(books: Books, leader: Partition, heard: Heard) -> None:
         if record.offset == heard.offset and there != heard.value:
             raise Violation(
                 f"no loss: {books.name}: {heard.value!r} was acknowledged at offset "
-                f"{heard.offset}, where {leader.node_id}, who leads, holds {there!r}"
+                f"{heard.offset}, where the leader {leader.node_id} holds {there!r}"
             )
 
 

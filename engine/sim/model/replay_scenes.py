@@ -30,7 +30,7 @@ def cut_at_the_high_watermark(stage: Replay) -> None:
         stage.apply("cut_one_way", 101, follower, text=f"nothing from 101 reaches {follower}")
     stage.acknowledged("A", 7)
     stage.apply("kill", 101, text="101 dies", steps=(3,))
-    stage.until(lambda w: heard_epoch(w, 102) == 1, "102 hears that 103 leads epoch 1", 8)
+    stage.until(lambda w: heard_epoch(w, 102) == 1, "102 learns that 103 leads epoch 1", 8)
 
 
 def an_epoch_the_leader_never_had(stage: Replay) -> None:
@@ -102,7 +102,7 @@ def a_zombie_is_believed(stage: Replay) -> None:
     stage.until(lambda w: leads(w, 101), "101 leads epoch 2, and 103 does not know", 5, 6, 9)
     stage.write("A", 101, 7)
     stage.acknowledged("A", 8, 10)
-    stage.until(lambda w: log_end(w, 102) == 0, "102 hears that 103 leads epoch 1, cuts A", 11, 12)
+    stage.until(lambda w: log_end(w, 102) == 0, "102 learns that 103 leads epoch 1, cuts A", 11, 12)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@
     to-high-watermark   its own high watermark         nothing                is long enough
     kip-101             where its last epoch ends      nothing                is long enough
                         on the leader
-    kip-279             where the two logs part        nothing                is long enough
+    kip-279             where the two logs diverge     nothing                is long enough
     kip-320-first-try   nowhere; when a fetch finds    the same epoch at the  has the same epoch
                         that the logs differ           end of both logs       at that offset
-    kip-320             where they part, as said by    the same leader epoch  is in the leader's
+    kip-320             where they diverge, asked of   the same leader epoch  is in the leader's
                         a leader in the same epoch                            epoch, long enough
 
 The last two also take no replica into the ISR before the leader's high watermark has reached
@@ -144,8 +144,8 @@ RUNGS: dict[str, Rung] = {
         ),
         Rung(
             "kip-279",
-            "it asks until both name the same epoch, and cuts where the logs part",
-            "where the logs part",
+            "it asks until both name the same epoch, and cuts where the logs diverge",
+            "where the logs diverge",
             where_the_logs_part,
             any_leader,
             anyone,
@@ -155,7 +155,7 @@ RUNGS: dict[str, Rung] = {
         Rung(
             "kip-320-first-try",
             "it cuts when a fetch finds that the logs differ; no leader epoch is compared",
-            "where the logs part",
+            "where the logs diverge",
             where_the_logs_part,
             any_leader,
             same_epoch_at_the_end,
@@ -166,7 +166,7 @@ RUNGS: dict[str, Rung] = {
         Rung(
             "kip-320",
             "every question and every fetch names the leader epoch, and is fenced by it",
-            "where the logs part",
+            "where the logs diverge",
             where_the_logs_part,
             leader_of_that_epoch,
             same_epoch,

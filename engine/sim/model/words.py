@@ -93,7 +93,7 @@ def sentence(rung: Rung, name: str, index: int, before: State, after: State) -> 
         case "replica_becomes_leader":
             return f"{who} becomes leader of epoch {now.epoch}"
         case "replica_becomes_follower" if leader == NO_BROKER:
-            return f"{who} hears that epoch {now.epoch} has no leader"
+            return f"{who} learns that epoch {now.epoch} has no leader"
         case "replica_becomes_follower":
             place = _place(rung, before.replicas[leader - FIRST_BROKER], was)
             cut = f" and truncates to {place}, {len(now.log)}" if now.log != was.log else ""

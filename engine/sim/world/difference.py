@@ -72,7 +72,7 @@ class Difference:
         if self.parting is None:
             lines.append("the same story so far")
         else:
-            lines.append(f"the stories part at {self.parting.at}:")
+            lines.append(f"the stories diverge at {self.parting.at}:")
             lines += [f"  here   {self.parting.lines[0] or 'nothing'}"]
             lines += [f"  there  {self.parting.lines[1] or 'nothing'}"]
         for where, actions in zip(("here", "there"), self.actions, strict=True):

@@ -65,12 +65,12 @@ KINDS: Mapping[str, Kind] = {
     "kill": Kind(Cluster.kill, (1, 1), "the process is gone; its files stay"),
     "start": Kind(Cluster.start, (1, 1), "the process starts on the files it had"),
     "stop": Kind(Cluster.stop, (1, 1), "a clean stop: leaderships move away first"),
-    "pause": Kind(Cluster.pause, (1, 1), "the process stands still, as under SIGSTOP"),
-    "resume": Kind(Cluster.resume, (1, 1), "it goes on where it stood"),
+    "pause": Kind(Cluster.pause, (1, 1), "the process is paused, as by SIGSTOP"),
+    "resume": Kind(Cluster.resume, (1, 1), "the process continues where it was paused"),
     "lose_power": Kind(
         machine_faults.lose_power,
         (1, 1),
-        "the process dies, and what was not flushed with it",
+        "the process dies, and what was not flushed is lost",
         {"torn": Option(0, most=1)},
     ),
     "write_back": Kind(
@@ -88,13 +88,13 @@ KINDS: Mapping[str, Kind] = {
     "slow": Kind(
         link_faults.slow,
         (2, 2),
-        "everything between the two takes so much longer",
+        "every message between the two is delayed by so much",
         {"ms": Option(200)},
     ),
     "delay": Kind(
         link_faults.delay,
         (2, 2),
-        "the next messages take so much longer, and what follows waits behind them",
+        "the next messages are delayed by so much, and later ones wait behind them",
         {"ms": Option(200), **NEXT},
     ),
     "drop": Kind(
@@ -107,7 +107,7 @@ KINDS: Mapping[str, Kind] = {
         "the next messages are overtaken by later ones",
         {"ms": Option(50), **NEXT},
     ),
-    "heal": Kind(link_faults.heal, (0, 2), "mends one link, all links of a node, or all"),
+    "heal": Kind(link_faults.heal, (0, 2), "heals one link, all links of a node, or all"),
     "jump_clock": Kind(
         machine_faults.jump_clock,
         (1, 1),
@@ -124,7 +124,7 @@ KINDS: Mapping[str, Kind] = {
     "flip_bit": Kind(
         machine_faults.flip_bit,
         (1, 1),
-        "a bit of one batch on the disk is another; offset -1 is the last batch",
+        "one bit of a batch on the disk is flipped; offset -1 is the last batch",
         {"topic": Option(""), "partition": Option(0), "offset": Option(-1, least=-1)},
     ),
     "fill_disk": Kind(machine_faults.fill_disk, (1, 1), "no room is left on the disk"),

@@ -71,7 +71,7 @@ def test_a_replay_reads_as_moves_beside_the_models_steps(broken) -> None:
     lines = str(broken["to-high-watermark"]).splitlines()
     assert lines[0] == "to-high-watermark, in the brokers' code"
     at = next(
-        i for i, line in enumerate(lines) if line.endswith("102 hears that 103 leads epoch 1")
+        i for i, line in enumerate(lines) if line.endswith("102 learns that 103 leads epoch 1")
     )
     assert lines[at + 1].strip() == (
         "= 8. 102 follows 101 in epoch 1 and truncates to its high watermark, 0"
