@@ -22,6 +22,7 @@ from confluent_kafka import Producer
 from pyspark.sql import functions as F
 
 from kit import lab
+from kit.drawings.chart import Chart
 from kit.spark import session, temporary
 from labs.L1_telemetry_pipeline import balance, generator, tables
 
@@ -49,14 +50,22 @@ truth
 
 # %% [markdown]
 # The key of a record is its truck. So the positions of one truck are in one partition, in the order
-# in which they were sent. Keep the panel in view while the next cell sends the morning.
+# in which they were sent. Keep the panel in view while the next cell sends the morning. The
+# chart below that cell counts positions by truck.
 
 # %% panel tags=["live"]
 lab.panel(eng, "positions")
 
 # %% produce tags=["setup"]
 assert generator.write(eng, "positions", morning) == truth.produced
-eng.describe("positions")
+by_truck = [sum(record.truck == f"truck-{n:02d}" for record in morning) for n in range(1, 41)]
+Chart(
+    "Positions that each truck sent",
+    {"positions": list(enumerate(by_truck, 1))},
+    x="truck",
+    y="positions",
+    kind="bars",
+)
 
 # %% [markdown]
 # A few trucks send most of the positions, and their partitions are longer: such *skew* is the normal
