@@ -82,7 +82,7 @@ class Orders:
         logs = partition(self.cluster, TOPIC)["logs"]
         return [log["high_watermark"] for log in logs.values() if log["role"] != "offline"]
 
-    def must_have_seen(self, found: list[int], wanted: Mapping[int, int]) -> None:
+    def begin_again_unless(self, found: list[int], wanted: Mapping[int, int]) -> None:
         """Raises Missed if a follower has heard of the new high watermark already."""
         if found != [wanted[each] for each in sorted(wanted)]:
             raise Missed

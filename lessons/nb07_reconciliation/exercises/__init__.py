@@ -69,7 +69,7 @@ def _rules_that_hold(answer: str, seen: Mapping[str, Any]) -> str:
 
 def _read_at_the_end(answer: str, seen: Mapping[str, Any]) -> str:
     found = seen["a consumer reads"]
-    told = seen["back, it is told"]
+    told = seen["the old leader is told"]
     if "x1" in answer.split():
         return (
             f"A consumer read {_list(found)}. The tail was acknowledged with acks=1, by one "
