@@ -100,9 +100,9 @@ class Steps:
 
     def __call__(self, name: str, step: Callable[[], str]) -> None:
         began = time.perf_counter()
-        told = step()
+        result = step()
         self.seconds[name] = time.perf_counter() - began
-        self.tell(f"{name}: {told} ({self.seconds[name]:.1f} s)")
+        self.tell(f"{name}: {result} ({self.seconds[name]:.1f} s)")
 
 
 def run(
@@ -166,7 +166,7 @@ def finish(
     from pyspark.errors import StreamingQueryException
 
     try:
-        # Seconds may be fractions, whatever the annotation says.
+        # Seconds may be fractions; the annotation says otherwise.
         while not all(query.awaitTermination(0.2) for query in queries):  # type: ignore[arg-type]
             if in_the_middle and any(query.recentProgress for query in queries):
                 in_the_middle()

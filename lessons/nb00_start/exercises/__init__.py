@@ -168,8 +168,8 @@ EXERCISES = (
     ),
     Question(
         "00-7",
-        "A record was acknowledged with acks=all. What stays as it is, whatever happens to "
-        "brokers, partitions and clients later?",
+        "A record was acknowledged with acks=all. Brokers, partitions and clients change "
+        "later. What stays as it is?",
         (
             "the record's partition and offset",
             "the partition of the next record with its key",

@@ -45,7 +45,7 @@ class Standing:
     def __str__(self) -> str:
         if not self.controlled:
             return f"the controller is down, up {_list(self.up)}"
-        leader = self.leader if self.leader >= 0 else "nobody"
+        leader = self.leader if self.leader >= 0 else "none"
         return f"leader {leader}, ISR {_list(self.isr)}, up {_list(self.up)}"
 
 
@@ -170,4 +170,4 @@ def _standing(cluster: Cluster) -> Standing:
 
 
 def _list(brokers: Sequence[int]) -> str:
-    return " ".join(str(broker) for broker in brokers) or "nobody"
+    return " ".join(str(broker) for broker in brokers) or "none"

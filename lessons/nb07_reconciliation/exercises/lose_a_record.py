@@ -176,7 +176,7 @@ EXERCISE = Exercise(
         "leader. Of 103 and 102, which can it be?",
         "Three faults, and a wait where one must be over before the next: one that keeps 102 from "
         "fetching from 103, and two that take the leaders away, one after the other. 102 may be "
-        "without a fetch for 2 s; then it is out of the ISR, and nobody elects it.",
+        "without a fetch for 2 s; then it is out of the ISR, and the controller cannot elect it.",
     ),
     judge,
     {
@@ -191,7 +191,7 @@ EXERCISE = Exercise(
         'until leader orders 103\nquiet\nkill 103\nuntil leader orders 102\n"""',
         "no wait before a read": 'script = """\nproduce orders D\ncut 102 103\nkill 101\n'
         'read orders\n"""',
-        "nobody is left": 'script = """\nproduce orders D\nkill 101\nkill 102\nkill 103\n"""',
+        "no broker is left": 'script = """\nproduce orders D\nkill 101\nkill 102\nkill 103\n"""',
         "acks=0": 'script = """\nproduce orders D acks=0\nkill 101\nuntil leader orders 103\n"""',
     },
     minutes=15,

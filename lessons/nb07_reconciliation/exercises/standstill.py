@@ -56,7 +56,7 @@ def _why(stopped: Outcome) -> str:
     stop, steps = stopped.stop, stopped.steps
     command, now = stop.step.line.command, stop.step.standing
     if not now.controlled:
-        return "Without a controller nobody is elected: start 100 again, or leave it alone."
+        return "Without a controller no leader is elected: start 100 again, or leave it alone."
     if stop.asked:
         return _unanswered(steps, stop.asked)
     if command.verb == "until" and command.words[0] == "leader":
@@ -82,7 +82,7 @@ def _not_elected(steps: tuple[Step, ...], wanted: int) -> str:
             f"Let the leader die while {wanted} is still in the ISR."
         )
     return (
-        f"Nobody is elected as long as {now.leader} leads, and of those in the ISR the first in "
+        f"No other leader is elected as long as {now.leader} leads, and of those in the ISR the first in "
         f"the list {', '.join(map(str, ORDER))} is taken. What must happen before it is "
         f"{wanted}'s turn?"
     )
@@ -108,14 +108,14 @@ def _unanswered(steps: tuple[Step, ...], asked: int) -> str:
     if now.leader < 0:
         last = [each for step in steps if (each := step.standing.isr)][-1]
         return (
-            f"Nobody leads, because none of the last ISR ({', '.join(map(str, last))}) is there. "
+            f"There is no leader, because none of the last ISR ({', '.join(map(str, last))}) is there. "
             "Keep one of the ISR alive, or start one of these again."
         )
     if asked not in now.up and asked == now.leader:
         return (
             f"{asked} still counts as the leader, though it is not running: the controller notices "
             "that only when heartbeats have stopped for 2 s, and no line has let them pass. Before "
-            "you go on, wait until somebody else leads."
+            "you go on, wait until another broker leads."
         )
     if asked not in now.up:
         return f"{asked} is not running: ask the leader, or start it."

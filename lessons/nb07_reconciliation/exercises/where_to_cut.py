@@ -84,7 +84,7 @@ EXERCISE = Exercise(
     ),
     lambda answer, context: compare_results(context.inputs, answer, where_to_cut, explain),
     {
-        "whatever the leader says": "def where_to_cut(epochs, log_end, told_epoch, told_end):\n"
+        "only what the leader says": "def where_to_cut(epochs, log_end, told_epoch, told_end):\n"
         "    return min(told_end, log_end)",
         "without looking at the log's end": "def where_to_cut(epochs, log_end, told_epoch, "
         "told_end):\n    return told_end",

@@ -31,7 +31,7 @@ def reason(value: bytes) -> str:
     return "" if typed else generator.WRONG_TYPE
 
 
-def test_a_seed_decides_every_byte_whatever_the_hash_seed() -> None:
+def test_a_seed_decides_every_byte_under_any_hash_seed() -> None:
     code = (
         "import hashlib; from labs.L1_telemetry_pipeline import generator as g\n"
         "everything = b''.join(p.value for p in g.positions(g.Fleet(3000, 5)))\n"

@@ -49,7 +49,7 @@ def test_the_last_step_says_what_the_leader_of_the_past_has_there() -> None:
     assert "103 has no record there" in strip.frames[-1].title
 
 
-def test_a_follower_whom_nobody_can_answer_cuts_at_its_own_high_watermark() -> None:
+def test_a_follower_without_a_leader_to_ask_cuts_at_its_own_high_watermark() -> None:
     strip = ladder.counter_example("kip-101", 2)
     assert isinstance(strip, Strip)
     assert strip.frames[-1].title == (

@@ -58,7 +58,7 @@ def test_a_follower_that_was_long_without_a_fetch_is_not_elected() -> None:
     assert shown[5].startswith("5  quiet → leader 103, ISR 103, up 102 103; ")
 
 
-def test_whoever_reads_before_the_next_leader_is_there_asks_a_dead_one() -> None:
+def test_a_read_before_the_next_leader_is_there_asks_a_dead_broker() -> None:
     verdict = judged("produce orders D / cut 102 103 / kill 101 / read orders")
     assert verdict.message.startswith(
         "Line 4, “read orders”, under both rules: broker 101 was asked and did not answer. At "
@@ -147,7 +147,7 @@ def test_a_script_that_stops_hears_where_why_and_what_helps(lines, parts) -> Non
          ("In line 10, “until leader orders 101”, 101 was elected, and not cleanly",)),
     ],
 )  # fmt: skip
-def test_a_script_that_loses_nothing_hears_what_became_of_the_record(lines, parts) -> None:
+def test_a_script_that_loses_nothing_hears_what_happened_to_the_record(lines, parts) -> None:
     verdict = judged(lines)
     assert not verdict.passed
     assert all(part in verdict.message for part in parts), verdict.message
