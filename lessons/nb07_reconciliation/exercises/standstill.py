@@ -82,9 +82,9 @@ def _not_elected(steps: tuple[Step, ...], wanted: int) -> str:
             f"Let the leader die while {wanted} is still in the ISR."
         )
     return (
-        f"No other leader is elected as long as {now.leader} leads, and of those in the ISR the first in "
-        f"the list {', '.join(map(str, ORDER))} is taken. What must happen before it is "
-        f"{wanted}'s turn?"
+        f"No other leader is elected as long as {now.leader} leads, and of those in the ISR "
+        f"the first in the list {', '.join(map(str, ORDER))} is taken. What must happen "
+        f"before it is {wanted}'s turn?"
     )
 
 
@@ -108,7 +108,7 @@ def _unanswered(steps: tuple[Step, ...], asked: int) -> str:
     if now.leader < 0:
         last = [each for step in steps if (each := step.standing.isr)][-1]
         return (
-            f"There is no leader, because none of the last ISR ({', '.join(map(str, last))}) is there. "
+            f"There is no leader: none of the last ISR ({', '.join(map(str, last))}) is there. "
             "Keep one of the ISR alive, or start one of these again."
         )
     if asked not in now.up and asked == now.leader:
