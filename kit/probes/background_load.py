@@ -6,8 +6,9 @@
     load.acknowledged               # value -> offset
 
 A thread of its own sends one small record every few milliseconds through confluent-kafka
-with acks=all and idempotence, and keeps each acknowledgement with its time.  Nothing is
-printed.  `close` flushes: a record that is not acknowledged by then never will be.
+with acks=all and idempotence (other `acks` do without), and keeps each acknowledgement with
+its time, and the records whose delivery failed.  Nothing is printed.  `close` flushes: a
+record that is not acknowledged by then never will be.
 """
 
 from __future__ import annotations
@@ -46,15 +47,19 @@ def letters(number: int) -> str:
 class BackgroundLoad:
     """Sends A, B, … Z, AA, AB, … to partition 0 of a topic until it is closed."""
 
-    def __init__(self, cluster: Cluster, topic: str, period_s: float = 0.004) -> None:
+    def __init__(
+        self, cluster: Cluster, topic: str, period_s: float = 0.004, acks: str = "all"
+    ) -> None:
         self.acknowledged: dict[str, int] = {}
+        self.failed: dict[str, str] = {}
         self.moments: list[float] = []
         self.events: list[tuple[float, str]] = []
         self._sent = 0
         self._started = time.monotonic()
         self._topic = topic
         self._period_s = period_s
-        self._producer = Producer({"bootstrap.servers": cluster.bootstrap, **SAFE})
+        chosen = {"acks": acks, "enable.idempotence": acks == "all"}
+        self._producer = Producer({"bootstrap.servers": cluster.bootstrap, **SAFE, **chosen})
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self._thread.start()
@@ -113,6 +118,8 @@ class BackgroundLoad:
             self._producer.poll(min(left_s, LISTEN_S))
 
     def _note(self, error: Any, message: Any) -> None:
-        if error is None:
-            self.acknowledged[message.value().decode()] = message.offset()
-            self.moments.append(time.monotonic() - self._started)
+        if error is not None:
+            self.failed[message.value().decode()] = error.name()
+            return
+        self.acknowledged[message.value().decode()] = message.offset()
+        self.moments.append(time.monotonic() - self._started)

@@ -31,10 +31,16 @@ READER = {
 }
 
 
-def send(cluster: Cluster, topic: str, value: str, acks: str = "all") -> str:
-    """One record, no retries: NONE or Kafka's name of the error."""
+def send(
+    cluster: Cluster, topic: str, value: str, acks: str = "all", timeout_ms: int = 30_000
+) -> str:
+    """One record, no retries: NONE or Kafka's name of the error.
+
+    `timeout_ms` is the client's `request.timeout.ms`: how long the broker may take to answer.
+    """
     settings = {"bootstrap.servers": cluster.bootstrap, "acks": acks, "retries": 0, "log_level": 0}
-    producer = Producer({**settings, "message.timeout.ms": int(ANSWER_S * 1000)})
+    limits = {"message.timeout.ms": int(ANSWER_S * 1000), "request.timeout.ms": timeout_ms}
+    producer = Producer({**settings, **limits})
     outcomes: list[str] = []
     producer.produce(topic, value, partition=0, on_delivery=lambda e, _: outcomes.append(name(e)))
     producer.flush(ANSWER_S)
