@@ -21,7 +21,6 @@ NOT_YET = (
     "labs/L1_telemetry_pipeline",
     "lessons/nb00_start",
     "lessons/nb04_broker",
-    "lessons/nb06_replication",
     "lessons/nb07_reconciliation",
     "lessons/nb08_producers",
 )

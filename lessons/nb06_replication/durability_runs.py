@@ -1,4 +1,4 @@
-"""Tables for notebook 06: how `acks`, replicas and luck decide whether a record survives.
+"""Tables for notebook 06: how the number of replicas decides whether a record survives.
 
 Each experiment writes, breaks something, and looks for the record under the next leader: was
 it lost, could writing go on, and which client had to wait?
@@ -6,49 +6,29 @@ it lost, could writing go on, and which client had to wait?
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engine.sim.world.world import World
 from kit.probes.one_partition import TOPIC, cluster
 from kit.probes.virtual import readable, send
 from kit.tables import Table
 
-
-def acks_and_a_dying_leader(worlds: int = 20) -> Table:
-    """One record with acks 0, 1 and all; the leader dies as soon as the producer knows."""
-    rows = []
-    for acks in ("0", "1", "all"):
-        outcomes = [_answer_and_death(acks, seed) for seed in range(worlds)]
-        waits = sorted(after_ms for after_ms, _ in outcomes)
-        lost = sum(not kept for _, kept in outcomes)
-        told = "nothing, ever" if acks == "0" else f"an offset after {waits[worlds // 2]:.1f} ms"
-        rows.append((acks, told, f"{lost} of {worlds}"))
-    columns = ("acks", "the producer hears (median)", "lost under the next leader")
-    heading = f"The leader dies at the moment of the answer, in {worlds} worlds"
-    closing = "With acks=0 there is no answer: it dies when the record is handed to the network."
-    return Table(heading, columns, rows, closing)
+SETTINGS = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
+"""Replication factor and min.insync.replicas."""
 
 
-def _answer_and_death(acks: str, seed: int) -> tuple[float, bool]:
-    world = cluster(seed=seed)
-    send(world, TOPIC, "before", acks=acks)  # so that the followers are busy fetching
-    answer = send(world, TOPIC, "A", acks=acks)
-    world.kill(101)
-    world.run(until=lambda w: w.leader(TOPIC, 0) == 102, for_s=10)
-    world.run(for_s=4)  # the new leader's own HW has to rise first
-    return answer.after_ms, "A" in readable(world, TOPIC)
-
-
-def what_survives() -> Table:
+def what_survives(settings: Sequence[tuple[int, int]] = SETTINGS) -> Table:
     """Four brokers; one is stopped for maintenance, then another dies: do writes go on?"""
     rows = []
-    for replicas, minimum in ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3)):
+    for replicas, minimum in settings:
         world = cluster(range(101, 101 + replicas), minimum=minimum, brokers=4, checked=False)
-        told = [send(world, TOPIC, "A").error]
+        answers = [send(world, TOPIC, "A").error]
         for broker, fault in ((101, world.stop), (102, world.kill)):
             fault(broker)
             world.run(for_s=8)
             led = world.leader(TOPIC, 0) >= 0
-            told.append(send(world, TOPIC, "B").error if led else "no leader")
-        rows.append((str(replicas), str(minimum), *map(_plainly, told)))
+            answers.append(send(world, TOPIC, "B").error if led else "no leader")
+        rows.append((str(replicas), str(minimum), *map(_plainly, answers)))
     columns = ("replicas", "min.insync.replicas", "all up", "one stopped", "and one dead")
     return Table("acks=all writes while brokers go", columns, rows)
 
@@ -57,10 +37,10 @@ def _plainly(error: str) -> str:
     return "written" if error == "NONE" else error
 
 
-def what_still_loses_records() -> Table:
+def what_still_loses_records(factors: Sequence[int] = (1, 2, 3)) -> Table:
     """A record acknowledged with acks=all; then disks or power go."""
     rows = []
-    for replicas in (1, 2, 3):
+    for replicas in factors:
         for what, fault in (
             ("the leader's disk dies", _lose_disk),
             ("power fails everywhere", _dark),
@@ -90,8 +70,8 @@ def _dark(world: World) -> None:
         world.start(broker)
 
 
-def latency_with_a_slow_broker() -> Table:
-    """Broker 103 is 40 ms away from all others; which producer waits for it?"""
+def latency_with_a_slow_broker(delay_ms: int = 40) -> Table:
+    """Broker 103 is far away from all others; which producer waits for it?"""
     cases = (
         ("RF 1, on 101", (101,)),
         ("RF 2, without 103", (101, 102)),
@@ -105,7 +85,7 @@ def latency_with_a_slow_broker() -> Table:
     for what, replicas in cases:
         world = cluster(replicas, brokers=5)
         for other in (101, 102, 104, 105, "admin"):
-            world.slow(103, other, 40)
+            world.slow(103, other, delay_ms)
         waits = [[send(world, TOPIC, "A", acks=acks).after_ms for _ in range(20)]
                  for acks in ("1", "all")]  # fmt: skip
         rows.append((what, *(f"{sorted(each)[-1]:.0f} ms" for each in waits)))

@@ -9,6 +9,7 @@ were not restarted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.sim.world.world import World
@@ -44,13 +45,15 @@ def _role(partition: Any, broker: int) -> str:
     return "•" if broker in partition.isr else "○"
 
 
-def leaders_after_a_rolling_restart(**settings: Any) -> Table:
-    """Six partitions; each broker is stopped and started in turn; then leaders go home."""
+def leaders_after_a_rolling_restart(
+    restarted: Sequence[int] = (101, 102, 103), **settings: Any
+) -> Table:
+    """Six partitions; brokers are stopped and started in turn; then leaders go home."""
     world = World(6, settings=settings)
     world.create_topic(TOPIC, partitions=6)
     world.run(for_s=SETTLED_S)
     rows = [("created", *_leads(world))]
-    for broker in (101, 102, 103):
+    for broker in restarted:
         world.stop(broker)
         world.run(until=halted(broker), for_s=30)
         world.start(broker)
@@ -92,9 +95,10 @@ def _whole(world: World) -> bool:
 # -- who may lead next
 
 
-def unclean_election() -> Table:
+def unclean_election(interval_ms: int = 300_000) -> Table:
     """103 falls behind, the ISR dies, 103 lives: first with the default, then allowed."""
-    world = cluster(minimum=1)
+    settings = {"unclean.leader.election.interval.ms": interval_ms}
+    world = cluster(minimum=1, settings=settings)
     send(world, TOPIC, "A")
     world.cut(101, 103)
     world.cut(102, 103)
@@ -119,7 +123,7 @@ def unclean_election() -> Table:
 
 def _reading(world: World, what: str) -> tuple[str, ...]:
     read = " ".join(readable(world, TOPIC)) if world.leader(TOPIC, 0) >= 0 else "nothing"
-    return (*_standing(world, what), read)
+    return (*standing(world, what), read)
 
 
 def set_config(world: World, name: str, value: str) -> None:
@@ -131,26 +135,16 @@ def set_config(world: World, name: str, value: str) -> None:
     world.ask(request(resources=[resource], validate_only=False), alive)
 
 
-def eligible_leaders() -> Table:
-    """min.insync.replicas 2; three brokers are killed in turn, and started again in turn."""
-    world = cluster(minimum=2)
-    send(world, TOPIC, "A")
-    rows = [_standing(world, "all up")]
-    for broker in (103, 102, 101):
-        world.kill(broker)
-        world.run(until=left(broker), for_s=10)
-        rows.append(_standing(world, f"{broker} is killed"))
-    for broker in (103, 102, 101):
-        world.start(broker)
-        world.run(for_s=6)
-        rows.append(_standing(world, f"{broker} is started again"))
+def table(story: list[tuple[str, ...]]) -> Table:
+    """Rows of `standing` as a table."""
     columns = ("what happens", "leader", "epoch", "ISR", "ELR")
-    return Table("Who may lead next (kill is SIGKILL, as sudden as it gets)", columns, rows)
+    return Table("Who may lead next", columns, story)
 
 
-def _standing(world: World, what: str) -> tuple[str, ...]:
+def standing(world: World, what: str) -> tuple[str, ...]:
+    """What happened, then leader, epoch, ISR and ELR of `orders`."""
     now = world.partition(TOPIC, 0)
-    leader = str(now.leader) if now.leader >= 0 else "nobody"
+    leader = str(now.leader) if now.leader >= 0 else "none"
     return what, leader, str(now.leader_epoch), listed(sorted(now.isr)), _elr(world)
 
 

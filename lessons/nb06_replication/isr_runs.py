@@ -2,30 +2,35 @@
 
 Two clocks decide whether a replica is in the ISR.  The controller's wants heartbeats
 (`broker.session.timeout.ms`); the leader's wants a follower to catch up once in
-`replica.lag.time.max.ms`.  If the ISR is smaller than `min.insync.replicas`, the leader
-refuses writes with acks=all.
+`replica.lag.time.max.ms`.  While a silent follower is still in the ISR, writes with acks=all
+wait for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from engine.sim.world.world import World
 from kit.probes.one_partition import TOPIC, cluster, committed, listed
-from kit.probes.virtual import ends, isr, readable, send
+from kit.probes.virtual import isr, send
 from kit.tables import Table
 
 
-def ways_out_of_the_isr() -> Table:
+def ways_out_of_the_isr(slow_ms: int = 1_500, less_slow_ms: int = 200) -> Table:
     """Six kinds of trouble for replica 103 of leader 101, under a steady load or none."""
+    slow, less_slow = (f"{2 * ms / 1000:g} s" for ms in (slow_ms, less_slow_ms))
     troubles: tuple[tuple[str, bool, Callable[[World], None]], ...] = (
         ("its heartbeats do not reach the controller", False, lambda w: w.cut(100, 103)),
         ("its fetches do not reach the leader", True, lambda w: w.cut(101, 103)),
         ("the same, and nothing is written", False, lambda w: w.cut(101, 103)),
-        ("it fetches, each round takes 3 s", True, lambda w: w.slow(101, 103, 1_500)),
-        ("it fetches, each round takes 0.4 s", True, lambda w: w.slow(101, 103, 200)),
-        ("the leader itself is slow to everybody", True, _slow_leader),
+        (f"it fetches, each round takes {slow}", True, lambda w: w.slow(101, 103, slow_ms)),
+        (
+            f"it fetches, each round takes {less_slow}",
+            True,
+            lambda w: w.slow(101, 103, less_slow_ms),
+        ),
+        ("the leader itself is slow to all", True, _slow_leader),
     )
     rows = []
     for what, loaded, trouble in troubles:
@@ -53,18 +58,18 @@ def _fenced(world: World) -> str:
     return listed([b for b in world.cluster.spec.brokers if world.is_fenced(b)])
 
 
-def isr_flapping() -> Table:
-    """A replica stalls for 18 s every 40 s; the ISR under two limits."""
-    rows = [_flaps(10_000), _flaps(30_000)]
+def isr_flapping(limits_ms: Sequence[int] = (10_000, 30_000), stall_s: float = 18) -> Table:
+    """A replica stalls for a while every 40 s; the ISR under each limit."""
+    rows = [_flaps(limit_ms, stall_s) for limit_ms in limits_ms]
     columns = ("replica.lag.time.max.ms", "ISR changes", "longest wait for acks=all")
     closing = (
         "A leader looks for laggards every half of the limit: with 10 s, a replica that stalls "
         "is out after 10 to 15 s."
     )
-    return Table("103 stalls for 18 s, five times", columns, rows, closing)
+    return Table(f"103 stalls for {stall_s:g} s, five times", columns, rows, closing)
 
 
-def _flaps(lag_max_ms: int) -> tuple[str, ...]:
+def _flaps(lag_max_ms: int, stall_s: float) -> tuple[str, ...]:
     settings = {"replica.lag.time.max.ms": lag_max_ms, "broker.session.timeout.ms": 40_000}
     world = cluster(settings=settings)
     waits_us, changes = [], 0
@@ -73,44 +78,15 @@ def _flaps(lag_max_ms: int) -> tuple[str, ...]:
         members = [isr(world, TOPIC)]
         world.pause(103)
         offset = send(world, TOPIC, "A", acks="1").offset
-        world.run(until=committed(offset), for_s=18)
+        world.run(until=committed(offset), for_s=stall_s)
         waits_us.append(world.now_us - since_us)
-        world.run(for_s=18 - waits_us[-1] / 1e6)
+        world.run(for_s=stall_s - waits_us[-1] / 1e6)
         members.append(isr(world, TOPIC))
         world.resume(103)
-        world.run(until=committed(offset), for_s=22)
-        waits_us[-1] = world.now_us - since_us if waits_us[-1] >= 17_900_000 else waits_us[-1]
-        world.run(for_s=22)
+        world.run(until=committed(offset), for_s=40 - stall_s)
+        if waits_us[-1] >= (stall_s - 0.1) * 1e6:
+            waits_us[-1] = world.now_us - since_us
+        world.run(for_s=40 - stall_s)
         members.append(isr(world, TOPIC))
         changes += sum(before != after for before, after in pairwise(members))
     return str(lag_max_ms), str(changes), f"{max(waits_us) / 1e6:.1f} s"
-
-
-def below_the_minimum() -> Table:
-    """RF 3, min.insync.replicas 2: both followers lose the leader, and come back."""
-    world = cluster(minimum=2)
-    rows = [_attempt(world, "all in sync", "A", "all")]
-    world.cut(101, 102)
-    world.cut(101, 103)
-    rows.append(_attempt(world, "followers just cut off, still in the ISR", "B", "all"))
-    world.run(until=lambda w: isr(w, TOPIC) == [101], for_s=10)
-    world.run(for_s=0.1)  # the leader hears of it, too
-    rows.append(_attempt(world, "the ISR has shrunk to 101", "C", "all"))
-    rows.append(_attempt(world, "the same", "D", "1"))
-    world.heal()
-    world.run(until=lambda w: len(isr(w, TOPIC)) == 3, for_s=10)
-    world.run(for_s=1)
-    rows.append(("followers back in the ISR", "", "", *_seen(world)))
-    columns = ("situation", "write", "the producer is told", "log end", "HW", "a consumer reads")
-    closing = "NONE is Kafka's name for no error: the broker took the write."
-    return Table("Below min.insync.replicas", columns, rows, closing)
-
-
-def _attempt(world: World, situation: str, value: str, acks: str) -> tuple[str, ...]:
-    answer = send(world, TOPIC, value, acks=acks, timeout_ms=1_000)
-    return (situation, f"{value}, acks={acks}", str(answer), *_seen(world))
-
-
-def _seen(world: World) -> tuple[str, str, str]:
-    end, high_watermark = ends(world, TOPIC)[101]
-    return str(end), str(high_watermark), " ".join(readable(world, TOPIC)) or "nothing"

@@ -16,7 +16,6 @@ from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 
 from kit.both.outcomes import measured
-from kit.clusters.explain import explain
 from kit.clusters.interface import Cluster
 from kit.probes.background_load import BackgroundLoad
 from kit.probes.clients import (
@@ -30,11 +29,18 @@ from kit.probes.clients import (
     send,
     set_broker_config,
     values,
+    whole,
 )
 
 ALL = (101, 102, 103)
 PATIENCE_S = 60.0
-WEAK = "written with acks=1"
+SLOW_MS = 4_000
+"""Each way: a fetch takes longer than replica.lag.time.max.ms."""
+FACTORS = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2))
+OFFLINE = "factor-2-minimum-1"
+"""All of its brokers are down for a while."""
+FLEET = {0: (101, 102, 103), 1: (102, 103, 101), 2: (103, 101, 102),
+         3: (101, 103, 102), 4: (102, 101, 103), 5: (103, 102, 101)}  # fmt: skip
 Seen = Mapping[str, Any]
 
 
@@ -61,7 +67,10 @@ def leaders_and_followers(cluster: Cluster) -> Seen:
         "produce to a follower": produce_at(cluster, 102, "orders", "C"),
         "consumer's fetch from a follower": fetch_at(cluster, 102, "orders"),
         "a topic with 4 replicas on 3 brokers": _creation(cluster, 4),
-        "replicas when nobody says": _default_replicas(cluster),
+        "default.replication.factor": {
+            "Kafka's default": _own_default(cluster),
+            "a topic created with -1 replicas has": _default_replicas(cluster),
+        },
     }
 
 
@@ -85,74 +94,20 @@ def _default_replicas(cluster: Cluster) -> int:
     return len(partition(cluster, "default")["replicas"])
 
 
-# -- the leader dies
+def _own_default(cluster: Cluster) -> str:
+    broker = ConfigResource(ConfigResource.Type.BROKER, "101")
+    client = admin(cluster)
+    found = client.describe_configs([broker])[broker].result(20)
+    return _default(found.get("default.replication.factor"))
 
 
-def leader_dies_under_load(
-    cluster: Cluster, loads: dict[str, BackgroundLoad] | None = None
-) -> Seen:
-    """The leader dies under acks=all load; then a second broker; then both come back."""
-    cluster.create_topic("orders", assignment={0: ALL}, config={"min.insync.replicas": 2})
-    with BackgroundLoad(cluster, "orders") as load:
-        load.wait_for(50)
-        before = partition(cluster, "orders")
-        cluster.kill(101)
-        load.mark("101 killed")
-        cluster.wait_until(lambda c: c.leader("orders") == 102, PATIENCE_S, "a new leader")
-        load.mark("102 leads")
-        load.wait_for(50)
-        after = partition(cluster, "orders")
-        urp = under_replicated(cluster)
-    if loads is not None:
-        loads[cluster.name] = load
-    refused = _below_the_minimum(cluster)
-    home = _both_come_back(cluster)
-    lost = load.acknowledged.keys() - set(values(cluster, "orders"))
-    return {
-        "leader": [before["leader"], after["leader"]],
-        "leader epoch": [before["leader_epoch"], after["leader_epoch"]],
-        "ISR": f"{before['isr']}, then {after['isr']}",
-        "under-replicated partitions, at their leader": urp,
-        "acknowledged records missing": len(lost),
-        "a second broker killed": refused,
-        "both back": home,
-        "time without a leader": measured(load.events[1][0] - load.events[0][0], "s"),
-        "longest wait for an acknowledgement": measured(load.longest_pause_s, "s"),
-        "records acknowledged": measured(len(load.acknowledged), "records"),
-    }
+# -- a leader dies
 
 
-def _both_come_back(cluster: Cluster) -> Seen:
-    cluster.start(101, 103)
-    cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "the ISR to be whole again")
-    cluster.wait_until(lambda c: WEAK in values(c, "orders"), PATIENCE_S, "the acks=1 record")
-    leads = cluster.leader("orders")
-    elected = _elect(cluster, "orders", ElectionType.PREFERRED)
-    cluster.wait_until(lambda c: c.leader("orders") == 101, PATIENCE_S, "101 to lead again")
-    return {
-        "ISR": partition(cluster, "orders")["isr"],
-        "a consumer sees the acks=1 record": True,
-        "leader": leads,
-        "preferred election": elected,
-        "leader then": cluster.leader("orders"),
-        "the same again": _elect(cluster, "orders", ElectionType.PREFERRED),
-    }
-
-
-def _below_the_minimum(cluster: Cluster) -> Seen:
-    cluster.kill(103)
-    cluster.wait_until(in_sync("orders", 102), PATIENCE_S, "the ISR to shrink to 102")
-    end = partition(cluster, "orders")["logs"][102]["log_end_offset"]
-    told = send(cluster, "orders", "refused")
-    unchanged = partition(cluster, "orders")["logs"][102]["log_end_offset"] == end
-    return {
-        "eligible leaders (ELR)": partition(cluster, "orders")["elr"],
-        "acks=all": told,
-        "which means": explain(told, cluster.snapshot(), "orders"),
-        "log end unchanged": unchanged,
-        "acks=1": send(cluster, "orders", WEAK, acks="1"),
-        "a consumer sees the acks=1 record": WEAK in values(cluster, "orders"),
-    }
+def standing(seen: Mapping[str, Any]) -> str:
+    """A partition of a snapshot in words."""
+    isr = " ".join(map(str, seen["isr"]))
+    return f"{seen['leader']} leads in epoch {seen['leader_epoch']}, ISR {isr}"
 
 
 def under_replicated(cluster: Cluster, topic: str = "orders") -> list[str]:
@@ -162,47 +117,144 @@ def under_replicated(cluster: Cluster, topic: str = "orders") -> list[str]:
     return [f"{leader}: {number}" for leader, number in sorted(counted.items())]
 
 
-# -- out of sync, and no leader
+def elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> str:
+    """Asks for an election, as an operator does: NONE or the name of the error."""
+    wanted, client = TopicPartition(topic, index), admin(cluster)
+    return name(client.elect_leaders(kind, [wanted]).result(20)[wanted])
 
 
-def out_of_sync_may_not_lead(cluster: Cluster) -> Seen:
-    """103 falls behind; the ISR dies; 103 may not lead until an unclean election is requested."""
-    cluster.create_topic("ledger", assignment={0: (101, 103)})
-    send(cluster, "ledger", "A")
+# -- out of the ISR, and back
+
+
+def out_and_back(cluster: Cluster) -> Seen:
+    """103 is cut off, comes back, loses its heartbeats, comes back, and is slow under load."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    send(cluster, "orders", "A")
+    all_in = in_sync("orders", *ALL)
+    without_103 = in_sync("orders", 101, 102)
+    cluster.wait_until(all_in, PATIENCE_S, "all to be in sync")
     cluster.cut(101, 103)
+    for value in ("B", "C"):
+        send(cluster, "orders", value, acks="1")
+    behind = partition(cluster, "orders")
     asked = time.monotonic()
-    told = send(cluster, "ledger", "B")  # waits for 103, until 103 is out
+    answer = send(cluster, "orders", "D")  # waits for 103, until 103 is out
     waited = time.monotonic() - asked
-    # The leader knows at once, the other brokers' metadata a moment later.
-    cluster.wait_until(
-        lambda c: partition(c, "ledger")["isr"] == [101], PATIENCE_S, "103 to be out of the ISR"
-    )
-    shrunk = partition(cluster, "ledger")["isr"]
-    cluster.stop(101)
-    cluster.wait_until(lambda c: partition(c, "ledger")["leader"] == -1, PATIENCE_S, "no leader")
-    alone = partition(cluster, "ledger")
-    preferred = _elect(cluster, "ledger", ElectionType.PREFERRED)
-    unclean = _elect(cluster, "ledger", ElectionType.UNCLEAN)
-    cluster.wait_until(lambda c: c.leader("ledger") == 103, PATIENCE_S, "an unclean leader")
-    left = values(cluster, "ledger")
+    cluster.wait_until(without_103, PATIENCE_S, "103 to be out of the ISR")
+    cut_off = partition(cluster, "orders")
     cluster.heal()
-    cluster.start(101)
-    cluster.wait_until(in_sync("ledger", 101, 103), PATIENCE_S, "the ISR to be whole again")
+    cluster.wait_until(all_in, PATIENCE_S, "103 to be back")
+    controller = cluster.snapshot()["controller"]["id"]
+    cluster.cut(controller, 103)
+    cluster.wait_until(lambda c: c.snapshot()["brokers"][103]["fenced"], PATIENCE_S, "a fence")
+    cluster.wait_until(without_103, PATIENCE_S, "103 to be out of the ISR")
+    cluster.heal()
+    cluster.wait_until(all_in, PATIENCE_S, "103 to be back again")
+    with BackgroundLoad(cluster, "orders", acks="1"):
+        cluster.slow(101, 103, SLOW_MS)
+        cluster.wait_until(without_103, PATIENCE_S, "103 to be out once more")
     return {
-        "103 is cut off; B, acks=all": told,
-        "B waited for 103": measured(waited, "s"),
-        "ISR when B is acknowledged": shrunk,
-        "101 stopped": {"leader": alone["leader"], "ISR": alone["isr"], "ELR": alone["elr"]},
-        "103 lives; preferred election": preferred,
-        "103 lives; unclean election": unclean,
-        "a consumer reads from 103": left,
-        "and when 101 is back in the ISR": values(cluster, "ledger"),
+        "103 is two records behind": {
+            "log ends of 101 and 103": [behind["logs"][b]["log_end_offset"] for b in (101, 103)],
+            "high watermark": behind["logs"][101]["high_watermark"],
+            "ISR": behind["isr"],
+        },
+        "D, acks=all": answer,
+        "D waited for 103": measured(waited, "s"),
+        "then": {
+            "ISR": cut_off["isr"],
+            "high watermark": cut_off["logs"][101]["high_watermark"],
+        },
+        "103 loses its heartbeats only: fenced, ISR 101 102": True,
+        "103 fetches, too slowly for the load: ISR 101 102": True,
     }
 
 
-def _elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> str:
-    wanted, client = TopicPartition(topic, index), admin(cluster)
-    return name(client.elect_leaders(kind, [wanted]).result(20)[wanted])
+# -- acks=1
+
+
+def acks_and_silent_followers(cluster: Cluster) -> Seen:
+    """The leader acknowledges B alone, and dies before a follower can fetch it."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    send(cluster, "orders", "A")
+    cluster.wait_until(lambda c: _high_watermarks(c) == {1}, PATIENCE_S, "A to be committed")
+    cluster.cut(101, 102)
+    cluster.cut(101, 103)
+    asked = time.monotonic()
+    answer = send(cluster, "orders", "B", acks="1")
+    waited = time.monotonic() - asked
+    logs = partition(cluster, "orders")["logs"]
+    cluster.kill(101)
+    cluster.wait_until(lambda c: c.leader("orders") == 102, PATIENCE_S, "102 to lead")
+    cluster.wait_until(lambda c: values(c, "orders"), PATIENCE_S, "A to be readable")
+    under_102 = values(cluster, "orders")
+    cluster.heal()
+    cluster.start(101)
+    cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "101 to be back in the ISR")
+    return {
+        "B, acks=1, both followers cut off": answer,
+        "B waited": measured(waited, "s"),
+        "log ends": [log["log_end_offset"] for log in logs.values()],
+        "101 killed: a consumer reads": under_102,
+        "101 back in the ISR: a consumer reads": values(cluster, "orders"),
+    }
+
+
+# -- how many replicas
+
+
+def brokers_go_and_return(cluster: Cluster) -> Seen:
+    """101 is killed, then 102 stopped; which topics take a write?  Then both come back."""
+    topics = {f"factor-{r}-minimum-{m}": (r, m) for r, m in FACTORS}
+    for topic, (factor, minimum) in topics.items():
+        config = {"min.insync.replicas": minimum}
+        cluster.create_topic(topic, assignment={0: ALL[:factor]}, config=config)
+    cluster.create_topic("fleet", assignment=FLEET)
+    answers = {topic: [send(cluster, topic, "A")] for topic in topics}
+    leaders = [_leaders(cluster)]
+    for broker, fault in ((101, cluster.kill), (102, cluster.stop)):
+        fault(broker)
+        for topic in topics:
+            cluster.wait_until(_without(broker, topic), PATIENCE_S, f"{topic} without {broker}")
+            led = cluster.leader(topic) != -1
+            answers[topic].append(send(cluster, topic, "B") if led else "no leader")
+        leaders.append(_leaders(cluster))
+    alone = values(cluster, "factor-3-minimum-1")
+    cluster.start(101, 102)
+    cluster.wait_until(whole("fleet"), PATIENCE_S, "all to be in sync")
+    cluster.wait_until(lambda c: c.leader(OFFLINE) != -1, PATIENCE_S, "a leader again")
+    leaders.append(_leaders(cluster))
+    elected = Counter(elect(cluster, "fleet", ElectionType.PREFERRED, each) for each in FLEET)
+    cluster.wait_until(lambda c: _leaders(c) == leaders[0], PATIENCE_S, "leaders at home")
+    moments = ("at first", "101 killed", "102 stopped", "both are back")
+    return {
+        "acks=all": {_spelled(topic): given for topic, given in answers.items()},
+        "two are down: factor 3, minimum 1: a consumer reads": alone,
+        "both are back: factor 2, minimum 1": send(cluster, OFFLINE, "C"),
+        "leaders of fleet": dict(zip(moments, leaders, strict=True)),
+        "preferred elections for the six": elected,
+        "leaders then": _leaders(cluster),
+        "and once more": elect(cluster, "fleet", ElectionType.PREFERRED),
+    }
+
+
+def _leaders(cluster: Cluster) -> list[int]:
+    found = cluster.snapshot()["topics"]["fleet"]["partitions"]
+    return [partition["leader"] for _, partition in sorted(found.items())]
+
+
+def _without(broker: int, topic: str) -> Any:
+    """A condition: the topic has no leader, or goes on without the broker."""
+
+    def holds(cluster: Cluster) -> bool:
+        now = partition(cluster, topic)
+        return now["leader"] == -1 or broker not in (now["leader"], *now["isr"])
+
+    return holds
+
+
+def _spelled(topic: str) -> str:
+    return topic.replace("-minimum-", ", minimum ").replace("-", " ")
 
 
 # -- settings
@@ -228,14 +280,17 @@ def settings_and_defaults(cluster: Cluster) -> Seen:
     client = admin(cluster)
     broker = ConfigResource(ConfigResource.Type.BROKER, "101")
     found = client.describe_configs([broker])[broker].result(20)
-    told = {setting: _default(found.get(setting)) for setting in DEFAULTS}
+    defaults = {setting: _default(found.get(setting)) for setting in DEFAULTS}
+    internal = "unclean.leader.election.interval.ms"
+    hidden = set_broker_config(cluster, "101", internal, "7000")
     one = set_broker_config(cluster, "101", "min.insync.replicas", "2")
     everywhere = set_broker_config(cluster, "", "min.insync.replicas", "2")
     cluster.create_topic("later")
     effective = _effective(client, "later", "min.insync.replicas")
     set_broker_config(cluster, "", "min.insync.replicas", "1")
     return {
-        "default": told,
+        "default": defaults,
+        f"{internal}=7000 while it runs": hidden,
         "min.insync.replicas=2 for broker 101 alone": one,
         "min.insync.replicas=2 for the cluster": everywhere,
         "a new topic then has": effective,
@@ -244,7 +299,7 @@ def settings_and_defaults(cluster: Cluster) -> Seen:
 
 def _default(entry: Any) -> str:
     if entry is None:
-        return "no such setting"
+        return "not listed"
     values = {synonym.source: synonym.value for synonym in entry.synonyms.values()}
     found = values.get(ConfigSource.DEFAULT_CONFIG.value, entry.value)
     return "not set" if found is None or found == "" else str(found)

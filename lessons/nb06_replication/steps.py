@@ -70,14 +70,14 @@ class Steps:
         cluster = self.world.cluster
         new, self._traced = cluster.trace_count - self._traced, cluster.trace_count
         lines = list(cluster.trace)[-new:] if new else []
-        told = [
+        news = [
             {"time_us": at, "node": node, "kind": line.kind, "partition": line.partition,
              "fields": line.fields, "why": line.why, "rule": line.rule}
             for at, node, line in lines
             if line.kind in STORY and line.partition in ("", f"{self.topic}-0")
         ]  # fmt: skip
-        if told or not self._frames:
+        if news or not self._frames:
             snapshot = self.world.snapshot(values=True, tail=TAIL)
             shown = {**snapshot, "topics": {self.topic: snapshot["topics"][self.topic]}}
-            frame = Frame(len(self._frames), shown, tuple(map(read_line, told)))
+            frame = Frame(len(self._frames), shown, tuple(map(read_line, news)))
             self._frames.append(frame)

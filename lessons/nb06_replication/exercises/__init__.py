@@ -5,7 +5,7 @@ Predictions and quiz stand here; each exercise, with its judge, in a module of i
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Question
+from kit.exercises.exercise import Observed, Prediction, Question
 from lessons.nb06_replication.exercises import (
     election,
     high_watermark,
@@ -14,51 +14,176 @@ from lessons.nb06_replication.exercises import (
     under_replicated,
 )
 
+SHORT_S = 0.5
+"""A gap below this is one that a producer hardly notices."""
+IN_THE_END = "a consumer reads in the end"
+FORCED = "careful: a consumer reads"
+LEADS = "a leader after the start of"
+
+
+def one_fetch_late(answer: str, seen: Observed) -> str:
+    end, high_watermark = seen["log end"], seen["high watermark"]
+    if answer == str(end):
+        return (
+            f"{end} is where the logs end, and the leader's high watermark is {high_watermark}. "
+            "You see all logs at once; the leader knows a follower's log end only from its next "
+            "fetch."
+        )
+    return f"The leader's log ends at {end}, and its high watermark is {high_watermark}."
+
+
+def holders(answer: str, seen: Observed) -> str:
+    found = " ".join(map(str, seen["holders"]))
+    return (
+        f"At the answer, after {seen['wait']:.0f} ms, these had the record: {found}. "
+        f"acks={seen['acks']} was the producer's choice; the minimum of {seen['minimum']} is not "
+        "the number of copies that an answer waits for."
+    )
+
+
+def acks_1_and_a_dead_leader(seen: Observed) -> str:
+    missing, for_good = seen["missing"], seen["missing for good"]
+    if not missing:
+        return "b"
+    if not for_good:
+        return "d"
+    return "c" if for_good == seen["worlds"] else "a"
+
+
+def below_the_minimum(answer: str, seen: Observed) -> str:
+    read = " ".join(seen[IN_THE_END])
+    sentence = f"In the end a consumer reads {read}."
+    if "B" in seen[IN_THE_END] and "b" not in answer.split():
+        sentence += " B timed out, but it was in the leader's log: a timeout does not undo a write."
+    if "C" not in seen[IN_THE_END] and "c" in answer.split():
+        sentence += " C was refused before the append, so it is in no log."
+    if "D" in seen[IN_THE_END] and "d" not in answer.split():
+        sentence += " D was taken with acks=1, and became readable when the followers were back."
+    return sentence
+
+
+def killed_under_load(seen: Observed) -> str:
+    if seen["acknowledged and missing"]:
+        return "b"
+    if seen["errors at the producer"]:
+        return "c"
+    return "a" if seen["longest gap"] < SHORT_S else "d"
+
+
+def after_an_unclean_election(answer: str, seen: Observed) -> str:
+    read = " ".join(seen[FORCED])
+    if "b" in answer.split() and "B" not in seen[FORCED]:
+        return (
+            f"A consumer reads {read}. 101 came back as a follower of 103: it cut its log to what "
+            "103 has, and B is gone from its disk, too."
+        )
+    return f"A consumer reads {read}."
+
+
+def first_to_lead(answer: str, seen: Observed) -> str:
+    leads, started = seen[LEADS], list(map(str, seen["started"]))
+    if answer not in started:
+        return f"The partition has a leader after the start of {leads}."
+    early = started.index(answer) < started.index(str(leads)) if leads else True
+    why = (
+        "it may lack committed records, so it may not lead"
+        if early
+        else "one before it was allowed to lead"
+    )
+    return f"After the start of {answer}: {why}. The first start that gave a leader was {leads}."
+
+
 EXERCISES = (
-    Question(
+    Prediction(
         "06-1",
-        "The leader 101 has records 0 to 6 of a partition. Follower 102 has last asked for "
-        "offset 3, follower 103 for offset 5; both are in the ISR. What is the high watermark?",
-        ("7: the leader has them all", "3: all three have what is below it", "5: a majority has "
-         "what is below it", "6: the last record's offset"),
-        right=frozenset("b"),
-        explanation="The HW is the smallest log end of the in-sync replicas, as the leader knows "
-        "them from their last fetch: min(7, 3, 5). The first diagram below shows it move.",
+        "A, B and C are the first records of the partition. Two followers fetch them, and the run "
+        "stops at the moment when the third copy is written: now all three logs end at offset 3. "
+        "At which offset is the high watermark of the leader?",
+        form="an offset",
+        settle=lambda seen: seen["high watermark"],
+        explain=one_fetch_late,
+    ),
+    Prediction(
+        "06-12",
+        "A producer writes B with acks=1. In each of 20 worlds the leader is killed at the moment "
+        "when its answer for B arrives, a follower takes over, and later the killed broker is "
+        "started again with its log on its disk. Where is B missing?",
+        (
+            "in some worlds, and it stays missing when the killed broker is back",
+            "nowhere: the broker had answered that B is stored",
+            "in all 20 worlds: followers copy a record only after the answer",
+            "in some worlds, until the killed broker brings it back",
+        ),
+        settle=acks_1_and_a_dead_leader,
         because={
-            "a": "That is the log end. Written is not committed.",
-            "c": "Kafka's replication does not vote: it waits for every member of the ISR.",
-            "d": "The HW is the first offset that is not committed, and 6 is on one broker only.",
+            "a": "B was missing in {missing} of {worlds} worlds, and in {missing for good} when "
+            "the killed broker was back.",
+            "b": "B was acknowledged, and missing in {missing} of {worlds} worlds. The answer "
+            "spoke for one copy, on the broker that died.",
+            "c": "B was missing in {missing} of {worlds} worlds, not in all. The followers fetch "
+            "all the time; the answer and the copies race each other.",
+            "d": "B was missing in {missing for good} of {worlds} worlds even when the killed "
+            "broker was back. It follows the new leader now, and cuts its log to match.",
         },
     ),
-    Question(
+    Prediction(
         "06-2",
-        "Three replicas, all in sync, min.insync.replicas=2. One follower is slow but still in "
-        "the ISR. How long does a write with acks=all wait?",
-        ("until two replicas have it", "until all three have it", "until the leader has it"),
-        right=frozenset("b"),
-        explanation="acks=all waits for the whole current ISR; the minimum only decides whether "
-        "the write is taken at all. The table of slow brokers measures it.",
+        "Three replicas, all in sync, min.insync.replicas=2. Messages between the leader 101 and "
+        "103 take 40 ms; 102 is fast. A producer writes one record with acks=all. When its answer "
+        "leaves the leader, which brokers have the record?",
+        form="broker ids, as in 101 102",
+        settle=lambda seen: seen["holders"],
+        explain=holders,
+    ),
+    Prediction(
+        "06-13",
+        "min.insync.replicas=2. A is written. Then both followers are cut off from the leader. B "
+        "(acks=all) ends in a timeout. The ISR shrinks to the leader. C (acks=all) is refused with "
+        "NOT_ENOUGH_REPLICAS; D (acks=1) is acknowledged. At last the links heal. Which records "
+        "does a consumer read in the end?",
+        form="letters in order, as in A C",
+        settle=lambda seen: seen[IN_THE_END],
+        explain=below_the_minimum,
+    ),
+    Prediction(
+        "06-3",
+        "A producer writes with acks=all, a record every few milliseconds. You kill the leader "
+        "with SIGKILL. What does the producer see?",
+        (
+            "hardly anything: a follower takes over within milliseconds",
+            "it goes on after a gap, but the last records that were acknowledged are missing",
+            "an error for each record that was on its way",
+            "a gap of some seconds; then it goes on, and no acknowledged record is missing",
+        ),
+        settle=killed_under_load,
         because={
-            "a": "min.insync.replicas is a lower bound for the ISR, not the number to wait for.",
-            "c": "That is acks=1.",
+            "a": "Nothing was acknowledged for {longest gap:.1f} s: the controller waits for the "
+            "session timeout before it elects.",
+            "b": "{acknowledged and missing} acknowledged records are missing. Each was on every "
+            "in-sync replica, and one of those leads now.",
+            "c": "The producer saw {errors at the producer} errors: it retries by itself until "
+            "delivery.timeout.ms.",
+            "d": "{acknowledged and missing} acknowledged records are missing, the producer saw "
+            "{errors at the producer} errors, and the longest gap was {longest gap:.1f} s.",
         },
     ),
-    Question(
-        "06-3",
-        "A producer writes with acks=all. You kill the leader with SIGKILL. What happens?",
-        ("the records of the last seconds are lost",
-         "the producer gets an error for every record in flight",
-         "for some seconds nothing is acknowledged, then the producer goes on; no acknowledged "
-         "record is missing",
-         "the producer notices nothing at all"),
-        right=frozenset("c"),
-        explanation="The controller waits for broker.session.timeout.ms, then names a leader "
-        "from the ISR; the client retries until it finds it. Side by side you count them.",
-        because={
-            "a": "An acknowledged record was on every in-sync replica, and one of them leads now.",
-            "b": "It retries by itself until delivery.timeout.ms (message.timeout.ms here).",
-            "d": "Look at the gap in the chart of acknowledgements.",
-        },
+    Prediction(
+        "06-14",
+        "Topic careful: 101 has A and B, 103 has only A. 101 is stopped, and the operator forces "
+        "an unclean election, so 103 leads. Then 101 starts again with A and B on its disk and "
+        "rejoins the ISR. Which records does a consumer read in the end?",
+        form="letters in order, as in A C",
+        settle=lambda seen: seen[FORCED],
+        explain=after_an_unclean_election,
+    ),
+    Prediction(
+        "06-15",
+        "min.insync.replicas=2, and 101 leads. 103, 102 and 101 are killed with SIGKILL in this "
+        "order; then 103, 102 and 101 are started in this order, some seconds apart. After the "
+        "start of which broker does the partition have a leader again?",
+        form="a broker id",
+        settle=lambda seen: seen[LEADS],
+        explain=first_to_lead,
     ),
     high_watermark.EXERCISE,
     election.EXERCISE,
@@ -94,7 +219,7 @@ EXERCISES = (
         "the replica list decides, because every member holds all committed records.",
         because={
             "b": "Two records do not matter if the follower catches up in time.",
-            "f": "Nobody compares logs at an election.",
+            "f": "No logs are compared at an election.",
         },
     ),
     Question(

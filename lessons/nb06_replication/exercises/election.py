@@ -71,7 +71,7 @@ EXERCISE = Exercise(
         "There are two lists of candidates, and the order of a third list decides between equals.",
         "Take the members of the ISR that are alive. If there are none, take those of the ELR that "
         "are alive. Then go through the replica list and choose the first one that you took; if "
-        "you took none, nobody leads.",
+        "you took none, no broker leads.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, elect, explain_election),
     {

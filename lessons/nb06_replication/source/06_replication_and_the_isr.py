@@ -1,269 +1,387 @@
 # %% [markdown]
 # # 06 · Replication and the ISR
 #
-# A broker dies at three in the morning and nobody notices, because two others hold the same
-# records and one of them takes over. This notebook takes that sentence apart: what is copied,
-# when a record counts as safe, who may take over, and what can still be lost.
+# A broker dies at three in the morning, and no record is lost: two other brokers hold the same
+# records, and one of them takes over. This notebook takes that sentence apart. What is copied,
+# when is a record safe, which replica may take over, and what can still be lost?
 #
 # **What you will be able to do**
 #
 # * follow a record from the producer through two fetches to the moment it is committed
 # * say what `acks` and `min.insync.replicas` promise, and show what they do not
-# * tell why a replica has left the ISR, and what happens to writes meanwhile
-# * foresee who leads next, and when nobody may
+# * explain why a replica left the ISR, and what happens to writes meanwhile
+# * predict which replica leads next, and when none may
 # * choose replication settings for a topic and prove the choice by a run
 #
-# Python alone is enough; with a real Kafka beside it, the side-by-side cells run on both. Allow
-# 45 minutes.
+# **Time:** {minutes}.
 #
-# **The words**, as you will meet them in tables and panels:
-#
-# * **ISR**, in-sync replicas: the replicas that keep up with the leader, the leader included.
-# * **LEO**, log end offset: where a replica's log ends; the next record gets this offset.
-# * **HW**, high watermark: every in-sync replica has the records below it. These are *committed*,
-#   and consumers read no further.
-# * **leader epoch**: the number of a leadership. Each new leader gets the next one, and every
-#   record carries the epoch in which it was written.
-#
-# The engine below runs with `lab.BRISK` settings: a dead broker is noticed after 1 s, where a
-# cluster with Kafka's defaults takes 9 s.
+# Each section asks you a question first. Answer it, run the next cell, and read the verdict below
+# its output. The values at the top of a cell are there to be changed: change one and run the cell
+# again. `lab.term("ISR")` explains a word. Python alone is enough. With a real Kafka beside it, the cells with `lab.both` run on the
+# engine and on Kafka. The engine alone notices a dead broker after 1 s (`lab.BRISK`), where
+# Kafka's default is 9 s.
 
 # %% doorway tags=["setup"]
+from confluent_kafka import ElectionType
+from IPython.display import display
+
 from kit import lab
+from kit.drawings.chart import Chart
 from kit.probes import clients
-from kit.probes.one_partition import cluster
+from kit.probes.background_load import BackgroundLoad
+from kit.probes.virtual import describe, ends, post, readable, send
 from lessons.nb06_replication import durability_runs, election_runs, isr_runs, scenes
+from lessons.nb06_replication.moments import acknowledged_over_time
 
 eng = lab.engine(settings=lab.BRISK)
 
 # %% [markdown]
-# ## Predict
+# ### Three copies
 #
-# Three questions before you run anything. Answer from what you know or guess; the first answer is
-# the one that is kept, and a wrong one is worth more than a lucky one.
-
-# %% 06-1 tags=["stub", "predict", "quiz"]
-lab.quiz("06-1")
-
-# %% 06-1 tags=["solution", "predict", "quiz"]
-lab.quiz("06-1", "b")
-
-# %% 06-2 tags=["stub", "predict", "quiz"]
-lab.quiz("06-2")
-
-# %% 06-2 tags=["solution", "predict", "quiz"]
-lab.quiz("06-2", "b")
-
-# %% 06-3 tags=["stub", "predict", "quiz"]
-lab.quiz("06-3")
-
-# %% 06-3 tags=["solution", "predict", "quiz"]
-lab.quiz("06-3", "c")
-
-# %% [markdown]
-# ## Run it on the engine
+# Broker 101 leads a partition; 102 and 103 follow. A follower copies by asking the leader: *fetch
+# from offset n*. Its n is its own **log end**, the offset that the next record will get. The leader
+# and the followers that keep up are the *in-sync replicas*, the **ISR**. The leader works out the
+# **high watermark** (HW): the offset below which every in-sync replica has the log. Consumers read
+# up to it.
 #
-# The engine runs in virtual time here: one seed, one history, to the microsecond. Nothing below
-# is a drawing; each table and each arrow comes from brokers that exchanged those very messages.
-# Change a number in a cell and run it again.
-#
-# ### Roles belong to partitions, not to brokers
-#
-# Four brokers, two topics: `pair` has two copies of each partition, `fleet` three. Each partition
-# has one leader and some followers, so a broker leads
-# here, follows there, and is a stranger to the rest. There is no master broker. (One controller
-# does exist, node 100, but it keeps the metadata and never sees a record.)
+# The run below is in virtual time: one seed, one history, to the microsecond. A producer sends
+# three records, and the run stops at the event that writes the third copy.
 
-# %% roles tags=["sim"]
-world = lab.world(seed=6, brokers=4)
-world.create_topic("pair", assignment={0: [102, 101], 1: [101, 103]})
-world.create_topic("fleet", partitions=4, replicas=3)
-election_runs.roles(world)
+# %% 06-1 tags=["stub", "predict"]
+lab.predict("06-1")
 
-# %% [markdown]
-# Kill broker 101. Only the partitions that it led change their leader, always to an in-sync
-# follower; where it followed, the leader goes on with one copy fewer. The controller has *fenced*
-# the broker: it missed its heartbeats, so it is taken out of service until it reports again. A
-# record lives in one partition, and its copies are copies of that partition: nothing ever crosses
-# from `fleet-0` to `fleet-1`.
-
-# %% roles-after-a-death tags=["sim"]
-world.kill(101)
-world.run(until=lambda w: w.is_fenced(101), for_s=10)
-election_runs.roles(world)
-
-# %% [markdown]
-# ### A follower is a consumer that keeps everything
-#
-# Now one partition, leader 101, followers 102 and 103. The producer sends A, B, C, and a moment
-# later D, E, F, G, both with `acks=all`. Read the diagram from the top: a request is orange, an
-# answer blue, a decision green.
-#
-# Look for four things. A follower asks from its own log end, so *fetch from 3* also says *I have
-# 0 to 2*. The leader learns this only from that next fetch. Its high watermark (HW) moves when
-# the slowest in-sync follower has asked, and that is when the producer hears back. And the
-# followers learn the new HW one fetch later still: `HW 3, records 3–6`.
+# %% 06-1 tags=["solution", "predict"]
+lab.predict("06-1", 0)
 
 # %% one-fetch-late tags=["sim"]
-from kit.drawings.sequence import SequenceDiagram
+records, brokers = ("A", "B", "C"), [101, 102, 103]
+later_ms = 0  # how much longer the world runs: try 1, then 600
 
-world = cluster(minimum=2)
+world = lab.world(seed=6)
+world.create_topic("orders", assignment={0: brokers})
+world.run(for_s=2)  # the followers have begun to fetch
 before = world.fork()
-diagram = SequenceDiagram(world, "orders")
-diagram.send("A", "B", "C")
-diagram.run(for_s=0.01)
-diagram.send("D", "E", "F", "G")
-diagram.run(for_s=0.6)
+post(world, "orders", *records, acks="all")  # and does not wait for the answer
+world.run(until=lambda w: all(end == len(records) for end, _ in ends(w, "orders").values()))
+world.run(for_s=later_ms / 1000)
+display(describe(world, "orders"))
+log_end, high_watermark = ends(world, "orders")[101]
+lab.verdict("06-1", {"log end": log_end, "high watermark": high_watermark})
 
 # %% [markdown]
-# The same seconds as a film. `fork` gave us the world as it was before the first record, so this
-# is the same history, a frame for each step. Click the panel, then use Home, the arrow keys and
-# End. A hatched cell is a record that this broker has and does not yet know to be committed; the
-# leader knows first, the followers one fetch later.
+# The copies are there, and the leader does not know it yet: it is one fetch behind. A follower asks from its own log end,
+# so *fetch from 3* also says *I have 0 to 2*. The leader learns this only from that next fetch.
+# Then its HW moves to 3, the three records are **committed**, and a producer that waits with
+# `acks=all` gets its answer. The followers learn the new HW from the answer to a fetch: one fetch
+# later still.
+#
+# Here is the same run as a film, a frame for each step, with D to G sent a moment later. Click
+# it, then use Home, the arrow keys and End. A hatched cell is a record that this broker has and
+# does not yet know to be committed.
 
 # %% frame-by-frame tags=["read"]
-from kit.probes.virtual import post
 from lessons.nb06_replication.steps import Steps
 
-steps = Steps(before, "orders")
-post(before, "orders", "A", "B", "C")
+again = before.fork()
+steps = Steps(again, "orders")
+post(again, "orders", *records)
 steps.run(for_s=0.01)
-post(before, "orders", "D", "E", "F", "G")
+post(again, "orders", "D", "E", "F", "G")
 steps.run(for_s=0.6)
 steps.panel(position=2)
 
 # %% [markdown]
-# ### What `acks` buys
+# ### The leader dies after its answer
 #
-# The most expensive millisecond in Kafka is the one between the leader's append and the
-# followers' copies. Here the leader dies exactly when the producer hears its answer, in twenty
-# worlds with different network delays. With `acks=1` the answer comes before the copies;
-# sometimes they win the race, sometimes not. With `acks=0` nobody ever answers: for the producer
-# the record is done when it is handed to the network, and there it is lost.
+# A producer chooses how much of this it waits for. With `acks=all` it waits until its records are
+# committed. With `acks=1` the leader answers as soon as its own log has them. With `acks=0`
+# it gets no answer.
+#
+# Twenty worlds below differ only in their network delays. A producer writes A, then B, and the
+# leader is killed at the moment when the answer for B arrives. Later the killed broker is started
+# again; its log is still on its disk.
+
+# %% 06-12 tags=["stub", "predict"]
+lab.predict("06-12")
+
+# %% 06-12 tags=["solution", "predict"]
+lab.predict("06-12", "a")
 
 # %% acks tags=["sim"]
-durability_runs.acks_and_a_dying_leader(worlds=20)
+acks, victim, worlds = "1", 101, 20
+delay_ms = 0  # added to each message between the brokers
+
+missing, missing_for_good = 0, 0
+for seed in range(worlds):
+    world = lab.world(seed=seed)
+    world.create_topic("orders", assignment={0: [101, 102, 103]})
+    for follower in (102, 103):
+        world.slow(101, follower, delay_ms)
+    world.run(for_s=2)
+    send(world, "orders", "A", acks=acks)
+    send(world, "orders", "B", acks=acks)  # returns with the answer
+    world.kill(victim)
+    world.run(until=lambda w: w.leader("orders", 0) not in (victim, -1), for_s=10)
+    world.run(for_s=4)
+    missing += "B" not in readable(world, "orders")
+    world.start(victim)
+    world.run(for_s=6)
+    missing_for_good += "B" not in readable(world, "orders")
+print(f"acks={acks}: B is missing under the new leader in {missing} of {worlds} worlds,")
+print(f"and when {victim} is back in {missing_for_good} of {worlds}.")
+seen = {"worlds": worlds, "missing": missing, "missing for good": missing_for_good}
+lab.verdict("06-12", seen)
 
 # %% [markdown]
-# The code of a client is the same for one replica or three. `acks` is the only place where a
-# producer chooses how much of the replication it waits for, and `acks=all` means all of the
-# *current ISR*, not all replicas and not a majority.
+# With `acks=1` the answer and the copies race each other. Where the answer wins, the new leader
+# has never seen B. When 101 comes back, it is a follower: it cuts off what its leader does not
+# have, B included. Set `acks` to `"all"` and to `"0"`, or give the links a delay of 5 ms.
 #
-# ### What puts a replica out of sync
+# ### A slow follower
 #
-# Two clocks decide. The controller *fences* a broker whose heartbeats stop
-# (`broker.session.timeout.ms`): it leads nothing and is in no ISR until it reports again. And a
-# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. Fetching is not enough, and being a few records behind is not too
-# much. The last row is an overloaded leader: its healthy followers look guilty.
+# Now `acks=all`, and a topic with `min.insync.replicas=2`. Messages between 101 and 103 take
+# 40 ms each way. 103 asks all the time and stays in the ISR; 102 answers at once.
 
-# %% ways-out tags=["sim"]
-isr_runs.ways_out_of_the_isr()
+# %% 06-2 tags=["stub", "predict"]
+lab.predict("06-2")
+
+# %% 06-2 tags=["solution", "predict"]
+lab.predict("06-2", "101 102 103")
+
+# %% slow-follower tags=["sim"]
+minimum, acks, delay_ms = 2, "all", 40
+
+
+def write(acks, minimum, delay_ms):
+    world = lab.world(seed=6)
+    config = {"min.insync.replicas": minimum}
+    world.create_topic("orders", assignment={0: [101, 102, 103]}, config=config)
+    world.slow(101, 103, delay_ms)
+    world.run(for_s=2)
+    answer = send(world, "orders", "A", acks=acks)
+    holders = [broker for broker, (end, _) in ends(world, "orders").items() if end > 0]
+    return answer.after_ms, holders
+
+
+wait_ms, holders = write(acks, minimum, delay_ms)
+delays = (0, 20, 40, 80, 160)
+lines = {"acks=1": ("1", 2), "acks=all, minimum 1": ("all", 1), "acks=all, minimum 3": ("all", 3)}
+waits = {name: [(d, write(*how, d)[0]) for d in delays] for name, how in lines.items()}
+display(Chart("One slow follower in the ISR", waits, x="delay of 103, ms", y="wait, ms"))
+lab.verdict("06-2", {"holders": holders, "wait": wait_ms, "minimum": minimum, "acks": acks})
 
 # %% [markdown]
-# While a silent follower is still in the ISR, every `acks=all` write waits for it. That is the
-# price of a long `replica.lag.time.max.ms`; the price of a short one is an ISR that flaps, which
-# is why its default went from 10 s to 30 s in Kafka 2.5. The leader does not look all the time
-# but every half of the limit, so 10 s becomes 13 s here.
-
-# %% flapping tags=["sim"]
-isr_runs.isr_flapping()
-
-# %% [markdown]
+# `acks=all` means all of the *current ISR*: not all replicas, not a majority, and not
+# `min.insync.replicas`. The two `acks=all` lines lie on each other, so the minimum does not change
+# the wait. Each write waits for twice the delay: once for the record, once for the fetch that
+# confirms it. The minimum decides something else, which is next.
+#
 # ### Below the minimum
 #
-# `min.insync.replicas=2` turns "all of the ISR" into "at least two". Follow the log end and the
-# HW through the four writes; `NONE` is how Kafka spells "no error". B was appended and then timed out, yet a consumer reads it later: a
-# time-out says *unknown*, never *no*. C was refused before the append, so the log did not grow. D
-# got through with `acks=1`, and since KIP-966 the HW stands still below the minimum, so nobody
-# could read D until a follower was back.
+# From here on, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients
+# on real sockets, and compares what each has seen. A difference without an explanation fails the
+# cell. `NONE` is Kafka's name for "no error".
 
-# %% below-the-minimum tags=["sim"]
-isr_runs.below_the_minimum()
+# %% 06-13 tags=["stub", "predict"]
+lab.predict("06-13")
+
+# %% 06-13 tags=["solution", "predict"]
+lab.predict("06-13", "A B D")
+
+# %% below-the-minimum tags=["both"]
+minimum, last_acks = 2, "1"
+
+
+def below_the_minimum(cluster):
+    config = {"min.insync.replicas": minimum}
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]}, config=config)
+    clients.send(cluster, "orders", "A")
+    cluster.cut(101, 102)
+    cluster.cut(101, 103)
+    b = clients.send(cluster, "orders", "B", timeout_ms=1_000)
+    cluster.wait_until(clients.in_sync("orders", 101), 60, "the ISR to shrink to 101")
+    c = clients.send(cluster, "orders", "C")
+    d = clients.send(cluster, "orders", "D", acks=last_acks)
+    log = clients.partition(cluster, "orders")["logs"][101]
+    meanwhile = clients.values(cluster, "orders")
+    cluster.heal()
+    cluster.wait_until(lambda c: len(clients.values(c, "orders")) == log["log_end_offset"], 60)
+    return {
+        "B, acks=all, ISR 101 102 103": b,
+        "C, acks=all, ISR 101": c,
+        f"D, acks={last_acks}, ISR 101": d,
+        "log end and high watermark": [log["log_end_offset"], log["high_watermark"]],
+        "a consumer reads meanwhile": meanwhile,
+        "a consumer reads in the end": clients.values(cluster, "orders"),
+    }
+
+
+outcome = lab.both(below_the_minimum)
+display(outcome)
+lab.verdict("06-13", outcome)
 
 # %% [markdown]
+# Three writes, three answers. B was appended, and then waited for two silent followers: a timeout
+# says *unknown*, never *no*. C was refused before the append, so the log did not grow. D was
+# taken, because the minimum counts for `acks=all` only; but since KIP-966 the HW stands still
+# below the minimum, so no consumer could read D until a follower was back.
+#
+# ### The leader dies under load
+#
+# A producer writes a record every few milliseconds with `acks=all`. Then the leader's process gets
+# SIGKILL. The controller, node 100, misses its heartbeats for `broker.session.timeout.ms` (3 s
+# beside a real Kafka), *fences* it, and elects a leader. Its clients must find that one.
+
+# %% 06-3 tags=["stub", "predict"]
+lab.predict("06-3")
+
+# %% 06-3 tags=["solution", "predict"]
+lab.predict("06-3", "d")
+
+# %% leader-dies tags=["both"]
+victim, acks = 101, "all"
+loads = {}
+
+
+def leader_dies(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    with BackgroundLoad(cluster, "orders", acks=acks) as load:
+        load.wait_for(200)
+        before = clients.partition(cluster, "orders")
+        cluster.kill(victim)
+        load.mark(f"{victim} killed")
+        cluster.wait_until(lambda c: victim not in clients.partition(c, "orders")["isr"], 60)
+        load.wait_for(200)
+    after = clients.partition(cluster, "orders")
+    loads[cluster.name] = load
+    missing = set(load.acknowledged) - set(clients.values(cluster, "orders"))
+    return {
+        "at first": scenes.standing(before),
+        "after the kill": scenes.standing(after),
+        "under-replicated partitions": scenes.under_replicated(cluster),
+        "errors at the producer": len(load.failed),
+        "acknowledged and missing": len(missing),
+        "longest gap": lab.measured(load.longest_pause_s, "s"),
+    }
+
+
+outcome = lab.both(leader_dies)
+display(outcome, acknowledged_over_time(loads))
+lab.verdict("06-3", outcome)
+
+# %% [markdown]
+# No acknowledged record is missing, the epoch went up by one, and the producer saw no error: it
+# retried. What it did see is the gap. First the session timeout passes, then the client searches
+# for the new leader; librdkafka asks about once a second.
+#
+# ### Out of sync may not lead
+#
+# Two topics, `careful` and `bold`, have their replicas on 101 and 103, and hold A. The link is
+# cut, so 103 falls behind. Each topic gets B with `acks=all`, and B is acknowledged as soon as 103
+# is out of the ISR. Then 101 is stopped; 103 is alive.
+#
+# `bold` allows an *unclean election*: any live replica may lead. For `careful` an operator asks for
+# two elections: a preferred one, then an unclean one. At last the link heals and 101 returns.
+#
+# While no replica leads `careful`, the cell asks Kafka's own tool, as you would at work.
+
+# %% 06-14 tags=["stub", "predict"]
+lab.predict("06-14")
+
+# %% 06-14 tags=["solution", "predict"]
+lab.predict("06-14", "A")
+
+# %% out-of-sync tags=["both"]
+unclean, elections = "true", ["PREFERRED", "UNCLEAN"]
+screens = {}
+
+
+def out_of_sync(cluster):
+    for topic, allowed in (("careful", "false"), ("bold", unclean)):
+        config = {"unclean.leader.election.enable": allowed}
+        cluster.create_topic(topic, assignment={0: [101, 103]}, config=config)
+        clients.send(cluster, topic, "A")
+    cluster.cut(101, 103)
+    [clients.send(cluster, topic, "B") for topic in ("careful", "bold")]  # waits for 103
+    cluster.stop(101)
+    cluster.wait_until(lambda c: 101 not in (c.leader("careful"), c.leader("bold")), 60)
+    leaders = [cluster.leader("careful"), cluster.leader("bold")]
+    screens[cluster.name] = lab.tool(cluster, "kafka-topics", "--describe", "--topic", "careful")
+    answers = [scenes.elect(cluster, "careful", ElectionType[kind]) for kind in elections]
+    cluster.heal()
+    cluster.start(101)
+    cluster.wait_until(clients.in_sync("careful", 101, 103), 60, "101 to be back in the ISR")
+    return {
+        "101 stopped: leaders of careful, bold": leaders,
+        "answers to the operator": answers,
+        **{f"{t}: a consumer reads": clients.values(cluster, t) for t in ("careful", "bold")},
+    }
+
+
+outcome = lab.both(out_of_sync)
+word = "Shrinking ISR" if lab.real() else "isr careful"  # Kafka's word, and the engine's
+display(outcome, *screens.values(), lab.broker_log(lab.real() or eng, 101, word, last=2))
+lab.verdict("06-14", outcome)
+
+# %% [markdown]
+# 103 is alive, has a log, and may not lead: its log lacks B, which was acknowledged. An unclean
+# election is the emergency exit. It costs B for good, because even 101, which had B, follows its
+# new leader and cuts B off.
+#
+# Read the raw output. `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is down:
+# that is the one to start. The next section explains the name. Broker 101 wrote down why 103 had to go. Its log line has both log ends, and the time when
+# 103 was last caught up, which is what counts.
+#
 # ### Who may lead next
 #
-# Since Kafka 4.1 a new cluster also keeps *eligible leader replicas* (ELR, KIP-966). When the ISR
-# falls below the minimum the HW stops, so whoever leaves it from then on still holds every
-# committed record, and the controller remembers that. Below, three brokers are killed one after
-# another, all with SIGKILL, and started again in the same order. 103 left while two were enough,
-# so it may lack records. 102 is in the ELR, but after a kill it may have lost what was not
-# flushed, and it loses its place. So does 101; but with nobody left in either list, the last
-# known leader leads again, and Kafka counts that as an unclean election.
+# With `min.insync.replicas=2` there is a second list. A replica that leaves the ISR while the ISR
+# is below the minimum still holds every committed record, because the HW stands still. Since
+# Kafka 4.1 the controller remembers these as *eligible leader replicas*, the **ELR** (KIP-966).
+#
+# Three brokers are killed below, one after another, and started again in the same order.
+
+# %% 06-15 tags=["stub", "predict"]
+lab.predict("06-15")
+
+# %% 06-15 tags=["solution", "predict"]
+lab.predict("06-15", 101)
 
 # %% eligible tags=["sim"]
-election_runs.eligible_leaders()
+killed, started = (103, 102, 101), (103, 102, 101)
+minimum, clean = 2, False  # clean: stopped in order, with all files flushed
+
+world = lab.world(seed=6)
+config = {"min.insync.replicas": minimum}
+world.create_topic("orders", assignment={0: [101, 102, 103]}, config=config)
+world.run(for_s=2)
+send(world, "orders", "A")
+story, first_leader = [election_runs.standing(world, "all up")], None
+for broker in killed:
+    world.stop(broker) if clean else world.kill(broker)
+    world.run(for_s=5)  # it is fenced, and out of the ISR
+    story.append(election_runs.standing(world, f"{broker} is {'stopped' if clean else 'killed'}"))
+for broker in started:
+    world.start(broker)
+    world.run(for_s=6)
+    story.append(election_runs.standing(world, f"{broker} is started"))
+    if first_leader is None and world.leader("orders", 0) != -1:
+        first_leader = broker
+display(election_runs.table(story))
+lab.verdict("06-15", {"started": list(started), "a leader after the start of": first_leader})
 
 # %% [markdown]
-# With `min.insync.replicas=1` there is one candidate and no spare. Below, A is on all three, B
-# only on 101 and 102. When these die, 103 is alive, has a log, and may not lead. An operator may
-# allow `unclean.leader.election.enable=true`; the controller looks for such partitions every five
-# minutes. Then 103 leads, and B, which was acknowledged with `acks=all`, is gone.
-
-# %% unclean tags=["sim"]
-election_runs.unclean_election()
-
-# %% [markdown]
-# ### Leaders pile up, and go home
+# 103 left while two were enough, so it may lack records. 102 was eligible. But it was killed and
+# may have lost what was not flushed, so after its start the controller takes it off the list. So
+# with 101; but now both lists are empty, and the last known leader leads again, which Kafka counts
+# as an unclean election. Set `clean = True`, and 102 may lead.
 #
-# The first replica of a partition is its *preferred* leader; at creation these are spread evenly.
-# A restarted broker comes back as a follower, so after a rolling restart the load is lopsided,
-# and the broker that was restarted last leads nothing. One preferred election mends it. With
-# `auto.leader.rebalance.enable=true`, Kafka's default, the controller holds it every
-# `leader.imbalance.check.interval.seconds`.
-
-# %% rolling-restart tags=["sim"]
-election_runs.leaders_after_a_rolling_restart()
-
-# %% [markdown]
-# The same restart with the check on, every 5 seconds instead of 300. (The course's clusters run
-# with it off, so that no election happens that you did not cause.)
-
-# %% automatic-balance tags=["sim"]
-automatic = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 5}
-election_runs.leaders_after_a_rolling_restart(**automatic)
-
-# %% [markdown]
-# ### How many replicas
-#
-# Seven settings, four brokers, the same two losses: 101 is stopped for maintenance, then 102
-# dies. Replication factor minus `min.insync.replicas` is the number of brokers you can be without
-# and still write. One above lets you restart a broker; two above lets one more die meanwhile.
-
-# %% how-many tags=["sim"]
-durability_runs.what_survives()
-
-# %% [markdown]
-# More replicas do not make writes slower by their number, only by the slowest of them in the ISR.
-# And a leader that is slow makes everybody wait who uses it, whatever the factor. Broker 103 is
-# 40 ms away from all others here: compare the rows with and without it.
-
-# %% slow-broker tags=["sim"]
-durability_runs.latency_with_a_slow_broker()
-
-# %% [markdown]
-# ### What replication cannot do
-#
-# Replication guards against losing some copies, not against losing all at once. A committed
-# record is in the memory of every in-sync replica; Kafka does not flush to disk before it
-# acknowledges. So if the power fails everywhere in the same second, three copies vanish together.
-# That is what racks and zones are for.
-
-# %% all-at-once tags=["sim"]
-durability_runs.what_still_loses_records()
-
-# %% [markdown]
 # ## Read the code that did it
 #
-# This is the engine's own rule, the one that ran in every cell above. Find the three answers in
+# This is the engine's rule for the HW, the one that ran in every cell above. Find three answers in
 # it: what the HW is the minimum of, why it stood still below the minimum, and why it never goes
-# back while the leader stays.
-#
-# Two names in it. `self.isr.maximal` is the ISR plus a follower that the leader has asked the
-# controller to add, and has no answer about yet: it may be a member already, and whoever is one
-# must hold every committed record. `_is_rejoining` is a follower outside the ISR that is caught up
-# and may be let in: without waiting for it, the HW would run ahead of it again and again, and it
-# would never get in.
+# back while the leader stays. `self.isr.maximal` is the ISR plus a follower that the leader has
+# asked the controller to add; `_is_rejoining` is a follower that has caught up and waits to be
+# let in.
 
 # %% code-high-watermark tags=["read"]
 from engine.replication.partition import Partition
@@ -271,109 +389,25 @@ from engine.replication.partition import Partition
 lab.show(Partition.advance_high_watermark)
 
 # %% [markdown]
-# And this is an election, the whole of it: the ISR if it has anybody, else the ELR, in the order
-# of the replica list. `rules.usable` asks only whether the broker is registered and not fenced.
-# Nobody counts records.
-
-# %% code-election tags=["read"]
-from engine.control import partition_changes
-
-lab.show(partition_changes._elect)
-
-# %% [markdown]
-# ## The same on a real Kafka
-#
-# From here on a cell talks to real sockets with real clients. `lab.both` runs one function on the
-# engine and on Kafka 4.3.1 and compares what came out; a difference that nobody has explained
-# fails the cell. Where no real Kafka is at hand, it runs on the engine alone and says how to get
-# one.
-
-# %% real-side tags=["live"]
-real = lab.real()
-real or lab.real_absence()
-
-# %% [markdown]
-# First a healthy cluster. The same bytes lie at the same offset on three brokers. A write sent to
-# a follower is refused, and a client never notices: it asks for the leader and tries again. A
-# read from a follower is answered (KIP-392), though ordinary consumers go to the leader unless
-# the brokers have a `replica.selector.class`. (`NONE` again is Kafka's "no error".)
-
-# %% leaders-and-followers tags=["both"]
-lab.both(scenes.leaders_and_followers)
-
-# %% [markdown]
-# ### The leader dies under load
-#
-# A producer sends a record every few milliseconds with `acks=all`. Then the leader is killed,
-# and a little later a second broker. Each observation below was made on both sides.
-
-# %% leader-dies tags=["both"]
-loads = {}
-
-
-def leader_dies_under_load(cluster):
-    return scenes.leader_dies_under_load(cluster, loads)
-
-
-outcome = lab.both(leader_dies_under_load)
-assert outcome.engine["acknowledged records missing"] == 0
-outcome
-
-# %% [markdown]
-# No acknowledged record is missing, the epoch went up by one, and the ISR shrank and grew back.
-# With two of three gone the broker says `NOT_ENOUGH_REPLICAS`. A client with retries on would
-# have hidden that and reported a time-out at the end; that is why the cell sends with
-# `retries=0`. The write with `acks=1` was taken, and nobody could read it until the others were
-# back.
-#
-# This is what the producer saw meanwhile. The gap has two parts: the controller's patience until
-# it names another leader, then the client's search for it. The patience is
-# `broker.session.timeout.ms`: 9 s by default, 3 s on the course's clusters, and 1 s where the
-# engine runs alone. The search is librdkafka's own, asks again about once a second, and takes one
-# or two seconds more.
-
-# %% the-gap tags=["live"]
-from lessons.nb06_replication.chart import AcknowledgedPerMoment
-
-AcknowledgedPerMoment(loads)
-
-# %% [markdown]
-# ### Out of sync may not lead
-#
-# A link is cut, so 103 falls behind and leaves the ISR; the write that waited for it is
-# acknowledged then. When 101 goes too, 103 is alive and useless: a preferred election is refused.
-# `ElectLeaders` with type UNCLEAN is the emergency exit, and it costs record B for good: even
-# 101, which had it, follows its new leader and cuts it off.
-
-# %% out-of-sync tags=["both"]
-lab.both(scenes.out_of_sync_may_not_lead)
-
-# %% [markdown]
 # ## Break it
 #
-# Your turn to be the accident. A slow load writes two records a second to `orders`, with
-# `min.insync.replicas=2`. Press the buttons, in any order:
+# A slow load writes two records a second to `orders`, with `min.insync.replicas=2`. Press the
+# buttons, in any order:
 #
-# * **kill** the leader, count to two, watch the crown move and the epoch digit in new cells
-#   change
+# * **kill** the leader, count to two, and watch the crown move and the epoch in new cells change
 # * **pause** a follower: its tick goes, the others carry on; **resume** it and see it catch up
 # * **cut** the leader from one follower and from the other: new cells stay hatched
 # * **kill** two brokers and read the sentence below the logs
 #
-# The timeline at the bottom keeps every named event: go back and look again.
+# The timeline keeps every named event. When you have seen enough, the cell after the panel mends
+# the cluster and looks for every record that was acknowledged meanwhile.
 
 # %% break-it tags=["live"]
-from kit.probes.background_load import BackgroundLoad
-
 lab.mend(eng)
 eng.create_topic("orders", assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 2})
 load = BackgroundLoad(eng, "orders", period_s=0.5)
 load.wait_for(1)
 lab.panel(eng, "orders")
-
-# %% [markdown]
-# When you have had enough, this mends the cluster, ends the load, and looks for every record that
-# was acknowledged while you were at it.
 
 # %% what-is-left tags=["live"]
 lab.mend(eng)
@@ -385,13 +419,19 @@ load
 # %% [markdown]
 # ## Your turn
 #
-# Five exercises. Write your answer over the stub, run it, then run the check below it. A judge
-# outside this kernel decides; a wrong answer gets the smallest case where it fails.
-# `lab.hint("06-4")` gives three hints and then a solution.
+# Write your answer over the stub, run it, then run the check below it. `lab.hint("06-4")` gives
+# three hints and then a solution.
 #
-# **The rule of the high watermark.** `log_ends` is what the leader knows: a log end per replica,
-# its own included. `isr` is a list, `min_isr` the topic's `min.insync.replicas`, `current` the HW
-# before. Return the HW after.
+# **06-4, the rule of the high watermark.** `log_ends` is what the leader knows: a log end per
+# replica, its own included. `isr` is a list, `min_isr` the topic's `min.insync.replicas`, `current`
+# the HW before. Return the HW after.
+#
+# **06-5, the election.** Return the broker that leads next, or -1 for none. `replicas` is the
+# assignment in its order, `alive` the brokers that are not fenced; unclean election is off.
+#
+# **06-7, settings for payments.** Four brokers. Writes must go on while one broker is stopped for
+# an upgrade and another dies. No acknowledged payment may be lost to the death of any one broker,
+# even in the hour when only two are left. The judge runs your settings in the simulator.
 
 
 # %% 06-4 tags=["stub"]
@@ -410,10 +450,6 @@ def high_watermark(log_ends, isr, min_isr, current):
 # %% 06-4 tags=["check"]
 lab.check("06-4", high_watermark)
 
-# %% [markdown]
-# **The election.** Give the broker that leads next, or -1 for nobody. `replicas` is the
-# assignment in its order, `alive` the brokers that are not fenced; unclean election is off.
-
 
 # %% 06-5 tags=["stub"]
 def elect(replicas, isr, elr, alive):
@@ -431,38 +467,6 @@ def elect(replicas, isr, elr, alive):
 # %% 06-5 tags=["check"]
 lab.check("06-5", elect)
 
-# %% [markdown]
-# **The first metric on every dashboard.** `UnderReplicatedPartitions` is counted by each broker
-# over the partitions *it leads*. From a list of partitions (`{"leader": 101, "replicas": [101,
-# 102, 103], "isr": [101, 103]}`; leader -1 is offline) give the metric of each broker that is not
-# zero, as a dictionary.
-
-
-# %% 06-6 tags=["stub"]
-def under_replicated(partitions):
-    """UnderReplicatedPartitions per broker, zeros left out."""
-
-
-# %% 06-6 tags=["solution"]
-def under_replicated(partitions):
-    """UnderReplicatedPartitions per broker, zeros left out."""
-    counts = {}
-    for partition in partitions:
-        leader = partition["leader"]
-        if leader != -1 and len(partition["isr"]) < len(partition["replicas"]):
-            counts[leader] = counts.get(leader, 0) + 1
-    return counts
-
-
-# %% 06-6 tags=["check"]
-lab.check("06-6", under_replicated)
-
-# %% [markdown]
-# **Settings for payments.** Four brokers. Writes must go on while one broker is stopped for an
-# upgrade and another dies. No acknowledged payment may be lost to the death of any one broker,
-# even in the hour when only two are left. The judge runs your settings in the simulator and tells
-# you what became of the payments.
-
 # %% 06-7 tags=["stub"]
 payments = {"replication.factor": 1, "min.insync.replicas": 1, "acks": "1"}
 
@@ -473,8 +477,225 @@ payments = {"replication.factor": 4, "min.insync.replicas": 2, "acks": "all"}
 lab.check("06-7", payments)
 
 # %% [markdown]
-# **Bring the leaders home, on a live cluster.** The next cell makes `fleet` with six partitions,
-# writes a record, and restarts broker 101, which now leads nothing.
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then look at the run that proves it.
+#
+# <details><summary><b>1. What exactly does acks=all guarantee?</b></summary>
+#
+# At the answer, every member of the current ISR has the record, and with
+# `min.insync.replicas=n` the ISR has at least n members. The record survives as long as one of
+# them does and no unclean election is held. It was not flushed to disk.
+#
+# *Follow-up:* a producer got a timeout. Was the record written? It may have been: retry with
+# idempotence.
+#
+# *Weak:* "all replicas have it". *Good:* names the current ISR and the minimum. *Strong:* adds the
+# unclean election, the missing flush and the timeout.
+#
+# Evidence: [A slow follower](#A-slow-follower), [Below the minimum](#Below-the-minimum).
+# </details>
+# <details><summary><b>2. A follower is 200 records behind. Is it in sync?</b></summary>
+#
+# The number does not say. It is in sync if it was caught up at some moment within
+# `replica.lag.time.max.ms` and its broker is not fenced.
+#
+# *Follow-up:* what happens to `acks=all` writes until it is removed? They wait.
+#
+# *Weak:* a limit in records (there was one before 0.9). *Good:* the time. *Strong:* both clocks,
+# the leader's and the controller's.
+#
+# Evidence: [Deeper: What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync).
+# </details>
+# <details><summary><b>3. Why does the high watermark of a follower lag behind?</b></summary>
+#
+# It travels in fetch answers. The leader moves it when the last in-sync follower asks for more;
+# the followers learn it with their next fetch.
+#
+# *Follow-up:* what can go wrong if a follower becomes leader in that moment? Notebook 07.
+#
+# *Weak:* "the network is slow". *Good:* one fetch later. *Strong:* says what *fetch from n* tells
+# the leader.
+#
+# Evidence: [Three copies](#Three-copies).
+# </details>
+# <details><summary><b>4. Replication factor 3 and min.insync.replicas 3: is that safer?</b></summary>
+#
+# One broker restarts and all `acks=all` writes stop. Keep the factor one above the minimum, and two
+# above it if a broker may fail during maintenance.
+#
+# *Follow-up:* and a minimum of 1? Then the last replica acknowledges alone, and its disk is the
+# only copy.
+#
+# *Weak:* "yes, more copies". *Good:* sees the stopped writes. *Strong:* gives the rule and both
+# costs.
+#
+# Evidence: [Deeper: How many replicas](#Deeper:-How-many-replicas).
+# </details>
+# <details><summary><b>5. Two of three brokers of a partition are back, yet it has no leader. Why?</b></summary>
+#
+# Those two are neither in the ISR nor eligible. The last in-sync broker is missing. Start that one;
+# an unclean election costs records.
+#
+# *Follow-up:* how do you find the one to start? `--describe` names it under `Elr` or
+# `LastKnownElr`.
+#
+# *Weak:* "restart everything". *Good:* names the ISR. *Strong:* names the ELR and what a kill does
+# to it.
+#
+# Evidence: [Who may lead next](#Who-may-lead-next).
+# </details>
+# <details><summary><b>Read this output: what happened, and what do you do?</b></summary>
+#
+# ```
+# Topic: orders  PartitionCount: 1  ReplicationFactor: 3  Configs: min.insync.replicas=2
+#   Topic: orders  Partition: 0  Leader: none  Replicas: 101,102,103  Isr:   Elr: 101  LastKnownElr: 101
+# ```
+#
+# No broker of the ISR is left, and 101 was the last to go. If 102 and 103 run, they may
+# lack committed records; 101 holds them all, and it is down. Start 101, and do not hold an unclean
+# election before.
+# </details>
+#
+# ## Quiz
+#
+# Several letters may be right: `lab.quiz("06-11", "a", "c")`.
+
+# %% 06-11 tags=["stub", "predict", "quiz"]
+lab.quiz("06-11")
+
+# %% 06-11 tags=["solution", "predict", "quiz"]
+lab.quiz("06-11", "b", "c")
+
+# %% 06-10 tags=["stub", "predict", "quiz"]
+lab.quiz("06-10")
+
+# %% 06-10 tags=["solution", "predict", "quiz"]
+lab.quiz("06-10", "a", "c", "d", "e")
+
+# %% [markdown]
+# ## Deeper: Every message of the first run
+#
+# The run of *Three copies*, drawn message by message. A request is orange, an answer blue, a
+# decision green. Look for `fetch from 3` and the answer `HW 3, records 3–6`: it brings the HW of
+# the batch before.
+
+# %% messages tags=["sim"]
+from kit.drawings.sequence import SequenceDiagram
+
+world = lab.world(seed=6)
+world.create_topic("orders", assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 2})
+world.run(for_s=2)
+diagram = SequenceDiagram(world, "orders")
+diagram.send("A", "B", "C")
+diagram.run(for_s=0.01)
+diagram.send("D", "E", "F", "G")
+diagram.run(for_s=0.6)
+
+# %% [markdown]
+# ## Deeper: Leaders and followers
+#
+# Leader and follower are roles of a partition, not of a broker. Four brokers, two topics: `pair`
+# has two copies of each partition, `fleet` three. One controller exists, node 100, but it keeps the
+# metadata and sees no record.
+
+# %% roles tags=["sim"]
+world = lab.world(seed=6, brokers=4)
+world.create_topic("pair", assignment={0: [102, 101], 1: [101, 103]})
+world.create_topic("fleet", partitions=4, replicas=3)
+election_runs.roles(world)
+
+# %% [markdown]
+# Kill broker 101. Only the partitions that it led change their leader, always to an in-sync
+# follower. Where it followed, the leader goes on with one copy fewer.
+
+# %% roles-after-a-death tags=["sim"]
+world.kill(101)
+world.run(until=lambda w: w.is_fenced(101), for_s=10)
+election_runs.roles(world)
+
+# %% [markdown]
+# Now a healthy cluster on both sides. The same bytes lie at the same offset on three brokers. A
+# write sent to a follower is refused. A client does not notice: it asks for the leader and tries
+# again. A read from a follower is answered (KIP-392), though ordinary consumers go to the leader
+# unless the brokers have a `replica.selector.class`.
+#
+# A topic that is created with -1 replicas gets `default.replication.factor`. Kafka's default for
+# it is 1; the course's clusters set it to 3.
+
+# %% leaders-and-followers tags=["both"]
+lab.both(scenes.leaders_and_followers)
+
+# %% [markdown]
+# ## Deeper: What puts a replica out of sync
+#
+# Two clocks decide. The controller fences a broker whose heartbeats stop
+# (`broker.session.timeout.ms`): it leads nothing and is in no ISR until it reports again. And a
+# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. Fetching is not
+# enough, and being a few records behind is not too much. The last row is an overloaded leader: its
+# healthy followers look guilty.
+
+# %% ways-out tags=["sim"]
+isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200)
+
+# %% [markdown]
+# The same on both sides: 103 is cut off, comes back, loses its heartbeats, comes back, and is then
+# slow under load. While a silent follower is still in the ISR, an `acks=all` write waits for it.
+
+# %% out-and-back tags=["both"]
+lab.both(scenes.out_and_back)
+
+# %% [markdown]
+# That wait is the price of a long `replica.lag.time.max.ms`. The price of a short one is an ISR
+# that flaps, which is why the default went from 10 s to 30 s in Kafka 2.5. The leader does not look
+# all the time but every half of the limit, so 10 s becomes 13 s here.
+
+# %% flapping tags=["sim"]
+isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
+
+# %% [markdown]
+# ## Deeper: acks=1 on a real Kafka
+#
+# *The leader dies after its answer* was a race. Here the links between the leader and its followers
+# are cut first, so the answer always wins, on both sides.
+
+# %% acks-on-both tags=["both"]
+lab.both(scenes.acks_and_silent_followers)
+
+# %% [markdown]
+# ## Deeper: An unclean election by a setting
+#
+# With `min.insync.replicas=1` there is one candidate and no spare. A is on all three, B only on 101
+# and 102. When these die, 103 is alive and may not lead. Then the topic is changed to
+# `unclean.leader.election.enable=true`. The controller looks for such partitions every
+# `unclean.leader.election.interval.ms`, five minutes by default.
+
+# %% unclean tags=["sim"]
+election_runs.unclean_election(interval_ms=300_000)
+
+# %% [markdown]
+# ## Deeper: Leaders pile up, and go home
+#
+# The first replica of a partition is its *preferred* leader; at creation these are spread evenly. A
+# restarted broker comes back as a follower, so after a rolling restart the load is uneven, and the
+# broker that was restarted last leads nothing. One preferred election puts it right. On both sides
+# you see this in [How many replicas](#Deeper:-How-many-replicas).
+
+# %% rolling-restart tags=["sim"]
+election_runs.leaders_after_a_rolling_restart(restarted=(101, 102, 103))
+
+# %% [markdown]
+# With `auto.leader.rebalance.enable=true`, Kafka's default, the controller does this every
+# `leader.imbalance.check.interval.seconds`, here 5 instead of 300. The course's clusters run with it
+# off, so that no election happens that you did not cause.
+
+# %% automatic-balance tags=["sim"]
+automatic = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 5}
+election_runs.leaders_after_a_rolling_restart(restarted=(101, 102, 103), **automatic)
+
+# %% [markdown]
+# Your turn (06-8). The next cell makes `fleet` with six partitions, writes a record, and restarts
+# broker 101, which now leads nothing.
 
 # %% lopsided tags=["setup"]
 lab.mend(eng)
@@ -509,86 +730,122 @@ moved
 lab.check("06-8", cluster=eng)
 
 # %% [markdown]
-# ## Source check
+# ## Deeper: How many replicas
 #
-# What you may have read elsewhere, and what the runs above say about Kafka 4.3. Each line points
-# at the section that settles it.
+# Seven settings, four brokers, the same two losses: 101 is stopped for maintenance, then 102 dies.
+# Replication factor minus `min.insync.replicas` is the number of brokers that you can be without
+# and still write. One above lets you restart a broker; two above lets one more die meanwhile.
+
+# %% how-many tags=["sim"]
+settings = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
+durability_runs.what_survives(settings)
+
+# %% [markdown]
+# On both sides, with three brokers: 101 is killed, 102 is stopped, then both are started. The topic
+# `fleet` has six partitions and shows what becomes of the leaders: only partitions that the lost
+# broker led get another one, and a broker that returns leads nothing until a preferred election.
+
+# %% go-and-return tags=["both"]
+lab.both(scenes.brokers_go_and_return)
+
+# %% [markdown]
+# More replicas do not make writes slower by their number, only by the slowest of them in the ISR.
+# And a slow leader makes every client wait that uses it, whatever the factor. Broker 103 is 40 ms
+# away from all others here: compare the rows with and without it.
+
+# %% slow-broker tags=["sim"]
+durability_runs.latency_with_a_slow_broker(delay_ms=40)
+
+# %% [markdown]
+# ## Deeper: What replication cannot do
 #
-# | you may read | what a run shows | where |
-# |---|---|---|
-# | leaders serve all reads and writes | writes, yes; a follower answers a consumer's fetch (since 2.4, KIP-392) | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
-# | any follower can take over | only one in the ISR, or eligible; any other costs records | [Out of sync may not lead](#Out-of-sync-may-not-lead), [Who may lead next](#Who-may-lead-next) |
-# | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and one more failure lost it | [Who may lead next](#Who-may-lead-next) |
-# | a replica in the ISR is never behind the latest record | caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#What-puts-a-replica-out-of-sync) |
-# | `acks=all` waits for all replicas, or is not answered while one is down | it waits for the current ISR, and a silent member leaves it | [What puts a replica out of sync](#What-puts-a-replica-out-of-sync), [Out of sync may not lead](#Out-of-sync-may-not-lead) |
-# | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW waits for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
-# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | now such a write times out: with the HW standing still, nothing is left to answer late | [Below the minimum](#Below-the-minimum) |
-# | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#What-replication-cannot-do) |
-# | a partition is offline because message counts differ | nobody compares counts: what matters is who is in the ISR or ELR | [Read the code that did it](#Read-the-code-that-did-it) |
-# | the `acks=all` record is safe in the last replica's hands | if that one is not in the ISR, it may not even lead | [Who may lead next](#Who-may-lead-next) |
+# Replication guards against losing some copies, not against losing all at once. A committed record
+# is in the memory of every in-sync replica; Kafka does not flush to disk before it acknowledges. If
+# the power fails everywhere in the same second, three copies vanish together. That is what racks
+# and zones are for.
+
+# %% all-at-once tags=["sim"]
+durability_runs.what_still_loses_records(factors=(1, 2, 3))
+
+# %% [markdown]
+# ## Deeper: The first metric on every dashboard
 #
-# And the settings. This asks both brokers for their own defaults, and tries to change one while
-# they run.
+# `UnderReplicatedPartitions` is counted by each broker over the partitions *it leads*. From a list
+# of partitions (`{"leader": 101, "replicas": [101, 102, 103], "isr": [101, 103]}`; leader -1 is
+# offline) return the metric of each broker that is not zero, as a dictionary (06-6).
+
+
+# %% 06-6 tags=["stub"]
+def under_replicated(partitions):
+    """UnderReplicatedPartitions per broker, zeros left out."""
+
+
+# %% 06-6 tags=["solution"]
+def under_replicated(partitions):
+    """UnderReplicatedPartitions per broker, zeros left out."""
+    counts = {}
+    for partition in partitions:
+        leader = partition["leader"]
+        if leader != -1 and len(partition["isr"]) < len(partition["replicas"]):
+            counts[leader] = counts.get(leader, 0) + 1
+    return counts
+
+
+# %% 06-6 tags=["check"]
+lab.check("06-6", under_replicated)
+
+# %% [markdown]
+# ## Deeper: The code of an election
+#
+# This is the whole of it: the ISR if it has any member, else the ELR, in the order of the replica
+# list. `rules.usable` asks only whether the broker is registered and not fenced. No record is
+# counted.
+
+# %% code-election tags=["read"]
+from engine.control import partition_changes
+
+lab.show(partition_changes._elect)
+
+# %% [markdown]
+# ## Deeper: Settings and their defaults
+#
+# This asks both brokers for their own defaults, and tries to change one while they run.
 
 # %% settings tags=["both"]
 lab.both(scenes.settings_and_defaults)
 
 # %% [markdown]
-# So: 30 s for `replica.lag.time.max.ms` (10 s before 2.5, KIP-537); 9 s for the session (18 s in
-# ZooKeeper's last years, and ZooKeeper left in 4.0); one replica by default, for `createTopics`
-# with -1 as well as for topics that create themselves; no
-# `leader.imbalance.per.broker.percentage` any more, the controller moves every leader that is not
-# at home. With ELR on, the minimum may be changed for the whole cluster or for a topic, never for
-# one broker.
+# * `replica.lag.time.max.ms` is 30 s (10 s before 2.5, KIP-537), and the session 9 s (18 s in
+#   ZooKeeper's last years; ZooKeeper left in 4.0).
+# * `unclean.leader.election.interval.ms` is not listed, and it exists: Kafka keeps it as an internal
+#   setting, 300 000 by default. The refusal proves it: "Cannot update these configs dynamically:
+#   [unclean.leader.election.interval.ms]".
+# * `leader.imbalance.per.broker.percentage` is not listed either, and it is gone: the controller
+#   moves every leader that is not at home.
+# * With ELR on, the minimum may be changed for the whole cluster or for a topic, never for one
+#   broker.
+# * A topic created with -1 replicas gets `default.replication.factor`. The default that a broker
+#   reports is 1; the value in use here is 3.
 #
-# ## Interview corner
+# ## Deeper: Source check
 #
-# Say your answer aloud, then open it, then go to the run that proves it.
+# What you may have read elsewhere, and what the runs say about Kafka 4.3.
 #
-# <details><summary><b>Is there a master broker in Kafka?</b></summary>
-# Not for data: leadership belongs to partitions and is spread over the brokers (cell
-# <i>roles</i>). One active controller keeps the metadata, and groups and transactions have
-# coordinators, each also just the leader of a partition.
-# </details>
-# <details><summary><b>What exactly does acks=all guarantee?</b></summary>
-# At the answer, every member of the current ISR has the record, and with min.insync.replicas=n
-# that were at least n. It survives as long as one of them does and no unclean election is held.
-# It was not flushed. (<a href="#What-acks-buys">What acks buys</a>, <a
-# href="#Below-the-minimum">Below the minimum</a>, <a href="#What-replication-cannot-do">What
-# replication cannot do</a>.)
-# </details>
-# <details><summary><b>A follower is 200 records behind. Is it in sync?</b></summary>
-# The number says nothing. If it was caught up at some moment within replica.lag.time.max.ms and
-# its broker is not fenced, it is (<a href="#What-puts-a-replica-out-of-sync">What puts a replica
-# out of sync</a>).
-# </details>
-# <details><summary><b>Why does the high watermark lag behind on followers?</b></summary>
-# It travels in fetch answers. The leader moves it when the last in-sync follower asks for more;
-# the followers hear of it with their next fetch (<a
-# href="#A-follower-is-a-consumer-that-keeps-everything">A follower is a consumer that keeps
-# everything</a>). Notebook 07 shows
-# what goes wrong in that window.
-# </details>
-# <details><summary><b>RF 3 and min.insync.replicas 3: safer?</b></summary>
-# One broker restarts and all writes stop (<a href="#How-many-replicas">How many replicas</a>).
-# Keep the factor one above the
-# minimum, two above to survive a failure during maintenance.
-# </details>
-# <details><summary><b>All brokers of a partition are back, yet it has no leader. Why?</b></summary>
-# Those that are back are neither in the ISR nor eligible: the last in-sync one is still missing,
-# or came back uncleanly. Bring that one back, or pay with an unclean election (cells
-# <i>eligible</i>, <i>out-of-sync</i>).
-# </details>
-# <details><summary><b>Under-replicated partitions rise on all brokers but one. Where do you look?</b></summary>
-# At the one that does not report: the metric is counted by leaders, so the broken broker is the
-# one missing from their ISRs. If they rise on one broker only, that leader is overloaded and its
-# followers' fetches wait in the same queue as everybody's (<a
-# href="#What-puts-a-replica-out-of-sync">What puts a replica out of sync</a>, last row).
-# </details>
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | leaders serve all reads and writes | writes, yes; a follower answers a consumer's fetch (since 2.4, KIP-392) | [Leaders and followers](#Deeper:-Leaders-and-followers) |
+# | any follower can take over | only one in the ISR, or eligible; any other costs records | [Out of sync may not lead](#Out-of-sync-may-not-lead), [Who may lead next](#Who-may-lead-next) |
+# | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and one more failure lost it | [Out of sync may not lead](#Out-of-sync-may-not-lead) |
+# | a replica in the ISR is never behind the latest record | caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync) |
+# | `acks=all` waits for all replicas, or is not answered while one is down | it waits for the current ISR, and a silent member leaves it | [A slow follower](#A-slow-follower), [Out of sync may not lead](#Out-of-sync-may-not-lead) |
+# | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW waits for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
+# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW stands still, so no late answer is left to give | [Below the minimum](#Below-the-minimum) |
+# | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#Deeper:-What-replication-cannot-do) |
+# | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [The code of an election](#Deeper:-The-code-of-an-election) |
 #
-# ## Quiz
+# ## Deeper: More questions
 #
-# Several letters may be right: `lab.quiz("06-9", "a", "c")`.
+# One quiz question, and two from interviews.
 
 # %% 06-9 tags=["stub", "predict", "quiz"]
 lab.quiz("06-9")
@@ -596,27 +853,28 @@ lab.quiz("06-9")
 # %% 06-9 tags=["solution", "predict", "quiz"]
 lab.quiz("06-9", "a", "d")
 
-# %% 06-10 tags=["stub", "predict", "quiz"]
-lab.quiz("06-10")
-
-# %% 06-10 tags=["solution", "predict", "quiz"]
-lab.quiz("06-10", "a", "c", "d", "e")
-
-# %% 06-11 tags=["stub", "predict", "quiz"]
-lab.quiz("06-11")
-
-# %% 06-11 tags=["solution", "predict", "quiz"]
-lab.quiz("06-11", "b", "c")
-
 # %% [markdown]
-# ## What real Kafka does beyond this
+# <details><summary><b>Is there a master broker in Kafka?</b></summary>
+# Not for data: leadership belongs to partitions and is spread over the brokers
+# (<a href="#Deeper:-Leaders-and-followers">Leaders and followers</a>). One active controller keeps
+# the metadata, and groups and transactions have coordinators, each also just the leader of a
+# partition.
+# </details>
+# <details><summary><b>Under-replicated partitions rise on all brokers but one. Where do you look?</b></summary>
+# At the one that does not report. The metric is counted by leaders, so the broken broker is the one
+# missing from their ISRs. If they rise on one broker only, that leader is overloaded: its followers'
+# fetches wait in the same queue as all other requests
+# (<a href="#Deeper:-What-puts-a-replica-out-of-sync">What puts a replica out of sync</a>, last row).
+# </details>
 #
-# * The engine has one controller; a real cluster has a quorum of them, and loses none of the
-#   above when the active one dies (notebook 05).
+# ## Deeper: What real Kafka does beyond this
+#
+# * The engine has one controller; a real cluster has a quorum of them, and loses none of the above
+#   when the active one dies (notebook 05).
 # * Requests pass through a pool of handler threads, so followers' fetches and clients' requests
 #   compete. The engine has no such pool; the slow-leader row stands in for it (notebook 04).
-# * Followers throttle themselves during reassignment, and a new replica joins the ISR only when
-#   it has caught up (notebook 13).
+# * Followers throttle themselves during reassignment, and a new replica joins the ISR only when it
+#   has caught up (notebook 13).
 # * Consumers may read from the nearest replica with `client.rack` and a `replica.selector.class`
 #   (notebook 14).
 # * Brokers report all of this as JMX metrics: `UnderReplicatedPartitions`,

@@ -11,7 +11,7 @@ from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes import clients
 from kit.probes.background_load import BackgroundLoad, letters
 from lessons.nb00_start import scenes
-from lessons.nb06_replication.chart import AcknowledgedPerMoment
+from lessons.nb06_replication.moments import BEFORE_S, STEP_S, acknowledged_over_time, so_far
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,33 @@ def test_everything_acknowledged_is_in_the_log_at_its_offset(cluster) -> None:
     assert "ended" in repr(load)
 
 
-def test_the_chart_names_the_longest_silence(cluster) -> None:
+def test_a_load_with_acks_1_and_the_failures_it_saw(cluster) -> None:
+    cluster.create_topic("weakly")
+    with BackgroundLoad(cluster, "weakly", acks="1") as load:
+        load.wait_for(5)
+    assert load.failed == {}
+    cluster.create_topic("narrow", config={"max.message.bytes": 60})
+    with BackgroundLoad(cluster, "narrow", acks="1") as load:
+        cluster.wait_until(lambda c: load.failed, 20, "a failed delivery")
+    assert set(load.failed.values()) == {"MSG_SIZE_TOO_LARGE"}
+    assert load.acknowledged == {}
+
+
+def test_the_line_is_flat_while_nothing_is_acknowledged(cluster) -> None:
     cluster.create_topic("charted")
     with BackgroundLoad(cluster, "charted") as load:
         load.wait_for(5)
-        load.mark("nothing happens")
+        load.mark("101 killed")
         load.wait_for(5)
     load.moments.append(load.moments[-1] + 3)
-    chart = AcknowledgedPerMoment({"engine": load})
-    assert "engine: nothing acknowledged" in chart.text
-    assert "nothing happens" in chart.svg()
+    at, records = zip(*so_far(load), strict=True)
+    assert at[0] == -BEFORE_S
+    assert records[-1] == len(load.moments)
+    assert list(records) == sorted(records)
+    assert records.count(len(load.moments) - 1) >= 3 / STEP_S - 2
+    chart = acknowledged_over_time({"local": load, "engine": load})
+    assert list(chart.series) == ["engine", "local"]
+    assert "101 killed" in chart.title
 
 
 def test_a_follower_refuses_writes_and_answers_reads(cluster) -> None:
