@@ -86,7 +86,7 @@ EXERCISE = Exercise(
     (
         "Which broker counts: the one that is missing, or the one that misses it?",
         "A partition is under-replicated when its ISR is smaller than its replica list. An "
-        "offline partition has nobody to count it.",
+        "offline partition has no leader to count it.",
         "Begin with no counts. Go through the partitions; if one has a leader and an ISR that is "
         "smaller than its replica list, add one to the count of that leader.",
     ),

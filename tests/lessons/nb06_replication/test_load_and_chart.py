@@ -72,9 +72,15 @@ def test_a_follower_refuses_writes_and_answers_reads(cluster) -> None:
     assert clients.fetch_at(cluster, 101, "led") == "1 record(s)"
 
 
+def found(cluster: KafkaCluster) -> dict[int, dict[str, int]]:
+    logs = cluster.snapshot()["topics"]["copied"]["partitions"][0]["logs"]
+    assert {log["log_end_offset"] for log in logs.values()} == {1}
+    return scenes.files(cluster, "copied", 0)
+
+
 def test_the_copies_of_a_partition_have_the_same_size(cluster) -> None:
     cluster.create_topic("copied")
     clients.send(cluster, "copied", "A")
-    rows = {row[0]: row[1:] for row in scenes.files(cluster, "copied", 0).rows}
-    cluster.wait_until(lambda c: c.snapshot()["topics"]["copied"])
-    assert len(set(rows["00000000000000000000.log"])) == 1
+    sizes = {broker: files["00000000000000000000.log"] for broker, files in found(cluster).items()}
+    assert sorted(sizes) == [101, 102, 103]
+    assert len(set(sizes.values())) == 1
