@@ -742,16 +742,16 @@ durability_runs.what_survives(settings)
 
 # %% [markdown]
 # On both sides, with three brokers: 101 is killed, 102 is stopped, then both are started. The topic
-# `fleet` has six partitions and shows what becomes of the leaders: only partitions that the lost
-# broker led get another one, and a broker that returns leads nothing until a preferred election.
+# `fleet` has six partitions and shows where the leaders are. Only partitions that the lost broker
+# led get another leader, and a broker that returns leads nothing until a preferred election.
 
 # %% go-and-return tags=["both"]
 lab.both(scenes.brokers_go_and_return)
 
 # %% [markdown]
 # More replicas do not make writes slower by their number, only by the slowest of them in the ISR.
-# And a slow leader makes every client wait that uses it, whatever the factor. Broker 103 is 40 ms
-# away from all others here: compare the rows with and without it.
+# A slow leader makes all of its clients wait, with any factor. Broker 103 is 40 ms away from all
+# others here: compare the rows with and without it.
 
 # %% slow-broker tags=["sim"]
 durability_runs.latency_with_a_slow_broker(delay_ms=40)
