@@ -22,7 +22,6 @@ NOT_YET = (
     "lessons/nb00_start",
     "lessons/nb04_broker",
     "lessons/nb07_reconciliation",
-    "lessons/nb08_producers",
 )
 CHECKED = ("CONTRIBUTING.md", "README.md", "docs", "engine", "kit", "labs", "lessons", "tests")
 

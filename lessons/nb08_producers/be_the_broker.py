@@ -24,7 +24,7 @@ from kit.tables import Table
 PATIENCE_S = 15.0
 SETTINGS = {"linger.ms": 0, "retry.backoff.ms": 40, "retry.backoff.max.ms": 80}
 ANSWER_MS = 3_000
-"""How long a try waits, so that silence ends while somebody looks on."""
+"""How long an attempt waits for its answer, so that silence ends soon."""
 
 
 def meets(values: str, *steps: list[str], client: str = "engine", **settings: Any) -> Table:
@@ -39,12 +39,12 @@ def meets(values: str, *steps: list[str], client: str = "engine", **settings: An
     broker = ScriptedBroker([list(step) for step in steps])
     given = {**SETTINGS, **{key.replace("_", "."): value for key, value in settings.items()}}
     try:
-        told = (_engines if client == "engine" else _librdkafkas)(broker, values.split(), given)
+        heard = (_engines if client == "engine" else _librdkafkas)(broker, values.split(), given)
     finally:
         broker.close()
     rows = [list(each.rsplit(" -> ", 1)) for each in broker.seen]
     heading = f"{client}: {values}"
-    closing = f"told: {told}; the log: {' '.join(broker.log) or 'empty'}"
+    closing = f"heard: {heard}; the log: {' '.join(broker.log) or 'empty'}"
     return Table(heading, ("arrives", "you answer"), rows, closing)
 
 
@@ -67,12 +67,12 @@ def _librdkafkas(broker: ScriptedBroker, values: list[str], settings: dict[str, 
     producer = confluent_kafka.Producer(
         {"bootstrap.servers": f"127.0.0.1:{broker.port}", **own, **settings}
     )
-    told: dict[str, str] = {}
+    heard: dict[str, str] = {}
 
     def note(error: Any, message: Any) -> None:
         code = error.code() if error else 0
         name = Errors(code).name if code > 0 else str(error.name()) if error else "acknowledged"
-        told[message.value().decode()] = name
+        heard[message.value().decode()] = name
 
     for value in values:
         producer.produce(TOPIC, value, partition=0, on_delivery=note)
@@ -82,4 +82,4 @@ def _librdkafkas(broker: ScriptedBroker, values: list[str], settings: dict[str, 
             producer.poll(0.05)
         except confluent_kafka.KafkaException:  # a fatal error; the reports say which
             producer.purge()
-    return ", ".join(f"{value} {told.get(value, 'no answer')}" for value in values)
+    return ", ".join(f"{value} {heard.get(value, 'no answer')}" for value in values)

@@ -17,16 +17,16 @@ from typing import Any
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
 from engine.sim.world.world import World
-from lessons.nb08_producers.producer_world import outcome
+from lessons.nb08_producers.shop import outcome
 
 WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40
-LINGER, TRY, REST, END = "linger", "try", "rest", "end"
+LINGER, ATTEMPT, PAUSE = "linger", "attempt", "pause"
 DONE = ("acknowledged", "reported", "refused", "unknown")
 STYLE = """
-svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--try:#0072b2;--rest:#e69f00;--linger:#999;
+svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--attempt:#0072b2;--pause:#e69f00;--linger:#999;
 --bad:#c04a00;--good:#00795a}
 @media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;--line:#323a45;
---try:#56b4e9;--rest:#e6b44c;--linger:#8a94a3;--bad:#ff8a50;--good:#3ecfa0}}
+--attempt:#56b4e9;--pause:#e6b44c;--linger:#8a94a3;--bad:#ff8a50;--good:#3ecfa0}}
 text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
 .s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
 .bad{fill:var(--bad)}.good{fill:var(--good)}.in{fill:var(--bg);font-weight:700}
@@ -129,45 +129,51 @@ def _spans(own: list[tuple[int, str, dict[str, Any], str]]) -> tuple[list[Span],
     """A batch's trace lines as stretches of time, and the verdict."""
     began = own[0][0]
     spans: list[Span] = []
-    since, tries, verdict, error = began, 0, "not answered yet", ""
-    open_try: tuple[int, str] | None = None
+    since, attempts, verdict, error = began, 0, "not answered yet", ""
+    open_attempt: tuple[int, str] | None = None
 
     def ms(at: int) -> float:
         return (at - began) / 1000
 
     for at, kind, fields, why in own:
         if kind == "sent":
-            waits = Span(REST if tries else LINGER, _rested(tries, error), ms(since), ms(at))
+            waits = Span(PAUSE if attempts else LINGER, _paused(attempts, error), ms(since), ms(at))
             spans += [waits] if at > since else []
-            tries += 1
-            open_try = (at, f"try {tries}, to {fields['broker']}")
-        elif kind == "answered" and open_try is not None:
-            spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), outcome(fields["error"])))
-            open_try, since, error = None, at, fields["error"]
+            attempts += 1
+            open_attempt = (at, f"attempt {attempts}, to {fields['broker']}")
+        elif kind == "answered" and open_attempt is not None:
+            spans.append(
+                Span(
+                    ATTEMPT, open_attempt[1], ms(open_attempt[0]), ms(at), outcome(fields["error"])
+                )
+            )
+            open_attempt, since, error = None, at, fields["error"]
         elif kind == "expired":
-            if open_try is not None:
-                spans.append(Span(TRY, open_try[1], ms(open_try[0]), ms(at), "no answer so far"))
+            if open_attempt is not None:
+                spans.append(
+                    Span(ATTEMPT, open_attempt[1], ms(open_attempt[0]), ms(at), "no answer so far")
+                )
             elif at > since:
                 spans.append(
-                    Span(REST, _rested(tries, error), ms(since), ms(at), "the time is over")
+                    Span(PAUSE, _paused(attempts, error), ms(since), ms(at), "the time is over")
                 )
-            open_try, since = None, at
+            open_attempt, since = None, at
         if kind in DONE:
             verdict = f"{kind} after {ms(at):.1f} ms" + (f": {why}" if why else "")
     return spans, verdict
 
 
-def _rested(tries: int, error: str) -> str:
-    if not tries:
+def _paused(attempts: int, error: str) -> str:
+    if not attempts:
         return "waits in the batch"
     lost = error in ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER")
-    return "finds the leader" if lost else "rests"
+    return "finds the leader" if lost else "pauses"
 
 
 def _bar(x: Any, y: int, span: Span) -> list[str]:
-    tone = {LINGER: "var(--linger)", REST: "var(--rest)", TRY: "var(--try)"}[span.kind]
+    tone = {LINGER: "var(--linger)", PAUSE: "var(--pause)", ATTEMPT: "var(--attempt)"}[span.kind]
     wide = max(3.0, x(span.end_ms) - x(span.begin_ms))
-    pattern = "" if span.kind == TRY else ' fill-opacity=".35" stroke-dasharray="4 2"'
+    pattern = "" if span.kind == ATTEMPT else ' fill-opacity=".35" stroke-dasharray="4 2"'
     parts = [
         f'<text class="e" x="{LEFT - 10}" y="{y + 15}">{escape(span.name)}</text>'
         f'<rect x="{x(span.begin_ms)}" y="{y + 3}" width="{wide:.1f}" height="17" rx="3" '

@@ -187,7 +187,7 @@ def table(judged: Mapping[str, Judged]) -> Table:
     ]
     return Table(
         "One fault tape, judged by the history checker",
-        ("settings", "what the producer was told", "what the log holds", *KINDS),
+        ("settings", "what the producer heard", "what the log holds", *KINDS),
         rows,
     )
 
@@ -196,7 +196,7 @@ def observed(judged: Mapping[str, Judged]) -> dict[str, dict[str, str]]:
     """The same for `lab.both`."""
     return {
         name: {
-            "told": _counted(each.verdicts),
+            "verdicts": _counted(each.verdicts),
             "log": " ".join(each.log),
             **{kind: each.named(kind) for kind in KINDS},
         }

@@ -1,91 +1,78 @@
 """Scenarios of notebook 08 for `lab.both`: each takes a cluster and returns what it saw.
 
-Their producer is the engine's own (engine/client), on the sockets of either side: it can lose
-an answer on purpose and show every batch's numbers.  Rates and refusals come from
-confluent-kafka, as any application sees them.
+Their producer is the engine's own (shop.py), on the sockets of either side: it can lose an answer
+on purpose and show every batch's numbers.  Rates come from confluent-kafka (measure.py).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import Producer as ConfluentProducer
-
-from engine.client.producer import Producer
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes import requests
-from kit.probes.clients import ask, in_sync, name, produce_at, topic_id, values
+from kit.probes.clients import ask, in_sync, partition, produce_at, topic_id, values
+from kit.probes.raw_client import RawClient
 from kit.tables import Table
-from lessons.nb08_producers import fault_tape
-from lessons.nb08_producers.fault_stages import Live, driver
+from lessons.nb08_producers import fault_tape, measure
+from lessons.nb08_producers.fault_stages import Live
+from lessons.nb08_producers.shop import Shop, committed
 
 ALL = (101, 102, 103)
 PATIENCE_S = 30.0
-ATTEMPTS = 3
+REPEATS = 3
 COUNT = 40
 SLOW_MS = 5
+QUICK = {"request.timeout.ms": 250, "delivery.timeout.ms": 600}
+PLAIN = {"enable.idempotence": False}
 Seen = Mapping[str, Any]
 
 
 # -- numbers on the wire
 
 
-def numbers_on_the_wire(cluster: Cluster) -> Seen:
-    """The numbers that a producer writes into its batches, and the leader's answers to them."""
-    cluster.create_topic("orders", assignment={0: ALL, 1: ALL})
-    off = _told(cluster, {"enable.idempotence": False}, "A")
-    on = _told(cluster, {}, "B", "C")
-    again = _told(cluster, {}, "C")
-    other = _told(cluster, {}, "D", partition=1)
+def numbers(cluster: Cluster) -> Seen:
+    """The numbers that a producer writes into its batches."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    off = _numbers(cluster, PLAIN, "A")
+    on = _numbers(cluster, {}, "B", "C")
+    again = _numbers(cluster, {}, "C")
     return {
         "idempotence off": {"asks for an id": off["asked"], "numbers": off["numbers"]},
-        "idempotence on": {
-            "asks for an id": on["asked"],
-            "numbers": on["numbers"],
-            "partition 1 begins at": other["numbers"],
-        },
+        "idempotence on": {"asks for an id": on["asked"], "numbers": on["numbers"]},
         "the same value from a new producer": {
             "another id": again["id"] != on["id"],
             "numbers": again["numbers"],
-            "partition 0 then": " ".join(values(cluster, "orders")),
+            "the log then": " ".join(values(cluster, "orders")),
         },
-        "the leader's rules": _rules(cluster),
     }
 
 
-def _told(
-    cluster: Cluster, settings: Mapping[str, Any], *sent: str, partition: int = 0
-) -> dict[str, Any]:
+def _numbers(cluster: Cluster, settings: Mapping[str, Any], *sent: str) -> dict[str, Any]:
     """One producer's run: whether it asked for an id, the id, and the numbers that it wrote."""
-    producer = Producer("numbers", ALL, {"linger.ms": 0, "batch.size": 0, **settings})
-    link = driver(cluster, producer)
-    try:
-        for value in sent:
-            link.send("orders", value.encode(), partition=partition)
-        link.run(lambda: producer.idle, PATIENCE_S)
-    finally:
-        link.close()
-    wrote = [dict(line.fields) for _, line in link.trace if line.kind == "sent"]
-    return {
-        "asked": any(line.kind == "producer_id" for _, line in link.trace),
-        "id": wrote[0]["producer_id"],
-        "numbers": [f"epoch {each['epoch']}, sequence {each['sequence']}" for each in wrote],
-    }
+    with Shop(cluster, "orders", settings) as shop:
+        shop.send(*sent)
+        shop.wait()
+        wrote = shop.lines("sent")
+        return {
+            "asked": bool(shop.lines("producer_id")),
+            "id": wrote[0]["producer_id"],
+            "numbers": [f"epoch {each['epoch']}, sequence {each['sequence']}" for each in wrote],
+        }
 
 
-def _rules(cluster: Cluster) -> dict[str, str]:
-    """Batches with chosen numbers: a repeat, an old repeat, a gap, an older epoch."""
+def window(cluster: Cluster) -> Seen:
+    """Batches with numbers of our choice, as no client would send them, and the answers."""
     cluster.create_topic("numbered", assignment={0: ALL})
     init = m.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
-    who = ask(cluster, 101, init).producer_id
+    own = ask(cluster, 101, init).producer_id
 
-    def send(sequence: int, epoch: int = 0, pid: int = who) -> str:
-        return numbered(cluster, "numbered", pid, epoch, sequence)
+    def send(sequence: int, epoch: int = 0, producer_id: int = own) -> str:
+        return numbered(cluster, "numbered", producer_id, epoch, sequence)
 
     stored = [send(n) for n in range(7)]
     return {
@@ -93,202 +80,273 @@ def _rules(cluster: Cluster) -> dict[str, str]:
         "6 again": send(6),
         "2 again, the fifth last": send(2),
         "1 again, the sixth last": send(1),
-        "9, where 7 is next": send(9),
+        "8, where 7 is next": send(8),
+        "7": send(7),
+        "8 again, which is next now": send(8),
+        "8 with another producer id": send(8, producer_id=own + 900),
         "0 in epoch 1": send(0, epoch=1),
-        "7 in epoch 0": send(7),
-        "5 of a producer that nobody knows": send(5, pid=who + 900),
+        "9 in epoch 0": send(9),
+        "the log ends at": partition(cluster, "numbered")["logs"][101]["log_end_offset"],
     }
 
 
-def numbered(cluster: Cluster, topic: str, who: int, epoch: int, sequence: int) -> str:
+def numbered(cluster: Cluster, topic: str, producer_id: int, epoch: int, sequence: int) -> str:
     """One batch with these numbers to 101: the offset or the error that it answers."""
     records = requests.one_batch(
-        b"x", producer_id=who, producer_epoch=epoch, base_sequence=sequence
+        b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
     )
     body = requests.producing(topic_id(cluster, topic), acks=-1, records=records, timeout_ms=5_000)
-    told = requests.first_partition(ask(cluster, 101, body))
-    return requests.refusal(told) or f"offset {told.base_offset}"
-
-
-# -- lost answers, and time that runs out
+    answer = requests.first_partition(ask(cluster, 101, body))
+    return requests.refusal(answer) or f"offset {answer.base_offset}"
 
 
 def lost_on_the_way(cluster: Cluster) -> Seen:
-    """An answer is lost; a connection ends with two requests in flight; all requests are lost."""
+    """The answer to B is lost, then a connection under C D E, with three ways to send."""
     seen: dict[str, Any] = {}
-    for label, settings in (("off", {"enable.idempotence": False}), ("on", {})):
+    for label, settings in (
+        ("idempotence off, 5 in flight", PLAIN),
+        ("idempotence off, 1 in flight", {**PLAIN, "max.in.flight.requests.per.connection": 1}),
+        ("idempotence on, 5 in flight", {}),
+    ):
         cluster.create_topic("orders", assignment={0: ALL})
-        producer = Producer("shop", ALL, {**fault_tape.QUICK, **settings})
-        link = driver(cluster, producer)
-        try:
-            _send(link, producer, "A")
-            link.lose_answers = 1
-            _send(link, producer, "B")
-            link.lose_requests = 3
-            _send(link, producer, "C", "D", "E")
-        finally:
-            link.close()
-        seen[f"idempotence {label}"] = {
-            "told": ", ".join(f"{n} {kind}" for kind, n in producer.verdicts.count().items()),
-            "the log": " ".join(values(cluster, "orders")),
-        }
-    seen["nothing gets through"] = _no_way(cluster)
-    seen["an error that does not pass"] = _too_large(cluster)
+        with Shop(cluster, "orders", {"request.timeout.ms": 1_000, **settings}) as shop:
+            shop.send("A")
+            shop.wait()
+            shop.lose_answers(1)
+            shop.send("B")
+            shop.wait()
+            shop.lose_requests(1 if "1 in" in label else 3)
+            shop.send("C", "D", "E")
+            shop.wait()
+            seen[label] = {
+                "errors that the application saw": len(shop.having("unknown")),
+                "most requests under way": shop.most_under_way,
+                "the log": " ".join(shop.log()),
+            }
     return seen
 
 
-def _send(link: Any, producer: Producer, *sent: str) -> None:
-    for value in sent:
-        link.send("orders", value.encode(), partition=0)
-    link.run(lambda: producer.idle, PATIENCE_S)
+# -- time that runs out
 
 
-def _no_way(cluster: Cluster) -> dict[str, Any]:
-    """Every request vanishes; delivery.timeout.ms ends it, and retries do not."""
-    settings = {"request.timeout.ms": 400, "delivery.timeout.ms": 1_500, "linger.ms": 0}
-    producer = Producer("nobody", ALL, settings)
-    link = driver(cluster, producer)
-    try:
-        _send(link, producer, "first")
-        link.lose_requests = 1_000
-        _send(link, producer, "Z")
-    finally:
-        link.close()
-    sent = producer.sends[-1]
-    rests = [
-        dict(line.fields)["backoff_us"] / 1000 for _, line in link.trace if line.kind == "retry"
-    ]
+def time_runs_out(cluster: Cluster) -> Seen:
+    """Nothing gets through: which clock ends the wait of a record, and where it waits."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    settings = {"request.timeout.ms": 400, "delivery.timeout.ms": 1_500, "max.block.ms": 900,
+                "buffer.memory": 40_000}  # fmt: skip
+    with Shop(cluster, "orders", settings) as shop:
+        shop.send("first")
+        shop.wait()
+        shop.lose_requests()
+        shop.send(*("x" * 15_000 for _ in range(3)))
+        shop.wait()
+        _, sent, _, outside = shop.producer.sends
+        first_pause = shop.lines("retry")[0]["backoff_us"] / 1000
+        attempts = sum(line["batch"] == 2 for line in shop.lines("sent"))
+    with Shop(cluster, "nowhere", settings) as lost:
+        lost.send("A")
+        lost.wait()
+        unknown = lost.producer.sends[0]
+    return {
+        "sent, and no answer": {
+            "attempts": measured(attempts, "attempts"),
+            "first pause between attempts": measured(first_pause, "ms"),
+            **_ending(sent),
+        },
+        "no room in buffer.memory": _ending(outside),
+        "no such topic in the metadata": _ending(unknown),
+    }
+
+
+def _ending(sent: Any) -> dict[str, Any]:
     return {
         "verdict": sent.verdict,
         "ended by": sent.error,
         "after": measured((sent.done_us - sent.made_us) / 1000, "ms"),
-        "tries": measured(len(rests) + 1, "tries"),
-        "first rest": measured(rests[0], "ms"),
     }
 
 
-def _too_large(cluster: Cluster) -> dict[str, Any]:
-    cluster.create_topic("small", assignment={0: ALL}, config={"max.message.bytes": 500})
-    producer = Producer("large", ALL, {"linger.ms": 0})
-    link = driver(cluster, producer)
-    try:
-        link.send("small", b"x" * 1_000, partition=0)
-        link.run(lambda: producer.idle, PATIENCE_S)
-    finally:
-        link.close()
-    tries = sum(line.kind == "sent" for _, line in link.trace)
-    return {
-        "told": f"{producer.sends[0].verdict}: {producer.sends[0].error}",
-        "tries": tries,
-        "produce to a follower": produce_at(cluster, 102, "small", "y"),
+# -- copies
+
+
+def minimum(cluster: Cluster) -> Seen:
+    """min.insync.replicas=2 while two brokers leave; then the last one dies, and 102 returns."""
+    cluster.create_topic("orders", assignment={0: ALL}, config={"min.insync.replicas": 2})
+    seen: dict[str, Any] = {"ISR of 3": {"acks=all": _once(cluster, "all", "A")}}
+    cluster.stop(103)
+    cluster.wait_until(in_sync("orders", 101, 102), PATIENCE_S, "103 to leave the ISR")
+    seen["ISR of 2"] = {"acks=all": _once(cluster, "all", "B")}
+    cluster.stop(102)
+    cluster.wait_until(in_sync("orders", 101), PATIENCE_S, "102 to leave the ISR")
+    seen["ISR of 1"] = {
+        "acks=all": _once(cluster, "all", "C"),
+        "acks=1": _once(cluster, "1", "D"),
     }
-
-
-# -- the fault tape
-
-
-def one_fault_tape(cluster: Cluster, judged: dict[str, Any] | None = None) -> Seen:
-    """Fast, default and safe settings under the same faults, judged by the history checker."""
-    for attempt in range(ATTEMPTS):
-        stage = Live(cluster)
-        try:
-            found = fault_tape.play(stage)
-            break
-        except fault_tape.Disturbed:
-            if attempt + 1 == ATTEMPTS:
-                raise
-            cluster.heal()
-            cluster.wait_until(in_sync("safe", *ALL), PATIENCE_S, "the ISR to be whole again")
-        finally:
-            stage.close()
-    if judged is not None:
-        judged[cluster.name] = found
-    return fault_tape.observed(found)
-
-
-# -- rates, and which sender hears of errors
-
-
-RECIPES: Mapping[str, Mapping[str, Any]] = {
-    "unsafe: acks=1, 5 in flight": {"acks": "1", "max.in.flight": 5},
-    "old safe: acks=all, 1 in flight": {"acks": "all", "max.in.flight": 1},
-    "safe: idempotence, 5 in flight": {"enable.idempotence": True},
-}
-
-
-def rates(cluster: Cluster) -> Seen:
-    """One record per request with three recipes; then waits for each answer or for all.
-
-    If the cluster can slow links, the followers are some milliseconds away.  On one machine
-    the noise of other work would hide the round trips between brokers.
-    """
-    cluster.create_topic("rates", assignment={0: ALL}, config={"min.insync.replicas": 2})
-    if cluster.offers("slow"):
-        for follower in ALL[1:]:
-            cluster.slow(ALL[0], follower, SLOW_MS)
-    try:
-        return _rates(cluster)
-    finally:
-        cluster.heal()
-
-
-def _rates(cluster: Cluster) -> Seen:
-    seen: dict[str, Any] = {}
-    for label, settings in RECIPES.items():
-        took, told, p99 = _timed(cluster, {**settings, "batch.num.messages": 1}, COUNT, False)
-        seen[label] = {
-            "errors": told,
-            "rate": measured(COUNT / took, "records/s"),
-            "99 % are answered within": measured(p99 * 1000, "ms"),
-        }
-    for label, waits in (("waits for each answer", True), ("sends all, then flushes", False)):
-        took, told, _ = _timed(cluster, {"enable.idempotence": True}, COUNT // 3, waits)
-        seen[label] = {"errors": told, "rate": measured(COUNT / 3 / took, "records/s")}
-    seen["acks=0"] = {"offset that is reported": _offset_with_acks_0(cluster)}
+    cluster.kill(101)
+    cluster.start(102, 103)
+    cluster.wait_until(_is_led_by(102, 103), PATIENCE_S, "a new leader")
+    cluster.wait_until(committed("orders"), PATIENCE_S, "the log to be committed")
+    seen["101 dies, 102 and 103 return"] = {"the log": " ".join(values(cluster, "orders"))}
     return seen
 
 
-def _timed(
-    cluster: Cluster, settings: Mapping[str, Any], count: int, waits: bool
-) -> tuple[float, int, float]:
-    """Seconds in all, errors, and the 99th percentile of the time to an answer."""
-    base = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0}
-    producer = ConfluentProducer({**base, **settings})
-    answered: list[float] = []
-    errors: list[str] = []
-
-    def note(began: float) -> Any:
-        def told(error: Any, _: Any) -> None:
-            answered.append(time.monotonic() - began)
-            errors.extend([name(error)] if error else [])
-
-        return told
-
-    producer.produce("rates", "warm-up", partition=0)
-    producer.flush(PATIENCE_S)
-    began = time.monotonic()
-    for n in range(count):
-        producer.produce("rates", f"{n:0100}", partition=0, on_delivery=note(time.monotonic()))
-        producer.poll(0)
-        if waits:
-            producer.flush(PATIENCE_S)
-    left = producer.flush(PATIENCE_S)
-    took = time.monotonic() - began
-    return took, len(errors) + left, sorted(answered)[int(len(answered) * 0.99) - 1]
+def _once(cluster: Cluster, acks: str, value: str) -> str:
+    """One record with retries=0: what the application hears."""
+    with Shop(cluster, "orders", {**PLAIN, "acks": acks, "retries": 0}) as shop:
+        shop.send(value)
+        shop.wait()
+        return shop.errors[-1] or shop.verdicts[-1]
 
 
-def _offset_with_acks_0(cluster: Cluster) -> int:
-    producer = Producer("forget", ALL, {"acks": "0", "linger.ms": 0})
-    link = driver(cluster, producer)
-    try:
-        link.send("rates", b"gone", partition=0)
-        link.run(lambda: producer.idle, PATIENCE_S)
-    finally:
-        link.close()
-    return producer.sends[0].offset
+def _is_led_by(*brokers: int) -> Any:
+    return lambda cluster: partition(cluster, "orders")["leader"] in brokers
 
 
-# -- errors, by name
+def retries(cluster: Cluster) -> Seen:
+    """Two troubles that pass, with retries=0 and with the default."""
+    cluster.create_topic("strict", assignment={0: ALL}, config={"min.insync.replicas": 3})
+    cluster.create_topic("orders", assignment={0: ALL})
+    seen: dict[str, Any] = {}
+    with _pair(cluster, "strict") as (never, default):
+        cluster.stop(103)
+        cluster.wait_until(in_sync("strict", 101, 102), PATIENCE_S, "103 to leave the ISR")
+        never.send("A")
+        never.wait()
+        default.send("A")
+        default.wait(for_s=1)
+        refused = default.lines("retry")
+        cluster.start(103)
+        default.wait()
+        seen["the ISR is too small, and recovers"] = {
+            "retries=0": never.errors[-1],
+            "the default": default.verdicts[-1],
+            "after attempt 1 the client logs": f"{refused[0]['left']} attempts left",
+            "attempts that were refused": measured(len(refused), "attempts"),
+        }
+    cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "the ISR to be whole again")
+    with _pair(cluster, "orders") as (never, default):
+        cluster.stop(101)
+        for each in (never, default):
+            each.send("B")
+            each.wait()
+        seen["the leader is stopped"] = {
+            "retries=0 succeeds": never.verdicts[-1] == "acknowledged",
+            "the default succeeds": default.verdicts[-1] == "acknowledged",
+        }
+    return seen
+
+
+@contextmanager
+def _pair(cluster: Cluster, topic: str) -> Iterator[tuple[Shop, Shop]]:
+    """A producer with retries=0 and one with the default; both know all brokers."""
+    with Shop(cluster, topic, {**PLAIN, "retries": 0}) as never, Shop(cluster, topic) as default:
+        for each in (never, default):
+            each.send("first")
+            each.wait()
+        yield never, default
+
+
+def hears_and_reads(cluster: Cluster) -> Seen:
+    """When the producer hears and when a consumer reads, by acks; followers 5 ms away."""
+    cluster.create_topic("timed", assignment={0: ALL})
+    _far_followers(cluster)
+    seen: dict[str, Any] = {}
+    for acks in ("0", "1", "all"):
+        heard, read = measure.times(cluster, "timed", COUNT // 2, acks)
+        seen[f"acks={acks}"] = {
+            "the producer hears": measured(heard, "ms"),
+            "a consumer reads": measured(read, "ms"),
+        }
+    return seen
+
+
+def _far_followers(cluster: Cluster) -> None:
+    """One machine's own noise hides round trips between brokers, so links are made longer."""
+    if cluster.offers("slow"):
+        for follower in ALL[1:]:
+            cluster.slow(ALL[0], follower, SLOW_MS)
+
+
+# -- the application
+
+
+def styles(cluster: Cluster) -> Seen:
+    """Three requests are lost with their connection; then the rate of waiting for each answer."""
+    seen: dict[str, Any] = {}
+    for acks in ("0", "all"):
+        cluster.create_topic("orders", assignment={0: ALL})
+        with Shop(cluster, "orders", {"acks": acks, "request.timeout.ms": 1_000}) as shop:
+            shop.send("A")
+            shop.wait()
+            shop.lose_requests(3)
+            shop.send("B", "C", "D")
+            shop.wait()
+            seen[f"acks={acks}"] = {
+                "reported as success": len(shop.having("acknowledged")),
+                "offset of D, as reported": shop.producer.sends[-1].offset,
+                "the log": " ".join(shop.log()),
+            }
+    for label, waits in (("waits for each answer", True), ("sends on", False)):
+        batches = {"acks": "all", "batch.num.messages": 1_000}
+        rate = measure.send_all(cluster, "orders", COUNT, batches, waits=waits).rate
+        seen[label] = {"rate": measured(rate, "records/s")}
+    return seen
+
+
+def dead_letters(cluster: Cluster) -> Seen:
+    """Twelve records, an outage longer than delivery.timeout.ms, a handler that keeps failures."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    kept: list[str] = []
+    with Shop(cluster, "orders", QUICK) as shop:
+        for n in range(12):
+            shop.lose_requests(1_000 if n in (4, 5) else 0)
+            shop.lose_answers(1_000 if n == 6 else 0)
+            shop.send(f"order-{n}")
+            shop.wait()
+            if shop.verdicts[-1] != "acknowledged":
+                kept.append(shop.producer.sends[-1].text)
+        stored = shop.log()
+    return {
+        "handed over": 12,
+        "stored": len(stored),
+        "kept by the handler": len(kept),
+        "in neither place": 12 - len({*stored, *kept}),
+        "in both: unknown, and stored": len({*stored} & {*kept}),
+    }
+
+
+# -- errors
+
+
+def errors_on_the_wire(cluster: Cluster) -> Seen:
+    """Errors that pass, and one that does not, provoked one by one."""
+    cluster.create_topic("orders", assignment={0: ALL})
+    cluster.create_topic("small", assignment={0: ALL}, config={"max.message.bytes": 500})
+    cluster.create_topic("one-copy", assignment={0: [103]})
+    with Shop(cluster, "small") as shop:
+        shop.send("x" * 1_000)
+        shop.wait()
+        large = f"{shop.verdicts[-1]}: {shop.errors[-1]}"
+        attempts = len(shop.lines("sent"))
+    with RawClient(cluster, 101, "lesson") as client:
+        answer = client.ask(requests.producing("nowhere", 10))
+        nowhere = requests.refusal(requests.first_partition(answer))
+    follower = produce_at(cluster, 102, "orders", "y")
+    cluster.kill(103)
+    cluster.wait_until(lambda c: partition(c, "one-copy")["leader"] == -1, PATIENCE_S, "no leader")
+    return {
+        "larger than max.message.bytes": {"verdict": large, "attempts": attempts},
+        "a topic that is not there": nowhere,
+        "produce to a follower": follower,
+        "metadata of a partition without a leader": _metadata_error(cluster, "one-copy"),
+    }
+
+
+def _metadata_error(cluster: Cluster, topic: str) -> str:
+    request = m.MetadataRequest
+    body = request(topics=[request.MetadataRequestTopic(name=topic)])
+    answer = ask(cluster, 101, body)
+    return Errors(answer.topics[0].partitions[0].error_code).name
 
 
 PASSING = ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION",
@@ -297,7 +355,7 @@ PASSING = ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_P
 SEQUENCE = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER")
 SAID_OTHERWISE = {
     "REQUEST_TIMED_OUT": ["yes", "no; yes if no answer came", "yes"],
-    "OUT_OF_ORDER_SEQUENCE_NUMBER": ["with idempotence", "no", "not this try"],
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": ["with idempotence", "no", "not this attempt"],
     "DUPLICATE_SEQUENCE_NUMBER": ["no: it is success", "no", "it is stored"],
 }
 """Where a flag of the protocol is not all there is to say."""
@@ -317,3 +375,22 @@ def errors_by_name() -> Table:
         rows.append([each, str(int(error)), *SAID_OTHERWISE.get(each, says)])
     columns = ("error", "code", "sent again", "looks up the leader", "may be stored")
     return Table("What a producer makes of an error", columns, rows)
+
+
+# -- the fault tape
+
+
+def one_fault_tape(cluster: Cluster) -> Seen:
+    """Fast, default and safe settings under the same faults, judged by the history checker."""
+    for attempt in range(REPEATS):
+        stage = Live(cluster)
+        try:
+            return fault_tape.observed(fault_tape.play(stage))
+        except fault_tape.Disturbed:
+            if attempt + 1 == REPEATS:
+                raise
+            cluster.heal()
+            cluster.wait_until(in_sync("safe", *ALL), PATIENCE_S, "the ISR to be whole again")
+        finally:
+            stage.close()
+    raise AssertionError("not reached")

@@ -91,16 +91,17 @@ def judge_recipe(answer: Any, context: Context) -> Verdict:
 
 def _rate(settings: Mapping[str, Any]) -> float:
     """Records per virtual second, a record per request."""
-    from lessons.nb08_producers.producer_world import NAME, cluster, finish, send, shop
+    from lessons.nb08_producers.shop import Shop
+    from lessons.nb08_producers.virtual_runs import orders
 
-    world = cluster()
-    shop(world, {**settings, "batch.size": 0, "linger.ms": 0})
-    world.slow(101, NAME, ms=2)
-    send(world, "first")  # opens the connection
-    finish(world)
+    world = orders()
+    shop = Shop(world, "orders", settings)
+    world.slow(101, shop.name, ms=2)
+    shop.send("first")  # opens the connection
+    shop.wait()
     began = world.now_us
-    send(world, *map(str, range(RECORDS)))
-    finish(world)
+    shop.send(*map(str, range(RECORDS)))
+    shop.wait()
     return RECORDS * 1e6 / (world.now_us - began)
 
 
@@ -132,7 +133,7 @@ EXERCISE = Exercise(
         "six in flight": _answer("all", True, 6, 2),
         "slow and safe": _answer("all", True, 1, 2),
         "all three must have it": _answer("all", True, 5, 3),
-        "nobody answers": _answer("0", False, 5, 2),
+        "no broker answers": _answer("0", False, 5, 2),
     },
     minutes=6,
 )

@@ -55,7 +55,7 @@ def explain(arguments: tuple, expected: str, seen: Any) -> str:
             f"{last} is a success: the record is in the log already, and only its offset is lost."
         )
     if seen == "acknowledged":
-        return f"The last attempt ended with {last}: nobody acknowledged the record."
+        return f"The last attempt ended with {last}: no broker acknowledged the record."
     if expected == "refused":
         return f"None of these attempts can have stored the record; after {last} you may say so."
     doubtful = next(place for place, each in enumerate(answers) if each in MAYBE)

@@ -83,7 +83,7 @@ EXERCISE = Exercise(
     ),
     lambda answer, context: compare_results(context.inputs, answer, accept, explain),
     {
-        "whatever lies behind is a repeat": "def accept(remembered, first, last):\n"
+        "all that lies behind is a repeat": "def accept(remembered, first, last):\n"
         "    if not remembered:\n        return 'store'\n"
         "    if first <= remembered[-1][1]:\n        return 'duplicate'\n"
         "    return 'store' if first == remembered[-1][1] + 1 else 'out of order'",

@@ -1,422 +1,425 @@
 # %% [markdown]
 # # 08 · Reliable producers
 #
-# A shop sends an order and hears nothing. Was it stored? If the shop sends it again, there may be
-# two; if it does not, there may be none. This notebook follows one record through every wait and
-# every try, and shows which settings make a lost answer harmless, which keep the order, and what
-# no setting can do.
+# A shop sends an order and gets no answer. Was the order stored? If the shop sends it again, there
+# may be two; if it does not, there may be none. This notebook loses answers, connections and
+# leaders on purpose, and shows which settings make that harmless and what no setting can do.
 #
 # **What you will be able to do**
 #
-# * read a delivery as a timeline: linger, try, rest, try again, and the clock around them all
-# * tell acknowledged, refused and unknown apart, and say what an application may conclude
-# * explain what a producer id, an epoch and a sequence number are for, and what five has to do
-#   with it
+# * say what an application knows of a record that was acknowledged, refused, or neither
+# * explain what a producer id, an epoch and a sequence number are for
+# * foresee what the log holds after a retry, and after a retry by the application itself
 # * choose settings for a producer and its topic, and have them judged under faults
-# * say what can still be lost, and what can still come twice
 #
-# Python alone is enough; with a real Kafka beside it, the side-by-side cells run on both. Allow
-# 75 minutes. You need to know batches (notebook 03), and what the in-sync replicas, the high
-# watermark and an unclean election are (notebook 06).
+# **Time:** {minutes}. You need batches (notebook 03), and the in-sync replicas and the high
+# watermark (notebook 06). Python alone is enough; with a real Kafka, most runs happen on both.
+#
+# Each run below has a question before it. Answer first: the run gives the verdict. Then change the
+# values at the top of the run's cell, and run it again.
+#
+# ## An answer is lost
+#
+# The producer in these cells is the engine's own. It does what the Java client does, batch by
+# batch, and it can lose an answer when we want it to. The first run is in virtual time, so that
+# you can watch every message afterwards. B is the record whose answer is lost.
 
 # %% doorway tags=["setup"]
 from kit import lab
-from lessons.nb08_producers import (
-    application_runs,
-    delivery_runs,
-    fault_tape,
-    idempotence_runs,
-    scenes,
-)
-from lessons.nb08_producers.be_the_broker import meets
-from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
-from lessons.nb08_producers.fault_stages import Simulated
+from kit.drawings.chart import Chart
+from kit.probes import clients
+from lessons.nb08_producers import measure, scenes
+from lessons.nb08_producers.shop import Shop, copied
 
-eng = lab.engine()
+REPLICAS = {0: [101, 102, 103]}
 
-# %% [markdown]
-# ## Predict
-#
-# Three questions before you run anything. Answer from what you know or guess; the first answer is
-# the one that is kept.
+# %% 08-1 tags=["stub", "predict"]
+lab.predict("08-1")
 
-# %% 08-1 tags=["stub", "predict", "quiz"]
-lab.quiz("08-1")
-
-# %% 08-1 tags=["solution", "predict", "quiz"]
-lab.quiz("08-1", "c")
-
-# %% 08-2 tags=["stub", "predict", "quiz"]
-lab.quiz("08-2")
-
-# %% 08-2 tags=["solution", "predict", "quiz"]
-lab.quiz("08-2", "c")
-
-# %% 08-3 tags=["stub", "predict", "quiz"]
-lab.quiz("08-3")
-
-# %% 08-3 tags=["solution", "predict", "quiz"]
-lab.quiz("08-3", "b")
-
-# %% [markdown]
-# ## Run it on the engine
-#
-# The producer in these cells is the engine's own: a state machine that does what the Java client
-# does, batch by batch. (A test plays the same broker answers to both, and to librdkafka, and
-# compares every request.) It runs in virtual time, so each table is the same on every machine.
-#
-# ### One delivery, drawn from its trace
-#
-# The leader stands still just after the record was handed over. Follow the bars: the record waits
-# in its batch for company (`linger.ms`), the first try waits for an answer
-# (`request.timeout.ms`), the client finds out who leads now, the second try succeeds. It does not
-# rest in between, because the leader is another one. The dashed frame is `delivery.timeout.ms`; it
-# contains all of it. To fit the picture the three are set to 20 ms, 1.5 s and 10 s; the defaults
-# are 5 ms, 30 s and 120 s.
-
-# %% timeline-late tags=["sim"]
-DeliveryTimeline.of(delivery_runs.late_answer(), "shop")
-
-# %% [markdown]
-# Now the in-sync set is too small for `min.insync.replicas=2`, and stays so. Every try is refused
-# at once, so here the rests are what takes time: each is about twice as long as the one before,
-# but not quite. That is `retry.backoff.ms=100` with its jitter (KIP-580; until 3.7 each rest was
-# 100 ms). `retry.backoff.max.ms` cuts off at a second, after the jitter, so the longest rest is
-# often exactly that. `retries` is 2147483647 and has no say: the clock ends it.
-#
-# Our producer's verdict is *refused*: the record is certainly not in the log, because no try can
-# have been stored. *Unknown* means: perhaps it is. Kafka's callback does not tell them apart, it
-# gets a TimeoutException for both; treat that as unknown.
-
-# %% timeline-expired tags=["sim"]
-DeliveryTimeline.of(delivery_runs.too_few_replicas(), "shop")
-
-# %% [markdown]
-# A Java client logs each such refusal, with the number of attempts that are left. Here is a record
-# that may live longer. A line with `2147483630 attempts left` looks alarming. It says that this
-# was try 17.
-
-# %% attempts-left tags=["sim"]
-delivery_runs.attempts_left()
-
-# %% [markdown]
-# Not every wait is inside a batch. A record whose topic is unknown, or for which `buffer.memory`
-# has no room, never gets that far: `send()` itself blocks, for `max.block.ms`. Only behind that
-# door does `delivery.timeout.ms` begin. Look at the verdicts too: what was sent without an answer
-# is *unknown*, what never left is *refused*.
-
-# %% where-records-wait tags=["sim"]
-delivery_runs.where_records_wait()
-
-# %% [markdown]
-# `request.timeout.ms` is how long one try waits, and a low value looks brisk. Here a broker is
-# slow for eight seconds: its answers take 1.2 s. With 30 s of patience they arrive late, and that
-# is all. With 1 s no answer is ever in time, each time-out takes the connection and everything
-# under way on it along, and the broker gets twice the requests while it is in trouble.
-
-# %% request-timeout-too-low tags=["sim"]
-delivery_runs.request_timeout_too_low()
-
-# %% [markdown]
-# ### A lost answer makes two of one
-#
-# The leader stores A, and its answer is lost. To the producer that looks like a lost record, so
-# it sends the batch again. Without idempotence the leader cannot know that it has seen it before.
-# With it, the batch carries the producer's id and a sequence number; the leader finds both in its
-# memory and answers with the old offset.
+# %% 08-1 tags=["solution", "predict"]
+lab.predict("08-1", "A B B C")
 
 # %% lost-answer tags=["sim"]
-delivery_runs.lost_answer()
+idempotence, lost = False, "B"  # also True; another record; "" loses none
+request_timeout_ms, cut_s = 1_000, 1.2
+
+world = lab.world(seed=8)
+world.create_topic("orders", assignment=REPLICAS)
+settings = {"enable.idempotence": idempotence, "request.timeout.ms": request_timeout_ms}
+shop = Shop(world, "orders", settings)
+for value in "ABC":
+    if value == lost:
+        world.cut_one_way(101, "shop")  # what 101 says does not arrive
+    shop.send(value)
+    world.run(for_s=cut_s)
+    world.heal()
+    shop.wait()
+    world.run(for_s=0.6)  # until the followers know that all is committed
+
+display(shop.story)
+attempts = [each["attempt"] for each in shop.lines("sent")]
+seen = {"the log": " ".join(shop.log()), "attempts to send the record": max(attempts)}
+lab.verdict("08-1", seen)
 
 # %% [markdown]
-# ### Order, with more than one request under way
+# To the producer, a lost answer and a lost record look the same. It sends the batch again, and
+# nothing in the batch says that it is the same one. Its callback reports success, once.
 #
-# Four batches are sent without waiting, and the connection ends before any is stored. The Java
-# client puts each failed batch back at the front of the queue, one after the other; so they come
-# out reversed. One request in flight keeps the order, and so do sequence numbers with five.
+# Now watch that run. Click the panel, then use Home, the arrow keys and End; the producer is the
+# client at the top right. The panel opens at the step where the link is cut. Go on until the answer
+# to B is held at the cut. B is committed at that moment; only the producer does not know. Then press
+# *kill* at 101 there: a second timeline begins. Does the next leader store B again?
+
+# %% watch tags=["read"]
+panel = lab.panel(world, "orders")
+panel.jump("fault")
+panel
+
+# %% [markdown]
+# Set `idempotence = True` in the run above. The batch then carries the producer's id and a sequence
+# number, the leader recognises the repeat, and answers it with the old offset.
 #
-# The rates are for a record per batch. With the producer 2 ms from the leader, one in flight costs
-# most of the rate, since every batch waits for the answer to the one before. With the followers
-# 2 ms away it costs little. A broker takes up a connection's next request when the last is
-# answered, so with `acks=all` each of the five waits for the followers in its turn. What is in
-# flight saves the way to the leader and no more.
-
-# %% order-in-flight tags=["sim"]
-delivery_runs.order_in_flight()
-
-# %% [markdown]
-# ### What an answer is worth
+# ## Several requests under way
 #
-# `acks` says what the leader waits for before it answers. A load runs and the leader dies, in
-# six worlds with different delays, idempotence off. With `acks=0` nobody answers, and the
-# producer calls whatever it has sent a success. With `acks=1` the leader answers from its own
-# log. With `acks=all` nothing that was acknowledged is missing, and without idempotence some of
-# it is there twice. The last two columns are from a run without a fault: the weaker the promise,
-# the sooner the producer hears. A consumer reads no sooner, for every in-sync replica must have
-# the record before, whatever `acks` was. ("Have" means in memory; notebook 06 takes the power away
-# from all three.)
+# A producer does not wait for one answer before it sends the next request:
+# `max.in.flight.requests.per.connection` is 5. From here on the same producer talks over sockets,
+# to the engine and, if there is one, to a real Kafka. `lab.both` lays the two outcomes side by
+# side, and a difference that is not explained fails the cell.
 
-# %% acks tags=["sim"]
-delivery_runs.acks_and_a_dying_leader()
+# %% 08-3 tags=["stub", "predict"]
+lab.predict("08-3")
+
+# %% 08-3 tags=["solution", "predict"]
+lab.predict("08-3", "D C B A")
+
+# %% connection-ends tags=["both"]
+in_flight, lost, idempotence = 5, 4, False  # also 1 in flight; 2 lost; True
+
+
+def connection_ends(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    settings = {
+        "enable.idempotence": idempotence,
+        "max.in.flight.requests.per.connection": in_flight,
+        "request.timeout.ms": 1_000,
+    }
+    with Shop(cluster, "orders", settings) as shop:
+        shop.lose_requests(lost)  # and the connection with the last of them
+        shop.send("A", "B", "C", "D")
+        shop.wait()
+        return {
+            "most requests under way": shop.most_under_way,
+            "errors that the application saw": len(shop.having("unknown")),
+            "the log": " ".join(shop.log()),
+        }
+
+
+outcome = lab.both(connection_ends)
+display(outcome)
+lab.verdict("08-3", outcome)
 
 # %% [markdown]
-# `acks=all` means all of the *current* in-sync set. If that is one broker, it is as weak as
-# `acks=1`, and the third row loses A. `min.insync.replicas=2` refuses instead; but it refuses only
-# `acks=all`, as the second row shows. (What `acks=1` wrote there no consumer reads for now: since
-# 3.7 the high watermark stands still below the minimum, notebook 06.)
-
-# %% matrix tags=["sim"]
-delivery_runs.matrix()
-
-# %% [markdown]
-# A refusal like that passes when a follower is back in the in-sync set, here half a second after
-# its start. So do elections and restarts. With `retries=0` each of them becomes an error in the
-# application; the default rides them out, and the callbacks hear of no error.
-
-# %% retries tags=["sim"]
-delivery_runs.retries_zero_or_default()
-
-# %% [markdown]
-# ### The memory of a partition
+# The Java client puts each failed batch back at the front of its queue, A first, then B before A.
+# With one request in flight the order holds; with idempotence it holds too, because the client
+# sorts the batches by their numbers, and the leader takes only the next number.
 #
-# Per producer, a partition remembers the last **five batches**: first and last sequence, and the
-# offset. These are batches with numbers of our choice, sent straight to the leader. A repeat of
-# one of the five is answered as success. An older one cannot be told from a mistake, and a gap
-# means that something before it is missing: both are `OUT_OF_ORDER_SEQUENCE_NUMBER`. Beside the
-# id stands an *epoch*, a counter. Another id, or a higher epoch, begins anew; an older epoch is
-# turned down, for whoever uses it was replaced.
-
-# %% window tags=["sim"]
-idempotence_runs.window()
-
-# %% [markdown]
-# That is why an idempotent producer may have five requests in flight and not six. Below, all
-# requests are stored, and all answers are lost. With six, the repeat of A is too old to be
-# recognised; the producer takes it for a gap, begins a new epoch, and stores everything twice.
-# Kafka's client refuses the setting; ours takes it because the cell insists.
-
-# %% in-flight-and-window tags=["sim"]
-idempotence_runs.in_flight_and_window()
-
-# %% [markdown]
-# The memory is not the leader's alone. Followers fill it from the batches that they copy, so a
-# new leader knows what the old one knew, and judges a retry correctly at once. (After a crash it is
-# rebuilt from the log, with `.snapshot` files as a shortcut; it is forgotten after a day of
-# silence.)
-
-# %% failover tags=["sim"]
-application_runs.failover_between_append_and_answer()
-
-# %% [markdown]
-# ### When the sequence breaks: KIP-360
+# ## Why five?
 #
-# A batch that was sent is given up, and the producer does not know whether the broker has its
-# number. It may not give the number to the next batch, nor leave it out. It waits until nothing is
-# under way, adds one to its *epoch*, and starts from 0: the epoch bump.
+# Per producer, a partition remembers its last **five batches**: first and last sequence number, and
+# the offset. That is why Kafka's client refuses six in flight with idempotence. Here `checked=False`
+# lets six pass, and the answers to all of them are lost.
+
+# %% 08-11 tags=["stub", "predict"]
+lab.predict("08-11")
+
+# %% 08-11 tags=["solution", "predict"]
+lab.predict("08-11", "d")
+
+# %% more-than-five tags=["both"]
+in_flight = 6  # also 5, and 7
+
+
+def answers_are_lost(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    settings = {
+        "max.in.flight.requests.per.connection": in_flight,
+        "request.timeout.ms": 1_000,
+        "delivery.timeout.ms": 20_000,
+    }
+    with Shop(cluster, "orders", settings, checked=False) as shop:
+        shop.lose_answers(in_flight)
+        shop.send(*"ABCDEFG"[:in_flight])
+        shop.wait()
+        repeats = [each["error"] for each in shop.lines("answered") if each["attempt"] == 2]
+        return {
+            "sent": " ".join("ABCDEFG"[:in_flight]),
+            "first answer to a repeat": repeats[0].replace("NONE", "success"),
+            "errors that the application saw": len(shop.having("unknown")),
+            "epoch": shop.lines("sent")[-1]["epoch"],
+            "the log": " ".join(shop.log()),
+        }
+
+
+outcome = lab.both(answers_are_lost)
+display(outcome)
+lab.verdict("08-11", outcome)
+
+# %% [markdown]
+# A repeat of one of the five is answered as success. To the leader, an older one looks like a
+# mistake: `OUT_OF_ORDER_SEQUENCE_NUMBER`, the same answer as for a gap. So the producer concludes that
+# something is missing, begins a new **epoch**, in which numbers start at 0 again, and sends all six.
+# With five in flight, no repeat is ever too old.
 #
-# Brokers can cause a gap as well. D and E were acknowledged by the last in-sync replica, which
-# then died; an unclean election made 102 leader, which has neither. F arrives with sequence 5
-# where 3 is expected. Before KIP-360 (2.5) the Java client failed F, gave up its id and went on
-# under a new one: whether F is there, nobody says. (A transactional producer had to be closed, and
-# librdkafka's still ends here.) Now it begins a new epoch, sends F in it and goes on. D and E stay
-# lost either way, and no error said so.
+# At work you see this from the broker's side. Below are the batch headers, by Kafka's own tool, with
+# `producerId`, `producerEpoch` and `baseSequence`; and what the leader logged.
 
-# %% gap tags=["sim"]
-idempotence_runs.gap_after_an_unclean_election()
-
-# %% [markdown]
-# The same KIP mended another case. A broker that had forgotten a producer, because it had been
-# silent for long, used to say `UNKNOWN_PRODUCER_ID`, and a record was refused though none was
-# missing. A 4.3 broker takes any first sequence of a producer that it does not know; the old rule
-# survives only in this engine.
-
-# %% kip-360 tags=["sim"]
-idempotence_runs.named_case("kip-360")
+# %% at-work tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+answers_are_lost(cluster)
+display(lab.tool(cluster, "kafka-dump-log", broker=101, topic="orders"))
+lab.broker_log(cluster, 101, "OutOfOrder")
 
 # %% [markdown]
-# ### The application's part
+# The numbers stand once in a batch's header; a record's own number follows from its place in it.
 #
-# `send()` never waits for the answer; waiting for its future is a choice of the application, and
-# `acks` is another. The table has all four. Waiting costs a round trip per record, if there is an
-# answer to wait for. With `acks=0` there is none: waiting takes no time and tells nothing, and
-# nobody hears of the records that went with the leader.
-
-# %% styles tags=["sim"]
-application_runs.styles()
-
-# %% [markdown]
-# Some records do fail: an outage outlasts `delivery.timeout.ms`. A handler that only prints loses
-# them. This one keeps them, and the sum works out: stored plus kept is everything, and the
-# overlap is the *unknown* ones that were stored after all. The last line is an average over the
-# run; the client's metric `record-error-rate` counts the same over a sliding window. In a healthy
-# system it is 0; alert on anything else.
-
-# %% dead-letters tags=["sim"]
-application_runs.dead_letters()
-
-# %% [markdown]
-# Sending again by yourself is something that idempotence cannot repair. To the broker a
-# second `send()` is a second record, with a number of its own; here 0 again, because the give-up
-# began a new epoch. Let the client retry until `delivery.timeout.ms`; what still fails goes to a
-# place where somebody decides. (The last line is about a loop in published samples: it sleeps,
-# sends and calls itself again, and at `max_retries` it doubles the pause where it should return.)
-
-# %% application-repeats tags=["sim"]
-application_runs.application_repeats()
-
-# %% [markdown]
-# ### One fault tape, three recipes
+# ## The clock of the client
 #
-# Three producers, each with a topic of its own, live through the same faults: an answer is lost
-# (D), a connection ends under two requests (E F), the leader is cut off from its followers and
-# goes on alone (G H), then dies; an operator allows an unclean election where nobody may lead.
-# *Fast* is `acks=1` without idempotence, *default* is what Kafka's client does by itself, *safe*
-# adds `min.insync.replicas=2` to the topic. A *history checker* compares what was promised with
-# what is there.
+# `retries` is 2147483647 and decides nothing. A clock does: `delivery.timeout.ms`, 120 s by default,
+# runs from the moment when the record is in its batch, and contains every attempt and every pause.
+# Here it is 600 ms, and for that time the leader cannot reach its followers.
 
-# %% fault-tape tags=["sim"]
-judged = fault_tape.play(Simulated(lab.world(seed=8)))
-fault_tape.table(judged)
+# %% 08-12 tags=["stub", "predict"]
+lab.predict("08-12")
+
+# %% 08-12 tags=["solution", "predict"]
+lab.predict("08-12", "c")
+
+# %% timeout tags=["both"]
+fault = "followers cut"  # also "request lost"
+settings = {"delivery.timeout.ms": 600, "request.timeout.ms": 400}
+
+
+def time_is_over(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    with Shop(cluster, "orders", settings) as shop:
+        shop.send("first")
+        shop.wait()
+        if fault == "followers cut":
+            cluster.cut(101, 102)
+            cluster.cut(101, 103)
+        else:
+            shop.lose_requests()
+        shop.send("A")
+        shop.wait()  # until the callback: here it gets its TimeoutException
+        cluster.heal()
+        requests = sum(each["batch"] == 2 for each in shop.lines("sent"))
+        return {
+            "the callback": f"TimeoutException: {shop.errors[-1]}" * bool(shop.errors[-1]),
+            "requests with A": lab.measured(requests, "requests"),
+            "A in the log": shop.log().count("A"),
+        }
+
+
+outcome = lab.both(time_is_over)
+display(outcome)
+lab.verdict("08-12", outcome)
 
 # %% [markdown]
-# Every one of the thirty was acknowledged, so no application noticed anything. Look at *safe*: the
-# lone leader acknowledged neither G nor H, so nothing was promised that the followers lack, and one
-# of them could lead without an unclean election (an eligible leader replica, notebook 06); it got G
-# and H with the next try. The checker proves each anomaly by the few operations that contradict
-# each other; here is the first of each kind.
+# Now set `fault = "request lost"`: the same exception, and no A. So a TimeoutException is a third
+# verdict beside *acknowledged* and *refused*: **unknown**. The record may be in the log, and it may
+# even get there later. (Our producer tells refused from unknown, if no attempt can have been
+# stored. Kafka's callback gets a TimeoutException for both: treat it as unknown.)
+#
+# ## The application tries again
+#
+# What does an application do after such an exception? Much published sample code catches it, sleeps
+# and calls `send()` again, as the loop below does.
 
-# %% proof tags=["read"]
-from lessons.nb08_producers.history_view import HistoryView
+# %% 08-13 tags=["stub", "predict"]
+lab.predict("08-13")
 
-HistoryView(judged["fast"].findings)
+# %% 08-13 tags=["solution", "predict"]
+lab.predict("08-13", 3)
+
+# %% application-repeats tags=["both"]
+attempts_most, without_answer = 5, 2  # also 0, 1 or 5 calls without an answer
+settings = {"request.timeout.ms": 250, "delivery.timeout.ms": 600}  # idempotence is on
+
+
+def application_repeats(cluster):
+    cluster.create_topic("payments", assignment=REPLICAS)
+    with Shop(cluster, "payments", settings) as shop:
+        for attempt in range(attempts_most):
+            shop.lose_answers(1_000 if attempt < without_answer else 0)
+            shop.send("pay 10")
+            shop.wait()
+            if shop.verdicts[-1] == "acknowledged":
+                break
+        return {
+            "calls of send()": len(shop.verdicts),
+            "callbacks": ", ".join(shop.verdicts),
+            "requests": lab.measured(len(shop.lines("sent")), "requests"),
+            "pay 10 in the log": shop.log().count("pay 10"),
+        }
+
+
+outcome = lab.both(application_repeats)
+display(outcome)
+lab.verdict("08-13", outcome)
 
 # %% [markdown]
+# Idempotence did its work: more requests than records. But it recognises a *batch* that the client
+# repeats. To the broker, a second `send()` is a second record with a number of its own. Let the
+# client retry for as long as the business can wait, by `delivery.timeout.ms`. What fails after that
+# goes to a place where a person decides, or to a reader that knows each payment by an id of its own.
+#
+# ## The leader dies
+#
+# `acks` says what the leader waits for before it answers: nothing, its own append, or all in-sync
+# replicas. `min.insync.replicas` says how many these must be.
+
+# %% 08-14 tags=["stub", "predict"]
+lab.predict("08-14")
+
+# %% 08-14 tags=["solution", "predict"]
+lab.predict("08-14", "b")
+
+# %% leader-dies tags=["both"]
+acks, minimum = "1", 2  # also "all" and "0"
+
+
+def leader_dies(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS, config={"min.insync.replicas": minimum})
+    with Shop(cluster, "orders", {"acks": acks}) as shop:
+        shop.send("A")
+        shop.wait()
+        cluster.wait_until(copied("orders"), 10, "A to be copied")
+        cluster.cut(101, 102)
+        cluster.cut(101, 103)
+        shop.send("B", "C")
+        shop.wait(for_s=0.3)
+        before = shop.having("acknowledged")
+        cluster.kill(101)
+        cluster.wait_until(lambda c: clients.partition(c, "orders")["leader"] == 102, 30, "102")
+        shop.wait()
+        log = shop.log()
+        return {
+            "acknowledged before the death": before,
+            "the log": log,
+            "acknowledged and missing": sum(value not in log for value in before),
+            "acknowledged after the election": len(shop.having("acknowledged")) - len(before),
+            "refused": len(shop.having("refused")),
+        }
+
+
+outcome = lab.both(leader_dies)
+display(outcome)
+lab.verdict("08-14", outcome)
+
+# %% [markdown]
+# A clean election, a topic with a minimum of two, and two acknowledged records are gone: 101 alone
+# had them. `min.insync.replicas` is asked only by `acks=all`. With `acks = "all"` B and C are not
+# answered before 101 dies, so the producer sends them again, to 102, and idempotence keeps the
+# order.
+#
+# ## What safety costs
+#
+# The old recipe for order was one request in flight. To see its price, confluent-kafka now sends a
+# record in each request, with the followers 5 ms away from the leader. (Docker cannot slow a link;
+# there the rates are higher.)
+
+# %% 08-15 tags=["stub", "predict"]
+lab.predict("08-15")
+
+# %% 08-15 tags=["solution", "predict"]
+lab.predict("08-15", "a")
+
+# %% rates tags=["both"]
+far_ms, count = 5, 50  # also 0 and 20 ms
+in_flights = (1, 2, 5)
+
+
+def rates(cluster):
+    cluster.create_topic("rates", assignment=REPLICAS)
+    if cluster.offers("slow"):
+        for follower in (102, 103):
+            cluster.slow(101, follower, far_ms)
+    measure.send_all(cluster, "rates", count, {})  # a Java broker is slow at first
+    found = {}
+    for acks in ("1", "all"):
+        for n in in_flights:
+            settings = {"acks": acks, "max.in.flight": n}
+            rate = max(measure.send_all(cluster, "rates", count, settings).rate for _ in "12")
+            found[acks, n] = rate
+    seen = {f"acks={a}, {n} in flight": lab.measured(r, "records/s") for (a, n), r in found.items()}
+    gain = found["all", max(in_flights)] / found["all", min(in_flights)]
+    return seen | {"gain": lab.measured(gain, "times, acks=all")}
+
+
+outcome = lab.both(rates)
+display(outcome, measure.rates_drawn("Records per second", outcome, in_flights))
+lab.verdict("08-15", outcome)
+
+# %% [markdown]
+# A broker takes a connection's next request when it has answered the last, so with `acks=all` each
+# of the five waits for the followers in its turn. Several in flight only save the way from client to
+# broker, which is short here. What costs is `acks=all` itself, one round trip to the followers per
+# request; batches win it back, because a request may carry thousands of records. A consumer gains
+# nothing from `acks=1`: it reads what every in-sync replica has, with any `acks` (Deeper: Copies).
+#
 # ## Read the code that did it
 #
-# How the leader judges a sequence number; repeats and old epochs were sorted out before. Find the
-# one case in which any first number is right, and the one in which only 0 is.
+# How the leader recognises a repeat, and how it judges any other sequence number. In the second
+# function, find the case in which any first number is right, and the one in which only 0 is.
 
 # %% code-broker tags=["read"]
 from engine.storage.producer_states import ProducerStates
 
-lab.show(ProducerStates._check_sequence)
-
-# %% [markdown]
-# And the producer's side: is this refusal worth another try? The interesting line is the one that
-# asks whether the batch is the *next* one. If it is not, an earlier batch failed and this one was
-# bound to; if it is, there is a gap that only a new epoch can close. (In
-# `unresolved` are partitions where a batch was given up after it was sent; `was_resequenced` says
-# that the batch has new numbers already; the lines with `resets` are the rule before KIP-360.)
-
-# %% code-producer tags=["read"]
-from engine.client.idempotence import Idempotence
-
-lab.show(Idempotence.may_retry)
-
-# %% [markdown]
-# ## The same on a real Kafka
-#
-# The engine's producer also speaks over sockets, so the same state machine meets both clusters.
-# That is the only way to lose an answer on purpose and to read every number. `lab.both` compares
-# what came out; a difference that nobody has explained fails the cell.
-
-# %% numbers tags=["both"]
-lab.both(scenes.numbers_on_the_wire)
-
-# %% [markdown]
-# An id is asked for only with idempotence; numbers start at 0 per partition; two sends of one
-# value are two records, and another producer has another id. The last line is KIP-360 on the
-# broker's side: a producer that nobody knows may begin with 5.
-#
-# Next, the lost answer (B) and the lost connection (under C D E) on both. Then nothing gets through
-# any more, and the clock ends it; and a record is too large, which no second try mends.
-
-# %% lost-on-the-way tags=["both"]
-lab.both(scenes.lost_on_the_way)
-
-# %% [markdown]
-# Now the fault tape on sockets: brokers are killed, links are cut, an unclean election is held.
-# Expect half a minute: the real cluster takes its time to notice.
-
-# %% fault-tape-both tags=["both"]
-outcome = lab.both(scenes.one_fault_tape)
-assert outcome.engine["safe"]["log"] == "A B C D E F G H I J"
-outcome
-
-# %% [markdown]
-# What safety costs, measured with confluent-kafka; the first three send a record per request. The
-# followers are 5 ms away, so `acks=all` is much slower than `acks=1` (not in Docker, which
-# cannot slow a link). One in flight is about as fast as five: a broker takes up a connection's next
-# request when the last is answered (as [above](#Order,-with-more-than-one-request-under-way)), so
-# five only save the way from client to broker, and here that is short. To send on is faster than to wait for each answer, for batches fill up meanwhile. With
-# `acks=0` the offset that a producer reports is -1, for nobody told it one.
-
-# %% rates tags=["both"]
-lab.both(scenes.rates)
-
-# %% [markdown]
-# Kafka's own words on its settings, asked of the 4.3.1 jar if it is there: the defaults, and below
-# them settings that do not go together. `acks=1` or `retries=0` turns idempotence off with one INFO
-# line in the log, unless you asked for it aloud; six in flight is refused even if you did not. And
-# `delivery.timeout.ms` must not be less than `linger.ms` and `request.timeout.ms` together.
-
-# %% defaults tags=["live"]
-from lessons.nb08_producers import producer_config
-
-producer_config.compared()
-
-# %% [markdown]
-# librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
-# requests are in flight, `delivery.timeout.ms` is called `message.timeout.ms` and lasts five
-# minutes. Set `enable.idempotence=True` yourself; and know that a gap which nothing explains is
-# then fatal for the producer, where Java's begins a new epoch.
-#
-# Last, the errors by name. *Sent again* is what the protocol calls retriable. The last column
-# decides between refused and unknown. `NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and
-# `KAFKA_STORAGE_ERROR` say yes there, though they mostly come before the append: with `acks=all` a
-# leader that loses its office, the partition or the disk while it waits for its followers answers
-# with them too, and the next leader may have the batch.
-
-# %% errors tags=["sim"]
-scenes.errors_by_name()
+lab.show(ProducerStates.find_duplicate, ProducerStates._check_sequence)
 
 # %% [markdown]
 # ## Break it
 #
-# Now you are the broker. Write down what you answer, and see what the producer makes of it. The
-# broker waits until as many requests have arrived as the list has words, then answers them in
-# order. More lists may follow; after the last, everything is `ok`. The words: `ok`, `again`
-# (success, as for a repeat), `drop` (stored, and the connection ends before the answer), `hang-up`
-# (not stored, and the connection ends), `silence` (stored, and no answer; the client gives up after
-# 3 s), or any error of the table above.
+# Now you are the broker. Write down your answers, and see what the producer makes of them. A list
+# is sent when as many requests have arrived as it has words; more lists may follow; after the last,
+# everything is `ok`. The words: `ok`, `again` (success, as for a repeat), `drop` (stored, and the
+# connection ends before the answer), `hang-up` (not stored, and the connection ends), `silence`
+# (stored, no answer), or an error's name such as `NOT_ENOUGH_REPLICAS`.
 #
-# You decide, nobody checks: `ok` stores whatever came, even a repeat or a gap. To behave like a
-# leader, answer what follows a failed batch with `OUT_OF_ORDER_SEQUENCE_NUMBER`, as below, and a
-# repeat with `again`.
-#
-# * lose an answer: `meets("A B C", ["drop"], ["again"])`; and what if you say `ok` to the repeat?
-# * the first of three fails, without idempotence: `["NOT_ENOUGH_REPLICAS", "ok", "ok"]` and
-#   `enable_idempotence=False`
-# * `["hang-up", "ok", "ok"]` without idempotence, then the same with `client="librdkafka"`
-# * librdkafka without idempotence and with `max_in_flight_requests_per_connection=1`:
-#   `["NOT_ENOUGH_REPLICAS"]`
-# * a gap that nothing explains: `["ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"]`, with both clients
-# * `TOPIC_AUTHORIZATION_FAILED`, `MESSAGE_TOO_LARGE`, `DUPLICATE_SEQUENCE_NUMBER`: how many tries?
+# * `["drop"], ["again"]` loses an answer. And if you say `ok` to the repeat?
+# * `["NOT_ENOUGH_REPLICAS", "ok", "ok"]` with `enable_idempotence=False`: the first of three fails
+# * the same with `client="librdkafka"`, and with `max_in_flight_requests_per_connection=1`
+# * `["ok", "ok", "OUT_OF_ORDER_SEQUENCE_NUMBER"]`, a gap that nothing explains, with both clients
 
 # %% break-it tags=["live"]
-refused = ["NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "OUT_OF_ORDER_SEQUENCE_NUMBER"]
-meets("A B C", refused)
+from lessons.nb08_producers.be_the_broker import meets
+
+gap = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+meets("A B C", ["NOT_ENOUGH_REPLICAS", gap, gap], client="engine")
 
 # %% [markdown]
 # ## Your turn
 #
-# Four exercises. Write your answer over the stub, run it, then run the check below it. A judge
-# outside this kernel decides; `lab.hint("08-4")` gives three hints and then a solution.
+# Three exercises (a fourth is in *Deeper: One delivery*). Write your answer over the stub, run it,
+# then run the check. `lab.hint("08-4")` gives three hints and then a solution.
 #
-# **Three verdicts.** `answers` has the outcome of each try, in order: Kafka's names, with `NONE`
-# for success, `REQUEST_TIMED_OUT` for no answer in time and `NETWORK_EXCEPTION` for a lost
+# **08-4, three verdicts.** `answers` has the outcome of each attempt, in order: Kafka's names, with
+# `NONE` for success, `REQUEST_TIMED_OUT` for no answer in time and `NETWORK_EXCEPTION` for a lost
 # connection. It is empty if the record was never sent. Return `"acknowledged"`, `"refused"` or
-# `"unknown"`; the table of errors has what you need, `DUPLICATE_SEQUENCE_NUMBER` too.
+# `"unknown"`. `DUPLICATE_SEQUENCE_NUMBER` means: stored so long ago that the offset is forgotten.
+# Six errors leave it open whether that attempt was stored: no answer, no connection,
+# `NOT_ENOUGH_REPLICAS_AFTER_APPEND`, and, because a leader that waits for its followers may lose
+# leadership, topic or disk, `NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and
+# `KAFKA_STORAGE_ERROR`.
+#
+# **08-5, the dedup window.** `remembered` are the last batches of one producer, oldest first, at
+# most five, each `[first sequence, last sequence]`. A batch from `first` to `last` arrives, in the
+# same epoch. Return `"store"`, `"duplicate"` or `"out of order"`.
+#
+# **08-7, settings for a ledger.** Nothing lost, nothing twice, nothing out of order, and as fast as
+# that allows with the producer 2 ms away from the leader. Writes go on while one of the three
+# brokers is down for its upgrade. The judge plays a tape of faults with your settings (*Deeper: One
+# fault tape*), and measures their rate.
 
 
 # %% 08-4 tags=["stub"]
@@ -437,11 +440,6 @@ def verdict(answers):
 # %% 08-4 tags=["check"]
 lab.check("08-4", verdict)
 
-# %% [markdown]
-# **The dedup window.** `remembered` are the last batches of one producer, oldest first, at most
-# five, each `[first sequence, last sequence]`. A batch from `first` to `last` arrives, in the same
-# epoch. Return `"store"`, `"duplicate"` or `"out of order"`.
-
 
 # %% 08-5 tags=["stub"]
 def accept(remembered, first, last):
@@ -460,10 +458,137 @@ def accept(remembered, first, last):
 # %% 08-5 tags=["check"]
 lab.check("08-5", accept)
 
+# %% 08-7 tags=["stub"]
+ledger = {
+    "acks": "1",
+    "enable.idempotence": False,
+    "max.in.flight.requests.per.connection": 5,
+    "min.insync.replicas": 1,
+}
+
+# %% 08-7 tags=["solution"]
+ledger = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "max.in.flight.requests.per.connection": 5,
+    "min.insync.replicas": 2,
+}
+
+# %% 08-7 tags=["check"]
+lab.check("08-7", ledger)
+
 # %% [markdown]
-# **How many tries.** No answer ever comes. A try takes `request_ms`; after the n-th try the batch
-# rests `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. A try begins as long as less than
-# `delivery_ms` is over. How many begin?
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. How does a producer know that its data is safe, and what does it cost?</b></summary>
+# acks=all: the answer comes when every in-sync replica has the record, and min.insync.replicas says
+# how many these must be. It costs a round trip to the followers per request.
+# <i>Follow-up:</i> does acks=1 with min.insync.replicas=2 give half of that?
+# <b>Weak:</b> "acks=all waits for all brokers." <b>Good:</b> the whole current ISR, with the minimum
+# as the floor. <b>Strong:</b> adds that it is memory, not disk, and that acks=1 never asks for the
+# minimum. Evidence: <a href="#The-leader-dies">The leader dies</a>.
+# </details>
+# <details><summary><b>2. How does the broker tell a repeat from a new record?</b></summary>
+# By producer id, epoch and first sequence number of the batch, within one partition and the last
+# five batches. <i>Follow-up:</i> what if the producer was restarted in between?
+# <b>Weak:</b> "it compares the records." <b>Good:</b> id and sequence number. <b>Strong:</b> five
+# batches and why five; a new instance has a new id, so its repeats are new.
+# Evidence: <a href="#Why-five?">Why five?</a>
+# </details>
+# <details><summary><b>3. A callback gets a TimeoutException. What do you do?</b></summary>
+# The record may be in the log. Do not send it again without a way to recognise it: raise
+# delivery.timeout.ms, or keep the record aside and let the reader deduplicate by an id.
+# <i>Follow-up:</i> does idempotence help here? <b>Weak:</b> "retry." <b>Good:</b> says that it is
+# unknown. <b>Strong:</b> explains why a second send() is a second record.
+# Evidence: <a href="#The-application-tries-again">The application tries again</a>.
+# </details>
+# <details><summary><b>4. On what does order depend?</b></summary>
+# One partition, one producer instance; and idempotence with up to five in flight, or one in flight
+# without it. <i>Follow-up:</i> what did one in flight cost in your measurement? <b>Weak:</b> "Kafka
+# keeps order." <b>Good:</b> per partition, and retries can change it. <b>Strong:</b> shows how a lost
+# connection reverses batches. Evidence: <a href="#Several-requests-under-way">Several requests</a>.
+# </details>
+# <details><summary><b>5. Asynchronous sending, or synchronous sending with acks=0: what differs?</b></summary>
+# send() is always asynchronous; waiting for its future and acks are two choices. With acks=0 there
+# is no answer to wait for. <i>Follow-up:</i> which of the two hears of a dead leader?
+# <b>Weak:</b> "acks=0 is synchronous." <b>Good:</b> separates the two. <b>Strong:</b> knows that the
+# offset reported is -1. Evidence: <a href="#Deeper:-The-application's-part">The application's
+# part</a>.
+# </details>
+# <details><summary><b>6. A producer logs NOT_ENOUGH_REPLICAS with 2147483630 attempts left. What happened?</b></summary>
+# <pre>Topic: orders  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101  Elr: 102  LastKnownElr:</pre>
+# The topic has min.insync.replicas=2. 103 left the ISR first, then 102, so 102 is eligible to lead
+# and 101 takes no acks=all writes. The producer made 17 attempts and goes on until
+# delivery.timeout.ms. Nothing is lost: start a broker. Evidence: <a href="#Deeper:-Copies">Copies</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters are right.
+
+# %% 08-8 tags=["stub", "predict", "quiz"]
+lab.quiz("08-8")
+
+# %% 08-8 tags=["solution", "predict", "quiz"]
+lab.quiz("08-8", "a", "d")
+
+# %% 08-10 tags=["stub", "predict", "quiz"]
+lab.quiz("08-10")
+
+# %% 08-10 tags=["solution", "predict", "quiz"]
+lab.quiz("08-10", "b", "c", "d")
+
+# %% [markdown]
+# ## Deeper: One delivery
+#
+# Every wait of one record, drawn from the producer's trace; and which clock ends which wait.
+
+# %% timelines tags=["sim"]
+from lessons.nb08_producers import virtual_runs
+from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
+
+display(DeliveryTimeline.of(virtual_runs.late_answer(delivery_ms=10_000), "shop"))
+display(DeliveryTimeline.of(virtual_runs.too_few_replicas(delivery_ms=3_000), "shop"))
+
+# %% [markdown]
+# First, the leader stood still just after the record was handed over. The record waited in its batch
+# for company (`linger.ms`), the first attempt waited for an answer (`request.timeout.ms`), the client
+# found out who leads now, and the second attempt succeeded. The dashed frame is
+# `delivery.timeout.ms`. The three are set to 20 ms, 1.5 s and 10 s; the defaults are 5 ms, 30 s and
+# 120 s.
+#
+# Then the in-sync set stayed too small for `min.insync.replicas=2`. Every attempt is refused at once,
+# so the pauses take the time. Each is about twice as long as the one before: `retry.backoff.ms=100` with jitter, up to
+# `retry.backoff.max.ms`, 1 s (KIP-580; until 3.7 each was 100 ms). The verdict is *refused*: no
+# attempt can have been stored.
+#
+# On both sides: requests that get no answer, and records that never get into a batch, because
+# `buffer.memory` has no room or the topic is unknown. For these `send()` itself blocks, for
+# `max.block.ms`, and `delivery.timeout.ms` has not begun.
+
+# %% time-runs-out tags=["both"]
+lab.both(scenes.time_runs_out)
+
+# %% [markdown]
+# `request.timeout.ms` is how long one attempt waits for its answer; then the request is sent again.
+# A low value looks brisk. Here a broker's answers take 1.2 s for a while.
+
+# %% request-timeout-too-low tags=["sim"]
+patient, brisk = 30_000, 1_000
+requests_sent = {f"{ms} ms": virtual_runs.slow_answers(ms) for ms in (patient, brisk)}
+Chart("A record a second, answers take 1.2 s", requests_sent,
+      x="seconds", y="requests sent", kind="step")  # fmt: skip
+
+# %% [markdown]
+# With 30 s of patience the answers arrive late, and that is all. With 1 s no answer is ever in time,
+# each timeout takes the connection with everything under way on it, and the broker gets more
+# requests while it is in trouble.
+#
+# **08-6, how many attempts.** No answer ever comes. An attempt takes `request_ms`; after the n-th
+# attempt the batch waits `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. An attempt begins as
+# long as less than `delivery_ms` is over. How many begin?
 
 
 # %% 08-6 tags=["stub"]
@@ -485,128 +610,196 @@ def tries(delivery_ms, request_ms, backoff_ms, backoff_max_ms):
 lab.check("08-6", tries)
 
 # %% [markdown]
-# **Settings for a ledger.** Nothing lost, nothing twice, nothing out of order, and as fast as
-# that allows; three replicas, and one broker may be down for its upgrade. The judge plays the
-# whole fault tape with your settings.
+# ## Deeper: Numbers
+#
+# Producer ids, epochs and sequence numbers as they are written; and each rule of the leader, tried
+# with batches whose numbers we choose.
 
-# %% 08-7 tags=["stub"]
-ledger = {
-    "acks": "1",
-    "enable.idempotence": False,
-    "max.in.flight.requests.per.connection": 1,
-    "min.insync.replicas": 1,
-}
-
-# %% 08-7 tags=["solution"]
-ledger = {
-    "acks": "all",
-    "enable.idempotence": True,
-    "max.in.flight.requests.per.connection": 5,
-    "min.insync.replicas": 2,
-}
-
-# %% 08-7 tags=["check"]
-lab.check("08-7", ledger)
+# %% numbers tags=["both"]
+display(lab.both(scenes.numbers))
+lab.both(scenes.window)
 
 # %% [markdown]
-# ## Source check
+# A producer asks for an id only with idempotence, and its numbers start at 0 per partition. Two
+# sends of one value are two records; another producer instance has another id.
+#
+# A repeat of one of the last five is a success, and the log does not grow. A batch that came too
+# early is refused and stored when it is sent again after the one that was missing. A higher epoch
+# begins a new sequence; an older epoch is refused, because its producer was replaced. A
+# producer that the partition does not know may begin with any number.
+#
+# All faults of the core once more, in three ways to send: the answer to B is lost, then the
+# connection under C, D and E.
+
+# %% lost-on-the-way tags=["both"]
+lab.both(scenes.lost_on_the_way)
+
+# %% [markdown]
+# The memory is not the leader's alone. Followers fill it from the batches that they copy, so a new
+# leader judges a retry correctly at once. (After a crash it is rebuilt from the log, with `.snapshot`
+# files as a shortcut; it is forgotten after a day of silence, `producer.id.expiration.ms`.)
+
+# %% failover tags=["sim"]
+from lessons.nb08_producers import virtual_runs
+
+virtual_runs.failover()
+
+# %% [markdown]
+# ## Deeper: When the sequence breaks
+#
+# KIP-360: what a producer does about a gap. It adds one to its epoch, and begins with 0 again.
+
+# %% gap tags=["sim"]
+from lessons.nb08_producers import virtual_runs
+
+display(virtual_runs.gap_after_an_unclean_election())
+virtual_runs.named_case("kip-360")
+
+# %% [markdown]
+# D and E were acknowledged by the last in-sync replica, which then died; an unclean election made
+# 102 leader, which has neither. F arrives with sequence 5 where 3 is expected. Before KIP-360 (2.5)
+# the Java client failed F and went on under a new id. Now it begins a new epoch and sends F in it. D
+# and E stay lost either way, and no error said so.
+#
+# The second table is another case of the same KIP: a broker had forgotten a producer that had been
+# silent for long, said `UNKNOWN_PRODUCER_ID`, and a record was refused though none was missing. A 4.3
+# broker takes any first sequence of a producer that it does not know. The producer's rule is
+# `Idempotence.may_retry` in `engine/client/idempotence.py`.
+
+# %% [markdown]
+# ## Deeper: Copies
+#
+# `min.insync.replicas` while brokers leave; `retries=0` against the default; and who gains from a
+# weak `acks`. On a real Kafka these runs stop and start brokers and take half a minute each.
+
+# %% minimum tags=["both"]
+lab.both(scenes.minimum)
+
+# %% [markdown]
+# With an ISR of one, `acks=all` is refused and `acks=1` is accepted. Then 101 dies, 102 leads, and
+# the record that was accepted with `acks=1` is gone. `acks=all` waits for the whole current ISR, be
+# it one broker; the minimum is what makes it refuse.
+
+# %% retries tags=["both"]
+lab.both(scenes.retries)
+
+# %% [markdown]
+# Refusals and elections pass, and the default rides them out: the application hears of no error. A
+# rolling restart is three such moments. `2147483646 attempts left` looks alarming in a log; it says
+# that this was attempt 1.
+
+# %% hears-and-reads tags=["both"]
+outcome = lab.both(scenes.hears_and_reads)
+display(outcome, measure.times_drawn("Milliseconds after send()", outcome))
+
+# %% [markdown]
+# The weaker the promise, the sooner the producer hears. A consumer reads no sooner, because every
+# in-sync replica must have the record before.
+
+# %% [markdown]
+# ## Deeper: The application's part
+#
+# Waiting for each answer, `acks`, and what to do with records that failed.
+
+# %% styles tags=["both"]
+display(lab.both(scenes.styles))
+lab.both(scenes.dead_letters)
+
+# %% [markdown]
+# With `acks=0` all four are reported as success, three of them are nowhere, and the offset is -1. No
+# request is repeated. With `acks=all` the client sends them again. Waiting for each answer is a
+# choice of its own: it costs a round trip per record, and batches stay small.
+#
+# The second table is an outage that outlasts `delivery.timeout.ms`. A handler that only prints loses
+# such records; this one keeps them. Stored plus kept is everything, and the overlap is a record that
+# was *unknown* and had been stored. The client's metric `record-error-rate` counts such failures over
+# a sliding window. In a healthy system it is 0; alert on anything else.
+
+# %% [markdown]
+# ## Deeper: One fault tape
+#
+# Three producers live through the same faults, and the history checker compares what was promised
+# with what is there. *fast* is `acks=1` without idempotence, *default* is Kafka's client as it is,
+# *safe* adds `min.insync.replicas=2`.
+
+# %% fault-tape tags=["sim"]
+from lessons.nb08_producers import fault_tape
+from lessons.nb08_producers.fault_stages import Simulated
+from lessons.nb08_producers.history_view import HistoryView
+
+judged = fault_tape.play(Simulated(lab.world(seed=8)))
+display(fault_tape.table(judged))
+HistoryView(judged["fast"].findings)
+
+# %% [markdown]
+# An answer is lost (D), a connection ends under two requests (E F), the leader is cut off from its
+# followers and goes on alone (G H), then dies; an operator allows an unclean election where no
+# replica may lead. All thirty records were acknowledged, so no application noticed anything. The
+# lone leader acknowledged neither G nor H of *safe*, so nothing was promised that the followers
+# lack. The checker proves each anomaly by the few operations that contradict each other.
+#
+# The same tape on sockets: brokers are killed, links are cut, an unclean election is held. Expect
+# half a minute.
+
+# %% fault-tape-both tags=["both"]
+outcome = lab.both(scenes.one_fault_tape)
+assert outcome.engine["safe"]["log"] == "A B C D E F G H I J"
+outcome
+
+# %% [markdown]
+# ## Deeper: Settings and errors
+#
+# Kafka's own producer on its settings, asked of the 4.3.1 jar if it is there; and the errors.
+
+# %% defaults tags=["live"]
+from lessons.nb08_producers import producer_config
+
+producer_config.compared()
+
+# %% [markdown]
+# `acks=1` or `retries=0` turns idempotence off with one INFO line in the log, unless you asked for it
+# explicitly; six in flight is refused in either case. `delivery.timeout.ms` must not be less than
+# `linger.ms` and `request.timeout.ms` together.
+#
+# librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
+# requests are in flight, `delivery.timeout.ms` is called `message.timeout.ms` and lasts five minutes.
+# A gap that nothing explains is then fatal for the producer, where Java's begins a new epoch.
+
+# %% errors tags=["both"]
+display(scenes.errors_by_name())
+lab.both(scenes.errors_on_the_wire)
+
+# %% [markdown]
+# *Sent again* is what the protocol calls retriable. The last column decides between refused and
+# unknown. Three errors say yes there though they mostly come before the append: with `acks=all` a
+# leader that loses leadership, topic or disk while it waits for its followers answers with them too.
+
+# %% [markdown]
+# ## Deeper: Source check
 #
 # What you may have read elsewhere, and what the runs above say about Kafka 4.3.
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | `acks=1` is the default, idempotence is opt-in | `acks=all` and idempotence are the Java defaults since 3.0 (KIP-679); librdkafka's idempotence is still off | [Kafka's own words](#The-same-on-a-real-Kafka) |
-# | `retries` bounds the tries | a clock does: `delivery.timeout.ms`, 120 s, since 2.1 (KIP-91) | [One delivery](#One-delivery,-drawn-from-its-trace) |
-# | `retry.backoff.ms` is the rest between tries | the first one; they double up to `retry.backoff.max.ms`, with jitter, since 3.7 | [One delivery](#One-delivery,-drawn-from-its-trace) |
-# | for order set `max.in.flight.requests.per.connection=1` | only without idempotence; and librdkafka overtakes even then, while a batch rests | [Order](#Order,-with-more-than-one-request-under-way), [Break it](#Break-it) |
-# | each message has a producer id and a sequence number | they stand once in the batch's header; a record's own number follows from its place | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
-# | the broker keeps five messages per partition | five batches per producer and partition | [The memory of a partition](#The-memory-of-a-partition) |
-# | the broker rejects the second copy, and the application sees DuplicateSequenceException | a repeat is answered as success; an older one is `OUT_OF_ORDER_SEQUENCE_NUMBER`; `DUPLICATE_SEQUENCE_NUMBER`, should one come, the client takes for success | [The memory of a partition](#The-memory-of-a-partition), [Break it](#Break-it) |
-# | an idempotent producer needs five in flight at most, and the client corrects more | it is a ConfigException, even if idempotence was not asked for | [Kafka's own words](#The-same-on-a-real-Kafka) |
-# | conflicting settings are an error | `acks=1` or `retries=0` alone turns idempotence off, with an INFO line in the log | [Kafka's own words](#The-same-on-a-real-Kafka) |
-# | `acks=0` is a synchronous producer, `acks=1` an asynchronous one | `send()` is always asynchronous; waiting is a choice of its own | [The application's part](#The-application's-part) |
-# | `acks=all` waits for a quorum | for the whole current ISR, be it one broker | [What an answer is worth](#What-an-answer-is-worth) |
-# | after a TimeoutException sleep and send again | that stores a second record, idempotence or not | [The application's part](#The-application's-part) |
-# | weaker `acks` make data available sooner | a consumer reads at the same moment | [What an answer is worth](#What-an-answer-is-worth) |
-# | an unknown producer is a fatal error | it failed a record and cost the id, and was fatal for transactions only; since KIP-360 neither, and no 4.3 broker says so | [KIP-360](#When-the-sequence-breaks:-KIP-360) |
-# | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
+# | `acks=1` is the default, idempotence is opt-in | `acks=all` and idempotence are the Java defaults since 3.0 (KIP-679); librdkafka's idempotence is still off | [Settings](#Deeper:-Settings-and-errors) |
+# | `retries` bounds the attempts | a clock does: `delivery.timeout.ms`, since 2.1 (KIP-91) | [The clock](#The-clock-of-the-client) |
+# | `retry.backoff.ms` is the pause between attempts | the first one; they double up to `retry.backoff.max.ms`, with jitter, since 3.7 | [One delivery](#Deeper:-One-delivery) |
+# | for order set `max.in.flight.requests.per.connection=1` | only without idempotence; and librdkafka overtakes even then, while a batch waits | [Several requests](#Several-requests-under-way), [Break it](#Break-it) |
+# | each message has a producer id and a sequence number | they stand once in the batch's header | [Why five?](#Why-five?) |
+# | the broker keeps five messages per partition | five batches per producer and partition | [Numbers](#Deeper:-Numbers) |
+# | the broker rejects the second copy, and the application sees DuplicateSequenceException | a repeat is answered as success; an older one is `OUT_OF_ORDER_SEQUENCE_NUMBER`; the client takes `DUPLICATE_SEQUENCE_NUMBER` for success | [Numbers](#Deeper:-Numbers), [Break it](#Break-it) |
+# | the client corrects more than five in flight | it is a ConfigException, even if idempotence was not asked for | [Settings](#Deeper:-Settings-and-errors) |
+# | one request in flight is slow | measured: about as fast as five, with `acks=all` and a client near its broker | [What safety costs](#What-safety-costs) |
+# | `acks=0` is a synchronous producer, `acks=1` an asynchronous one | `send()` is always asynchronous; waiting is a choice of its own | [The application's part](#Deeper:-The-application's-part) |
+# | `acks=all` waits for a quorum | for the whole current ISR, be it one broker | [Copies](#Deeper:-Copies) |
+# | after a TimeoutException sleep and send again | that stores a second record, idempotence or not; and a published loop of this kind never ends, because at its limit it only doubles the pause | [The application](#The-application-tries-again) |
+# | weaker `acks` make data available sooner | a consumer reads at the same moment | [Copies](#Deeper:-Copies) |
+# | an unknown producer is a fatal error | it failed a record and cost the id, and was fatal for transactions only; since KIP-360 neither | [When the sequence breaks](#Deeper:-When-the-sequence-breaks) |
+# | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [Settings](#Deeper:-Settings-and-errors) |
+# | a broker that enforces a quota delays its answer | since KIP-219 it answers at once, names a throttle time, and reads nothing more from that connection until it is over | notebook 04 |
 #
-# ## Interview corner
-#
-# Say your answer aloud, then open it, then go to the run that proves it.
-#
-# <details><summary><b>How does a producer know that its data is safe at leader and followers?</b></summary>
-# acks=all: the answer comes when every in-sync replica has it, and min.insync.replicas says how
-# many that must be. It costs one follower fetch in latency (<a href="#What-an-answer-is-worth">What
-# an answer is worth</a>). Without a delivery report, nobody knows.
-# </details>
-# <details><summary><b>What is ack for in Kafka?</b></summary>
-# acks tells the leader when to answer the producer: never, after its own append, after all in-sync
-# replicas (<a href="#What-an-answer-is-worth">What an answer is worth</a>). A consumer's commit is
-# another thing (notebook 10).
-# </details>
-# <details><summary><b>Asynchronous sending, or synchronous sending with acks=0: what differs?</b></summary>
-# Who could hear of a failure. Waiting for the future of an acks=0 send waits for nothing (<a
-# href="#The-application's-part">The application's part</a>).
-# </details>
-# <details><summary><b>What does the request time-out mean?</b></summary>
-# The wait for one answer. When it is over, the connection is given up and everything under way on
-# it is tried again; delivery.timeout.ms decides how long in all (<a
-# href="#One-delivery,-drawn-from-its-trace">One delivery</a>).
-# </details>
-# <details><summary><b>Exactly one delivery: how does the broker tell a repeat?</b></summary>
-# By producer id, epoch and first sequence, within one partition and the last five batches; a new
-# send() or a new producer instance is new to it (<a href="#The-memory-of-a-partition">The memory of
-# a partition</a>).
-# </details>
-# <details><summary><b>On what does order depend?</b></summary>
-# One partition, one producer; then idempotence with up to five in flight, or one in flight
-# without it and a client that holds the partition back (<a
-# href="#Order,-with-more-than-one-request-under-way">Order</a>, <a href="#Break-it">Break it</a>).
-# </details>
-# <details><summary><b>Durability, availability, ordering: what do you trade?</b></summary>
-# min.insync.replicas=2 refuses writes when one copy is left; with 1 they go on and may be lost
-# (<a href="#What-an-answer-is-worth">What an answer is worth</a>). Order costs next to nothing with
-# idempotence (<a href="#Order,-with-more-than-one-request-under-way">Order</a>).
-# </details>
-# <details><summary><b>What does an end-to-end guarantee need?</b></summary>
-# All links: acks=all and idempotence at the producer, replicas and min.insync.replicas at the
-# topic, no unclean election, and a consumer that commits after its work. The fault tape breaks
-# the first three one by one; notebook 10 breaks the last.
-# </details>
-#
-# ## Quiz
-#
-# Several letters may be right: `lab.quiz("08-8", "a", "c")`.
-
-# %% 08-8 tags=["stub", "predict", "quiz"]
-lab.quiz("08-8")
-
-# %% 08-8 tags=["solution", "predict", "quiz"]
-lab.quiz("08-8", "a", "d")
-
-# %% 08-9 tags=["stub", "predict", "quiz"]
-lab.quiz("08-9")
-
-# %% 08-9 tags=["solution", "predict", "quiz"]
-lab.quiz("08-9", "c")
-
-# %% 08-10 tags=["stub", "predict", "quiz"]
-lab.quiz("08-10")
-
-# %% 08-10 tags=["solution", "predict", "quiz"]
-lab.quiz("08-10", "b", "c", "d")
-
-# %% [markdown]
-# ## What real Kafka does beyond this
-#
-# * Several partitions in one step, and with a consumer's offsets: transactions, notebook 11. They
-#   use the same producer id, and an epoch that the coordinator hands out.
-# * The Java client runs all this in an I/O thread; a callback that blocks stops every delivery.
-# * `buffer.memory`, batches and partitioners are notebook 03; a produce request inside the broker
-#   is notebook 04.
-# * Quotas make a broker answer late on purpose, and the client waits (notebook 04).
-# * The Java client also leaves partitions of a silent broker out when it may choose
-#   (`partitioner.availability.timeout.ms`).
-# * A reader that must not act twice needs keys of its own: an id in the record, and a check before
-#   the effect (notebook 10).
+# **What real Kafka does beyond this.** Several partitions in one step, and with a consumer's offsets:
+# transactions, notebook 11. The Java client does its sending in an I/O thread; a callback that blocks
+# stops every delivery. It also leaves partitions of a silent broker out when it may choose
+# (`partitioner.availability.timeout.ms`). A reader that must not act twice needs an id in the record,
+# and a check before the effect (notebook 10).

@@ -1,0 +1,160 @@
+"""Runs of notebook 08 in virtual time, for what takes minutes or a rule of the past.
+
+    world = orders(minimum=2)
+    shop = Shop(world, "orders", {"delivery.timeout.ms": 3_000})
+
+The same seed gives the same run, to the microsecond.
+"""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+from engine.sim.cases import play_case
+from engine.sim.world.world import World
+from kit.probes.virtual import isr
+from kit.tables import Table
+from lessons.nb08_producers.fault_stages import log_of
+from lessons.nb08_producers.shop import BROKERS, Shop
+
+TOPIC = "orders"
+GAP, LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER", "NETWORK_EXCEPTION"
+SETTLED_S = 2.0
+COMPANY = {"linger.ms": 20, "batch.size": 16_384, "request.timeout.ms": 1_500}
+"""A record waits in its batch for others."""
+
+
+def orders(minimum: int = 1, **config: Any) -> World:
+    """Three brokers; `orders` is led by 101 and copied to 102 and 103.  A copy of one world."""
+    world: World = pickle.loads(_made(minimum, tuple(config.items())))
+    return world
+
+
+@cache
+def _made(minimum: int, config: tuple[tuple[str, Any], ...]) -> bytes:
+    world = World(seed=8, rewindable=False)
+    configs = {"min.insync.replicas": minimum, **dict(config)}
+    world.create_topic(TOPIC, assignment={0: list(BROKERS)}, config=configs)
+    world.run(for_s=SETTLED_S)
+    return pickle.dumps(world)
+
+
+def _alone(world: World) -> None:
+    """Kills both followers and waits until the leader is the whole ISR."""
+    for follower in BROKERS[1:]:
+        world.kill(follower)
+    world.run(until=lambda w: isr(w, TOPIC) == [101], for_s=20)
+
+
+# -- waits
+
+
+def late_answer(delivery_ms: int = 10_000) -> World:
+    """The leader is paused while it has one record; returns the world afterwards."""
+    world = orders(2)
+    shop = Shop(world, TOPIC, {**COMPANY, "delivery.timeout.ms": delivery_ms})
+    world.pause(101)
+    shop.send("A")
+    shop.wait()
+    return world
+
+
+def too_few_replicas(delivery_ms: int = 3_000) -> World:
+    """The ISR is too small until the record expires; returns the world afterwards."""
+    world = orders(2)
+    _alone(world)
+    shop = Shop(world, TOPIC, {**COMPANY, "delivery.timeout.ms": delivery_ms})
+    shop.send("A")
+    shop.wait()
+    return world
+
+
+def slow_answers(
+    timeout_ms: int, answer_ms: int = 1_200, seconds: int = 8
+) -> list[tuple[float, int]]:
+    """A record a second while answers take so long: (seconds, requests sent so far)."""
+    world = orders()
+    shop = Shop(world, TOPIC, {"request.timeout.ms": timeout_ms, "delivery.timeout.ms": 60_000})
+    world.slow(101, shop.name, ms=answer_ms // 2)
+    before = shop.producer.connections.sent
+    points = [(0.0, 0)]
+    for second in range(1, seconds + 1):
+        shop.send(f"record {second}")
+        world.run(for_s=1)
+        points.append((float(second), shop.producer.connections.sent - before))
+    return points
+
+
+# -- the memory of a partition
+
+
+def failover() -> Table:
+    """101 appends, the followers copy, 101 dies before it answers."""
+    world = orders(2)
+    shop = Shop(world, TOPIC)
+    shop.send("X", "Y")
+    shop.wait()
+    world.cut_one_way(101, shop.name)
+    shop.send("A")
+    world.run(until=lambda w: all(log_of(w, TOPIC, b)[-1:] == ["A"] for b in (102, 103)), for_s=5)
+    rows = [
+        ["before the kill", f"{broker} remembers the sequences {_remembered(world, broker)}"]
+        for broker in BROKERS
+    ]
+    world.kill(101)
+    world.heal()
+    shop.wait()
+    for answer in shop.lines("answered")[2:]:
+        rows.append([
+            f"attempt {answer['attempt']}", f"{answer['broker']} answers {answer['error']}"
+        ])  # fmt: skip
+    rows.append(["in the end", f"{shop.verdicts[-1]}; the log of 102 is {' '.join(shop.log())}"])
+    return Table("A is copied, 101 dies before it answers", ("when", "what happens"), rows)
+
+
+def _remembered(world: World, broker: int) -> str:
+    state = world.replica(broker, TOPIC, 0).log.producers.get(0)
+    return " ".join(str(each.last_sequence) for each in state.batches) if state else "–"
+
+
+def gap_after_an_unclean_election() -> Table:
+    """The new leader lacks what the old one had acknowledged: a gap in the sequence."""
+    rows = []
+    for rule, name in (("reset", "before KIP-360"), ("kip-360", "KIP-360")):
+        world = orders(**{"unclean.leader.election.enable": True})
+        shop = Shop(world, TOPIC, {"sequence.gap": rule})
+        shop.send("A", "B", "C")
+        shop.wait()
+        _alone(world)
+        shop.send("D", "E")
+        shop.wait()
+        world.kill(101)
+        world.start(102)
+        world.run(until=lambda w: w.leader(TOPIC, 0) == 102, for_s=400)
+        for value in "FGH":
+            shop.send(value)
+            shop.wait(10)
+        answers = dict.fromkeys(a["error"] for a in shop.lines("answered"))
+        identity = shop.producer.identity
+        assert identity is not None
+        rows.append([
+            name, ", then ".join(each for each in answers if each in (GAP, LOST)),
+            "{}, {}".format(*identity.identity), ", ".join(shop.verdicts[-3:]),
+            " ".join(shop.log()),
+        ])  # fmt: skip
+    columns = ("rule", "F is answered", "id, epoch then", "F, G, H", "log")
+    return Table("A B C D E acknowledged; D E lost with 101; then F G H", columns, rows)
+
+
+def named_case(name: str) -> Table:
+    """A case of the collection, under its old rule and its new one: the judge's sentences.
+
+    It runs in a thread of its own, because a notebook's kernel has an event loop already.
+    """
+    with ThreadPoolExecutor(1) as other:
+        played = other.submit(play_case, name).result()
+    rows = [[each.words, each.sentence] for each in (played.old, played.new)]
+    return Table(played.old.case.title, ("rule", "verdict"), rows)
