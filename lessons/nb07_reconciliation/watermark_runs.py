@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from textwrap import indent
 from typing import Any
 
 from engine.replication.truncation import DEFAULT_RULE
@@ -96,19 +95,6 @@ def two_deaths(rule: str = DEFAULT_RULE) -> World:
     world.run(until=in_sync(101, 102, 103), for_s=PATIENCE_S)
     world.run(for_s=SETTLED_S)
     return world
-
-
-# -- what a broker has on its disk
-
-
-def checkpoints(world: World, broker: int) -> str:
-    """The files in which a broker keeps its leader epochs and its high watermarks, as they are."""
-    disk = world.cluster.disks[broker]
-    found = []
-    for path in (f"{TOPIC}-0/leader-epoch-checkpoint", "replication-offset-checkpoint"):
-        content = disk.read(path, 0, disk.size(path)).decode() if disk.exists(path) else "not there"
-        found.append(f"{broker}, {path}:\n{indent(content, '    ')}")
-    return "\n".join(found)
 
 
 # -- what a run has shown, broker by broker

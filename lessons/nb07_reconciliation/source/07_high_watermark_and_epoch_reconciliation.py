@@ -629,25 +629,11 @@ runs.a_reader_and_a_dying_leader()
 # ## Deeper: The brokers' files
 #
 # What a broker knows of epochs and high watermarks must survive its death, so it lies in two text
-# files. First a broker of the engine after a failover, in virtual time.
-
-# %% checkpoint-files tags=["sim"]
-world = runs.settled(101, 103, 102)
-send(world, "orders", "A", "B", "C")
-world.kill(101)
-world.run(until=led_by(103, 102, 103), for_s=30)
-send(world, "orders", "W")
-world.run(for_s=6)
-print(runs.checkpoints(world, 103))
-
-# %% [markdown]
-# First line: the version of the format; second: the number of entries. In
-# `leader-epoch-checkpoint`, one file per partition, an entry is an epoch and the offset at which it
-# begins: `1 3` says that epoch 0 ends at 3. In `replication-offset-checkpoint`, one file per broker,
-# it is topic, partition and high watermark.
-#
-# Now the failover of the core again, on both sides, with every file before and after. Where Java is
-# installed, Kafka's own `DumpLogSegments` reads the logs of both.
+# files. In `leader-epoch-checkpoint`, one file per partition, an entry is an epoch and the offset
+# at which it begins: `1 2` says that epoch 0 ends at 2. In `replication-offset-checkpoint`, one file
+# per broker, an entry is topic, partition and high watermark. Here is the failover of the core
+# again, on both sides, with every file before and after. Where Java is installed, Kafka's own
+# `DumpLogSegments` reads the logs of both.
 
 # %% diverge tags=["both"]
 outcome = lab.both(scenes.diverge_and_reconcile)

@@ -152,18 +152,6 @@ def test_without_the_rule_a_reader_has_seen_what_is_gone() -> None:
     assert without[1:] == ("A B C D E F G H", "A B C D E", "F G H")
 
 
-def test_the_checkpoint_files_are_shown_as_they_lie_on_the_disk() -> None:
-    world, _ = three_committed()
-    assert "replication-offset-checkpoint:\n    not there" in runs.checkpoints(world, 103)
-    world.kill(101)
-    world.run(until=led_by(103, 102, 103), for_s=30)
-    world.run(for_s=10)
-    assert runs.checkpoints(world, 103) == (
-        "103, orders-0/leader-epoch-checkpoint:\n    0\n    2\n    0 0\n    1 3\n\n"
-        "103, replication-offset-checkpoint:\n    0\n    1\n    orders 0 3\n"
-    )
-
-
 def test_a_zombie_misleads_clients_that_name_no_epoch_or_its_own() -> None:
     world, _ = three_committed()
     world.isolate(101)
