@@ -344,8 +344,8 @@ EXERCISES = (
     Prediction(
         "L1-5",
         "Bronze has 2,000 rows, from two micro-batches. The files of the second are written; the "
-        "table's log and `commits` do not name it. The query starts again. How many rows does "
-        "bronze have then?",
+        "table's log and the folder commits do not name it. The query starts again. How many rows "
+        "does bronze have then?",
         form="a number of rows",
         settle=lambda seen: seen["rows after"],
         explain=explain_rows,

@@ -157,7 +157,7 @@ changes = [
 ]
 
 eng.create_topic("six")
-producer = Producer({"bootstrap.servers": eng.bootstrap})
+producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 for change in changes:
     producer.produce("six", json.dumps(good | change))
 producer.flush()
@@ -237,7 +237,7 @@ clock = "event_time"  # or "timestamp"
 minute_ms = 60_000
 late_one = good | {"event_time": generator.START_MS + measured_at * minute_ms}
 eng.create_topic("tunnel")
-producer = Producer({"bootstrap.servers": eng.bootstrap})
+producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 sent_at = generator.START_MS + arrived_at * minute_ms
 producer.produce("tunnel", json.dumps(late_one), timestamp=sent_at)
 producer.flush()
@@ -560,7 +560,7 @@ lab.verdict("L1-9", seen)
 # %% clicks-per-session tags=["live"]
 CLICKS = [(0, "/"), (5, "/cart"), (9, "/cart"), (120, "/"), (130, "/help")]
 eng.create_topic("clicks")
-producer = Producer({"bootstrap.servers": eng.bootstrap})
+producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 for second, page in CLICKS:
     at = generator.START_MS + second * 1000
     producer.produce("clicks", key="ada", value=page, timestamp=at)
