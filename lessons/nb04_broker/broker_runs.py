@@ -1,10 +1,8 @@
-"""Experiments of notebook 04 in virtual time: waiting, memory, queues and limits."""
+"""Experiments of notebook 04 in virtual time: waiting, memory and limits."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 from engine.quotas.rate import WindowedRate
@@ -49,39 +47,6 @@ def _state(world: World, moment: str) -> tuple[str, ...]:
     return moment, *shown, " ".join(readable(world, TOPIC))
 
 
-# -- queues
-
-
-def idle_and_waiting(loads: Sequence[int] = (60, 80, 90, 95)) -> Table:
-    """A model, not a broker: eight handlers, random requests, 1 ms of work on average."""
-    rows = []
-    for load in loads:
-        waits, idle = _handlers(load / 100, handlers=8, requests=100_000)
-        waits.sort()
-        p99 = waits[len(waits) * 99 // 100]
-        line = "below 10 %: alarm" if idle < 0.10 else "below 20 %: warning" if idle < 0.20 else ""
-        mean = sum(waits) / len(waits)
-        rows.append((f"{100 * idle:.0f} %", f"{mean:.2f} ms", f"{p99:.1f} ms", line))
-    columns = ("handlers idle", "mean time in the queue", "99th percentile", "line crossed")
-    return Table("RequestHandlerAvgIdlePercent against the queue", columns, rows)
-
-
-def _handlers(load: float, handlers: int, requests: int) -> tuple[list[float], float]:
-    """Waits in ms, and the idle share, of a queue before some handlers."""
-    chance = Random(f"handlers/{load}")
-    free_at = [0.0] * handlers
-    now = busy = 0.0
-    waits = []
-    for _ in range(requests):
-        now += chance.expovariate(load * handlers)
-        start = max(now, heapq.heappop(free_at))
-        work = chance.expovariate(1.0)
-        heapq.heappush(free_at, start + work)
-        waits.append(start - now)
-        busy += work
-    return waits, 1 - busy / (max(free_at) * handlers)
-
-
 # -- limits
 
 
@@ -120,26 +85,10 @@ def _limit(world: World, **limits: float) -> None:
     world.run(for_s=1)
 
 
-def settling(for_s: int = 51) -> Table:
-    """A client that sends as fast as it is read: bursts, and a trickle between them."""
+def accepted(for_s: int = 51) -> list[tuple[float, float]]:
+    """A client that sends as fast as it is read: (second, kB accepted in it)."""
     taken = _sent_per_slice(led_by=(101,), for_s=for_s, slice_s=1)
-    rows, start = [], 0
-    while start < for_s:
-        end = next((s for s in range(start, for_s) if (taken[s] > RATE) != (taken[start] > RATE)),
-                   for_s)  # fmt: skip
-        size = sum(taken[start:end])
-        rows.append(
-            (
-                f"{start}–{end} s",
-                "burst" if taken[start] > RATE else "trickle",
-                f"{size // KB} kB",
-                f"{size / (end - start) / KB:.0f} kB/s",
-                f"{sum(taken[:end]) / end / KB:.0f} kB/s",
-            )
-        )
-        start = end
-    heading = f"Accepted from one client, producer_byte_rate={RATE}"
-    return Table(heading, ("time", "", "accepted", "rate", "since the start"), rows)
+    return [(second, size / KB) for second, size in enumerate(taken)]
 
 
 def one_broker_or_three(for_s: int = 96) -> Table:
@@ -249,25 +198,11 @@ def _records(answer: Any) -> int:
     return sum(header.records_count for data in found for header, _ in batch.iterate(data))
 
 
-def fewer_and_larger() -> Table:
-    """What fetch.min.bytes and fetch.max.wait.ms change for the same stream of records."""
-    rows = []
-    for min_bytes, max_wait_ms in ((1, 500), (10_000, 500), (50_000, 500), (50_000, 2_000)):
-        per_second, kilobytes, worst_ms = fetch_experiment(min_bytes, max_wait_ms)
-        rows.append(
-            (
-                str(min_bytes),
-                str(max_wait_ms),
-                f"{per_second:.2g}",
-                f"{kilobytes:.1f} kB",
-                f"{worst_ms:.0f} ms",
-            )
-        )
-    columns = (
-        "fetch.min.bytes",
-        "fetch.max.wait.ms",
-        "fetches a second",
-        "a fetch brings",
-        "the longest delay",
-    )
-    return Table("A record of 1 kB every 20 ms, and one reader", columns, rows)
+def fetch_curves(max_wait_ms: int, sizes: Sequence[int]) -> tuple[list[Any], list[Any]]:
+    """By fetch.min.bytes: fetches a second, and the longest delay of a record in ms."""
+    fetches, delays = [], []
+    for size in sizes:
+        per_second, _, delay_ms = fetch_experiment(size, max_wait_ms)
+        fetches.append((size, per_second))
+        delays.append((size, delay_ms))
+    return fetches, delays

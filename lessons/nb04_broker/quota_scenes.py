@@ -19,8 +19,9 @@ from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, first_partition, producing, records_in
-from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, TOPIC, placed, settings
+from kit.probes.requests import fetching, producing, records_in, first_partition
+from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed
+from lessons.nb04_broker.stage_timers import ONE_SIDE
 
 Entity = Mapping[str, str | None]
 Seen = Mapping[str, Any]
@@ -29,8 +30,6 @@ CLIENT = {"client-id": "greedy"}
 RATE = 50_000
 """Bytes a second; ten seconds' worth may pass in a burst."""
 FLOODERS = 4
-ONE_SIDE = threading.Lock()
-"""The two sides are timed one after the other, because they share a machine."""
 
 
 def somebody() -> str:
@@ -97,39 +96,12 @@ def kinds_of_limits(cluster: Cluster) -> Seen:
     }
 
 
-def producer_over_its_rate(cluster: Cluster) -> Seen:
-    """Ten seconds' worth at once, then a little more: the answer, and the silence after it."""
-    placed(cluster)
-    name = somebody()
-    with (
-        limited(cluster, {"client-id": name}, producer_byte_rate=RATE),
-        RawClient(cluster, 101, name) as one,
-        RawClient(cluster, 101, name) as twin,
-        RawClient(cluster, 101, "modest") as modest,
-    ):
-        for each in (one, twin):
-            each.answers()  # the first request of a client takes longest
-        burst = one.ask(producing(TOPIC, 8 * RATE))
-        began = time.monotonic()  # the silence begins with the answer, before we see it
-        over = twin.ask(producing(TOPIC, 4 * RATE))
-        throttle_s = over.throttle_time_ms / 1000
-        twin.send(producing(TOPIC, 10))
-        unread = twin.receive(min(SHORT_S, throttle_s / 2)) is None
-        spared = modest.ask(producing(TOPIC, 10)).throttle_time_ms == 0
-        after = twin.receive()
-        silence_s = time.monotonic() - began
-    assert after is not None
-    return {
-        "within the ten seconds: throttle time": burst.throttle_time_ms,
-        "its twin of the same client id, over it: error": Errors(
-            first_partition(over).error_code
-        ).name,
-        "throttle_time_ms": measured(over.throttle_time_ms, "ms"),
-        "sends on at once: bytes stay unread": unread,
-        "answered after": measured(silence_s * 1000, "ms"),
-        "not before its time": silence_s >= 0.9 * throttle_s > 0.1,
-        "another client id is not throttled": spared,
-    }
+def settles(sent: int, limit: int, throttle_s: float) -> bool:
+    """Whether the bytes, spread over the windows and the wait, come to the limit.
+
+    The windows are ten full seconds and a part of the current one.
+    """
+    return 9.9 <= sent / limit - throttle_s <= 11.1
 
 
 def consumer_over_its_rate(cluster: Cluster) -> Seen:
@@ -200,19 +172,13 @@ def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
     return client.ask(request([topic], timeout_ms=10_000, validate_only=True), version)
 
 
-def over_the_limit(cluster: Cluster) -> Seen:
-    """What happens to a client that is over each of its four limits."""
+def other_limits(cluster: Cluster) -> Seen:
+    """What happens to a client that is over one of the limits other than producer_byte_rate."""
     return {
-        "producer_byte_rate": producer_over_its_rate(cluster),
         "consumer_byte_rate": consumer_over_its_rate(cluster),
         "request_percentage=0.1": many_tiny_requests(cluster),
         "controller_mutation_rate=1": burst_of_topics(cluster),
     }
-
-
-def limits_and_defaults(cluster: Cluster) -> Seen:
-    """The four keys, and the brokers' own settings around them."""
-    return {"limits": kinds_of_limits(cluster), "settings of broker 101": settings(cluster)}
 
 
 def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:

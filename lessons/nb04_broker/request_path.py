@@ -7,6 +7,7 @@ the work, in microseconds.  Both come from a run; nothing is drawn by hand.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from engine.sim.world.world import World
@@ -19,40 +20,48 @@ from lessons.nb04_broker.gantt import BROKER, MUTED, NETWORK, OTHERS, WAITING, G
 TOPIC = "orders"
 
 
-def produce_timeline(world: World, acks: str = "all") -> Gantt:
-    """One record, from the producer's send to its answer."""
-    diagram, spans = SequenceDiagram(world, TOPIC), []
-    diagram.send("forty euros", acks=acks)
-    diagram.run(until=lambda _: _answer(diagram) is not None, for_s=2)
+@dataclass(frozen=True)
+class Path:
+    """One Produce request: `picture` shows it, `seen` has its moments in ms after the send."""
+
+    picture: Gantt
+    seen: dict[str, Any]
+
+
+def produce_path(diagram: SequenceDiagram) -> Path:
+    """The first record that `diagram` has sent, from the producer to its answer."""
     heard = [each for each in diagram.heard if each.what != "fetch" or each.at_us]
 
     def at(row: Heard) -> float:
         return (row.at_us - diagram.since_us) / 1000
 
-    asked = next(row for row in heard if row.what == "produce")
-    appended = next(row for row in heard if row.what == "append" and row.source == "101")
-    answered = _answer(diagram)
-    assert answered is not None
-    committed = next((row for row in heard if row.what == "high_watermark"), None)
-    spans.append(Span("socket", NETWORK, 0, at(asked), "the request travels"))
-    spans.append(Span("101: its step", BROKER, at(appended), at(appended), _step_of(acks)))
-    if acks == "all" and committed is not None:
+    def first(what: str, source: str = "") -> Heard | None:
+        return next((r for r in heard if r.what == what and source in ("", r.source)), None)
+
+    asked, appended = first("produce"), first("append", "101")
+    assert asked is not None
+    assert appended is not None
+    answered, committed = first("produced"), first("high_watermark", "101")
+    waited = answered and committed and at(answered) > at(committed)
+    does = "checks the batch, gives the offset, appends" + ("" if waited else ", answers")
+    spans = [
+        Span("socket", NETWORK, 0, at(asked), "the request travels"),
+        Span("101: its step", BROKER, at(appended), at(appended), does),
+    ]
+    if waited and committed:
         spans.append(Span("101: purgatory", WAITING, at(appended), at(committed), "waits"))
         spans += _followers(heard, at, at(appended), at(committed))
         spans.append(
             Span("101: high watermark", BROKER, at(committed), at(committed), committed.says)
         )
-    made = at(committed) if acks == "all" and committed is not None else at(appended)
-    spans.append(Span("socket", NETWORK, made, at(answered), answered.says))
-    return Gantt(f"One Produce request with acks={acks}", "ms", spans)
-
-
-def _step_of(acks: str) -> str:
-    return "checks the batch, gives the offset, appends" + ("" if acks == "all" else ", answers")
-
-
-def _answer(diagram: SequenceDiagram) -> Heard | None:
-    return next((row for row in diagram.heard if row.what == "produced"), None)
+    if answered:
+        made = committed if waited and committed else appended
+        spans.append(Span("socket", NETWORK, at(made), at(answered), answered.says))
+    seen: dict[str, Any] = {"answered after": at(answered) if answered else None}
+    for follower in ("102", "103"):
+        copied = first("append", follower)
+        seen[f"{follower} has it after"] = at(copied) if copied else None
+    return Path(Gantt("One Produce request", "ms", spans), seen)
 
 
 def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Span]:
@@ -61,12 +70,12 @@ def _followers(heard: list[Heard], at: Any, start: float, end: float) -> list[Sp
     for follower in ("102", "103"):
         copied = next(r for r in heard if r.kind == NOTE and r.source == follower
                       and r.what == "append")  # fmt: skip
-        told = [r for r in heard if r.kind == REQUEST and r.source == follower
+        asked = [r for r in heard if r.kind == REQUEST and r.source == follower
                 and r.says == "fetch from 1" and start <= at(r) <= end]  # fmt: skip
         spans.append(Span(f"{follower}: fetch answered", NETWORK, start, at(copied), "the record"))
-        if told:
+        if asked:
             says = "asks from 1: has it"
-            spans.append(Span(f"{follower}: next fetch", OTHERS, at(copied), at(told[0]), says))
+            spans.append(Span(f"{follower}: next fetch", OTHERS, at(copied), at(asked[0]), says))
     return spans
 
 

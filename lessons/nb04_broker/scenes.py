@@ -18,7 +18,7 @@ from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import partition
 from kit.probes.raw_client import RawClient, addresses
-from kit.probes.requests import fetching, first_partition, one_batch, producing, records_in
+from kit.probes.requests import fetching, one_batch, producing, records_in, first_partition
 
 ALL = (101, 102, 103)
 TOPIC = "orders"
@@ -34,6 +34,21 @@ def placed(cluster: Cluster, topic: str = TOPIC) -> None:
 
 def error(code: int) -> str:
     return Errors(code).name
+
+
+def led_alone(cluster: Cluster, client: RawClient, topic: str) -> None:
+    """A topic that only 101 has; returns when `client` can write to it."""
+    cluster.create_topic(topic, assignment={0: [101]})
+
+    def is_led(_: Cluster) -> bool:
+        return bool(first_partition(client.ask(producing(topic))).error_code == Errors.NONE)
+
+    cluster.wait_until(is_led, PATIENCE_S, "its leader")
+
+
+def in_sync(cluster: Cluster, topic: str) -> list[int]:
+    """The ISR of partition 0."""
+    return sorted(partition(cluster, topic)["isr"])
 
 
 # -- brokers and their requests
@@ -77,10 +92,10 @@ KINDS = {
 def counted(cluster: Cluster) -> Seen:
     """How many requests of each kind broker 101 has had; nan where the cluster does not tell."""
     try:
-        told = broker_metrics.requests(cluster, 101, *KINDS)
+        found = broker_metrics.requests(cluster, 101, *KINDS)
     except NotOffered:
         return {row: measured(float("nan"), "so far") for row in KINDS.values()}
-    return {row: measured(told[kind].count, "so far") for kind, row in KINDS.items()}
+    return {row: measured(found[kind].count, "so far") for kind, row in KINDS.items()}
 
 
 def two_generations(cluster: Cluster) -> Seen:
@@ -155,78 +170,11 @@ def first_requests(cluster: Cluster) -> Seen:
 # -- waiting
 
 
-def purgatory_and_order(cluster: Cluster) -> Seen:
-    """A follower is paused: an acks=all write waits, and so does the request behind it."""
-    placed(cluster)
-    metadata = m.MetadataRequest(topics=[])
-    with RawClient(cluster, 101, "first") as one, RawClient(cluster, 101, "second") as other:
-        one.ask(producing(TOPIC, acks=-1))
-        cluster.pause(102)
-        try:
-            waiting = one.send(producing(TOPIC, acks=-1))
-            behind = one.send(metadata)
-            silent = one.receive(SHORT_S) is None
-            answered = len(other.ask(metadata).brokers) > 0
-            delayed = purgatory(cluster)
-        finally:
-            cluster.resume(102)
-        first, second = one.receive(), one.receive()
-        assert first is not None
-        assert second is not None
-    return {
-        "the write is answered": not silent,
-        "another connection is served": answered,
-        "produce requests in purgatory": delayed,
-        "after the follower moves on, answers in order": [
-            number - waiting for number in (first[0], second[0])
-        ],
-        "sent one behind the other": [0, behind - waiting],
-        "the write": error(first_partition(first[1]).error_code),
-    }
-
-
 def purgatory(cluster: Cluster) -> Any:
     try:
         return measured(broker_metrics.gauges(cluster, 101).delayed_produce, "waiting")
     except NotOffered:
         return measured(float("nan"), "waiting")
-
-
-def long_poll(cluster: Cluster) -> Seen:
-    """A fetch at the end of the log: when its answer comes, and what it holds."""
-    placed(cluster)
-    with RawClient(cluster, 101, "reader") as reader, RawClient(cluster, 101, "writer") as writer:
-        quiet, after_quiet = timed_fetch(reader, 0, max_wait_ms=500)
-        reader.send(fetching(TOPIC, 0, max_wait_ms=5_000))
-        parked = reader.receive(SHORT_S) is None
-        began = time.monotonic()
-        writer.ask(producing(TOPIC, 100, acks=-1))
-        acknowledged = time.monotonic()
-        answer = reader.receive()
-        answered = time.monotonic()
-        assert answer is not None
-        writer.ask(producing(TOPIC, 100, acks=-1))
-        unasked = reader.receive(SHORT_S) is None
-        few, after_few = timed_fetch(reader, 0, max_wait_ms=300, min_bytes=50_000)
-    return {
-        "nothing there, waited its 500 ms": quiet == 0 and after_quiet >= 0.4,
-        "it took": measured(after_quiet * 1000, "ms"),
-        "nothing there, 5 s allowed: parked": parked,
-        "a write comes: records in the answer": records_in(answer[1]),
-        "answered before its time was up": answered - began < 4.0,
-        "the write itself took": measured((acknowledged - began) * 1000, "ms"),
-        "the reader heard of it": measured((answered - acknowledged) * 1000, "ms later"),
-        "a write and nobody asks: bytes on the wire": 0 if unasked else 1,
-        "two records, fetch.min.bytes=50000: waited all the same": after_few >= 0.25,
-        "and then gave what there was": few,
-    }
-
-
-def timed_fetch(client: RawClient, offset: int, **terms: Any) -> tuple[int, float]:
-    """Records of one fetch, and the seconds that it took."""
-    began = time.monotonic()
-    answer = client.ask(fetching(TOPIC, offset, **terms))
-    return records_in(answer), time.monotonic() - began
 
 
 def fetch_session(cluster: Cluster) -> Seen:
@@ -263,19 +211,6 @@ def _is_led(client: RawClient) -> bool:
 
 def mentioned(answer: Any) -> int:
     return sum(len(topic.partitions) for topic in answer.responses)
-
-
-def fetching_scenes(cluster: Cluster) -> Seen:
-    """Long polling, and a session."""
-    return {"long poll": long_poll(cluster), "session": fetch_session(cluster)}
-
-
-def waiting_scenes(cluster: Cluster) -> Seen:
-    """Writes behind a paused follower, and attempts before a paused leader."""
-    return {
-        "a follower stands still": purgatory_and_order(cluster),
-        "the leader stands still": retries_pile_up(cluster),
-    }
 
 
 def retries_pile_up(cluster: Cluster, attempts: int = 4) -> Seen:

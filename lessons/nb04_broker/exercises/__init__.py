@@ -5,7 +5,7 @@ Predictions and quiz stand here; each exercise, with its judge, in a module of i
 
 from __future__ import annotations
 
-from kit.exercises.exercise import Question
+from kit.exercises.exercise import Observed, Prediction, Question
 from lessons.nb04_broker.exercises import (
     left_purgatory,
     patient_reader,
@@ -13,103 +13,278 @@ from lessons.nb04_broker.exercises import (
     throttle_time,
 )
 
+
+def when_acknowledged(seen: Observed) -> str:
+    """By how many trips over the slow link the answer took."""
+    if seen["answered after"] is None:
+        return ""
+    trips = seen["answered after"] / max(seen["delay"], 5)
+    return "a" if trips < 0.7 else "b" if trips < 1.5 else "c" if trips < 5 else "d"
+
+
+def what_is_changed(seen: Observed) -> str:
+    changed = set(seen["fields that differ"])
+    if not changed:
+        return "a"
+    if "records" in changed:
+        return "d"
+    return "c" if "CRC" in changed else "b"
+
+
+def what_ends_the_wait(seen: Observed) -> str:
+    if seen["the fetches with a replica id"] != "NONE":
+        return "c"
+    if seen["then the write is acknowledged"] and seen["and a consumer sees the record"]:
+        return "d"
+    return "" if seen["then the write is acknowledged"] else "a"
+
+
+def how_often(seen: Observed) -> str:
+    """Which of the choices the three rates fit; each may be off by a third."""
+    rates = [seen[f"{reader}: fetches"] for reader in ("nobody writes", "a stream", "with min.bytes")]
+
+    def near(*expected: float) -> bool:
+        return all(0.66 * e <= rate <= 1.5 * e for e, rate in zip(expected, rates, strict=True))
+
+    if rates[0] > 100:
+        return "d"
+    if rates[0] < 0.3:
+        return "a"
+    return "c" if near(2, 50, 2) else "b" if near(2, 50, 1) else ""
+
+
+def how_long_in_the_queue(seen: Observed) -> str:
+    wait = seen["wait"]
+    return "a" if wait < 0.3 else "b" if wait < 1.5 else "c" if wait < 20 else "d"
+
+
+STAGES = {"ResponseSendTimeMs": "a", "RequestQueueTimeMs": "b", "RemoteTimeMs": "c",
+          "LocalTimeMs": "d"}  # fmt: skip
+
+
+def what_a_quota_does(seen: Observed) -> str:
+    if seen["over it: error"] != "NONE":
+        return "a"
+    if seen["answered before half of that time"]:
+        return "b" if seen["the next request lies unread then"] else "d"
+    return "c"
+
+
 EXERCISES = (
-    Question(
+    Prediction(
         "04-1",
-        "A Produce request with acks=all and three replicas on a cluster that is not busy. Where "
-        "does it spend most of its time?",
-        ("in the request queue, before a thread takes it up",
-         "in the append, while the batch is written to the disk",
-         "in purgatory, until the followers have fetched it",
-         "in the response queue, on its way back"),
-        right=frozenset("c"),
-        explanation="The append goes to the page cache. The wait for the followers is "
-        "RemoteTimeMs, and grows with their distance: see 'followers 25 ms away' in the chart of "
-        "stages, on both sides.",
+        "102 is near 101, 103 is 40 ms away in each direction, all three are in the ISR, and "
+        "min.insync.replicas is 2. A producer beside 101 writes one record with acks=all. After "
+        "how long does it have its answer?",
+        ("after about 2 ms: 101 and 102 have the record, and two are enough",
+         "after about 40 ms: then 103 has the record",
+         "after about 80 ms",
+         "after about 500 ms: 103 must first ask for new records, and it asks twice a second"),
+        settle=when_acknowledged,
         because={
-            "a": "Only when all handlers are busy.",
-            "b": "Nothing is flushed before the answer: the append ends in the page cache.",
-            "d": "The answer is written as soon as it is made.",
+            "a": "102 had the record after {102 has it after:.1f} ms, the answer came after "
+            "{answered after:.1f} ms. acks=all waits for every member of the ISR; "
+            "min.insync.replicas only says how small the ISR may be.",
+            "b": "103 had the record after {103 has it after:.1f} ms, the answer came after "
+            "{answered after:.1f} ms. The leader learns of the copy from the follower's next "
+            "fetch, and that has to travel back.",
+            "c": "The answer came after {answered after:.1f} ms. Two trips over the slow link "
+            "count only if the slow broker is in the ISR, and only with acks=all.",
+            "d": "The answer came after {answered after:.1f} ms. A follower's fetch waits at the "
+            "leader, so the record leaves with the append; nobody waits for a next round.",
         },
     ),
-    Question(
-        "04-2",
-        "A producer is far over its quota of 50 kB a second. What does the broker do with its "
-        "next request?",
-        ("it refuses it with an error",
-         "it appends it and holds the answer back until the rate is right again",
-         "it appends it, answers at once with a throttle time, and reads nothing more from that "
-         "connection until the time is over",
-         "it closes the connection"),
-        right=frozenset("c"),
-        explanation="This is so since Kafka 2.0 (KIP-219). There is no error and no late answer: a "
-        "client that times out would send again.",
+    Prediction(
+        "04-11",
+        "A producer sends a batch of three records, compressed with gzip. 101 stores it, and we "
+        "fetch it again. In which parts does the stored batch differ from the one that was sent?",
+        ("in none: it is stored as it came",
+         "in the base offset and the leader epoch",
+         "in these two and in the CRC, which has to fit the changed bytes",
+         "in all parts: the records are unpacked, checked, and packed again"),
+        settle=what_is_changed,
         because={
-            "a": "There is no such error for bytes; a limit on topics has one.",
-            "b": "That was the old way, until 2.0: clients timed out and sent again.",
-            "d": "A broker closes connections that break the protocol or a connection limit.",
+            "a": "What differs: {fields that differ}. The client cannot know the offset; the "
+            "broker gives it and writes it into the header.",
+            "b": "What differs: {fields that differ}. The broker writes more than offset and epoch "
+            "when it has to compress again, or when it sets the time.",
+            "c": "What differs: {fields that differ}. The CRC covers the bytes behind these two "
+            "fields, so it stays valid as it was sent.",
+            "d": "What differs: {fields that differ}; bytes sent and fetched: {bytes of the batch: "
+            "sent, fetched}. The broker opens the batch to check it, and stores the bytes as they "
+            "came.",
         },
     ),
-    Question(
+    Prediction(
+        "04-12",
+        "Neither follower has the record at offset 1, and neither can fetch it now. A client that "
+        "is no broker sends 101 two fetches from offset 2, one with replica id 102, one with 103. "
+        "What happens to the write that waits?",
+        ("it keeps waiting: no follower has copied the record",
+         "it is answered with NOT_ENOUGH_REPLICAS, because both followers are away",
+         "it keeps waiting: 101 refuses fetches that do not come from a broker's connection",
+         "it is acknowledged, and a consumer can read the record"),
+        settle=what_ends_the_wait,
+        because={
+            "a": "Acknowledged: {then the write is acknowledged}. The leader does not see the "
+            "followers' logs. A fetch from offset 2 is all that it knows of them.",
+            "b": "Acknowledged: {then the write is acknowledged}. Both followers are still in the "
+            "ISR; they leave it only after replica.lag.time.max.ms, or when they are fenced.",
+            "c": "The fetches were answered with {the fetches with a replica id}. Without an "
+            "authorizer the broker takes the replica id as it stands.",
+            "d": "Acknowledged: {then the write is acknowledged}. The high watermark needs every "
+            "member of the ISR: each must have asked from behind the record.",
+        },
+    ),
+    Prediction(
+        "04-14",
+        "On one connection: (1) a write with acks=all that has to wait for a paused follower, (2) a "
+        "metadata request, (3) a write with acks=1. In which order do the answers come? Give the "
+        "three numbers.",
+        form="three numbers, such as 3 2 1",
+        settle=lambda seen: seen["order of the answers"],
+        explain=lambda answer, seen: (
+            f"You said {answer}; the answers came in the order "
+            f"{' '.join(map(str, seen['order of the answers']))}, and "
+            f"{seen['answers while 102 is paused']} of them while 102 was paused. The broker does "
+            "not take up a connection's next request before it has answered the one before."
+        ),
+    ),
+    Prediction(
         "04-3",
-        "A consumer has read everything, and nobody writes. fetch.max.wait.ms is 500. How many "
-        "fetches a second does it send to the leader?",
-        ("none, the broker will send what comes", "about two", "about five hundred",
-         "one per record, so none"),
-        right=frozenset("b"),
-        explanation="Each fetch waits at the broker for half a second, is answered empty, and the "
-        "consumer asks again. A write would end the wait at once.",
+        "How many fetches a second does each reader send: the one for which nobody writes, the one "
+        "with a record of 1 kB every 20 ms, and the one that reads the same with "
+        "fetch.min.bytes=50000? For all, fetch.max.wait.ms is 500.",
+        ("0, 50 and 1: the broker sends when there is something",
+         "2, 50 and 1: 50,000 bytes take a second to come",
+         "2, 50 and 2",
+         "thousands, 50 and 2: without data the answer comes at once, and the reader asks again"),
+        settle=how_often,
         because={
-            "a": "A broker sends nothing that was not asked for.",
-            "c": "The broker does not answer at once when there is nothing.",
-            "d": "It has to ask to learn that something is there.",
+            "a": "The reader without data sent {nobody writes: fetches:.1f} a second, and to a "
+            "connection that never asks nothing was sent. A broker only answers.",
+            "b": "The reader with fetch.min.bytes sent {with min.bytes: fetches:.1f} a second and "
+            "got {with min.bytes: a fetch brings:.0f} records each time: the time was up before "
+            "the bytes were there. Either condition ends the wait.",
+            "c": "The three sent {nobody writes: fetches:.1f}, {a stream: fetches:.1f} and "
+            "{with min.bytes: fetches:.1f} a second. Which condition came first, enough bytes or "
+            "enough time?",
+            "d": "The reader without data sent {nobody writes: fetches:.1f} a second, and a fetch "
+            "took {nobody writes: a fetch takes:.0f} ms: it waited at the broker.",
         },
     ),
-    throttle_time.EXERCISE,
+    Prediction(
+        "04-15",
+        "Eight handlers, idle half of the time. 99 of 100 requests need 0.5 ms, one needs 300 ms. "
+        "How long does a quick request wait for a handler in the worst case of a hundred (99th "
+        "percentile)?",
+        ("not at all: four handlers are free on average",
+         "about 0.5 ms, as long as one quick request",
+         "about 4 ms, as long as the mean request",
+         "more than 20 ms"),
+        settle=how_long_in_the_queue,
+        because={
+            "a": "It waits {wait:.1f} ms. The handlers are {idle} % idle on average, but now and "
+            "then slow requests hold all of them at the same moment.",
+            "b": "It waits {wait:.1f} ms. It would wait {alone:.2f} ms if all requests were quick.",
+            "c": "It waits {wait:.1f} ms. The mean says little: a handler that is held is held for "
+            "{slow} ms.",
+            "d": "It waits {wait:.1f} ms. With these values slow requests seldom hold all handlers "
+            "at once.",
+        },
+    ),
+    Prediction(
+        "04-16",
+        "A consumer fetches megabytes and does not read its socket for 0.4 s. In which of the "
+        "leader's timers for this fetch is the time?",
+        ("in ResponseSendTimeMs",
+         "in none worth mentioning: the broker is done when the answer is made",
+         "in RemoteTimeMs, where a request waits for others",
+         "in LocalTimeMs, since megabytes have to be read"),
+        settle=lambda seen: STAGES.get(seen["a slow reader: the longest stage"], ""),
+        because={
+            "a": "The longest stage was {a slow reader: the longest stage}. Sending takes long only "
+            "if the socket is full before the answer is out.",
+            "b": "The longest stage was {a slow reader: the longest stage}. The timers run until "
+            "the last byte of the answer is in the socket.",
+            "c": "The longest stage was {a slow reader: the longest stage}. Remote time is "
+            "purgatory: there was data, so this fetch did not wait there.",
+            "d": "The longest stage was {a slow reader: the longest stage}. A fetch hands out a "
+            "piece of a file, and the file was still in memory.",
+        },
+    ),
     left_purgatory.EXERCISE,
     slow_stage.EXERCISE,
     patient_reader.EXERCISE,
     Question(
         "04-8",
         "Which of these does a broker do with a batch of an ordinary producer?",
-        ("it checks the CRC",
-         "it picks the partition by the records' keys",
-         "it writes the base offset and the leader epoch into it",
+        ("it picks the partition by the records' keys",
+         "it checks the CRC",
          "it flushes it to the disk before it answers",
-         "it keeps it compressed as it came"),
-        right=frozenset("ace"),
+         "it writes the base offset and the leader epoch into it"),
+        right=frozenset("bd"),
         explanation="Clients partition, batch and compress; the broker checks, numbers and stores "
         "bytes. It opens a compressed batch to check the records, and compresses it again only "
-        "if the topic's compression.type asks for another.",
+        "if the topic's compression.type asks for another codec.",
         because={
-            "b": "The producer has chosen the partition before it sends.",
-            "d": "Replication stands in for the flush.",
+            "a": "The producer has chosen the partition before it sends.",
+            "c": "Replication stands in for the flush.",
         },
     ),
     Question(
         "04-9",
         "RequestQueueTimeMs has gone up for all kinds of requests, LocalTimeMs of Produce as "
         "well; RemoteTimeMs is unchanged, and handlers are 8 % idle. What fits?",
-        ("one follower is slow", "the handler threads are overloaded, or the disk is",
-         "a client is over its quota", "producers have turned to acks=all"),
-        right=frozenset("b"),
-        explanation="A request in the queue waits for a handler; below 10 % idle the "
-        "queue grows fast. The others show in RemoteTimeMs (a, d) and ThrottleTimeMs (c).",
+        ("the disk is slow, or the handlers have too much to do",
+         "one follower is slow",
+         "a client is over its quota",
+         "producers have turned to acks=all"),
+        right=frozenset("a"),
+        explanation="A request in the queue waits for a handler, and a handler that waits for a "
+        "disk takes nothing else. The others show in RemoteTimeMs and ThrottleTimeMs.",
+        because={
+            "b": "Only RemoteTimeMs of Produce with acks=all would go up.",
+            "c": "That shows in ThrottleTimeMs, and for one client.",
+            "d": "That shows in RemoteTimeMs, and it occupies no handler.",
+        },
     ),
+    Prediction(
+        "04-2",
+        "The limit is 50,000 bytes a second for one client id. A first connection has sent 400,000 "
+        "bytes at once; a second one of the same client id sends 200,000 more. What does the "
+        "broker do with that request?",
+        ("it refuses it with an error",
+         "it appends it and answers at once with a throttle time; it reads nothing more from that "
+         "connection until the time is over",
+         "it appends it and holds the answer back until the rate is right again",
+         "it appends it and answers at once with a throttle time, which the client may ignore"),
+        settle=what_a_quota_does,
+        because={
+            "a": "The error was {over it: error}. There is none for bytes; only the limit on topics "
+            "and partitions has one.",
+            "b": "The error was {over it: error}, the throttle time {over it: throttle time:.1f} s. "
+            "Below the limit nothing is throttled.",
+            "c": "The answer came before half of the throttle time of {over it: throttle time:.1f} "
+            "s. Answers were held back until Kafka 2.0; clients timed out and sent again.",
+            "d": "The next request lay unread and was answered after {it is answered after:.1f} s: "
+            "the broker enforces the time by itself.",
+        },
+    ),
+    throttle_time.EXERCISE,
     Question(
         "04-10",
         "producer_byte_rate=10000000 for the default client-id. Which are true?",
         ("two producers with the same client.id share it on each broker",
          "a cluster of three brokers takes at most 10 MB/s from one client.id",
          "the first seconds may bring much more than 10 MB/s",
-         "a producer with another client.id has its own 10 MB/s",
          "it takes effect when the brokers are restarted"),
-        right=frozenset("acd"),
-        explanation="Every broker counts for itself, over ten full windows of a second, and takes "
-        "up a changed limit at once.",
+        right=frozenset("ac"),
+        explanation="Every broker counts for itself, over ten full windows of a second and the "
+        "current one, and takes up a changed limit at once.",
         because={
             "b": "Three brokers, three times the rate: the run with three leaders shows it.",
-            "e": "Quotas are dynamic; 3.0 removed the static ones of the configuration file.",
+            "d": "Quotas are dynamic; 3.0 removed the static ones of the configuration file.",
         },
     ),
 )  # fmt: skip

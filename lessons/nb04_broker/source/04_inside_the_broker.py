@@ -1,207 +1,405 @@
 # %% [markdown]
 # # 04 · Inside the broker
 #
-# A producer says `acks=all` and gets its answer after two milliseconds. What happened in them?
-# This notebook follows one request from its socket to purgatory and back, then a fetch, and then
-# asks of every stage on the way: how do I see that this one is slow, and who made it so?
+# A producer sends a record with `acks=all` and gets its answer after two milliseconds. What
+# happens in these two milliseconds? You follow requests through a broker, cause a wait at each
+# stage, and learn to say from the outside which stage is the slow one.
 #
 # **What you will be able to do**
 #
-# * read a request byte by byte, and say what a broker does with each part
-# * draw the way of a Produce and of a Fetch request through a broker, with the waits in it
-# * tell from a broker's timers which stage is the slow one
-# * choose `fetch.min.bytes` and `fetch.max.wait.ms`, and say what a fetch session saves
-# * set quotas, foresee the throttle time, and explain what the client notices
+# * draw the path of a Produce and of a Fetch request through a broker, with the waits in it
+# * say which bytes of a batch a broker changes, and what ends the wait in purgatory
+# * foresee which requests wait behind a slow one, and how a slow stage delays quick requests
+# * choose `fetch.min.bytes` and `fetch.max.wait.ms`
+# * read a broker's timers and name the slow stage
 #
-# Python alone is enough; with a real Kafka beside it, the side-by-side cells run on both. Allow
-# 45 minutes.
+# **Time:** {minutes}. Python alone is enough. With a real Kafka on this machine, the
+# side-by-side cells run on both.
 #
-# **The words**
+# **The path of a request.** One of three *network threads* per port reads the request from its
+# socket and puts it into the *request queue*. One of eight *request handlers* (I/O threads) takes
+# it out and does the work. A request that cannot be answered yet waits in *purgatory* and occupies
+# no thread. The answer goes into the *response queue* of the same network thread, which writes it
+# to the socket. `lab.term("purgatory")` explains a word.
 #
-# * **network thread**: reads requests from sockets and writes answers; three per listener, that
-#   is, per port.
-# * **request queue**, **response queue**: where requests wait for a handler, and answers for their
-#   network thread.
-# * **request handler**, or I/O thread: does the work; eight by default.
-# * **purgatory**: where a request lies that cannot be answered yet.
-# * **throttle time**: how long a client that took too much will not be read from.
-#
-# **What is different in the engine.** It is one thread, an event loop, for all brokers: no pools,
-# no queues between threads. The stages are there all the same, as moments of one request, and it
-# measures them with Kafka's names. Where the pools themselves matter, a cell runs on a real Kafka
-# only and says so.
+# The engine does all this in one thread, an event loop. The stages are the same and have Kafka's
+# names. Where the thread pools themselves matter, a cell runs on a real Kafka only and says so.
 
 # %% doorway tags=["setup"]
+import random
+import time
+from heapq import heappop, heappush
+
+from IPython.display import display
+
+from engine.wire import messages as m
 from kit import lab
+from kit.drawings.chart import Chart
+from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
-from lessons.nb04_broker import (
-    broker_runs,
-    connection_scenes,
-    load_scenes,
-    metadata_scenes,
-    quota_scenes,
-    request_bytes,
-    request_path,
-    scenes,
-)
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import fetching, one_batch, producing, records_in, first_partition
+from lessons.nb04_broker import request_bytes, request_path, scenes
+from lessons.nb04_broker.fetch_rates import read_on, writing
+from lessons.nb04_broker.stage_chart import StageChart
+from lessons.nb04_broker.stage_timers import ONE_SIDE, StageTimers, large_fetch, longest
 
 eng = lab.engine(settings=lab.BRISK)
 
 # %% [markdown]
-# ## Predict
+# ## Run it
 #
-# Three questions before you run anything. The first answer is the one that is kept.
-
-# %% 04-1 tags=["stub", "predict", "quiz"]
-lab.quiz("04-1")
-
-# %% 04-1 tags=["solution", "predict", "quiz"]
-lab.quiz("04-1", "c")
-
-# %% 04-2 tags=["stub", "predict", "quiz"]
-lab.quiz("04-2")
-
-# %% 04-2 tags=["solution", "predict", "quiz"]
-lab.quiz("04-2", "c")
-
-# %% 04-3 tags=["stub", "predict", "quiz"]
-lab.quiz("04-3")
-
-# %% 04-3 tags=["solution", "predict", "quiz"]
-lab.quiz("04-3", "b")
-
-# %% [markdown]
-# ## Run it on the engine
+# ### The path of one Produce request
 #
-# ### A request is a header and a body
-#
-# These are the bytes of a Produce request, as a client of Kafka 4 sends them. The header is the
-# same for every request: which API (the *key*) and in which version, so that old and new clients
-# can be told apart; a correlation id, which the answer repeats; the client id, which turns up in
-# logs, metrics and quotas. The body says `acks`, a timeout, and a batch for each partition. The
-# topic goes by its id in version 13, which came with the 4.x line; before, by its name. Newer
-# versions store a length plus one, and 0 is *null*: `02` is one topic, `5c` are 91 bytes.
+# 101 leads the topic, 102 and 103 follow, and `min.insync.replicas` is 2. The network between 101
+# and 103 is slow: every message takes 40 ms longer, in either direction. The run is in virtual
+# time. The brokers' own work takes no time there, so the picture shows only the waits.
 
-# %% anatomy tags=["sim"]
-request_bytes.anatomy()
+# %% 04-1 tags=["stub", "predict"]
+lab.predict("04-1")
 
-# %% [markdown]
-# *Tagged fields* are room for what later versions add. *Magic* is the version of a batch's format,
-# and *CRC* its checksum.
-#
-# The same header, other keys. A follower's fetch is a consumer's fetch with a replica id in it: -1
-# is a consumer, a broker's number a follower. Requests that change the cluster look no different
-# either, but a broker does not decide on them: it passes them on to the controller, as it never
-# does with a Produce request.
-
-# %% one-header tags=["sim"]
-request_bytes.other_requests()
-
-# %% [markdown]
-# ### What the broker does with a batch
-#
-# Little, on purpose. The client has chosen the partition, packed the batch, compressed it; a
-# consumer will keep its own position and unpack it. The broker checks the CRC, gives offsets,
-# appends, and hands out the same bytes. A compressed batch is opened to be checked, but written
-# as it came, unless the topic's `compression.type` asks for another.
-#
-# Below, a batch is compared with what lies on the disk: the base offset and the leader epoch have
-# been written into it, nothing else has been touched. Both lie before the part that the CRC
-# covers, so it need not be computed anew.
-
-# %% same-bytes tags=["sim"]
-request_bytes.stored_bytes(cluster())
-
-# %% [markdown]
-# ### One Produce request
-#
-# Virtual time: the network has delays, and the brokers' own work takes none, so all that remains
-# is who waits for whom. The step at 101 is a moment. Both followers already have a fetch waiting at
-# 101; the append answers it, and the request lies in purgatory. Each follower's next fetch, *from
-# 1*, tells the leader that it has the record. When the slower of the two has asked, the high
-# watermark moves, and that is the answer.
+# %% 04-1 tags=["solution", "predict"]
+lab.predict("04-1", "c")
 
 # %% produce-timeline tags=["sim"]
-request_path.produce_timeline(cluster(minimum=2))
+slow_broker, delay_ms = 103, 40  # try 102; try 200
+acks = "all"  # try "1"
+
+world = cluster(minimum=2)
+world.slow(101, slow_broker, delay_ms)
+world.run(for_s=1)
+diagram = SequenceDiagram(world, "orders")
+diagram.send("forty euros", acks=acks)
+diagram.run(for_s=1)
+
+path = request_path.produce_path(diagram)
+display(path.picture)
+lab.verdict("04-1", {**path.seen, "delay": delay_ms})
 
 # %% [markdown]
-# The answer does not wait for a disk. The append ends in the page cache of the operating system,
-# which writes when it likes (`log.flush.interval.messages` is the largest number there is). Here
-# the leader's machine loses power right after the answer: what it had not flushed is gone, its
-# log is empty. The records are not lost, because two others hold them. If all three lose power
-# in the same moment, they are.
-
-# %% page-cache tags=["sim"]
-broker_runs.page_cache()
-
-# %% [markdown]
-# ### One Fetch request
+# Both followers had a fetch waiting at 101. The append answers these fetches: that is how the
+# record travels. Each follower's *next* fetch, from offset 1, tells the leader that it has
+# everything below 1. When the slowest member of the ISR has asked, the high watermark moves, and
+# the request leaves purgatory. `min.insync.replicas` only says how small the ISR may become.
 #
-# A consumer at the end of the log asks for more. There is nothing, so the broker does not answer:
-# the fetch waits in purgatory, for `fetch.max.wait.ms` at most. This is *long polling*. The
-# consumer asks, never the broker. Here somebody writes 120 ms later: the record leaves in the
-# moment in which it is committed, since a consumer may read only up to the high watermark.
+# Now move through the same run yourself. Click the timeline and walk with the arrow keys. A
+# message on its way says what it carries; the hatched cell is the record that nobody may read yet.
+# Press **pause** on a follower at any step, and compare the two futures.
 
-# %% fetch-timeline tags=["sim"]
-request_path.fetch_timeline(cluster(minimum=2))
-
-# %% [markdown]
-# With `fetch.min.bytes` the broker waits for more than one byte. Fewer, larger answers, and later
-# ones. Either condition ends the wait: enough bytes, or enough time. (librdkafka calls the second
-# `fetch.wait.max.ms`.)
-
-# %% fewer-and-larger tags=["sim"]
-broker_runs.fewer_and_larger()
+# %% film tags=["read"]
+film = lab.panel(world, "orders")
+film
 
 # %% [markdown]
-# ### Queues
+# ### The bytes of one request
 #
-# A handler that is free takes a request at once; when all are busy, requests queue. How long the
-# queue gets is not a matter of taste. This is a model, not a broker: eight handlers, requests that
-# arrive by chance, one millisecond of work on average, some much more.
+# The next run sends a batch to 101, fetches it again, and compares. It first shows every byte of a
+# Produce request. The header is the same for all requests: the API key and version, a correlation
+# id that the answer repeats, and the client id, which appears in logs, metrics and quotas. Newer
+# versions store a length plus one: `02` is one topic, and `00` is null.
+
+# %% 04-11 tags=["stub", "predict"]
+lab.predict("04-11")
+
+# %% 04-11 tags=["solution", "predict"]
+lab.predict("04-11", "b")
+
+# %% same-bytes tags=["both"]
+value, codec = b"forty euros to Alice", 1  # codec: 0 none, 1 gzip
+
+display(request_bytes.anatomy(request_bytes.produce_frame(value)))
+
+
+def there_and_back(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    sent = one_batch(value, value, value, compression=codec)
+    with RawClient(cluster, 101, "till-4") as client:
+        client.ask(producing("orders", acks=-1))
+        number = client.send(producing("orders", acks=-1, records=sent))
+        answered, answer = client.receive()
+        base_offset = first_partition(answer).base_offset
+        stored = first_partition(client.ask(fetching("orders", base_offset))).records
+    return {
+        "correlation id: sent, answered": [number, answered],
+        "the record got the offset": base_offset,
+        "bytes of the batch: sent, fetched": [len(sent), len(stored)],
+        "fields that differ": request_bytes.changed_fields(sent, stored),
+    }
+
+
+outcome = lab.both(there_and_back)
+display(outcome)
+lab.verdict("04-11", outcome)
+
+# %% [markdown]
+# The client has chosen the partition, packed the batch and compressed it. The broker checks the
+# CRC, gives the offset and appends. Base offset and leader epoch stand before the part that the
+# CRC covers, so the CRC stays valid. A compressed batch is opened to be checked, and stored as it
+# came, unless the topic's `compression.type` asks for another codec. A consumer gets the bytes as
+# they lie on the disk, which is why a broker can send them without looking at them.
 #
-# `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to do. At 20 %
-# the slowest request in a hundred waits for more than two milliseconds before it is begun, and
-# below 10 % it goes up steeply. Hence the two lines that people draw, at 20 % and 10 %. A real
-# queue holds 500 requests (`queued.max.requests`); when it is full, network threads stop reading.
+# ### A write that waits for its followers
+#
+# Now both followers are paused, as if their processes had stopped. A write with `acks=all` waits
+# in purgatory at 101. Then a client that is no broker sends two fetches to 101, over an ordinary
+# connection. A follower's fetch looks like a consumer's, except for one field: the replica id is
+# -1 for a consumer and the broker's number for a follower. The first fetch says 102, the second
+# 103, and both start at offset 2, behind the record that waits.
+
+# %% 04-12 tags=["stub", "predict"]
+lab.predict("04-12")
+
+# %% 04-12 tags=["solution", "predict"]
+lab.predict("04-12", "d")
+
+# %% stand-in tags=["both"]
+stand_ins, from_offset = (102, 103), 2  # try (102,); try 1
+
+
+def stand_in(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    with RawClient(cluster, 101, "producer") as producer, RawClient(cluster, 101, "other") as other:
+        producer.ask(producing("orders", acks=-1))  # offset 0, on all three
+        cluster.pause(102)
+        cluster.pause(103)
+        producer.send(producing("orders", acks=-1))  # offset 1, on 101 alone
+        waits = producer.receive(0.2) is None
+        before = records_in(other.ask(fetching("orders", 1)))
+        for replica in stand_ins:
+            fetch = fetching("orders", from_offset)
+            fetch.replica_id = replica
+            refused = scenes.error(first_partition(other.ask(fetch)).error_code)
+        answer = producer.receive(0.4)
+        after = records_in(other.ask(fetching("orders", 1)))
+    return {
+        "the write waits at first": waits,
+        "a consumer sees the record then": before == 1,
+        "the fetches with a replica id": refused,
+        "then the write is acknowledged": answer is not None and not first_partition(answer[1]).error_code,
+        "and a consumer sees the record": after == 1,
+    }
+
+
+outcome = lab.both(stand_in)
+display(outcome)
+lab.verdict("04-12", outcome)
+
+# %% [markdown]
+# There is no acknowledgement from follower to leader. A fetch from offset 2 *is* the statement “I
+# have everything below 2”, and the leader believes it. So a wait in purgatory is not a loop that
+# asks followers: the request lies there until a fetch moves the high watermark, or its timeout
+# ends. In production an ACL protects this: fetching as a replica needs the right `ClusterAction`.
+#
+# ### What waits behind a slow request
+#
+# A client has several requests in flight on one connection. 102 is paused, so the first one, a
+# write with `acks=all`, has to wait. The second asks for metadata, which any broker answers from
+# its memory. The third is a write with `acks=1`, which waits for no follower. After 0.3 s 102
+# continues.
+
+# %% 04-14 tags=["stub", "predict"]
+lab.predict("04-14")
+
+# %% 04-14 tags=["solution", "predict"]
+lab.predict("04-14", "1 2 3")
+
+# %% one-connection tags=["both"]
+metadata = m.MetadataRequest(topics=[])
+in_flight = [producing("orders", acks=-1), metadata, producing("orders", acks=1)]  # reorder them
+patience_s = 0.3
+
+
+def one_connection(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    with RawClient(cluster, 101, "first") as one, RawClient(cluster, 101, "second") as other:
+        one.ask(producing("orders", acks=-1))
+        cluster.pause(102)
+        numbers = [one.send(request) for request in in_flight]
+        early = one.receive(patience_s)
+        other_served = len(other.ask(metadata).brokers) > 0
+        waiting = scenes.purgatory(cluster)
+        cluster.resume(102)
+        answers = [early] if early else []
+        while len(answers) < len(in_flight):
+            answers.append(one.receive())
+    return {
+        "answers while 102 is paused": 1 if early else 0,
+        "another connection is served": other_served,
+        "produce requests in purgatory": waiting,
+        "order of the answers": [numbers.index(number) + 1 for number, _ in answers],
+    }
+
+
+outcome = lab.both(one_connection)
+display(outcome)
+lab.verdict("04-14", outcome)
+
+# %% [markdown]
+# A broker answers the requests of one connection in their order. It does not even read the second
+# one: after each request the network thread mutes the connection until its answer is out. The
+# correlation id lets the client check the pairing; it does not allow another order. That is why
+# `max.in.flight.requests.per.connection` saves the way to the broker and back, and cannot bypass a
+# slow request. Another connection is not affected.
+#
+# ### A fetch that waits
+#
+# A consumer has read everything and asks for more. Three readers fetch for two seconds each, one
+# fetch at a time. For the first nobody writes. For the second a record of 1 kB comes every 20 ms.
+# The third reads the same stream, but asks the broker to wait for 50,000 bytes. For all three
+# `fetch.max.wait.ms` is 500 (librdkafka calls it `fetch.wait.max.ms`).
+
+# %% 04-3 tags=["stub", "predict"]
+lab.predict("04-3")
+
+# %% 04-3 tags=["solution", "predict"]
+lab.predict("04-3", "c")
+
+# %% three-readers tags=["both"]
+max_wait_ms, min_bytes = 500, 50_000  # try 10_000 bytes; try 2_000 ms
+every_ms, seconds = 20, 2
+
+
+def three_readers(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    quiet = read_on(cluster, seconds, max_wait_ms=max_wait_ms, min_bytes=1)
+    with RawClient(cluster, 101, "silent") as silent:
+        with writing(cluster, every_ms, value_bytes=1_000):
+            eager = read_on(cluster, seconds, max_wait_ms=max_wait_ms, min_bytes=1)
+            patient = read_on(cluster, seconds, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
+        unasked = silent.receive(0.05)
+    return {
+        "nobody writes: fetches": lab.measured(quiet.a_second, "a second"),
+        "nobody writes: a fetch takes": lab.measured(quiet.mean_ms, "ms"),
+        "nobody writes: records": quiet.records,
+        "a stream: fetches": lab.measured(eager.a_second, "a second"),
+        "a stream: a fetch takes": lab.measured(eager.mean_ms, "ms"),
+        "with min.bytes: fetches": lab.measured(patient.a_second, "a second"),
+        "with min.bytes: a fetch brings": lab.measured(patient.records / patient.fetches, "records"),
+        "records sent to a connection that never asks": 0 if unasked is None else 1,
+    }
+
+
+outcome = lab.both(three_readers)
+display(outcome)
+lab.verdict("04-3", outcome)
+
+# %% [markdown]
+# This is *long polling*: a fetch without data waits in purgatory, and either condition ends the
+# wait, enough bytes or enough time. Kafka never pushes, yet a new record leaves at once, because
+# the fetch is there already. With `fetch.min.bytes` answers become fewer, larger and later.
+# `fetch.max.wait.ms` is the limit of that delay. So a consumer's `fetch-latency-avg` near 500 ms
+# is a sign of an idle topic, not of a slow broker.
+#
+# ### One slow stage delays everything
+#
+# This is a model of a broker, not a broker: requests that arrive by chance, one queue, eight
+# handlers. 99 of 100 requests need 0.5 ms. One in a hundred needs 300 ms, because of a slow disk
+# for example. The load is such that handlers are idle half of the time.
+
+# %% 04-15 tags=["stub", "predict"]
+lab.predict("04-15")
+
+# %% 04-15 tags=["solution", "predict"]
+lab.predict("04-15", "d")
 
 # %% idle-and-waiting tags=["sim"]
-broker_runs.idle_and_waiting()
+handlers, slow_ms, idle_percent = 8, 300, 50  # try 16 handlers; try 30 ms
+
+
+def quick_waits(idle_percent, slow_ms, requests=40_000, quick_ms=0.5):
+    """The 99th percentile of what quick requests wait for a handler, in ms."""
+    chance, now, waits = random.Random(4), 0.0, []
+    free_at = [0.0] * handlers
+    mean_ms = 0.99 * quick_ms + 0.01 * slow_ms
+    for _ in range(requests):
+        now += chance.expovariate((1 - idle_percent / 100) * handlers / mean_ms)
+        start = max(now, heappop(free_at))
+        is_slow = chance.random() < 0.01
+        heappush(free_at, start + (slow_ms if is_slow else quick_ms))
+        if not is_slow:
+            waits.append(start - now)
+    return sorted(waits)[len(waits) * 99 // 100]
+
+
+shares = (80, 70, 60, 50, 40, 30, 20, 10, 5)
+curves = {f"one in 100 takes {ms:g} ms": [(s, max(0.01, quick_waits(s, ms))) for s in shares]
+          for ms in (slow_ms, 0.5)}  # fmt: skip
+lines = {20: "20 %: warning", 10: "10 %: problem"}
+display(Chart("A quick request's wait for a handler, 99th percentile", curves, "handlers idle, %",
+              "ms", marks=lines, log_y=True))  # fmt: skip
+seen = {"wait": quick_waits(idle_percent, slow_ms), "alone": quick_waits(idle_percent, 0.5)}
+lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
 
 # %% [markdown]
-# ### Quotas
+# A handler that waits for a disk takes nothing else from the queue. A few such requests at the same
+# moment occupy all eight, and everything waits, also requests for other partitions. The mean hides
+# it. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to do; the
+# usual alarms are at 20 % and 10 %. They fit requests of one kind (the lower curve). With some slow
+# requests the queue grows far above them. A real queue holds 500 requests
+# (`queued.max.requests`); when it is full, network threads stop reading.
 #
-# A byte quota is a rate over eleven windows of a second: ten full ones and the one that is
-# filling. Ten seconds' worth may pass at once. Over the limit, the throttle time is the time that
-# would bring the rate down to the limit if nothing more came. In the column *over* stand the ten
-# full seconds and the part of the current one.
+# ### In which stage is the time?
+#
+# A broker times every request in five stages, from socket to socket, and they add up to the whole.
+# A sixth timer, `ThrottleTimeMs`, is how long the client is muted for a quota. The next run causes
+# three waits: distant followers, large batches, and a consumer that asks for megabytes and then
+# does not read its socket for 0.4 s. A real broker gives its timers by JMX, in whole milliseconds.
 
-# %% quota-arithmetic tags=["sim"]
-broker_runs.quota_arithmetic()
+# %% 04-16 tags=["stub", "predict"]
+lab.predict("04-16")
+
+# %% 04-16 tags=["solution", "predict"]
+lab.predict("04-16", "a")
+
+# %% stages tags=["both"]
+away_ms, batch_bytes, pause_s = 25, 1_000_000, 0.4
+measured = {}
+
+
+def three_causes(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    with ONE_SIDE, RawClient(cluster, 101, "client") as client:
+        scenes.led_alone(cluster, client, "large")
+        client.ask(producing("orders", acks=-1))
+        timers = StageTimers(cluster, 101)
+        for follower in (102, 103):
+            cluster.slow(101, follower, away_ms)
+        for _ in range(6):
+            client.ask(producing("orders", acks=-1))
+        cluster.heal()
+        distant = timers.read("distant followers")
+        for _ in range(20):
+            client.ask(producing("large", batch_bytes))
+        timers.read("large batches")
+        client.shrink()
+        client.send(large_fetch("large", 8 * batch_bytes))
+        time.sleep(pause_s)
+        client.receive()
+        slow_reader = timers.read("a slow reader", "FetchConsumer")
+    measured[cluster.name] = timers.seen
+    return {
+        "distant followers: the longest stage": longest(distant),
+        "a slow reader: the longest stage": longest(slow_reader),
+    }
+
+
+outcome = scenes.with_timers(three_causes)
+display(outcome, StageChart(measured))
+lab.verdict("04-16", outcome)
 
 # %% [markdown]
-# A client that sends as fast as it is read. Its rate is near the limit in the long run, but it
-# does not come evenly: after the burst a request now and then, until the window with the burst is
-# too old to count, twelve seconds later. Then there is room for the next burst. A real broker
-# does the same.
-
-# %% settling tags=["sim"]
-broker_runs.settling()
-
-# %% [markdown]
-# Every broker counts for itself. The same client with the same limit, writing to three partitions:
-# led by one broker it has the limit once, led by three it has it three times.
-
-# %% one-broker-or-three tags=["sim"]
-broker_runs.one_broker_or_three()
-
-# %% [markdown]
+# The letters in the picture are the stages: *Q* request queue, *L* local, *R* remote, *q* response
+# queue, *S* response send. Remote time is purgatory. Local time grows with large batches and with
+# slow disks. Send time grows when the client or its network is slow: the answer is made, but the
+# socket is full. Only scarce handlers or a slow disk make *all* kinds of requests wait in the
+# request queue. In small requests, as those of a quiet cluster, a busy machine decides.
+#
 # ## Read the code that did it
 #
-# This is purgatory, the whole of it: operations by number, and for each partition the numbers of
-# those that watch it. When a partition's log or high watermark advances, its watchers are tried; a
-# timer ends the rest.
-# Find the place where a request that has been answered is forgotten, and its timer with it.
+# This is the engine's purgatory, all of it: operations by number, and for each partition the
+# numbers of those that watch it. When a log or a high watermark advances, the operations that
+# watch the partition are checked; a timer ends the others. Find the line where an answered
+# request is forgotten, and its timer with it.
 
 # %% code-purgatory tags=["read"]
 from engine.replication.purgatory import Purgatory
@@ -209,203 +407,15 @@ from engine.replication.purgatory import Purgatory
 lab.show(Purgatory)
 
 # %% [markdown]
-# And this is where an answer is held against the quotas on its way out. Follow `mute_ms`: the
-# longest of three times, for bytes, for the time that the request has cost, and what the
-# controller asks for (the last two: [Quotas on both](#Quotas-on-both)). A fetch over its limit is
-# answered empty, and what it would have taken is taken back from the account.
-
-# %% code-quotas tags=["read"]
-from engine.quotas.client_quotas import ClientQuotas
-
-lab.show(ClientQuotas._charge_reply)
-
-# %% [markdown]
-# ## The same on a real Kafka
-#
-# From here on a cell talks to real sockets. `lab.both` runs one function on the engine and on
-# Kafka 4.3.1 and compares what came out; rows with a dot are measurements, which nobody compares.
-# Requests are sent raw, one frame at a time, so that no client retries or waits behind our back.
-
-# %% real-side tags=["live"]
-real = lab.real()
-real or lab.real_absence()
-
-# %% [markdown]
-# Three brokers, each with an address and a directory of its own. A record gets its offset, and
-# the batch comes back as long as it was sent. A broker counts its requests by kind; followers ask
-# all the time. Then a client speaks versions of 2017 and of today and both work; a version that
-# 4.0 has dropped costs the connection (KIP-896). And a batch with one flipped bit is refused whole.
-
-# %% first-requests tags=["both"]
-lab.both(scenes.first_requests)
-
-# %% [markdown]
-# ### Waiting, and who waits behind it
-#
-# A follower is paused, so a write with `acks=all` waits. A second request was sent on the same
-# connection: it is not even read, since answers on a connection come in the order of the
-# requests. Another connection is served meanwhile. When the follower moves on, both answers come,
-# in order.
-#
-# Then the leader itself stands still, and a client gives up four times and tries again. The
-# broker cannot know that nobody waits any more: it does all the old work when it wakes. That is
-# how a `request.timeout.ms` that is too short makes a slow broker slower.
-
-# %% waiting tags=["both"]
-lab.both(scenes.waiting_scenes)
-
-# %% [markdown]
-# ### Fetching
-#
-# The long poll again, timed: half a second when nothing comes; when something does, at once after
-# the write, which itself waits for its followers. After a write that nobody has asked for, not a
-# byte is on the wire: Kafka does not push.
-#
-# And a *session* (KIP-227). A consumer of fifty partitions names them once. From then on its
-# requests name only changes, and answers only news; the numbers are bytes. Each request carries
-# the next session epoch, and one that was lost or repeated is noticed.
-
-# %% fetching tags=["both"]
-lab.both(scenes.fetching_scenes)
-
-# %% [markdown]
-# ### Metadata, and requests that change it
-#
-# Any broker answers a Metadata request from its own copy, so a client may ask whom it likes, and
-# then keeps what it heard. No broker passes a Produce request on: the wrong one says so, and the client asks
-# again. Who has no reason to ask looks at the metadata after `metadata.max.age.ms` at the latest
-# (5 minutes; here librdkafka's `topic.metadata.refresh.interval.ms`, set to half a second). A
-# deletion is answered when the controller has written it down; the files may still be there: a
-# real broker renames the directory and removes it after `file.delete.delay.ms`, a minute, the
-# engine removes it at once.
-
-# %% metadata tags=["both"]
-lab.both(metadata_scenes.metadata_and_admin)
-
-# %% [markdown]
-# ### Six timers
-#
-# Every broker times every request in five stages, which add up to the whole, from socket to socket.
-# A sixth timer, `ThrottleTimeMs`, is how long the client is muted afterwards. Here is one request
-# as the engine has measured it, in microseconds. Sending is one system call that also wakes the
-# client; on a busy machine it can be the longest stage of a small request.
-
-# %% measured-timeline tags=["live"]
-from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing
-
-eng.create_topic("orders", assignment={0: [101, 102, 103]})
-with RawClient(eng, 101, "followed") as client:
-    for _ in range(5):
-        client.ask(producing("orders", 1_000, acks=-1))
-request_path.measured_timeline(eng, "followed")
-
-# %% [markdown]
-# Now cause a wait in one stage after the other: distant followers show in `RemoteTimeMs`, large
-# batches in `LocalTimeMs` (a slow disk would, too), a client over its quota in `ThrottleTimeMs`, a
-# reader that is slow to read in `ResponseSendTimeMs` of its fetches. Only when handlers are scarce
-# do requests wait in the queues.
-#
-# A real broker's timers come out by JMX, each rounded to whole milliseconds. Notebooks 18 and 19
-# have more of it; here the kit asks the JVM to open an agent on loopback for the half second that
-# a reading takes.
-
-# %% stages tags=["both"]
-metrics_side = real is None or real.name == "local"
-timers = {}
-
-
-def stages(cluster):
-    return load_scenes.stages(cluster, timers)
-
-
-outcome = lab.both(stages) if metrics_side else "The timers need a local Kafka."
-outcome
-
-# %% [markdown]
-# The same means as a picture. Each bar is the whole of a request's time; what follows it, the
-# client's silence, stands apart. Look for the largest part and compare the two sides: distant
-# followers show in the same stage on both, and as a rule so do large batches and the slow reader,
-# though not with the same milliseconds. Where all parts are short, as in the first two rows, a
-# busy machine decides.
-
-# %% stage-chart tags=["live"]
-from lessons.nb04_broker.stage_chart import StageChart
-
-StageChart(timers)
-
-# %% [markdown]
-# The threads themselves exist on a real broker only. One acceptor per port hands new connections
-# to the network threads of that port. Network threads only move bytes, so they are seldom the
-# limit (encryption is work for them). `request_percentage` counts the time of both kinds. Its
-# whole is 1100 in Kafka's documentation, 3 + 8 threads: that counts one listener, and here are two.
-
-# %% threads tags=["live"]
-has_threads = real is not None and real.name == "local"
-load_scenes.threads(real) if has_threads else lab.real_absence() or "Threads need a local Kafka."
-
-# %% [markdown]
-# ### Quotas on both
-#
-# Limits are set with `kafka-configs.sh --entity-type clients`, or by the AlterClientQuotas request
-# behind it, which the Python clients do not offer; so the cell sends it. There are four keys; what
-# is misspelt is refused. A limit may be for one client id; a *default* limit applies to each
-# client id separately. Below, a few of the brokers' own defaults.
-
-# %% quota-keys tags=["both"]
-lab.both(quota_scenes.limits_and_defaults)
-
-# %% [markdown]
-# *Producer*: two connections with one client id. The first uses up eight of the ten seconds'
-# worth; the second sends four more. No error: the batch has its offset, and the answer
-# comes at once and names a throttle time. This client is impolite and sends on. Its bytes lie
-# unread in the socket until the time is over. A client with another id does not notice.
-# *Consumer*: an empty answer and a throttle time; the record comes later.
-#
-# Two limits do not count bytes. *request_percentage* counts the time that requests have cost, as a
-# share of one thread: many tiny requests are caught by it, for a window of a second at most.
-# *controller_mutation_rate* counts partitions made and deleted, in a bucket: at a rate of 1 it holds
-# eleven, and may go into debt. 11 - 14 = -3: three seconds until the next. It is the only limit
-# with an error of its own; older clients, which do not know it, are muted instead (KIP-599).
-
-# %% over-the-limit tags=["both"]
-lab.both(quota_scenes.over_the_limit)
-
-# %% [markdown]
-# Why all this: one greedy client takes the broker from everybody. A quiet client sends small
-# writes, alone, beside a flood by four connections, and beside the same flood with a limit, which
-# ends it after its burst.
-
-# %% neighbours tags=["both"]
-lab.both(quota_scenes.neighbours)
-
-# %% [markdown]
-# ### What readers cost
-#
-# A hundred idle readers cost a broker little: each has one fetch in purgatory, and asks again when
-# its half second is over. Readers at the tail are served from the page cache, since the bytes were
-# written a moment ago. For a replay from the beginning the pages are dropped first, as they might
-# be after some hours: now the disk delivers the bytes.
-
-# %% readers tags=["both"]
-lab.both(load_scenes.what_readers_cost) if metrics_side else "This looks into local processes only."
-
-# %% [markdown]
 # ## Break it
 #
-# Flood broker 103 with connections. `max.connections.per.ip` is lowered while the broker runs:
-# who comes after the tenth is closed at once. `max.connections.per.ip.overrides` makes an
-# exception for one address. And with `max.connections`, for all addresses together, the next one
-# waits until somebody leaves. The kit's own connections count as well, so fewer of the crowd are
-# served than the limit says.
-
-# %% too-many tags=["both"]
-lab.both(connection_scenes.connection_limits)
-
-# %% [markdown]
-# Now be the slow follower yourself. A load writes with `acks=all`; the panel shows the cluster.
-# Press **pause** on 102 and watch the new cells stay hatched: each of them is a request in
-# purgatory. Press **resume**.
+# A load writes with `acks=all`, twice a second. Press **pause** on 102: each new hatched cell is a
+# request in purgatory. They wait until 102 leaves the ISR, which takes a second here
+# (`replica.lag.time.max.ms`; Kafka's default is 30 s). Press **resume**. Then pause 101, the
+# leader: what is different?
+#
+# The cell after it pauses 102 and shows what an engineer would see: the output of Kafka's own
+# `kafka-topics`, and the lines of 101's log.
 
 # %% break-it tags=["live"]
 from kit.probes.background_load import BackgroundLoad
@@ -416,42 +426,38 @@ load = BackgroundLoad(eng, "orders", period_s=0.5)
 load.wait_for(1)
 lab.panel(eng, "orders")
 
-# %% what-is-left tags=["live"]
-lab.mend(eng)
+# %% at-work tags=["live"]
 load.close()
-load
+there = lab.real() or eng
+there.create_topic("orders", assignment={0: [101, 102, 103]}, config={"min.insync.replicas": 2})
+with RawClient(there, 101, "till-4") as client:
+    client.ask(producing("orders", acks=-1))
+there.pause(102)
+there.wait_until(lambda c: 102 not in scenes.in_sync(c, "orders"), 60, "102 to leave the ISR")
+display(lab.tool(there, "kafka-topics", "--describe", "--topic", "orders"))
+lab.mend(there)
+lab.broker_log(there, 101, "orders-0")
 
 # %% [markdown]
 # ## Your turn
 #
-# Four exercises. Write your answer over the stub, run it, then run the check below it.
-# `lab.hint("04-4")` gives three hints and then a solution.
+# Three exercises. Write your answer over the stub, run it, then run the check below it.
+# `lab.hint("04-5")` gives three hints and then a solution.
 #
-# **The throttle time.** A client has sent `in_windows` bytes, counted over `over_s` seconds; its
-# limit is `limit` bytes a second. For how many milliseconds is it muted?
-
-
-# %% 04-4 tags=["stub"]
-def throttle_time_ms(in_windows, over_s, limit):
-    """The throttle time that the broker answers, in whole milliseconds."""
-
-
-# %% 04-4 tags=["solution"]
-def throttle_time_ms(in_windows, over_s, limit):
-    """The throttle time that the broker answers, in whole milliseconds."""
-    rate = in_windows / over_s
-    return max(0, round((rate - limit) / limit * over_s * 1000))
-
-
-# %% 04-4 tags=["check"]
-lab.check("04-4", throttle_time_ms)
-
-# %% [markdown]
-# **Out of purgatory.** A write with `acks=all` was appended at 0 ms; the log ends at `needed` now.
-# `fetches` reach the leader one after the other: `(ms, follower, from offset)`. `isr` has the
+# **Out of purgatory** (04-5). A write with `acks=all` was appended at 0 ms; the log ends at `needed`
+# now. `fetches` reach the leader one after the other: `(ms, follower, from offset)`. `isr` has the
 # followers that are in sync, and may be empty: then the answer is `[0, "NONE"]`. Give
 # `[ms, "NONE"]` for the moment of the answer, or `[timeout, "REQUEST_TIMED_OUT"]`; a fetch at
 # `timeout` itself is in time.
+#
+# **The slow stage** (04-6). Two readings of a broker's timers, as JMX gives them: `{"count": 10,
+# "sums_ms": {"RequestQueueTimeMs": 5.0, …}}`, both since the broker started. Give the stage that
+# took longest between the readings, and its mean there, rounded to three places:
+# `["RemoteTimeMs", 6.0]`. Give None if no request came.
+#
+# **A patient reader** (04-7). A record of 4 kB comes every 20 ms. Choose settings for a reader that
+# sends at most three fetches a second and gets no record later than 600 ms after it was written.
+# The judge runs it in the simulator.
 
 
 # %% 04-5 tags=["stub"]
@@ -474,12 +480,6 @@ def answered(fetches, isr, needed, timeout):
 # %% 04-5 tags=["check"]
 lab.check("04-5", answered)
 
-# %% [markdown]
-# **The slow stage.** Two readings of a broker's timers, as JMX gives them: `{"count": 10,
-# "sums_ms": {"RequestQueueTimeMs": 5.0, …}}`, since the broker started. Give the stage that took
-# longest between the readings and its mean there, `["RemoteTimeMs", 6.0]`, rounded to three
-# places; None if no request came.
-
 
 # %% 04-6 tags=["stub"]
 def slow_stage(before, after):
@@ -500,11 +500,6 @@ def slow_stage(before, after):
 # %% 04-6 tags=["check"]
 lab.check("04-6", slow_stage)
 
-# %% [markdown]
-# **A patient reader.** A record of 4 kB comes every 20 ms. Choose settings for a reader that
-# sends at most three fetches a second, and gets no record later than 600 ms after it was written.
-# The judge runs it in the simulator.
-
 # %% 04-7 tags=["stub"]
 reader = {"fetch.min.bytes": 1, "fetch.max.wait.ms": 500}
 
@@ -515,83 +510,439 @@ reader = {"fetch.min.bytes": 100_000, "fetch.max.wait.ms": 500}
 lab.check("04-7", reader)
 
 # %% [markdown]
-# ## Source check
-#
-# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
-#
-# | you may read | what a run shows | where |
-# |---|---|---|
-# | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout, and since version 13 the topic's id | [A request is a header and a body](#A-request-is-a-header-and-a-body) |
-# | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896): the connection is closed | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
-# | over its quota, a client's answer is held back | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas on both](#Quotas-on-both) |
-# | a quota of 10 MB/s is 10 MB/s | on each broker, in the mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Quotas) |
-# | `producer_bytes_rate`, `consumer_bytes_rate`, `controller_mutations_rate` | refused: the keys are `producer_byte_rate`, `consumer_byte_rate`, `controller_mutation_rate` | [Quotas on both](#Quotas-on-both) |
-# | three kinds of quota | four, since 2.7: mutations, too; and connections per IP (KIP-612) | [Quotas on both](#Quotas-on-both) |
-# | `request_percentage` is a share of the machine | of one thread; the documentation counts (3 + 8) × 100 % in all | [Six timers](#Six-timers) |
-# | Kafka forwards messages to consumers as they arrive | a consumer asks; a fetch that waits is answered then | [Fetching](#Fetching) |
-# | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory left with ZooKeeper | [Metadata, and requests that change it](#Metadata,-and-requests-that-change-it) |
-# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte from the disk here), not for a replay | [What readers cost](#What-readers-cost) |
-# | zero copy, always | not on TLS connections: bytes pass through the process to be encrypted | – |
-#
 # ## Interview corner
 #
-# Say your answer aloud, then open it, then go to the run that proves it.
+# Say your answer aloud, then open it.
 #
-# <details><summary><b>What happens between the producer's send and its acknowledgement?</b></summary>
-# A network thread reads the request and queues it; a handler checks the batch, gives offsets and
-# appends to the page cache; with acks=all the request waits in purgatory until every in-sync
-# follower has fetched past it; the answer goes to the response queue and out (<a
-# href="#One-Produce-request">One Produce request</a>).
+# <details><summary><b>1. What happens between a producer's send and its acknowledgement?</b></summary>
+#
+# A network thread reads the request and queues it. A handler checks the batch, gives offsets and
+# appends to the page cache. With `acks=all` the request waits in purgatory until the ISR has
+# fetched past it. The answer goes through the response queue to the socket.
+#
+# *Follow-up:* is the record on a disk by then? (No; replication stands in for the flush.)
+#
+# *Weak:* "it is written to all replicas". *Good:* the stages in order. *Strong:* the follower's
+# next fetch as acknowledgement, and every ISR member, not `min.insync.replicas`.
+#
+# *Evidence:* <a href="#The-path-of-one-Produce-request">The path of one Produce request</a>.
 # </details>
-# <details><summary><b>Does Kafka push to consumers?</b></summary>
-# No. Consumers fetch, and a fetch may wait at the broker, so a new record is on its way at once
-# (<a href="#One-Fetch-request">One Fetch request</a>).
+# <details><summary><b>2. Does Kafka push to consumers?</b></summary>
+#
+# No. A consumer fetches, and the fetch may wait at the broker, so a new record leaves at once.
+#
+# *Follow-up:* what do 500 idle consumers cost? (A waiting fetch each, two answers a second.)
+#
+# *Weak:* "it polls". *Good:* long polling with both conditions. *Strong:* what `fetch.min.bytes`
+# costs in delay, and what `fetch-latency-avg` means on an idle topic.
+#
+# *Evidence:* <a href="#A-fetch-that-waits">A fetch that waits</a>.
 # </details>
-# <details><summary><b>Produce latency has doubled. What do you look at first?</b></summary>
-# The six timers of Produce on the leader. Queue time: handlers. Local: disk or large
-# batches. Remote: followers. Throttle: a quota. Send: the client or its network (<a
-# href="#Six-timers">Six timers</a>).
+# <details><summary><b>3. One producer, five requests in flight, one is slow. What happens to the others?</b></summary>
+#
+# They wait behind it: the broker handles one request per connection at a time, and answers in
+# order. Other connections go on.
+#
+# *Follow-up:* what does in flight save, then? (The travel time between two requests.)
+#
+# *Weak:* "the correlation id sorts it out". *Good:* answers in order. *Strong:* the muted
+# connection, and why it makes order under retries possible at all.
+#
+# *Evidence:* <a href="#What-waits-behind-a-slow-request">What waits behind a slow request</a>.
 # </details>
-# <details><summary><b>How does a client notice that it is throttled?</b></summary>
-# By throttle_time_ms in its answers and the metrics made of it; there is no error. Its sends just
-# take longer (<a href="#Quotas-on-both">Quotas on both</a>).
+# <details><summary><b>4. Produce latency has doubled. What do you look at first?</b></summary>
+#
+# The six timers of Produce on the leader. Queue: handlers. Local: disk, or large batches. Remote:
+# followers. Throttle: a quota. Send: the client or its network.
+#
+# *Follow-up:* the queue time is up for all kinds of requests? (Handlers are busy or blocked.)
+#
+# *Weak:* "CPU and disk". *Good:* names the timers. *Strong:* takes the difference of two readings,
+# and compares request kinds.
+#
+# *Evidence:* <a href="#In-which-stage-is-the-time?">In which stage is the time?</a>
 # </details>
-# <details><summary><b>Why may a broker with 30 % disk use and 5 % idle handlers be in trouble?</b></summary>
-# Because requests wait for handlers, not for disks: the queue grows steeply below 10 % (<a
-# href="#Queues">Queues</a>).
+# <details><summary><b>5. Handlers are 50 % idle, and requests time out. How can that be?</b></summary>
+#
+# A few requests hold handlers for a long time. While they hold all of them, everything queues; the
+# mean over a minute does not show it.
+#
+# *Follow-up:* do more handlers help? (They make it rarer; the slow stage stays.)
+#
+# *Weak:* "then it is the network". *Good:* queue before handlers. *Strong:* high percentiles of
+# `RequestQueueTimeMs` beside the idle mean, then the slow disk.
+#
+# *Evidence:* <a href="#One-slow-stage-delays-everything">One slow stage delays everything</a>.
 # </details>
-# <details><summary><b>What does a fetch session save?</b></summary>
-# Naming the same partitions again and again, in both directions: fifty partitions cost 1,709
-# bytes once and 51 from then on (<a href="#Fetching">Fetching</a>).
+# <details><summary><b>6. Read this: what happened?</b></summary>
+#
+# ```
+# Topic: orders  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101,103  Elr:  LastKnownElr:
+# Topic: pays    Partition: 0  Leader: 103  Replicas: 103,101,102  Isr: 103,101  Elr:  LastKnownElr:
+# Topic: audit   Partition: 0  Leader: 101  Replicas: 101,103      Isr: 101,103  Elr:  LastKnownElr:
+# ```
+#
+# 102 is missing in every ISR that it belongs to, whoever leads: the fault is 102, not a leader or
+# a partition. Writes with `acks=all` waited in purgatory until 102 had left, and go on since then.
 # </details>
 #
 # ## Quiz
 #
-# Several letters may be right: `lab.quiz("04-8", "a", "c")`.
+# Several letters may be right: `lab.quiz("04-8", "a", "b")`.
 
 # %% 04-8 tags=["stub", "predict", "quiz"]
 lab.quiz("04-8")
 
 # %% 04-8 tags=["solution", "predict", "quiz"]
-lab.quiz("04-8", "a", "c", "e")
+lab.quiz("04-8", "b", "d")
 
 # %% 04-9 tags=["stub", "predict", "quiz"]
 lab.quiz("04-9")
 
 # %% 04-9 tags=["solution", "predict", "quiz"]
-lab.quiz("04-9", "b")
+lab.quiz("04-9", "a")
+
+# %% [markdown]
+# ## Deeper: one request, measured
+#
+# Virtual time shows only waits. Here is one request as the served engine has timed it, in
+# microseconds.
+
+# %% measured-timeline tags=["live"]
+eng.create_topic("orders", assignment={0: [101, 102, 103]})
+with RawClient(eng, 101, "followed") as client:
+    for _ in range(5):
+        client.ask(producing("orders", 1_000, acks=-1))
+request_path.measured_timeline(eng, "followed")
+
+# %% [markdown]
+# Sending is one system call, which also wakes the client: on a busy machine it can be the longest
+# stage of a small request.
+#
+# ## Deeper: the threads
+#
+# Thread pools exist on a real broker only. Their sizes are settings; two of the values below belong
+# to other stages of this notebook. One acceptor per port hands new connections to the network
+# threads of that port.
+
+# %% thread-settings tags=["both"]
+from lessons.nb04_broker import broker_threads
+
+lab.both(scenes.settings)
+
+# %% threads tags=["live"]
+real = lab.real()
+has_threads = real is not None and real.name == "local"
+broker_threads.threads(real) if has_threads else lab.real_absence() or "Threads need a local Kafka."
+
+# %% [markdown]
+# You may read that network threads only move bytes and are therefore seldom the limit. Let the run
+# decide. Six connections write without a pause, first small records, then large ones; the table shows
+# how much of the time each kind of thread had nothing to do. A connection belongs to one network
+# thread, so these stand one by one; handlers take work from anywhere.
+
+# %% idle-threads tags=["live"]
+sizes, seconds = (100, 200_000), 2
+idle = {}
+if has_threads:
+    real.create_topic("orders", assignment={0: [101]})
+    for size in sizes:
+        with broker_threads.flood(real, "orders", size):
+            idle[f"{size:,} bytes a record"] = broker_threads.idle_shares(real, seconds)
+broker_threads.idle_table(idle)
+
+# %% [markdown]
+# There are three network threads and eight handlers, so the same work makes a network thread
+# busier. TLS adds to it, because encryption is done there. Watch both:
+# `NetworkProcessorAvgIdlePercent` and `RequestHandlerAvgIdlePercent`, and raise the pool that has
+# no time left.
+#
+# ## Deeper: acknowledged, and not on any disk
+#
+# The append ends in the page cache of the operating system, which writes when it likes. Here the
+# leader's machine loses power right after an answer with `acks=all`.
+
+# %% page-cache tags=["sim"]
+from lessons.nb04_broker import broker_runs
+
+broker_runs.page_cache()
+
+# %% [markdown]
+# The log of 101 is empty after the loss: nothing had been flushed. The records are not lost,
+# because two other brokers hold them. If all three lose power at the same moment, they are.
+#
+# ## Deeper: fewer and larger fetches
+#
+# First one Fetch request as a picture: a producer writes 120 ms after it. Then the trade of
+# `fetch.min.bytes`: a record of 1 kB every 20 ms, one reader, and a curve for each limit of time.
+
+# %% fetch-timeline tags=["sim"]
+request_path.fetch_timeline(cluster(minimum=2), max_wait_ms=500, write_after_ms=120)
+
+# %% fewer-and-larger tags=["sim"]
+from lessons.nb04_broker import broker_runs
+
+sizes = (1, 5_000, 10_000, 20_000, 30_000, 50_000, 80_000)
+found = {wait_ms: broker_runs.fetch_curves(wait_ms, sizes) for wait_ms in (500, 2_000)}
+display(
+    Chart("What fetch.min.bytes saves: fetches a second",
+          {f"at most {wait} ms": fetches for wait, (fetches, _) in found.items()},
+          "fetch.min.bytes", "fetches a second", log_y=True),
+    Chart("What it costs: the longest delay of a record",
+          {f"at most {wait} ms": delays for wait, (_, delays) in found.items()},
+          "fetch.min.bytes", "ms"),
+)  # fmt: skip
+
+# %% [markdown]
+# The record leaves in the moment in which it is committed, since a consumer reads only up to the
+# high watermark. In the charts the curves part where the time ends the wait before the bytes do.
+#
+# ## Deeper: fetch sessions
+#
+# A consumer of fifty partitions names them once. From then on its requests name only changes, and
+# answers only news (KIP-227). Each request carries the next session epoch, so a lost or repeated
+# one is noticed.
+
+# %% sessions tags=["both"]
+lab.both(scenes.fetch_session)
+
+# %% [markdown]
+# ## Deeper: old clients, new clients, broken bytes
+#
+# The same header, other keys: a follower's fetch is a consumer's fetch with a replica id in it,
+# and requests that change the cluster look no different either. Then three scenes on both sides: a
+# cluster and what it counts; a client that speaks versions of 2017 and of today, and one that is too
+# old (KIP-896); a batch with one flipped bit.
+
+# %% one-header tags=["sim"]
+request_bytes.other_requests()
+
+# %% first-requests tags=["both"]
+lab.both(scenes.first_requests)
+
+# %% [markdown]
+# ## Deeper: requests that nobody waits for any more
+#
+# The leader is paused. A client gives up four times, each time on a new connection, and makes
+# another attempt. Then the leader continues.
+
+# %% retries tags=["both"]
+lab.both(scenes.retries_pile_up)
+
+# %% [markdown]
+# The broker cannot know that nobody waits: it does all the old work. So a `request.timeout.ms` that
+# is too short makes a slow broker slower. (The producer here is not idempotent; notebook 08 has the
+# cure for the duplicates.)
+#
+# ## Deeper: metadata, and requests that change it
+#
+# Any broker answers a Metadata request from its own copy, and a client keeps what it learned. No
+# broker passes a Produce request on; the wrong one says so. A client without an error looks at the
+# metadata again after `metadata.max.age.ms` (5 minutes; here librdkafka's
+# `topic.metadata.refresh.interval.ms`, set to half a second). Requests that change the cluster go
+# on to the controller.
+
+# %% metadata tags=["both"]
+from lessons.nb04_broker import metadata_scenes
+
+lab.both(metadata_scenes.metadata_and_admin)
+
+# %% [markdown]
+# A deletion is answered when the controller has written it down. The files may still be there: a
+# real broker renames the directory and removes it after `file.delete.delay.ms`, a minute; the
+# engine removes it at once.
+#
+# ## Deeper: quotas
+#
+# A client may use so many bytes a second, on each broker. The limit below is for one client id. Two
+# connections share the id: the first sends eight seconds' worth of bytes, the second four more, and
+# then one small request, without regard for the answer.
+
+# %% 04-2 tags=["stub", "predict"]
+lab.predict("04-2")
+
+# %% 04-2 tags=["solution", "predict"]
+lab.predict("04-2", "b")
+
+# %% over-its-rate tags=["both"]
+from lessons.nb04_broker import quota_scenes
+
+limit, first, second = 50_000, 400_000, 200_000  # bytes a second; bytes
+
+
+def over_its_rate(cluster):
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    name = quota_scenes.somebody()
+    quota = quota_scenes.limited(cluster, {"client-id": name}, producer_byte_rate=limit)
+    with quota, RawClient(cluster, 101, name) as one, RawClient(cluster, 101, name) as twin:
+        one.answers(), twin.answers()  # the first request of a connection takes longest
+        within = one.ask(producing("orders", first))
+        began = time.monotonic()
+        over = twin.ask(producing("orders", second))
+        answered_s, throttle_s = time.monotonic() - began, over.throttle_time_ms / 1000
+        twin.send(producing("orders", 10))
+        unread = twin.receive(throttle_s / 2) is None
+        twin.receive()
+        silent_s = time.monotonic() - began
+    return {
+        "within ten seconds' worth: throttle time": within.throttle_time_ms,
+        "over it: error": scenes.error(first_partition(over).error_code),
+        "over it: throttle time": lab.measured(throttle_s, "s"),
+        "answered before half of that time": answered_s < throttle_s / 2,
+        "the next request lies unread then": unread,
+        "it is answered after": lab.measured(silent_s, "s"),
+        "not before the throttle time is over": silent_s >= 0.9 * throttle_s > 0.1,
+        "with the wait, the mean rate is the limit": quota_scenes.settles(
+            first + second, limit, throttle_s
+        ),
+    }
+
+
+outcome = lab.both(over_its_rate)
+display(outcome)
+lab.verdict("04-2", outcome)
+
+# %% [markdown]
+# No error, and no late answer: the broker answers at once, names the throttle time, and does not
+# read from the connection until it is over (KIP-219, since 2.0). Before, it held the answer back,
+# and clients timed out and sent again.
+#
+# A byte quota is a rate over eleven windows of a second: ten full ones and the one that is being
+# filled. So ten seconds' worth may pass in one burst. Over the limit, the throttle time is the
+# time that would bring the rate down to the limit if nothing more came.
+
+# %% quota-arithmetic tags=["sim"]
+from lessons.nb04_broker import broker_runs
+
+broker_runs.quota_arithmetic()
+
+# %% [markdown]
+# A client that sends as fast as it is read is near the limit in the long run, but not evenly: after
+# the burst a request now and then, until the window with the burst is too old to count. And every
+# broker counts for itself: with three leaders, a client has the limit three times.
+
+# %% settling tags=["sim"]
+Chart(
+    "Accepted from one client, producer_byte_rate=100000",
+    {"accepted": broker_runs.accepted(for_s=51)},
+    "seconds", "kB in that second", kind="step",
+)  # fmt: skip
+
+# %% one-broker-or-three tags=["sim"]
+broker_runs.one_broker_or_three()
+
+# %% [markdown]
+# Limits are set with `kafka-configs.sh --entity-type clients`, or by the AlterClientQuotas request
+# behind it. There are four keys; what is misspelt is refused. *consumer_byte_rate* makes a fetch
+# over the limit come back empty. *request_percentage* counts the time that requests cost, as a
+# share of one thread: the whole is (`num.io.threads` + `num.network.threads`) × 100 %, 1100 % with
+# the defaults of 8 and 3. *controller_mutation_rate* counts partitions made and deleted, in a
+# bucket that may go into debt: at a rate of 1 it holds eleven, and 11 - 14 = -3 means three seconds
+# until the next. It is the only one with an error of its own; clients that are too old to know it
+# are muted instead (KIP-599).
+
+# %% quota-keys tags=["both"]
+lab.both(quota_scenes.kinds_of_limits)
+
+# %% over-the-limit tags=["both"]
+lab.both(quota_scenes.other_limits)
+
+# %% [markdown]
+# Why all this: one greedy client takes the broker from everybody. A quiet client sends small writes
+# alone, beside a flood by four connections, and beside the same flood with a limit.
+
+# %% neighbours tags=["both"]
+lab.both(quota_scenes.neighbours)
+
+# %% [markdown]
+# And the code: here an answer is compared with the quotas on its way out. Follow `mute_ms`, the
+# longest of three times: for bytes, for the time that the request cost, and what the controller
+# asks for.
+
+# %% code-quotas tags=["read"]
+from engine.quotas.client_quotas import ClientQuotas
+
+lab.show(ClientQuotas._charge_reply)
+
+# %% [markdown]
+# **The throttle time.** A client has sent `in_windows` bytes, counted over `over_s` seconds; its
+# limit is `limit` bytes a second. For how many milliseconds is it muted?
+
+
+# %% 04-4 tags=["stub"]
+def throttle_time_ms(in_windows, over_s, limit):
+    """The throttle time that the broker answers, in whole milliseconds."""
+
+
+# %% 04-4 tags=["solution"]
+def throttle_time_ms(in_windows, over_s, limit):
+    """The throttle time that the broker answers, in whole milliseconds."""
+    rate = in_windows / over_s
+    return max(0, round((rate - limit) / limit * over_s * 1000))
+
+
+# %% 04-4 tags=["check"]
+lab.check("04-4", throttle_time_ms)
 
 # %% 04-10 tags=["stub", "predict", "quiz"]
 lab.quiz("04-10")
 
 # %% 04-10 tags=["solution", "predict", "quiz"]
-lab.quiz("04-10", "a", "c", "d")
+lab.quiz("04-10", "a", "c")
 
 # %% [markdown]
-# ## What real Kafka does beyond this
+# ## Deeper: what readers cost
+#
+# A hundred idle readers: each has one fetch in purgatory and asks again when its half second is
+# over. Then readers at the tail, and a replay from the beginning. For the replay the pages are
+# dropped from the cache first, as they might be after some hours.
+
+# %% readers tags=["both"]
+from lessons.nb04_broker import reader_costs
+
+local_sides = lab.real() is None or lab.real().name == "local"
+lab.both(reader_costs.what_readers_cost) if local_sides else "This looks into local processes only."
+
+# %% [markdown]
+# ## Deeper: too many connections
+#
+# Flood broker 103 with connections. `max.connections.per.ip` is lowered while the broker runs;
+# `max.connections.per.ip.overrides` makes an exception for one address; `max.connections` counts
+# all addresses together. The kit's own connections count as well, so fewer of the crowd are served
+# than the limit says.
+
+# %% too-many tags=["both"]
+from lessons.nb04_broker import connection_scenes
+
+lab.both(connection_scenes.connection_limits)
+
+# %% [markdown]
+# Over the limit of its address a client is closed at once. Over the limit for all addresses it
+# waits until another connection ends.
+#
+# ## Deeper: source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout, and since version 13 the topic's id | [The bytes of one request](#The-bytes-of-one-request) |
+# | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896): the connection is closed | [Old clients, new clients](#Deeper:-old-clients,-new-clients,-broken-bytes) |
+# | network threads only move bytes, so they are seldom the limit | there are fewer of them; which pool has less time left depends on the load | [The threads](#Deeper:-the-threads) |
+# | over its quota, a client's answer is held back | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas](#Deeper:-quotas) |
+# | a quota of 10 MB/s is 10 MB/s | on each broker, in the mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Deeper:-quotas) |
+# | `producer_bytes_rate`, `consumer_bytes_rate`, `controller_mutations_rate` | refused: the keys are `producer_byte_rate`, `consumer_byte_rate`, `controller_mutation_rate` | [Quotas](#Deeper:-quotas) |
+# | three kinds of quota | four, since 2.7: mutations, too; and connections per IP (KIP-612) | [Quotas](#Deeper:-quotas) |
+# | `request_percentage` is a share of the machine | of one thread; the whole is 1100 % with 8 and 3 threads | [Quotas](#Deeper:-quotas) |
+# | Kafka forwards messages to consumers as they arrive | a consumer asks; a fetch that waits is answered then | [A fetch that waits](#A-fetch-that-waits) |
+# | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory left with ZooKeeper | [Metadata](#Deeper:-metadata,-and-requests-that-change-it) |
+# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte from the disk here), not for a replay | [What readers cost](#Deeper:-what-readers-cost) |
+# | zero copy, always | not on TLS connections: bytes pass through the process to be encrypted | – |
+#
+# **What real Kafka does beyond the engine.**
 #
 # * Three network threads per listener and eight handlers work at the same time; a listener may
-#   have its own limits and its own threads. The engine has one thread, and says so.
+#   have its own limits and its own threads. The engine has one thread.
 # * Answers to fetches go from the page cache to the socket without passing through the process
 #   (`sendfile`), unless the connection is encrypted. The engine reads a slice and writes it.
 # * With authentication a quota can be for a user; without it everybody is `User:ANONYMOUS`, on the

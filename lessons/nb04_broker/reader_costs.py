@@ -1,0 +1,113 @@
+"""Scenarios of notebook 04 on readers: what they cost a broker, at the tail and in a replay.
+
+They look into the broker's own process (`/proc`), so they need a cluster on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.raw_client import RawClient
+from kit.probes.requests import fetching, producing, records_in
+from lessons.nb04_broker.scenes import TOPIC, placed
+
+Seen = Mapping[str, Any]
+MEGABYTE = 1_000_000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def idle_readers(cluster: Cluster, readers: int = 100) -> Seen:
+    """Readers at the end of a quiet log: where they wait, and what that costs."""
+    placed(cluster)
+    clients = [RawClient(cluster, 101, "idle") for _ in range(readers)]
+    try:
+        began, before = time.monotonic(), cpu_s(cluster)
+        for _ in range(2):
+            for client in clients:
+                client.send(fetching(TOPIC, 0, max_wait_ms=500))
+            answers = [client.receive() for client in clients]
+        took, spent = time.monotonic() - began, cpu_s(cluster) - before
+    finally:
+        for client in clients:
+            client.close()
+    return {
+        "each was answered, with nothing": all(a and not records_in(a[1]) for a in answers),
+        "fetches of one reader": measured(2 / took, "a second"),
+        "the broker's process was busy for": measured(100 * spent / took, "% of that time"),
+    }
+
+
+def pid(cluster: Cluster) -> int:
+    """The process that serves broker 101."""
+    provider: Any = cluster.provider  # type: ignore[attr-defined]
+    return int(provider.pid() if cluster.name == "engine" else provider.pid(101))
+
+
+def cpu_s(cluster: Cluster) -> float:
+    """Processor time of broker 101's process so far (of all brokers, on the engine)."""
+    fields = Path(f"/proc/{pid(cluster)}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def disk_read_bytes(cluster: Cluster) -> int:
+    """Bytes that this process read from disk, without those from the page cache."""
+    lines = Path(f"/proc/{pid(cluster)}/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["read_bytes"])
+
+
+def tail_and_replay(cluster: Cluster) -> Seen:
+    """Readers at the tail, then one from the beginning of a log that is on disk only."""
+    placed(cluster)
+    with RawClient(cluster, 101, "writer") as writer, RawClient(cluster, 101, "reader") as reader:
+        for _ in range(16):
+            writer.ask(producing(TOPIC, MEGABYTE // 2, acks=-1))
+        at_start = disk_read_bytes(cluster)
+        tail = _read_on(reader, 12)
+        after_tail = disk_read_bytes(cluster)
+        forget_pages(cluster)
+        replayed = _read_on(reader, 0)
+        after_replay = disk_read_bytes(cluster)
+    return {
+        "read at the tail": measured(tail / 1e6, "MB"),
+        "of it from the disk": measured((after_tail - at_start) / 1e6, "MB"),
+        "replayed after the pages were dropped": measured(replayed / 1e6, "MB"),
+        "from the disk": measured((after_replay - after_tail) / 1e6, "MB"),
+        "the tail came from memory": after_tail - at_start < MEGABYTE,
+    }
+
+
+def _read_on(reader: RawClient, offset: int) -> int:
+    """Reads from an offset to the end of the log; returns how many bytes that was."""
+    size = 0
+    while True:
+        answer = reader.ask(fetching(TOPIC, offset))
+        if not records_in(answer):
+            return size
+        offset, size = offset + records_in(answer), size + _bytes(answer)
+
+
+def what_readers_cost(cluster: Cluster) -> Seen:
+    """Readers with nothing to read, at the tail, and from the beginning."""
+    return {"idle readers": idle_readers(cluster), "tail and replay": tail_and_replay(cluster)}
+
+
+def _bytes(answer: Any) -> int:
+    return sum(len(part.records or b"") for topic in answer.responses for part in topic.partitions)
+
+
+def forget_pages(cluster: Cluster) -> None:
+    """Flushes the log's files and asks the system to drop them from its page cache."""
+    data = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
+    for file in Path(data).glob(f"{TOPIC}-0/*.log"):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
