@@ -19,7 +19,7 @@ from typing import Any
 
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, listing, producing, records_in, first_partition
+from kit.probes.requests import fetching, first_partition, listing, producing, records_in
 
 TOPIC = "orders"
 LIST_OFFSETS = 7

@@ -19,7 +19,7 @@ from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, producing, records_in, first_partition
+from kit.probes.requests import fetching, producing, records_in
 from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed
 from lessons.nb04_broker.stage_timers import ONE_SIDE
 
@@ -94,6 +94,13 @@ def kinds_of_limits(cluster: Cluster) -> Seen:
         **{name: alter(cluster, CLIENT, **{name: 1.0}) for name in wrong},
         "a rate of 0": alter(cluster, CLIENT, producer_byte_rate=0.0),
     }
+
+
+def answered(client: RawClient, waits: bool) -> float:
+    """When the request in flight is answered; now, unless it still waits."""
+    if waits:
+        client.receive()
+    return time.monotonic()
 
 
 def settles(sent: int, limit: int, throttle_s: float) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from engine.records import batch
 from engine.wire import framing, uuids
 from engine.wire import messages as m
-from kit.probes.requests import fetching, one_batch, producing
+from kit.probes.requests import one_batch, producing
 from kit.tables import Table
 
 VERSION = 13

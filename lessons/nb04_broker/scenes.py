@@ -7,7 +7,6 @@ library retries, batches or waits.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import partition
 from kit.probes.raw_client import RawClient, addresses
-from kit.probes.requests import fetching, one_batch, producing, records_in, first_partition
+from kit.probes.requests import fetching, first_partition, one_batch, producing, records_in
 
 ALL = (101, 102, 103)
 TOPIC = "orders"
@@ -36,14 +35,21 @@ def error(code: int) -> str:
     return Errors(code).name
 
 
-def led_alone(cluster: Cluster, client: RawClient, topic: str) -> None:
-    """A topic that only 101 has; returns when `client` can write to it."""
-    cluster.create_topic(topic, assignment={0: [101]})
+def led(cluster: Cluster, client: RawClient, topic: str, replicas: list[int]) -> None:
+    """Creates a topic of one partition; returns when `client` has written a record to it."""
+    cluster.create_topic(topic, assignment={0: replicas})
 
     def is_led(_: Cluster) -> bool:
-        return bool(first_partition(client.ask(producing(topic))).error_code == Errors.NONE)
+        answer = first_partition(client.ask(producing(topic, acks=-1)))
+        return bool(answer.error_code == Errors.NONE)
 
     cluster.wait_until(is_led, PATIENCE_S, "its leader")
+
+
+def as_replica(broker: int, fetch: Any) -> Any:
+    """The same Fetch with a follower's replica id; a consumer's is -1."""
+    fetch.replica_id = broker
+    return fetch
 
 
 def in_sync(cluster: Cluster, topic: str) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -12,14 +11,16 @@ import pytest
 from kit.clusters import engine
 from kit.clusters.broker_metrics import STAGES, Requests
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import producing
 from lessons.nb04_broker import (
     broker_runs,
     connection_scenes,
-    load_scenes,
+    fetch_rates,
     quota_scenes,
+    reader_costs,
     request_bytes,
     request_path,
     scenes,
@@ -57,25 +58,38 @@ def test_a_follower_is_told_from_a_consumer_by_its_replica_id() -> None:
     assert rows["a follower"][4] == "102"
 
 
-def test_only_offset_and_epoch_are_written_into_a_batch() -> None:
-    seen = dict(request_bytes.stored_bytes(cluster()).rows)
-    changed = seen["bytes that differ on disk"]
-    assert set(re.findall(r"\(([^)]*)\)", changed)) == {"base offset", "leader epoch"}
-    assert seen["fetched equals stored"] == seen["CRC still right"] == "yes"
+def followed(acks: str) -> request_path.Path:
+    diagram = SequenceDiagram(cluster(minimum=2), "orders")
+    diagram.send("forty euros", acks=acks)
+    return request_path.produce_path(diagram.run(for_s=1))
 
 
 def test_purgatory_ends_when_the_slower_follower_has_asked() -> None:
-    spans = request_path.produce_timeline(cluster(minimum=2)).spans
+    spans = followed("all").picture.spans
     by_name = {span.name: span for span in spans}
     waits = by_name["101: purgatory"]
-    told = [span.end for span in spans if span.name.endswith("next fetch")]
-    assert len(told) == 2
-    assert waits.end == max(told) == by_name["101: high watermark"].start
+    asked = [span.end for span in spans if span.name.endswith("next fetch")]
+    assert len(asked) == 2
+    assert waits.end == max(asked) == by_name["101: high watermark"].start
 
 
 def test_with_acks_1_nobody_waits() -> None:
-    names = [span.name for span in request_path.produce_timeline(cluster(), "1").spans]
-    assert names == ["socket", "101: its step", "socket"]
+    spans = followed("1").picture.spans
+    assert [span.name for span in spans] == ["socket", "101: its step", "socket"]
+
+
+def test_without_an_answer_the_path_ends_at_the_broker() -> None:
+    path = followed("0")
+    assert path.seen["answered after"] is None
+    assert [span.name for span in path.picture.spans] == ["socket", "101: its step"]
+
+
+def test_changed_fields_are_named_by_their_place() -> None:
+    sent = bytes(70)
+    assert request_bytes.changed_fields(sent, sent) == []
+    stored = bytes([1]) + bytes(16) + bytes([1]) + bytes(51) + bytes([1])
+    assert request_bytes.changed_fields(sent, stored) == ["base offset", "CRC", "records"]
+    assert request_bytes.changed_fields(sent, sent + b"x") == ["records"]
 
 
 def test_a_long_poll_is_ended_by_a_write_or_by_its_time() -> None:
@@ -106,20 +120,16 @@ def test_fewer_and_larger_fetches_cost_delay() -> None:
     assert soon < 10 < late <= 510
 
 
-def test_the_queue_grows_as_idleness_ends() -> None:
-    (calm, much), (busy, little) = (broker_runs._handlers(load, 8, 20_000) for load in (0.5, 0.95))
-    assert much > 0.4 > 0.1 > little
-    assert sum(busy) > 50 * sum(calm)
-    at_99 = [float(row[2].split()[0]) for row in broker_runs.idle_and_waiting().rows]
-    assert at_99 == sorted(at_99)
-    assert at_99[1] > 2
-
-
 def test_a_greedy_client_comes_in_bursts_and_near_its_limit_in_the_mean() -> None:
-    rows = broker_runs.settling().rows
-    assert [row[1] for row in rows] == ["burst", "trickle"] * 4
-    assert all(float(row[3].split()[0]) < 50 for row in rows if row[1] == "trickle")
-    assert 100 <= float(rows[-1][4].split()[0]) <= 105
+    kilobytes = [size for _, size in broker_runs.accepted(for_s=51)]
+    assert kilobytes[0] > 1_000
+    assert max(kilobytes[1:11]) < 200
+    assert 100 <= sum(kilobytes) / 51 <= 105
+
+
+def test_the_wait_brings_the_rate_down_to_the_limit() -> None:
+    assert quota_scenes.settles(600_000, 50_000, 1.9)
+    assert not quota_scenes.settles(600_000, 50_000, 0.4)
 
 
 def test_every_broker_counts_for_itself() -> None:
@@ -159,13 +169,6 @@ def test_stages_are_charted_for_both_sides() -> None:
 # -- on a live engine
 
 
-def test_a_paused_follower_keeps_a_write_and_what_is_behind_it(served: KafkaCluster) -> None:
-    seen = scenes.purgatory_and_order(served)
-    assert seen["the write is answered"] is False
-    assert seen["another connection is served"] is True
-    assert seen["after the follower moves on, answers in order"] == [0, 1]
-
-
 def test_old_work_is_done_when_the_leader_wakes(served: KafkaCluster) -> None:
     assert scenes.retries_pile_up(served, 3)["records after the broker moved on"] == 3
 
@@ -185,20 +188,15 @@ def test_limits_on_connections(served: KafkaCluster) -> None:
     }
 
 
-def test_an_impolite_client_is_not_read(served: KafkaCluster) -> None:
-    seen = quota_scenes.producer_over_its_rate(served)
-    assert seen["sends on at once: bytes stay unread"] is True
-    assert seen["not before its time"] is True
-    assert seen["another client id is not throttled"] is True
-
-
-def test_each_cause_shows_in_its_stage(served: KafkaCluster) -> None:
-    timers: dict[str, dict[str, Requests]] = {}
-    seen = load_scenes.stages(served, timers)
-    assert seen["followers 25 ms away: the longest stage"] == "RemoteTimeMs"
-    assert seen["a slow reader: sending took"].value > 100
-    assert all(set(row.sums_ms) == set(STAGES) for row in timers["engine"].values())
-    assert set(timers) == {"engine"}
+def test_a_reader_waits_at_the_broker_and_is_answered_by_a_write(served: KafkaCluster) -> None:
+    scenes.placed(served)
+    quiet = fetch_rates.read_on(served, 0.5, max_wait_ms=250)
+    with fetch_rates.writing(served, every_ms=20, value_bytes=100):
+        eager = fetch_rates.read_on(served, 0.5, max_wait_ms=5_000)
+    assert quiet.records == 0
+    assert quiet.mean_ms >= 240
+    assert eager.mean_ms < 250
+    assert eager.records >= eager.fetches > 2
 
 
 def test_a_limited_flood_obeys_its_throttle_time(served: KafkaCluster) -> None:
@@ -208,7 +206,7 @@ def test_a_limited_flood_obeys_its_throttle_time(served: KafkaCluster) -> None:
 
 
 def test_idle_readers_are_answered_with_nothing(served: KafkaCluster) -> None:
-    assert load_scenes.idle_readers(served, 5)["each was answered, with nothing"] is True
+    assert reader_costs.idle_readers(served, 5)["each was answered, with nothing"] is True
 
 
 def test_the_last_request_is_drawn_as_measured(served: KafkaCluster) -> None:
