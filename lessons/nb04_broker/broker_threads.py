@@ -38,8 +38,8 @@ COUNT, WAITED = "Count", "io-wait-time-ns-total"
 
 
 def threads(cluster: Cluster) -> Table:
-    """The threads of broker 101 that a request meets; of a local Kafka only."""
-    found = broker_metrics.thread_names(cluster, 101)
+    """The threads of a broker that a request meets; of a local Kafka only."""
+    found = broker_metrics.thread_names(cluster, cluster.brokers[0])
     rows = [(str(found.get(kind, 0)), kind, does) for kind, does in KINDS.items()]
     return Table("The threads that a request meets", ("threads", "kind", "what"), rows)
 

@@ -116,7 +116,7 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
     placed(cluster)
     with RawClient(cluster, 101, "loader") as loader:
         for _ in range(2):
-            loader.ask(producing(TOPIC, 5_900, acks=-1))
+            loader.ask(producing(TOPIC, 5_300, acks=-1))
     request = fetching(TOPIC)
     request.max_bytes = 1  # one batch, whatever its size
     name = somebody()

@@ -81,7 +81,7 @@ EXERCISES = (
         "how long does it have its answer?",
         ("after about 2 ms: 101 and 102 have the record, and two are enough",
          "after about 40 ms: then 103 has the record",
-         "after about 80 ms",
+         "after about 80 ms: then 101 knows that 103 has the record",
          "after about 500 ms: 103 must first ask for new records, and it asks twice a second"),
         settle=when_acknowledged,
         because={
@@ -102,7 +102,7 @@ EXERCISES = (
         "A producer sends a batch of three records, compressed with gzip. 101 stores it, and we "
         "fetch it again. In which parts does the stored batch differ from the one that was sent?",
         ("in none: it is stored as it came",
-         "in the base offset and the leader epoch",
+         "in the base offset and the leader epoch, which only the broker can know",
          "in these two and in the CRC, which has to fit the changed bytes",
          "in all parts: the records are unpacked, checked, and packed again"),
         settle=what_is_changed,
@@ -125,7 +125,7 @@ EXERCISES = (
         ("it keeps waiting: no follower has copied the record",
          "it is answered with NOT_ENOUGH_REPLICAS, because both followers are away",
          "it keeps waiting: 101 refuses fetches that do not come from a broker's connection",
-         "it is acknowledged, and a consumer can read the record"),
+         "it is acknowledged, and a consumer can read the record: 101 knows only what fetches say"),
         settle=what_ends_the_wait,
         because={
             "a": "Acknowledged: {then the write is acknowledged}. The leader does not see the "
@@ -159,7 +159,7 @@ EXERCISES = (
         "fetch.min.bytes=50000? For all, fetch.max.wait.ms is 500.",
         ("0, 50 and 1: the broker sends when there is something",
          "2, 50 and 1: 50,000 bytes take a second to come",
-         "2, 50 and 2",
+         "2, 50 and 2: the time is up before 50,000 bytes are there",
          "thousands, 50 and 2: without data the answer comes at once, and the reader asks again"),
         settle=how_often,
         because={
@@ -183,7 +183,7 @@ EXERCISES = (
         ("not at all: four handlers are free on average",
          "about 0.5 ms, as long as one quick request",
          "about 4 ms, as long as the mean request",
-         "more than 20 ms"),
+         "more than 20 ms: now and then slow requests hold all eight"),
         settle=how_long_in_the_queue,
         because={
             "a": "It waits {wait:.1f} ms. The handlers are {idle} % idle on average, but now and "
@@ -199,7 +199,7 @@ EXERCISES = (
         "04-16",
         "A consumer fetches megabytes and does not read its socket for 0.4 s. In which of the "
         "leader's timers for this fetch is the time?",
-        ("in ResponseSendTimeMs",
+        ("in ResponseSendTimeMs, which runs until the last byte is in the socket",
          "in none worth mentioning: the broker is done when the answer is made",
          "in RemoteTimeMs, where a request waits for others",
          "in LocalTimeMs, since megabytes have to be read"),
