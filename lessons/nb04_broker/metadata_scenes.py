@@ -1,4 +1,4 @@
-"""Scenarios of notebook 04 on requests to any broker: who leads, and deleting a topic."""
+"""Scenarios of notebook 04 on requests to any broker: metadata, and deleting a topic."""
 
 from __future__ import annotations
 

@@ -203,15 +203,15 @@ EXERCISES = (
          "in none worth mentioning: the broker is done when the answer is made",
          "in RemoteTimeMs, where a request waits for others",
          "in LocalTimeMs, since megabytes have to be read"),
-        settle=lambda seen: STAGES.get(seen["longest stage, a slow reader"], ""),
+        settle=lambda seen: STAGES.get(seen["longest, slow reader"], ""),
         because={
-            "a": "The longest stage was {longest stage, a slow reader}. Sending takes long only "
+            "a": "The longest stage was {longest, slow reader}. Sending takes long only "
             "if the socket is full before the answer is out.",
-            "b": "The longest stage was {longest stage, a slow reader}. The timers run until "
+            "b": "The longest stage was {longest, slow reader}. The timers run until "
             "the last byte of the answer is in the socket.",
-            "c": "The longest stage was {longest stage, a slow reader}. Remote time is "
+            "c": "The longest stage was {longest, slow reader}. Remote time is "
             "purgatory: there was data, so this fetch did not wait there.",
-            "d": "The longest stage was {longest stage, a slow reader}. A fetch hands out a "
+            "d": "The longest stage was {longest, slow reader}. A fetch hands out a "
             "piece of a file, and the file was still in memory.",
         },
     ),

@@ -73,7 +73,7 @@ def test_other_answers_of_a_broker_settle_otherwise() -> None:
            "and a consumer sees the record": False}  # fmt: skip
     assert settled("04-12", one) == "a"
     assert settled("04-12", one | {"the fetches with a replica id": "UNKNOWN"}) == "c"
-    stage = "longest stage, a slow reader"
+    stage = "longest, slow reader"
     assert settled("04-16", {stage: "LocalTimeMs"}) == "d"
     rates = ("fetches when nobody writes", "fetches from a stream", "fetches with fetch-min-bytes")
     assert settled("04-3", dict(zip(rates, (2.0, 49.0, 5.0), strict=True))) == ""
