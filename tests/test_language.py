@@ -20,7 +20,6 @@ THIS = Path(__file__).relative_to(ROOT)
 NOT_YET = (
     "labs/L1_telemetry_pipeline",
     "lessons/nb00_start",
-    "lessons/nb04_broker",
     "lessons/nb07_reconciliation",
 )
 CHECKED = ("CONTRIBUTING.md", "README.md", "docs", "engine", "kit", "labs", "lessons", "tests")

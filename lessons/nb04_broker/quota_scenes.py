@@ -32,7 +32,7 @@ RATE = 50_000
 FLOODERS = 4
 
 
-def somebody() -> str:
+def new_client_id() -> str:
     """A client id that is new: a limit also counts what its client sent before."""
     return f"greedy-{time.time_ns()}"
 
@@ -118,8 +118,8 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
         for _ in range(2):
             loader.ask(producing(TOPIC, 5_300, acks=-1))
     request = fetching(TOPIC)
-    request.max_bytes = 1  # one batch, whatever its size
-    name = somebody()
+    request.max_bytes = 1  # one batch, of any size
+    name = new_client_id()
     limit = limited(cluster, {"client-id": name}, consumer_byte_rate=1_000)
     with limit, RawClient(cluster, 101, name) as c:
         first, began = c.ask(request), time.monotonic()
@@ -141,7 +141,7 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
 def many_tiny_requests(cluster: Cluster) -> Seen:
     """A tenth of a percent of one thread: 10 ms in ten seconds."""
     asked, request = 0, m.MetadataRequest(topics=[])
-    name = somebody()
+    name = new_client_id()
     limit = limited(cluster, {"client-id": name}, request_percentage=0.1)
     with limit, RawClient(cluster, 101, name) as client:
         throttle_ms = 0
@@ -156,7 +156,7 @@ def many_tiny_requests(cluster: Cluster) -> Seen:
 
 def burst_of_topics(cluster: Cluster) -> Seen:
     """One partition a second: eleven at once are let through, and one debt is allowed."""
-    name = somebody()
+    name = new_client_id()
     with limited(cluster, {"client-id": name}, controller_mutation_rate=1.0):
         with RawClient(cluster, 101, name) as strict:
             first = _create(strict, "burst", 14, 7)
@@ -196,7 +196,7 @@ def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:
         alone = quiet_latency_ms(cluster, for_s / 2)
         with flooding(cluster, "flood") as sent:
             beside = quiet_latency_ms(cluster, for_s)
-        unlimited, name = sent(), somebody()
+        unlimited, name = sent(), new_client_id()
         limit = limited(cluster, {"client-id": name}, producer_byte_rate=RATE)
         with limit, flooding(cluster, name) as sent:
             limited_flood = quiet_latency_ms(cluster, for_s)

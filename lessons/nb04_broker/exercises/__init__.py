@@ -39,7 +39,7 @@ def what_ends_the_wait(seen: Observed) -> str:
     return "" if seen["then the write is acknowledged"] else "a"
 
 
-READERS = ("when nobody writes", "from a stream", "with fetch-min-bytes")
+READERS = ("without writes", "from a stream", "with fetch-min-bytes")
 
 
 def how_often(seen: Observed) -> str:
@@ -94,7 +94,7 @@ EXERCISES = (
             "c": "The answer came after {answered after:.1f} ms. Two trips over the slow link "
             "count only if the slow broker is in the ISR, and only with acks=all.",
             "d": "The answer came after {answered after:.1f} ms. A follower's fetch waits at the "
-            "leader, so the record leaves with the append; nobody waits for a next round.",
+            "leader, so the record leaves with the append; no record waits for a next round.",
         },
     ),
     Prediction(
@@ -154,7 +154,7 @@ EXERCISES = (
     ),
     Prediction(
         "04-3",
-        "How many fetches a second does each reader send: the one for which nobody writes, the one "
+        "How many fetches a second does each reader send: the one without writes, the one "
         "with a record of 1 kB every 20 ms, and the one that reads the same with "
         "fetch.min.bytes=50000? For all, fetch.max.wait.ms is 500.",
         ("0, 50 and 1: the broker sends when there is something",
@@ -163,15 +163,15 @@ EXERCISES = (
          "thousands, 50 and 2: without data the answer comes at once, and the reader asks again"),
         settle=how_often,
         because={
-            "a": "The reader without data sent {fetches when nobody writes:.1f} a second, and to a "
+            "a": "The reader without data sent {fetches without writes:.1f} a second, and to a "
             "connection that never asks nothing was sent. A broker only answers.",
             "b": "The reader with fetch.min.bytes sent {fetches with fetch-min-bytes:.1f} a second "
             "and got {one with fetch-min-bytes brings:.0f} records each time: the time was up "
             "before the bytes were there. Either condition ends the wait.",
-            "c": "The three sent {fetches when nobody writes:.1f}, {fetches from a stream:.1f} and "
+            "c": "The three sent {fetches without writes:.1f}, {fetches from a stream:.1f} and "
             "{fetches with fetch-min-bytes:.1f} a second. Which condition came first, enough bytes "
             "or enough time?",
-            "d": "The reader without data sent {fetches when nobody writes:.1f} a second, and a "
+            "d": "The reader without data sent {fetches without writes:.1f} a second, and a "
             "fetch took {such a fetch takes:.0f} ms: it waited at the broker.",
         },
     ),

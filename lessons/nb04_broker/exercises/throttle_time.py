@@ -39,7 +39,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
         return "Give one number, in milliseconds."
     counted = f"{in_windows:,} bytes over {over_s:g} s are {in_windows / over_s:,.0f} a second"
     if expected == 0:
-        return f"{counted}, not more than {limit:,}: nobody waits, and the time is 0."
+        return f"{counted}, not more than {limit:,}: no client waits, and the time is 0."
     if seen == round((in_windows - limit) / limit * 1000):
         return (
             f"{seen} ms is what one second's worth of {limit:,} bytes leaves over; but the bytes "

@@ -3,7 +3,7 @@
 #
 # A producer sends a record with `acks=all` and gets its answer after two milliseconds. What
 # happens in these two milliseconds? You follow requests through a broker, cause a wait at each
-# stage, and learn to say from the outside which stage is the slow one.
+# stage, and learn to find the slow one by a broker's timers.
 #
 # **What you will be able to do**
 #
@@ -83,7 +83,7 @@ lab.verdict("04-1", {**path.seen, "delay": delay_ms})
 # the request leaves purgatory. `min.insync.replicas` only says how small the ISR may become.
 #
 # Now move through the same run yourself. Click the timeline and walk with the arrow keys. A
-# message on its way says what it carries; the hatched cell is the record that nobody may read yet.
+# message on its way says what it carries; a hatched cell is a record that no consumer may read yet.
 # Press **pause** on a follower at any step, and compare the two futures.
 
 # %% film tags=["read"]
@@ -92,6 +92,10 @@ film
 
 # %% [markdown]
 # ### The bytes of one request
+#
+# From here on `lab.both` runs a function on the engine and on a real Kafka at the same time, and
+# compares; rows with a dot are measurements. `RawClient` sends exactly the requests in the cell: no
+# client library batches, retries or waits. On the wire `acks=-1` means *all*.
 #
 # The next run sends a batch to 101, fetches it again, and compares. It first shows every byte of a
 # Produce request. The header is the same for all requests: the API key and version, a correlation
@@ -187,8 +191,8 @@ lab.verdict("04-12", outcome)
 # %% [markdown]
 # There is no acknowledgement from follower to leader. A fetch from offset 2 *is* the statement “I
 # have everything below 2”, and the leader believes it. So a wait in purgatory is not a loop that
-# asks followers: the request lies there until a fetch moves the high watermark, or its timeout
-# ends. In production an ACL protects this: fetching as a replica needs the right `ClusterAction`.
+# asks followers: the request waits until a fetch moves the high watermark, or its timeout is over.
+# In production an ACL protects this: fetching as a replica needs the right `ClusterAction`.
 #
 # ### What waits behind a slow request
 #
@@ -244,7 +248,7 @@ lab.verdict("04-14", outcome)
 # ### A fetch that waits
 #
 # A consumer has read everything and asks for more. Three readers fetch for two seconds each, one
-# fetch at a time. For the first nobody writes. For the second a record of 1 kB comes every 20 ms.
+# fetch at a time. For the first, no producer writes. For the second a record of 1 kB comes every 20 ms.
 # The third reads the same stream, but asks the broker to wait for 50,000 bytes. For all three
 # `fetch.max.wait.ms` is 500 (librdkafka calls it `fetch.wait.max.ms`).
 
@@ -268,7 +272,7 @@ def three_readers(cluster):
             patient = read_on(cluster, seconds, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
         unasked = silent.receive(0.05)
     return {
-        "fetches when nobody writes": lab.measured(quiet.a_second, "a second"),
+        "fetches without writes": lab.measured(quiet.a_second, "a second"),
         "such a fetch takes": lab.measured(quiet.mean_ms, "ms"),
         "such fetches bring records": quiet.records,
         "fetches from a stream": lab.measured(eager.a_second, "a second"),
@@ -337,7 +341,7 @@ lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
 # moment occupy all eight, and everything waits, also requests for other partitions. The mean hides
 # it. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to do; the
 # usual alarms are at 20 % and 10 %. They fit requests of one kind (the lower curve). With some slow
-# requests the queue grows far above them. A real queue holds 500 requests
+# requests the queue is long while half of the handlers are idle. A real queue holds 500 requests
 # (`queued.max.requests`); when it is full, network threads stop reading.
 #
 # ### In which stage is the time?
@@ -712,7 +716,7 @@ request_bytes.other_requests()
 lab.both(scenes.first_requests)
 
 # %% [markdown]
-# ## Deeper: requests that nobody waits for any more
+# ## Deeper: requests that no client waits for any more
 #
 # The leader is paused. A client gives up four times, each time on a new connection, and makes
 # another attempt. Then the leader continues.
@@ -721,7 +725,7 @@ lab.both(scenes.first_requests)
 lab.both(scenes.retries_pile_up)
 
 # %% [markdown]
-# The broker cannot know that nobody waits: it does all the old work. So a `request.timeout.ms` that
+# The broker cannot know that no client waits: it does all the old work. So a `request.timeout.ms` that
 # is too short makes a slow broker slower. (The producer here is not idempotent; notebook 08 has the
 # cure for the duplicates.)
 #

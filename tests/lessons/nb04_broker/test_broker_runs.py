@@ -52,7 +52,7 @@ def test_the_fields_of_a_request_add_up_to_its_bytes() -> None:
     )
 
 
-def test_a_follower_is_told_from_a_consumer_by_its_replica_id() -> None:
+def test_a_follower_differs_from_a_consumer_by_its_replica_id() -> None:
     rows = {row[0]: row for row in request_bytes.other_requests().rows}
     assert rows["a consumer"][4] == "-1"
     assert rows["a follower"][4] == "102"
@@ -73,7 +73,7 @@ def test_purgatory_ends_when_the_slower_follower_has_asked() -> None:
     assert waits.end == max(asked) == by_name["101: high watermark"].start
 
 
-def test_with_acks_1_nobody_waits() -> None:
+def test_with_acks_1_the_request_does_not_wait() -> None:
     spans = followed("1").picture.spans
     assert [span.name for span in spans] == ["socket", "101: its step", "socket"]
 

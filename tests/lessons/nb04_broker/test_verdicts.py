@@ -75,7 +75,7 @@ def test_other_answers_of_a_broker_settle_otherwise() -> None:
     assert settled("04-12", one | {"the fetches with a replica id": "UNKNOWN"}) == "c"
     stage = "longest, slow reader"
     assert settled("04-16", {stage: "LocalTimeMs"}) == "d"
-    rates = ("fetches when nobody writes", "fetches from a stream", "fetches with fetch-min-bytes")
+    rates = ("fetches without writes", "fetches from a stream", "fetches with fetch-min-bytes")
     assert settled("04-3", dict(zip(rates, (2.0, 49.0, 5.0), strict=True))) == ""
     assert settled("04-3", dict(zip(rates, (0.0, 49.0, 2.0), strict=True))) == "a"
     late = {"its error": "NONE", "answered before half of that time": False}
