@@ -180,11 +180,13 @@ def _create(client: RawClient, name: str, partitions: int, version: int) -> Any:
 
 
 def other_limits(cluster: Cluster) -> Seen:
-    """What happens to a client that is over one of the limits other than producer_byte_rate."""
+    """The keys, the limits other than producer_byte_rate, and what limits are for."""
     return {
+        "keys": kinds_of_limits(cluster),
         "consumer_byte_rate": consumer_over_its_rate(cluster),
         "request_percentage=0.1": many_tiny_requests(cluster),
         "controller_mutation_rate=1": burst_of_topics(cluster),
+        "a quiet client": neighbours(cluster),
     }
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from engine.records import batch
 from engine.wire import framing, uuids
-from engine.wire import messages as m
 from kit.probes.requests import one_batch, producing
 from kit.tables import Table
 
@@ -111,47 +110,6 @@ def _shown(found: tuple[int, bytes], words: str) -> tuple[str, bytes]:
 def _hex(raw: bytes) -> str:
     text = raw[:SHOWN_BYTES].hex(" ")
     return text + (" …" if len(raw) > SHOWN_BYTES else "")
-
-
-def other_requests() -> Table:
-    """Requests other than Produce: the same header, another key."""
-    consumer = m.FetchRequest(max_wait_ms=500, min_bytes=1)
-    state = m.FetchRequest.ReplicaState(replica_id=102, replica_epoch=9)
-    follower = m.FetchRequest(max_wait_ms=500, min_bytes=1, replica_state=state)
-    creating = m.CreateTopicsRequest(
-        topics=[m.CreateTopicsRequest.CreatableTopic("orders", 3, 3)], timeout_ms=1_000
-    )
-    rows = []
-    for who, client_id, body in (
-        ("a consumer", "till-4", consumer),
-        ("a follower", "broker-102-fetcher-0", follower),
-        ("anybody", "till-4", m.MetadataRequest(topics=[])),
-        ("an administrator", "admin", creating),
-    ):
-        version = type(body).LATEST
-        frame = bytes(framing.write_request(version, 8, client_id, body))
-        header = framing.read_request_header(frame[4:])
-        rows.append(
-            (
-                who,
-                f"{header.api_key} = {type(body).__name__.removesuffix('Request')}",
-                str(header.api_version),
-                header.client_id or "",
-                _replica_id(frame, version, body),
-                str(len(frame)),
-            )
-        )
-    columns = ("from", "API key", "version", "client id", "replica id", "bytes")
-    return Table("One header for all", columns, rows)
-
-
-def _replica_id(frame: bytes, version: int, body: Any) -> str:
-    if not isinstance(body, m.FetchRequest):
-        return ""
-    heard = framing.read_request_body(framing.read_request_header(frame[4:]), frame[4:])
-    assert isinstance(heard, m.FetchRequest)
-    state = heard.replica_state
-    return str(state.replica_id if state is not None and state.replica_id >= 0 else -1)
 
 
 FIELDS = {

@@ -625,27 +625,20 @@ request_path.measured_timeline(eng, "followed")
 # Thread pools exist on a real broker only. Their sizes are settings; two of the values below belong
 # to other stages of this notebook. One acceptor per port hands new connections to the network
 # threads of that port.
+#
+# You may read that network threads only move bytes and are therefore seldom the limit. Let the run
+# decide. Six connections write without a pause, first small records, then large ones; the table
+# shows how much of the time each kind of thread had nothing to do. A connection belongs to one
+# network thread, so these stand one by one; handlers take work from anywhere.
 
-# %% thread-settings tags=["both"]
+# %% threads tags=["both"]
 from lessons.nb04_broker import broker_threads
 
-lab.both(scenes.settings)
-
-# %% threads tags=["live"]
-real = lab.real()
-has_threads = real is not None and real.name == "local"
-broker_threads.threads(real) if has_threads else lab.real_absence() or "Threads need a local Kafka."
-
-# %% [markdown]
-# You may read that network threads only move bytes and are therefore seldom the limit. Let the run
-# decide. Six connections write without a pause, first small records, then large ones; the table shows
-# how much of the time each kind of thread had nothing to do. A connection belongs to one network
-# thread, so these stand one by one; handlers take work from anywhere.
-
-# %% idle-threads tags=["live"]
 sizes, seconds = (100, 200_000), 2
-idle = {}
-if has_threads:
+display(lab.both(scenes.settings))
+real, idle = lab.real(), {}
+if real is not None and real.name == "local":
+    display(broker_threads.threads(real))
     real.create_topic("orders", assignment={0: [101]})
     for size in sizes:
         with broker_threads.flood(real, "orders", size):
@@ -675,10 +668,8 @@ broker_runs.page_cache()
 # First one Fetch request as a picture: a producer writes 120 ms after it. Then the trade of
 # `fetch.min.bytes`: a record of 1 kB every 20 ms, one reader, and a curve for each limit of time.
 
-# %% fetch-timeline tags=["sim"]
-request_path.fetch_timeline(cluster(minimum=2), max_wait_ms=500, write_after_ms=120)
-
 # %% fewer-and-larger tags=["sim"]
+display(request_path.fetch_timeline(cluster(minimum=2), max_wait_ms=500, write_after_ms=120))
 sizes = (1, 5_000, 10_000, 20_000, 30_000, 50_000, 80_000)
 fetches, delays = {}, {}
 for max_wait_ms in (500, 2_000):
@@ -704,13 +695,8 @@ lab.both(scenes.fetch_session)
 # %% [markdown]
 # ## Deeper: old clients, new clients, broken bytes
 #
-# The same header, other keys: a follower's fetch is a consumer's fetch with a replica id in it,
-# and requests that change the cluster look no different either. Then three scenes on both sides: a
-# cluster and what it counts; a client that speaks versions of 2017 and of today, and one that is too
-# old (KIP-896); a batch with one flipped bit.
-
-# %% one-header tags=["sim"]
-request_bytes.other_requests()
+# Three scenes on both sides: a cluster and what it counts; a client that speaks versions of 2017 and
+# of today, and one that is too old (KIP-896); a batch with one flipped bit.
 
 # %% first-requests tags=["both"]
 lab.both(scenes.first_requests)
@@ -799,20 +785,16 @@ lab.verdict("04-2", outcome)
 # A byte quota is a rate over eleven windows of a second: ten full ones and the one that is being
 # filled. So ten seconds' worth may pass in one burst. Over the limit, the throttle time is the
 # time that would bring the rate down to the limit if nothing more came.
-
-# %% quota-arithmetic tags=["sim"]
-broker_runs.quota_arithmetic()
-
-# %% [markdown]
+#
 # A client that sends as fast as it is read is near the limit in the long run, but not evenly: after
 # the burst a request now and then, until the window with the burst is too old to count. And every
 # broker counts for itself: with three leaders, a client has the limit three times.
 
-# %% settling tags=["sim"]
+# %% quota-arithmetic tags=["sim"]
+display(broker_runs.quota_arithmetic())
 accepted = {"accepted": broker_runs.accepted(for_s=51)}
-Chart("One client, producer_byte_rate=100000", accepted, "seconds", "kB in a second", kind="step")
-
-# %% one-broker-or-three tags=["sim"]
+title = "One client, producer_byte_rate=100000"
+display(Chart(title, accepted, "seconds", "kB in a second", kind="step"))
 broker_runs.one_broker_or_three()
 
 # %% [markdown]
@@ -824,29 +806,12 @@ broker_runs.one_broker_or_three()
 # bucket that may go into debt: at a rate of 1 it holds eleven, and 11 - 14 = -3 means three seconds
 # until the next. It is the only one with an error of its own; clients that are too old to know it
 # are muted instead (KIP-599).
-
-# %% quota-keys tags=["both"]
-lab.both(quota_scenes.kinds_of_limits)
+#
+# Why all this: one greedy client takes the broker from all others. At the end a quiet client sends
+# small writes alone, beside a flood by four connections, and beside the same flood with a limit.
 
 # %% over-the-limit tags=["both"]
 lab.both(quota_scenes.other_limits)
-
-# %% [markdown]
-# Why all this: one greedy client takes the broker from everybody. A quiet client sends small writes
-# alone, beside a flood by four connections, and beside the same flood with a limit.
-
-# %% neighbours tags=["both"]
-lab.both(quota_scenes.neighbours)
-
-# %% [markdown]
-# And the code: here an answer is compared with the quotas on its way out. Follow `mute_ms`, the
-# longest of three times: for bytes, for the time that the request cost, and what the controller
-# asks for.
-
-# %% code-quotas tags=["read"]
-from engine.quotas.client_quotas import ClientQuotas
-
-lab.show(ClientQuotas._charge_reply)
 
 # %% [markdown]
 # **The throttle time.** A client has sent `in_windows` bytes, counted over `over_s` seconds; its

@@ -52,12 +52,6 @@ def test_the_fields_of_a_request_add_up_to_its_bytes() -> None:
     )
 
 
-def test_a_follower_differs_from_a_consumer_by_its_replica_id() -> None:
-    rows = {row[0]: row for row in request_bytes.other_requests().rows}
-    assert rows["a consumer"][4] == "-1"
-    assert rows["a follower"][4] == "102"
-
-
 def followed(acks: str) -> request_path.Path:
     diagram = SequenceDiagram(cluster(minimum=2), "orders")
     diagram.send("forty euros", acks=acks)
