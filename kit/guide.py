@@ -37,7 +37,7 @@ table { border-collapse: collapse; width: 100%; margin: .5em 0 1em; }
 th, td { border-bottom: 1px solid #d5dae1; padding: .3em .7em .3em 0; text-align: left;
          vertical-align: top; }
 tr, li { break-inside: avoid; }
-td:first-child { white-space: nowrap; }
+td:first-child, td code { white-space: nowrap; }
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; background: #f1f3f6;
        padding: 0 .25em; border-radius: 3px; }
 section { break-before: page; margin-top: 4rem; }
