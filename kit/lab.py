@@ -202,7 +202,10 @@ def tool(cluster: Cluster, name: str, *arguments: str, broker: int | None = None
 
 
 def broker_log(cluster: Cluster, broker: int, word: str, last: int = 5) -> Any:
-    """The broker's own last log lines that contain `word`; of the engine, lines of its trace."""
+    """The broker's own last log lines that contain `word`; of the engine, lines of its trace.
+
+    Several words must all be in the line: `lab.broker_log(cluster, 101, "ISR orders-0")`.
+    """
     from kit.clusters import broker_log as lines
 
     return lines.find(cluster, broker, word, last)

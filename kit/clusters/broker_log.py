@@ -6,14 +6,13 @@ The engine writes no log file; its trace holds the same events and its lines are
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from kit.clusters.docker import DockerProvider
 from kit.clusters.engine import EngineProvider
-from kit.clusters.interface import Cluster, ClusterError
+from kit.clusters.interface import Cluster, ClusterError, NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local import LocalProvider
 
@@ -38,29 +37,37 @@ class LogLines:
 
 
 def find(cluster: Cluster, broker: int, word: str, last: int = 5) -> LogLines:
-    """The broker's last lines that contain `word` (case is ignored), oldest first.
+    """The broker's last lines that contain `word`, oldest first; upper and lower case are the same.
 
-    Raises ClusterError for a broker that the cluster does not have, or a cluster whose brokers
-    run elsewhere.
+    Several words, as in "ISR orders-0", must all be in the line.
+
+    Raises ClusterError for a broker that the cluster does not have, and NotOffered for a remote
+    cluster.
     """
     if not isinstance(cluster, KafkaCluster) or broker not in cluster.provider.nodes():
         raise ClusterError(f"There is no broker {broker}: {', '.join(map(str, cluster.brokers))}.")
     source, lines = _all(cluster, broker)
-    wanted = re.compile(re.escape(word), re.IGNORECASE)
-    return LogLines(source, tuple([line for line in lines if wanted.search(line)][-last:]))
+    words = word.lower().split()
+    found = [line for line in lines if all(each in line.lower() for each in words)]
+    return LogLines(source, tuple(found[-last:]))
 
 
 def _all(cluster: KafkaCluster, broker: int) -> tuple[str, list[str]]:
     provider = cluster.provider
     if isinstance(provider, LocalProvider):
-        text = provider.log_file(broker).read_text(errors="replace")
+        own = provider.log_file(broker)
+        parts = [part for part in (own.with_name(f"{own.name}.1"), own) if part.exists()]
+        text = "".join(part.read_text(errors="replace") for part in parts)
         return f"the log of Kafka's broker {broker}", text.splitlines()
     if isinstance(provider, DockerProvider):
         text = provider.log_of(broker)
         return f"the log of Kafka's broker {broker}", text.splitlines()
     if isinstance(provider, EngineProvider):
         return f"the trace of the engine's broker {broker}", _traced(cluster, broker)
-    raise ClusterError(f"The brokers of the {cluster.name} cluster keep their logs elsewhere.")
+    raise NotOffered(
+        f"The brokers of the {cluster.name} cluster keep their logs on their own machines: the "
+        "engine, a local Kafka and Docker show theirs here."
+    )
 
 
 def _traced(cluster: KafkaCluster, broker: int) -> list[str]:

@@ -39,6 +39,7 @@ CLUSTER_ID = "S2Fma2FJbnNpZGVPdXQtMQ"
 COMPOSE_FILE = Path(__file__).parents[2] / "docker-compose.yml"
 _START_TIMEOUT_S = 120.0
 _DOWN_S = 9.0
+_LOG_LINES = 20_000
 _STATES = {"running": "running", "paused": "paused", "restarting": "running"}
 _KILLED_EXIT_CODE = 137
 
@@ -145,8 +146,8 @@ class DockerProvider:
             self._reaper.end()
 
     def log_of(self, node: int) -> str:
-        """What the node's container wrote."""
-        written: bytes = self._container(node).logs()
+        """The last lines that the node's container wrote."""
+        written: bytes = self._container(node).logs(tail=_LOG_LINES)
         return written.decode(errors="replace")
 
     def keep(self, reaper: Reaper) -> None:

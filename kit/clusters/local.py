@@ -19,7 +19,6 @@ import contextlib
 import os
 import random
 import secrets
-import shutil
 import signal
 import sys
 import time
@@ -42,18 +41,35 @@ _JVM_FLAGS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 60.0
 _SIGNAL_TIMEOUT_S = 30.0
-_LOGGING = """
+_LOG_SIZE = "8MB"
+_LOGGING = f"""
 status = error
-appender.out.type = Console
-appender.out.name = out
-appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = [%d] %p %m (%c)%n
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = ${{sys:kafka.log}}
+appender.file.filePattern = ${{sys:kafka.log}}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = [%d] %p %m (%c)%n
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = {_LOG_SIZE}
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 1
+appender.file.filter.unchanged.type = RegexFilter
+appender.file.filter.unchanged.regex = .*Skipped the become-.*
+appender.file.filter.unchanged.onMatch = DENY
+appender.file.filter.unchanged.onMismatch = NEUTRAL
 rootLogger.level = INFO
-rootLogger.appenderRef.out.ref = out
+rootLogger.appenderRef.file.ref = file
 logger.config.name = org.apache.kafka.common.config.AbstractConfig
 logger.config.level = WARN
 logger.config2.name = kafka.server.KafkaConfig
 logger.config2.level = WARN
+"""
+"""INFO has the lines that an operator reads: the ISR, leadership, truncation, fetchers.
+
+Left out: all settings at each start, and the line for each partition that did not change,
+which would bury them.  A file that is full is kept once, as `101.log.1`.
 """
 
 
@@ -96,7 +112,7 @@ class LocalProvider:
         return int(self._children()[str(node)]["pid"])
 
     def log_file(self, node: int) -> Path:
-        """What the node's process wrote, through all its restarts."""
+        """The node's log, through all its restarts; the part before it, if any, in `….log.1`."""
         return self._directory / f"{node}.log"
 
     def kill(self, node: int) -> None:
@@ -165,10 +181,11 @@ class LocalProvider:
             jars.java(),
             *_JVM_FLAGS,
             f"-Dlog4j2.configurationFile={self._directory / 'log4j2.properties'}",
+            f"-Dkafka.log={self.log_file(node)}",
             *("-cp", jars.classpath(), "kafka.Kafka"),
             str(self._directory / f"{node}.properties"),
         ]
-        self._spawn(str(node), command, self.log_file(node))
+        self._spawn(str(node), command, self._directory / f"{node}.out")
 
     def bring_up(self) -> None:
         """First start: formats, launches all nodes, waits until each one knows all others.
@@ -239,12 +256,12 @@ class LocalProvider:
 
     def _why(self, name: str) -> str:
         """Why a process ended: its last complaint, and where its log is kept."""
-        log = self._directory / f"{name}.log"
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        files = [self._directory / f"{name}.{kind}" for kind in ("log", "out")]
+        written = "".join(file.read_text(errors="replace") for file in files if file.exists())
+        lines = written.splitlines()
         telling = [x for x in lines if "ERROR" in x or "xception" in x or "rror:" in x]
         kept = places.state_dir() / "last-failure.log"
-        if log.exists():
-            shutil.copyfile(log, kept)
+        kept.write_text(written)
         reason = (telling or lines or ["it said nothing"])[-1].strip()
         return f"Kafka's process {name} ended while starting ({reason[:200]}): see {kept}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from kit import jars, lab
 from kit.clusters import broker_log, tools
 from kit.clusters.interface import ClusterError
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import require_local_kafka
+from kit.testing import require_local_kafka, restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 
@@ -18,9 +19,10 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 @pytest.fixture(scope="module", params=["engine", "local"])
 def cluster(request: Any) -> Any:
     require_local_kafka()
-    made = (
-        lab.engine(private=True, settings=lab.BRISK) if request.param == "engine" else lab.local()
-    )
+    if request.param == "engine":
+        made: KafkaCluster = lab.engine(private=True, settings=lab.BRISK)
+    else:
+        made = request.getfixturevalue("local_cluster")
     lab.mend(made)
     made.create_topic("observed", assignment={0: [101, 102, 103]})
     yield made
@@ -58,6 +60,16 @@ def test_a_complaint_of_the_tool_is_shown(cluster: KafkaCluster) -> None:
         lab.tool(cluster, "kafka-topic")
 
 
+def test_every_tool_is_in_kafkas_jars() -> None:
+    require_local_kafka()
+    found = {
+        name.removesuffix(".class").replace("/", ".")
+        for jar in jars.directory().glob("kafka*.jar")
+        for name in zipfile.ZipFile(jar).namelist()
+    }
+    assert set(tools.CLASSES.values()) <= found
+
+
 def test_a_broker_logs_that_the_isr_shrank(cluster: KafkaCluster) -> None:
     cluster.kill(103)
     cluster.wait_until(
@@ -65,14 +77,33 @@ def test_a_broker_logs_that_the_isr_shrank(cluster: KafkaCluster) -> None:
         timeout_s=30,
     )
     cluster.wait_until(
-        lambda c: bool(broker_log.find(c, 101, "ISR").lines), timeout_s=30, what="the log line"
+        lambda c: bool(broker_log.find(c, 101, "ISR observed-0").lines),
+        timeout_s=30,
+        what="the log line",
     )
-    found = lab.broker_log(cluster, 101, "ISR", last=2)
+    found = lab.broker_log(cluster, 101, "ISR observed-0", last=2)
     assert 1 <= len(found.lines) <= 2
-    assert "observed-0" in repr(found)
+    assert all("observed-0" in line for line in found.lines)
     assert "no such line" in repr(lab.broker_log(cluster, 101, "no such word at all"))
     with pytest.raises(ClusterError, match="There is no broker 7"):
         lab.broker_log(cluster, 7, "ISR")
+
+
+def test_a_real_broker_logs_what_an_operator_reads(local_cluster: KafkaCluster) -> None:
+    """Leadership with its epoch, and the ISR; no line for a partition that did not change."""
+    with restored(local_cluster) as cluster:
+        lab.mend(cluster)
+        cluster.create_topic("led", assignment={0: [102, 103]})
+        cluster.kill(102)
+        cluster.wait_until(lambda c: c.leader("led") == 103, 30)
+        cluster.start(102)
+        cluster.wait_until(
+            lambda c: bool(broker_log.find(c, 102, "Truncating partition led-0").lines), 30
+        )
+        (line,) = lab.broker_log(cluster, 103, "Leader led-0", last=1).lines
+        assert "starts at leader epoch 1 from offset 0" in line
+        assert lab.broker_log(cluster, 102, "Skipped the become-").lines == ()
+        assert lab.broker_log(cluster, 103, "fetcher").lines
 
 
 def test_without_java_the_output_is_a_sentence(monkeypatch: Any) -> None:
