@@ -382,11 +382,16 @@ lab.verdict("06-15", {"started": list(started), "a leader after the start of": f
 # back while the leader stays. `self.isr.maximal` is the ISR plus a follower that the leader has
 # asked the controller to add; `_is_rejoining` is a follower that has caught up and waits to be
 # let in.
+#
+# The second function is the whole of an election: the ISR if it has any member, else the ELR, in the
+# order of the replica list. `rules.usable` asks only whether the broker is registered and not
+# fenced. No record is counted.
 
 # %% code-high-watermark tags=["read"]
+from engine.control import partition_changes
 from engine.replication.partition import Partition
 
-lab.show(Partition.advance_high_watermark)
+lab.show(Partition.advance_high_watermark, partition_changes._elect)
 
 # %% [markdown]
 # ## Break it
@@ -597,19 +602,15 @@ diagram.run(for_s=0.6)
 #
 # Leader and follower are roles of a partition, not of a broker. Four brokers, two topics: `pair`
 # has two copies of each partition, `fleet` three. One controller exists, node 100, but it keeps the
-# metadata and sees no record.
+# metadata and sees no record. Then broker 101 is killed. Only the partitions that it led change
+# their leader, always to an in-sync follower. Where it followed, the leader goes on with one copy
+# fewer.
 
 # %% roles tags=["sim"]
 world = lab.world(seed=6, brokers=4)
 world.create_topic("pair", assignment={0: [102, 101], 1: [101, 103]})
 world.create_topic("fleet", partitions=4, replicas=3)
-election_runs.roles(world)
-
-# %% [markdown]
-# Kill broker 101. Only the partitions that it led change their leader, always to an in-sync
-# follower. Where it followed, the leader goes on with one copy fewer.
-
-# %% roles-after-a-death tags=["sim"]
+display(election_runs.roles(world))
 world.kill(101)
 world.run(until=lambda w: w.is_fenced(101), for_s=10)
 election_runs.roles(world)
@@ -634,9 +635,14 @@ lab.both(scenes.leaders_and_followers)
 # leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. Fetching is not
 # enough, and being a few records behind is not too much. The last row is an overloaded leader: its
 # healthy followers look guilty.
+#
+# A long `replica.lag.time.max.ms` makes writes wait, a short one gives an ISR that flaps: the second
+# table. This is why the default went from 10 s to 30 s in Kafka 2.5. The leader does not look all the
+# time but every half of the limit, so 10 s becomes 13 s here.
 
 # %% ways-out tags=["sim"]
-isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200)
+display(isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200))
+isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 
 # %% [markdown]
 # The same on both sides: 103 is cut off, comes back, loses its heartbeats, comes back, and is then
@@ -644,14 +650,6 @@ isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200)
 
 # %% out-and-back tags=["both"]
 lab.both(scenes.out_and_back)
-
-# %% [markdown]
-# That wait is the price of a long `replica.lag.time.max.ms`. The price of a short one is an ISR
-# that flaps, which is why the default went from 10 s to 30 s in Kafka 2.5. The leader does not look
-# all the time but every half of the limit, so 10 s becomes 13 s here.
-
-# %% flapping tags=["sim"]
-isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 
 # %% [markdown]
 # ## Deeper: acks=1 on a real Kafka
@@ -663,35 +661,22 @@ isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 lab.both(scenes.acks_and_silent_followers)
 
 # %% [markdown]
-# ## Deeper: An unclean election by a setting
-#
-# With `min.insync.replicas=1` there is one candidate and no spare. A is on all three, B only on 101
-# and 102. When these die, 103 is alive and may not lead. Then the topic is changed to
-# `unclean.leader.election.enable=true`. The controller looks for such partitions every
-# `unclean.leader.election.interval.ms`, five minutes by default.
-
-# %% unclean tags=["sim"]
-election_runs.unclean_election(interval_ms=300_000)
-
-# %% [markdown]
 # ## Deeper: Leaders pile up, and go home
 #
 # The first replica of a partition is its *preferred* leader; at creation these are spread evenly. A
 # restarted broker comes back as a follower, so after a rolling restart the load is uneven, and the
 # broker that was restarted last leads nothing. One preferred election puts it right. On both sides
 # you see this in [How many replicas](#Deeper:-How-many-replicas).
-
-# %% rolling-restart tags=["sim"]
-election_runs.leaders_after_a_rolling_restart(restarted=(101, 102, 103))
-
-# %% [markdown]
+#
 # With `auto.leader.rebalance.enable=true`, Kafka's default, the controller does this every
-# `leader.imbalance.check.interval.seconds`, here 5 instead of 300. The course's clusters run with it
-# off, so that no election happens that you did not cause.
+# `leader.imbalance.check.interval.seconds`: the second table, with 5 instead of 300. The course's
+# clusters run with it off, so that no election happens that you did not cause.
 
 # %% automatic-balance tags=["sim"]
+restarted = (101, 102, 103)
 automatic = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 5}
-election_runs.leaders_after_a_rolling_restart(restarted=(101, 102, 103), **automatic)
+display(election_runs.leaders_after_a_rolling_restart(restarted))
+election_runs.leaders_after_a_rolling_restart(restarted, **automatic)
 
 # %% [markdown]
 # Your turn (06-8). The next cell makes `fleet` with six partitions, writes a record, and restarts
@@ -735,10 +720,15 @@ lab.check("06-8", cluster=eng)
 # Seven settings, four brokers, the same two losses: 101 is stopped for maintenance, then 102 dies.
 # Replication factor minus `min.insync.replicas` is the number of brokers that you can be without
 # and still write. One above lets you restart a broker; two above lets one more die meanwhile.
+#
+# More replicas do not make writes slower by their number, only by the slowest of them in the ISR. A
+# slow leader makes all of its clients wait, with any factor. In the second table broker 103 is 40 ms
+# away from all others: compare the rows with and without it.
 
 # %% how-many tags=["sim"]
 settings = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
-durability_runs.what_survives(settings)
+display(durability_runs.what_survives(settings))
+durability_runs.latency_with_a_slow_broker(delay_ms=40)
 
 # %% [markdown]
 # On both sides, with three brokers: 101 is killed, 102 is stopped, then both are started. The topic
@@ -749,23 +739,21 @@ durability_runs.what_survives(settings)
 lab.both(scenes.brokers_go_and_return)
 
 # %% [markdown]
-# More replicas do not make writes slower by their number, only by the slowest of them in the ISR.
-# A slow leader makes all of its clients wait, with any factor. Broker 103 is 40 ms away from all
-# others here: compare the rows with and without it.
-
-# %% slow-broker tags=["sim"]
-durability_runs.latency_with_a_slow_broker(delay_ms=40)
-
-# %% [markdown]
 # ## Deeper: What replication cannot do
 #
 # Replication guards against losing some copies, not against losing all at once. A committed record
 # is in the memory of every in-sync replica; Kafka does not flush to disk before it acknowledges. If
 # the power fails everywhere in the same second, three copies vanish together. That is what racks
 # and zones are for.
+#
+# The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When these
+# die, 103 is alive and may not lead. Then the topic is changed to
+# `unclean.leader.election.enable=true`. The controller looks for such partitions every
+# `unclean.leader.election.interval.ms`, five minutes by default.
 
 # %% all-at-once tags=["sim"]
-durability_runs.what_still_loses_records(factors=(1, 2, 3))
+display(durability_runs.what_still_loses_records(factors=(1, 2, 3)))
+election_runs.unclean_election(interval_ms=300_000)
 
 # %% [markdown]
 # ## Deeper: The first metric on every dashboard
@@ -793,18 +781,6 @@ def under_replicated(partitions):
 
 # %% 06-6 tags=["check"]
 lab.check("06-6", under_replicated)
-
-# %% [markdown]
-# ## Deeper: The code of an election
-#
-# This is the whole of it: the ISR if it has any member, else the ELR, in the order of the replica
-# list. `rules.usable` asks only whether the broker is registered and not fenced. No record is
-# counted.
-
-# %% code-election tags=["read"]
-from engine.control import partition_changes
-
-lab.show(partition_changes._elect)
 
 # %% [markdown]
 # ## Deeper: Settings and their defaults
@@ -841,7 +817,7 @@ lab.both(scenes.settings_and_defaults)
 # | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW waits for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
 # | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW stands still, so no late answer is left to give | [Below the minimum](#Below-the-minimum) |
 # | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#Deeper:-What-replication-cannot-do) |
-# | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [The code of an election](#Deeper:-The-code-of-an-election) |
+# | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [Read the code that did it](#Read-the-code-that-did-it) |
 #
 # ## Deeper: More questions
 #
