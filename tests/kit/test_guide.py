@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kit import guide
+from kit.authoring.sources import read_source
 from kit.cli import main
 from kit.course import group_of, slice_of, source_files
 
-NOT_YET = {"04", "06", "08"}
-"""Lessons whose page still has to be written."""
-SOURCES = [source for source in source_files() if group_of(source) not in NOT_YET]
+SOURCES = source_files()
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -23,6 +24,14 @@ def test_a_page_has_the_headings_that_a_teacher_looks_for(source) -> None:
         assert "| minute | what | cell |" in table
     assert page.count("\n1. ") >= 1
     assert page.count("\n5. ") == 1
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_the_cells_of_a_plan_are_in_the_notebook(source) -> None:
+    page = (slice_of(source) / guide.PAGE).read_text()
+    rows = re.findall(r"^\| *\d+ *\|.*\|(.*)\|$", page, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert named - {cell.name for cell in read_source(source)} == set()
 
 
 def test_one_document_gathers_the_pages(tmp_path, capsys) -> None:
