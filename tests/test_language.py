@@ -1,7 +1,7 @@
 """The language of texts, messages, docstrings and test names: plain English, the field's words.
 
 Each rule is a pattern and the remedy.  Quotes and Kafka's own names are not affected: the rules
-hold for words of the course.  `NOT_YET` lists folders whose texts are still being rewritten.
+hold for words of the course.
 """
 
 from __future__ import annotations
@@ -17,11 +17,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 THIS = Path(__file__).relative_to(ROOT)
-NOT_YET = (
-    "labs/L1_telemetry_pipeline",
-    "lessons/nb00_start",
-    "lessons/nb07_reconciliation",
-)
 CHECKED = ("CONTRIBUTING.md", "README.md", "docs", "engine", "kit", "labs", "lessons", "tests")
 
 BEGIN = r"(?:^|(?<=[.!?] )|(?<=[.!?]  ))"
@@ -99,11 +94,8 @@ def faults(paths: list[Path]) -> list[str]:
 
 
 def test_texts_speak_plain_english() -> None:
-    waiting = [Path(folder) for folder in NOT_YET]
-    waiting += [Path("tests", folder) for folder in NOT_YET]
-    ready = [path for path in files() if not any(path.is_relative_to(each) for each in waiting)]
-    assert len(ready) > 300
-    assert faults(ready) == []
+    assert len(files()) > 300
+    assert faults(files()) == []
 
 
 @pytest.mark.parametrize(

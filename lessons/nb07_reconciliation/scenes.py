@@ -108,10 +108,10 @@ class Orders:
         """The records on a broker's disk, dead or alive: `2 X1 (epoch 0)`."""
         return replica_files.read(replica_files.on_disk(self.cluster, broker, TOPIC))
 
-    def told_to_cut(self, broker: int) -> str:
-        """What a leader's answer told this follower about divergence: its last answer."""
-        told = replica_files.cuts(self.cluster, broker, TOPIC)[self.cuts_before[broker] :]
-        return f"epoch {told[-1][0]} ends at {told[-1][1]}" if told else "nothing"
+    def where_to_cut(self, broker: int) -> str:
+        """What the last diverging answer of a leader said to this follower."""
+        found = replica_files.cuts(self.cluster, broker, TOPIC)[self.cuts_before[broker] :]
+        return f"epoch {found[-1][0]} ends at {found[-1][1]}" if found else "nothing"
 
 
 @until_caught
@@ -179,7 +179,7 @@ def _reconcile(cluster: Cluster, orders: Orders, split: Seen) -> Seen:
         "on disk, 101 dead, Y1 not written yet": _on_disk(before, logs[:3]),
         "103 has fetched, Y1 is written": over,
         "on disk, 101 back": _alike(_on_disk(after, logs[3:])),
-        "102's fetch answer to 101": orders.told_to_cut(101),
+        "102's fetch answer to 101": orders.where_to_cut(101),
         "101 cut its log at": _parting(logs[0], logs[3]),
         "ISR": partition(cluster, TOPIC)["isr"],
         "a consumer reads": values(cluster, TOPIC),

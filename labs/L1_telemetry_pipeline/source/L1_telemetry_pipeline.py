@@ -581,7 +581,7 @@ pages.show()
 # ## Deeper: What a real pipeline does beyond this
 #
 # It cannot keep every event id and compute all of gold again for years. A watermark bounds both, and
-# then somebody has to say how late is too late (L3). Its tables have transactions and upserts (L5),
+# then the team has to say how late is too late (L3). Its tables have transactions and upserts (L5),
 # its queries run on several machines (L4), and the write to Kafka at the end may repeat records
 # after a crash (L2). At full size this lab is one command:
 # `kafkalab pipeline --source local --events 200000`.

@@ -114,7 +114,7 @@ lab.verdict("00-1", seen)
 # The kill was as sudden as SIGKILL: the broker handed nothing over. The controller missed its
 # heartbeats for three seconds (`broker.session.timeout.ms`; Kafka's default is nine) and then made
 # another in-sync replica the leader. The followers had the record all the time, but clients do not
-# read from followers unless they are told to. Scroll back to the panel: the crown has moved, and
+# read from followers unless they are configured to. Scroll back to the panel: the crown has moved, and
 # the epoch has gone up by one.
 #
 # The two lines that set this scene up, `patience_s` and `victim`, are there to be changed. Kill a
@@ -265,7 +265,7 @@ display(outcome)
 lab.verdict("00-6", outcome)
 
 # %% [markdown]
-# "The same key always lands in the same partition" holds as long as nobody adds a partition and all
+# "The same key always lands in the same partition" holds while no partition is added and all
 # clients compute alike. The partition is `hash(key) % partitions`, so a fourth partition changes the
 # remainder of most keys. The records that were there stay where they are, so such a key then has
 # records in two partitions, and no order between them.
@@ -325,7 +325,7 @@ lab.check("00-2", cluster=eng)
 
 # %% [markdown]
 # **Where help is.** `lab.hint` gives three hints for each exercise, each a little nearer to the
-# answer, and then a solution. Nobody counts them but you. `lab.term` explains one of the field's
+# answer, and then a solution. They cost nothing. `lab.term` explains one of the field's
 # words, and `lab.progress` shows what you have solved; it is kept outside the course's folder, so a
 # new version of the course loses nothing.
 

@@ -69,11 +69,11 @@ def _rules_that_hold(answer: str, seen: Mapping[str, Any]) -> str:
 
 def _read_at_the_end(answer: str, seen: Mapping[str, Any]) -> str:
     found = seen["a consumer reads"]
-    told = seen["the old leader is told"]
+    cut = seen["the old leader is sent"]
     if "x1" in answer.split():
         return (
             f"A consumer read {_list(found)}. The tail was acknowledged with acks=1, by one "
-            f"broker; that broker was told “{told}” and cut it. Nothing is merged."
+            f"broker; that broker was sent “{cut}” and cut it. Nothing is merged."
         )
     if "b" not in answer.split():
         return (

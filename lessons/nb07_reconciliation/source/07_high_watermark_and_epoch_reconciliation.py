@@ -262,12 +262,12 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 # | `to-high-watermark` | before 0.11 | cuts at its own high watermark |
 # | `kip-101` | 0.11 | asks the leader where its last epoch ends |
 # | `kip-279` | 2.0 | gets the largest epoch that the leader has, not above the one it asked for, and asks again until both have it |
-# | `kip-320-first-try` | a draft | is told at each fetch whether its last record fits |
+# | `kip-320-first-try` | a draft | hears at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
 # Instead of waiting for an unlucky moment, let a program try *all* moments. The explorer takes a
 # small model (logs of two records, three epochs) and every order of its steps. The promise:
-# *whatever lies below a leader's high watermark, every member of the ISR has.*
+# *every member of the ISR has all records below a leader's high watermark.*
 
 # %% 07-14 tags=["stub", "predict"]
 lab.predict("07-14")
@@ -314,7 +314,7 @@ world.run(until=high_watermarks(3, 101, 102, 103), for_s=30)
 world.isolate(zombie)
 world.run(until=led_by(heir), for_s=30)
 send(world, "orders", "D")
-told = {
+answers = {
     f"reads from {zombie}, names no epoch (as before 2.1)": runs.read(world, zombie),
     f"reads from {zombie}, names epoch 0": runs.read(world, zombie, epoch=0),
     f"reads from {zombie}, names epoch 1": runs.read(world, zombie, epoch=1),
@@ -326,9 +326,12 @@ told = {
 logs = "; ".join(f"{each}: {runs.log_text(world, each)}" for each in (zombie, heir))
 world.heal()
 world.run(for_s=6)
-told[f"reads from {heir}, {zombie} is back"] = end = runs.read(world, heir)
-display(Table("A client", ("request", "answer"), list(told.items()), f"Before: {logs}"))
-seen = {"E": told[f"writes E to {zombie}, acks=all"], "F": told[f"writes F to {zombie}, acks=1"]}
+answers[f"reads from {heir}, {zombie} is back"] = end = runs.read(world, heir)
+display(Table("A client", ("request", "answer"), list(answers.items()), f"Before: {logs}"))
+seen = {
+    "E": answers[f"writes E to {zombie}, acks=all"],
+    "F": answers[f"writes F to {zombie}, acks=1"],
+}
 lab.verdict("07-15", {**seen, "kept": [each for each in "EF" if each in end.split()] or "none"})
 
 # %% [markdown]
@@ -376,7 +379,7 @@ def logs_part(cluster):
     orders.write("Y1", acks="all")
     cluster.start(first)
     orders.until_in_sync()
-    seen["the old leader is told"] = orders.told_to_cut(first)
+    seen["the old leader is sent"] = orders.where_to_cut(first)
     seen["the old leader's log, back"] = orders.log(first)
     seen["a consumer reads"] = values(cluster, "orders")
     return seen
@@ -488,23 +491,23 @@ lab.check("07-4", end_of_epoch)
 
 
 # %% 07-5 tags=["stub"]
-def where_to_cut(epochs, log_end, told_epoch, told_end):
+def where_to_cut(epochs, log_end, sent_epoch, sent_end):
     """The offset at which the follower cuts; its log end if it keeps everything.
 
-    `epochs` and `log_end` are the follower's.  The leader said: `told_epoch` ends at `told_end`.
+    `epochs` and `log_end` are the follower's.  The leader sent: `sent_epoch` ends at `sent_end`.
     """
 
 
 # %% 07-5 tags=["solution"]
-def where_to_cut(epochs, log_end, told_epoch, told_end):
+def where_to_cut(epochs, log_end, sent_epoch, sent_end):
     """The offset at which the follower cuts; its log end if it keeps everything.
 
-    `epochs` and `log_end` are the follower's.  The leader said: `told_epoch` ends at `told_end`.
+    `epochs` and `log_end` are the follower's.  The leader sent: `sent_epoch` ends at `sent_end`.
     """
     ends = [start for _, start in epochs[1:]] + [log_end]
-    last = [place for place, (epoch, _) in enumerate(epochs) if epoch <= told_epoch][-1]
-    known = epochs[last][0] == told_epoch
-    return min(ends[last], told_end) if known else ends[last]
+    last = [place for place, (epoch, _) in enumerate(epochs) if epoch <= sent_epoch][-1]
+    known = epochs[last][0] == sent_epoch
+    return min(ends[last], sent_end) if known else ends[last]
 
 
 # %% 07-5 tags=["check"]
