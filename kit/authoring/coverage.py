@@ -115,7 +115,7 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
     found += [
         f"{row.row} asks for both sides, {row.cell!r} shows {row.side!r}, and no reason is given"
         for row in rows
-        if row.row in asks_for_both and row.side not in ("", "both") and not row.reason
+        if row.row in asks_for_both and row.side != "both" and not row.reason
     ]
     return found
 

@@ -6,6 +6,7 @@ Right and wrong differ by sign and word, never by colour alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -44,7 +45,7 @@ class Card:
             "<th style='text-align:left;vertical-align:top;padding:2px 16px 2px 0;"
             f"font-weight:600;white-space:nowrap'>{escape(label)}</th>"
             "<td style='text-align:left;padding:2px 0;white-space:pre-wrap'>"
-            f"{escape(text)}</td></tr>"
+            f"{_inline(text)}</td></tr>"
             for label, text in self.rows
         )
         table = f"<table style='margin:6px 0 0;border:0'>{rows}</table>" if rows else ""
@@ -59,8 +60,13 @@ class Card:
             "max-width:860px;background:var(--jp-layout-color1,transparent);"
             "color:var(--jp-content-font-color1,inherit)'>"
             f"<strong><span aria-hidden='true'>{escape(self.mark)}</span> "
-            f"{escape(self.heading)}</strong>{table}{closing}</div>"
+            f"{_inline(self.heading)}</strong>{table}{closing}</div>"
         )
+
+
+def _inline(text: str) -> str:
+    """Escaped, with what stands between backticks as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
 
 
 def question(exercise_id: str, reply: Mapping, kept: str = "", answer: str = "") -> Card:

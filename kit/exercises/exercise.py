@@ -77,7 +77,8 @@ class Prediction:
     because: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     """Letter -> what a learner who chose it overlooks.  `{name}` stands for an observation."""
     explain: Callable[[str, Observed], str] = field(default=lambda answer, seen: "", kw_only=True)
-    """For a free answer that is not right: the sentence that names the mistake."""
+    """For a free answer that is not right (in small letters): the sentence that names the
+    mistake."""
     form: str = field(default="", kw_only=True)
     """What a free answer is: "an offset", "a list of brokers"."""
 

@@ -3,15 +3,25 @@
 function element(tag, className, text) {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) made.append(...inline(text));
   return made;
+}
+
+// Text, with what stands between backticks as code.
+function inline(text) {
+  return text.split(/`([^`]+)`/).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const code = document.createElement("code");
+    code.textContent = part;
+    return code;
+  });
 }
 
 function render({ model, el }) {
   const root = element("div", "kafka-question");
   const title = element("div", "question");
   title.id = `question-${model.get("name")}-${Math.random().toString(36).slice(2)}`;
-  title.append(element("span", "number", model.get("name")), ` ${model.get("question")}`);
+  title.append(element("span", "number", model.get("name")), " ", ...inline(model.get("question")));
   const note = element("div", "note");
   note.setAttribute("role", "status");
   const verdict = element("div", "verdict");

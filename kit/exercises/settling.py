@@ -38,6 +38,8 @@ class Settled:
 def answer_of(prediction: Prediction, given: Any) -> str:
     """The learner's answer as it is kept.  Raises NoAnswer."""
     answer = words(given)
+    if prediction.choices:
+        answer = answer.casefold()
     if prediction.choices and answer not in prediction.letters():
         wanted = ", ".join(prediction.letters())
         raise NoAnswer(f"Choose one of {wanted}; there is no {str(given)!r}.")
@@ -52,7 +54,7 @@ def words(value: Any) -> str:
         return " ".join(filter(None, map(words, value)))
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return " ".join(WORD.findall(str(value).casefold()))
+    return " ".join(WORD.findall(str(value)))
 
 
 def settle(prediction: Prediction, answer: str, sides: Mapping[str, Observed]) -> Settled:
@@ -61,7 +63,7 @@ def settle(prediction: Prediction, answer: str, sides: Mapping[str, Observed]) -
     if not answer or "" in right.values():
         return Settled(right, None)
     for side, seen in sides.items():
-        if answer != right[side]:
+        if answer.casefold() != right[side].casefold():
             return Settled(right, False, _because(prediction, answer, seen))
     return Settled(right, True)
 
@@ -81,7 +83,7 @@ def _right(prediction: Prediction, seen: Observed) -> str:
 
 def _because(prediction: Prediction, answer: str, seen: Observed) -> str:
     if not prediction.choices:
-        return prediction.explain(answer, seen)
+        return prediction.explain(answer.casefold(), seen)
     template = prediction.because.get(answer, "")
     try:
         return template.format_map({name: _readable(value) for name, value in seen.items()})

@@ -9,7 +9,7 @@ import pytest
 from kit import exercises
 from kit.both.comparison import compare
 from kit.both.outcomes import measured
-from kit.exercises import progress_file
+from kit.exercises import cards, progress_file
 from kit.exercises.question import QuestionWidget
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
@@ -70,6 +70,19 @@ def test_a_free_answer_is_compared_word_by_word(answer) -> None:
     assert card.passed is (answer != "103, 102")
     if not card.passed:
         assert "Behind are 2; you named 103 102." in repr(card)
+
+
+def test_a_free_answer_is_shown_as_it_was_written_and_compared_without_case() -> None:
+    exercises.predict("99-5", "b A")
+    card = exercises.verdict("99-5", {"behind": ["B", "A"]})
+    assert card.passed
+    assert dict(card.rows) == {"you predicted": "b A", "the run shows": "B A"}
+
+
+def test_code_in_a_question_is_drawn_as_code() -> None:
+    card = cards.Card("?", "is `acks` <all>?", (("a", "`acks=1`"),))
+    assert "is <code>acks</code> &lt;all&gt;?" in card._repr_html_()
+    assert "<code>acks=1</code>" in card._repr_html_()
 
 
 def test_without_a_prediction_the_run_says_what_it_showed() -> None:
