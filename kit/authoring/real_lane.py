@@ -42,6 +42,7 @@ def changed() -> set[Path]:
     head = _git("rev-parse", "HEAD")
     bases = [base for name in MAIN if (base := _git("merge-base", "HEAD", name)) not in ("", head)]
     names = _git("diff", "--name-only", bases[0] if bases else "HEAD~1").splitlines()
+    names += _git("ls-files", "--others", "--exclude-standard").splitlines()
     return {PROJECT / name for name in names}
 
 

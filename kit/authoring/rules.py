@@ -147,6 +147,17 @@ def written(lesson: Lesson) -> Iterator[str]:
             yield f"the run {cell.id} compares {rows} rows; {MOST_ROWS} is the limit"
 
 
+def defined(lesson: Lesson) -> Iterator[str]:
+    """Every question and exercise has its cells and its definition."""
+    there = [found.id for found in catalogue.of_group(lesson.group)]
+    cells = {cell.name for cell in lesson.cells if cell.has("stub")}
+    for name in sorted(cells - set(there)):
+        known = ", ".join(there) or "none"
+        yield f"exercises/__init__.py does not define {name}, which has cells; it has {known}"
+    for name in sorted(set(there) - cells):
+        yield f"exercises/__init__.py defines {name}, which has no cells"
+
+
 def sentences(lesson: Lesson) -> Iterator[str]:
     """Each choice of a prediction has the sentence for a learner who took it."""
     for found in catalogue.of_group(lesson.group):
@@ -157,7 +168,7 @@ def sentences(lesson: Lesson) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Lesson], Iterator[str]], ...] = (
-    order, size, scenario, deeper, at_work, written, sentences,
+    order, size, scenario, deeper, at_work, written, defined, sentences,
 )  # fmt: skip
 
 

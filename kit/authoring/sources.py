@@ -23,6 +23,7 @@ KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
 """A code cell has at least one of these tags."""
 EXTRAS = ("predict", "quiz", "raises-exception", "nbval-skip", "hide-input")
 DEEPER = "## Deeper: "
+UNNAMED = "c-"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,50}$")
 
 
@@ -55,6 +56,8 @@ def read_source(path: Path) -> list[Cell]:
     """The cells of a source, checked.  Raises BadSource."""
     import jupytext
 
+    if path.suffix != ".py":
+        raise BadSource(f"{path.name} is not a source: name lessons/…/source/….py.")
     notebook = jupytext.reads(path.read_text(), fmt="py:percent")
     cells = []
     for cell in notebook.cells:
@@ -77,13 +80,16 @@ def solution_of(exercise_id: str) -> str:
 
 
 def _derived_name(text: str) -> str:
-    return "c-" + hashlib.sha256(text.encode()).hexdigest()[:10]
+    return UNNAMED + hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 def _check(path: Path, cells: list[Cell]) -> None:
     roles: dict[tuple[str, str], int] = {}
     for cell in cells:
         where = f"{path.name}, cell {cell.name!r}"
+        if cell.code and cell.name.startswith(UNNAMED):
+            first = cell.text.splitlines()[0]
+            raise BadSource(f"{path.name}: the code cell that begins with {first!r} has no name.")
         if not NAME.match(cell.name):
             raise BadSource(f"{where}: a cell's name has letters, digits and dashes, 51 at most.")
         for tag in cell.tags:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
+PROBLEM = "!"
+"""The mark of a card that says why there is no verdict."""
 NOT_AS_PREDICTED = "Not as you predicted"
 GREEN, ORANGE, BLUE = "#009E73", "#D55E00", "#0072B2"  # of the Okabe-Ito palette
 
@@ -155,4 +157,4 @@ def hint(exercise_id: str, rung: int, rungs: int, text: str) -> Card:
 
 
 def problem(exercise_id: str, sentence: str) -> Card:
-    return Card("!", f"{exercise_id}  {sentence}", colour=ORANGE, passed=False)
+    return Card(PROBLEM, f"{exercise_id}  {sentence}", colour=ORANGE, passed=False)

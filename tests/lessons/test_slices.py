@@ -100,4 +100,5 @@ def test_every_slice_has_its_parts_and_the_guide_names_its_page(own) -> None:
     for part in ("__init__.py", "exercises/__init__.py", "facilitator.md"):
         assert (own / part).exists(), part
     guide = (PROJECT / "docs" / "instructor-guide.md").read_text()
-    assert f"{own.relative_to(PROJECT)}/facilitator.md" in guide
+    page = f"{own.relative_to(PROJECT)}/facilitator.md"
+    assert page in guide, f"docs/instructor-guide.md does not link {page}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kit.authoring import outputs
+from kit.authoring import outputs, rules
 from kit.authoring.build import BuildFailed, build, drift
 from kit.authoring.sources import BadSource, read_source
 
@@ -74,6 +74,16 @@ def test_a_run_that_contradicts_the_solutions_prediction_stops_the_build(course)
     source.write_text(source.read_text().replace("watermark = min(", "watermark = max("))
     with pytest.raises(BuildFailed, match="how-a-high-watermark-moves: the run settles"):
         build(source)
+
+
+def test_an_undefined_question_stops_the_build(course) -> None:
+    source = course / SOURCE
+    source.write_text(source.read_text().replace("99-5", "99-8"))
+    with pytest.raises(BuildFailed, match="There is no exercise 99-8; 99 has 99-1"):
+        build(source)
+    found = list(rules.defined(rules.read(source)))
+    assert found[0].startswith("exercises/__init__.py does not define 99-8")
+    assert found[1] == "exercises/__init__.py defines 99-5, which has no cells"
 
 
 def test_a_deeper_section_opens_closed_and_the_minutes_are_counted(course) -> None:
@@ -191,6 +201,7 @@ def test_text_printed_in_pieces_becomes_one_output() -> None:
         ('# %% 98-1 tags=["stub"]\n1\n', "has a stub cell and no solution"),
         ('# %% 98-1 tags=["check"]\n1\n', "has a check cell and no stub"),
         ('# %% a name tags=["sim"]\n1\n', "letters, digits and dashes"),
+        ('# %% tags=["sim"]\nnumber = 1\n', "begins with 'number = 1' has no name"),
     ],
 )
 def test_a_source_that_breaks_the_convention_is_refused_by_cell(course, text, sentence) -> None:

@@ -137,7 +137,6 @@ def test_stub_fails_solution_passes_and_wrong_answers_differ(
     assert isinstance(definition, Exercise)
     assert at_first.passed is False, "the stub must fail"
     assert "the stub is still there" in repr(at_first).lower(), f"a guess at the stub: {at_first!r}"
-    assert len(definition.wrong_answers) >= 2
     messages = {}
     for name, code in definition.wrong_answers.items():
         card = run(cells, exercise_id, code)

@@ -59,4 +59,5 @@ def test_the_third_hint_is_a_plan_of_its_own(exercise) -> None:
 @pytest.mark.parametrize("exercise", EXERCISES, ids=named)
 def test_an_exercise_has_minutes_and_wrong_answers(exercise) -> None:
     assert 3 <= exercise.minutes <= 20
-    assert len(exercise.wrong_answers) >= 3
+    given = len(exercise.wrong_answers)
+    assert given >= 3, f"{exercise.id} has {given} wrong answers; at least 3 are needed"
