@@ -74,8 +74,11 @@ class Prediction:
     choices: tuple[str, ...] = ()
     """Three or four, with the letters a, b, c, …; empty for a free answer."""
     settle: Callable[[Observed], Any] = field(kw_only=True)
-    because: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    """Letter -> what a learner who chose it overlooks.  `{name}` stands for an observation."""
+    because: Mapping[str, str | Callable[[Observed], str]] = field(
+        default_factory=dict, kw_only=True
+    )
+    """Letter -> what a learner who chose it overlooks: a text in which `{name}` stands for an
+    observation, or a function that makes the text."""
     explain: Callable[[str, Observed], str] = field(default=lambda answer, seen: "", kw_only=True)
     """For a free answer that is not right (in small letters): the sentence that names the
     mistake."""

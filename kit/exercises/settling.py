@@ -85,6 +85,8 @@ def _because(prediction: Prediction, answer: str, seen: Observed) -> str:
     if not prediction.choices:
         return prediction.explain(answer.casefold(), seen)
     template = prediction.because.get(answer, "")
+    if callable(template):
+        return template(seen)
     try:
         return template.format_map({name: _readable(value) for name, value in seen.items()})
     except KeyError as missing:

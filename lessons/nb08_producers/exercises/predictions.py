@@ -30,12 +30,15 @@ def ended_connection(answer: str, seen: Observed) -> str:
     log = seen["the log"]
     if answer.upper() == "A B C D":
         return (
-            f"The log holds {log}. Each failed batch went back to the front of the queue, one "
-            "after the other, and nothing in them says which came first."
+            f"The log holds {log}. The client put A back at the front of its queue, then B in "
+            "front of A, and so on. Nothing in a batch says which came first."
         )
     if answer.upper() in ("", "NOTHING"):
         return f"Every batch was sent again by the client itself: {log}."
-    return f"The log holds {log}: A went back to the front of the queue first, then B before it."
+    return (
+        f"The log holds {log}: the client put A back at the front of its queue, "
+        "then B in front of A."
+    )
 
 
 def more_than_five(seen: Observed) -> str:
@@ -84,10 +87,21 @@ def more_in_flight(seen: Observed) -> str:
     return "a" if gain < 1.7 else "b" if gain < 3 else "c"
 
 
+def no_error_is_seen(seen: Observed) -> str:
+    errors, answer = seen["errors that the application saw"], seen["first answer to a repeat"]
+    if seen["epoch"] == 0:
+        return f"{errors} records ended in an error: every repeat was answered with {answer}."
+    return (
+        f"{errors} records ended in an error. The producer took {answer} for a missing batch, "
+        f"began a new epoch of its own ({seen['epoch']}), and sent all batches again."
+    )
+
+
 PREDICTIONS = (
     Prediction(
         "08-1",
-        "acks=all, idempotence off. The producer sends A, B and C, one after the other. 101 stores "
+        "With acks=all the leader answers when every in-sync replica has the record. Idempotence "
+        "is off. The producer sends A, B and C, one after the other. 101 stores "
         "B, both followers copy it, and then the answer cannot get back to the producer until its "
         "request.timeout.ms is over. Which values does a consumer read in the end, in order?",
         form="the values in order, such as A B C",
@@ -116,23 +130,22 @@ PREDICTIONS = (
         because={
             "a": "The leader remembers five batches of a producer. It answered the repeat of the "
             "first with {first answer to a repeat}, and the log holds {the log}.",
-            "b": "{errors that the application saw} records ended in an error: the producer took "
-            "{first answer to a repeat} for a gap and began again in epoch {epoch}.",
+            "b": no_error_is_seen,
             "c": "After {first answer to a repeat} the producer began epoch {epoch}, and in a new "
             "epoch every batch has a new number. The log holds {the log}.",
-            "d": "The repeats were recognised: they were answered with "
-            "{first answer to a repeat}, in epoch {epoch}.",
+            "d": "The log holds {the log}: the leader answered the first repeat with "
+            "{first answer to a repeat}, because it still remembered that batch.",
         },
     ),
     Prediction(
         "08-12",
-        "The defaults: acks=all, idempotence on. delivery.timeout.ms is over, and the callback of "
-        "A gets a TimeoutException. The application does nothing about it. A second later, a "
-        "consumer reads the topic from the beginning. How often does it find A?",
-        ("never: what timed out is not stored",
+        "The Java client's defaults: acks=all, idempotence on. delivery.timeout.ms is over, and "
+        "the callback of A gets a TimeoutException. The application does nothing about it. A "
+        "second later, a consumer reads the topic from the beginning. How often does it find A?",
+        ("never: it was not stored",
          "twice: the client had sent it again",
          "once",
-         "never: the leader removes what it could not acknowledge in time"),
+         "never: the leader removed it when the time was over"),
         settle=after_the_timeout,
         because={
             "a": "The number of copies of A in the log is {A in the log}. The client's clock ended "
@@ -178,8 +191,9 @@ PREDICTIONS = (
     ),
     Prediction(
         "08-15",
-        "acks=all, a record in each request, and the followers are 5 ms away from the leader; the "
-        "producer is near. Compare five requests in flight with one: the records per second are",
+        "acks=all, a record in each request. The followers are 5 ms away from the leader; the "
+        "producer is on the leader's machine. Compare five requests in flight with one: the "
+        "records per second are",
         ("about the same",
          "about twice as many",
          "about five times as many",

@@ -73,7 +73,7 @@ EXERCISE = Exercise(
     (
         "Only the last attempt decides about success. Which attempts decide about doubt?",
         "Two errors come from the client itself (no answer, no connection), four from a broker "
-        "that may have appended: the last column of the table of errors names all six.",
+        "that may have appended: the text above the exercise names all six.",
         "First look at the last answer: two of the names mean that the record is in the log. If it "
         "is neither, go through all answers and look for one of the six errors after which the "
         "record may be in the log. If there is none, the record was refused; that is also so if "

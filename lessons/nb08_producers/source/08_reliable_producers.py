@@ -12,8 +12,8 @@
 # * foresee what the log holds after a retry, and after a retry by the application itself
 # * choose settings for a producer and its topic, and have them judged under faults
 #
-# **Time:** {minutes}. You need batches (notebook 03), and the in-sync replicas and the high
-# watermark (notebook 06). Python alone is enough; with a real Kafka, most runs happen on both.
+# **Time:** {minutes}. You need the in-sync replicas and the high watermark (notebook 06). A
+# producer sends records in *batches*, each for one partition. Python alone is enough; with a real Kafka, most runs happen on both.
 #
 # Each run below has a question before it. Answer first: the run gives the verdict. Then change the
 # values at the top of the run's cell, and run it again.
@@ -93,7 +93,7 @@ lab.predict("08-3")
 lab.predict("08-3", "D C B A")
 
 # %% connection-ends tags=["both"]
-in_flight, lost, idempotence = 5, 4, False  # also 1 in flight; 2 lost; True
+in_flight, lost, idempotence = 5, 4, False  # also 1 in flight; idempotence True
 
 
 def connection_ends(cluster):
@@ -119,9 +119,10 @@ display(outcome)
 lab.verdict("08-3", outcome)
 
 # %% [markdown]
-# The Java client puts each failed batch back at the front of its queue, A first, then B before A.
-# With one request in flight the order holds; with idempotence it holds too, because the client
-# sorts the batches by their numbers, and the leader takes only the next number.
+# The Java client puts each failed batch back at the front of its queue: first A, then B in front of
+# A, and so on. With one request in flight the order holds. With idempotence it holds too: each
+# batch has a number, the client sorts by it, and the leader takes only the next one. The Java client
+# has idempotence on by default, confluent-kafka has it off: there you must set it.
 #
 # ## Why five?
 #
@@ -167,17 +168,20 @@ lab.verdict("08-11", outcome)
 # %% [markdown]
 # A repeat of one of the five is answered as success. To the leader, an older one looks like a
 # mistake: `OUT_OF_ORDER_SEQUENCE_NUMBER`, the same answer as for a gap. So the producer concludes that
-# something is missing, begins a new **epoch**, in which numbers start at 0 again, and sends all six.
+# something is missing, begins a new **producer epoch**, in which numbers start at 0 again, and sends
+# all six. (This is the producer's own epoch; the leader epoch of notebook 06 is another number.)
 # With five in flight, no repeat is ever too old.
 #
 # At work you see this from the broker's side. Below are the batch headers, by Kafka's own tool, with
-# `producerId`, `producerEpoch` and `baseSequence`; and what the leader logged.
+# `producerId`, `producerEpoch` and `baseSequence`; and what the leader logged. (The engine writes no
+# line about a refused batch. Its trace shows each batch that was appended.)
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
 answers_are_lost(cluster)
+word = "OutOfOrder" if lab.real() else "append orders-0"
 display(lab.tool(cluster, "kafka-dump-log", broker=101, topic="orders"))
-lab.broker_log(cluster, 101, "OutOfOrder")
+lab.broker_log(cluster, 101, word)
 
 # %% [markdown]
 # The numbers stand once in a batch's header; a record's own number follows from its place in it.
@@ -227,8 +231,8 @@ lab.verdict("08-12", outcome)
 # %% [markdown]
 # Now set `fault = "request lost"`: the same exception, and no A. So a TimeoutException is a third
 # verdict beside *acknowledged* and *refused*: **unknown**. The record may be in the log, and it may
-# even get there later. (Our producer tells refused from unknown, if no attempt can have been
-# stored. Kafka's callback gets a TimeoutException for both: treat it as unknown.)
+# even get there later. (Kafka's callback gets the same
+# TimeoutException in both cases: treat it as unknown.)
 #
 # ## The application tries again
 #
@@ -363,14 +367,15 @@ lab.verdict("08-15", outcome)
 # %% [markdown]
 # A broker takes a connection's next request when it has answered the last, so with `acks=all` each
 # of the five waits for the followers in its turn. Several in flight only save the way from client to
-# broker, which is short here. What costs is `acks=all` itself, one round trip to the followers per
+# broker, which is short here; with the producer 2 ms away, exercise 08-7 measures another result. What costs is `acks=all` itself, one round trip to the followers per
 # request; batches win it back, because a request may carry thousands of records. A consumer gains
 # nothing from `acks=1`: it reads what every in-sync replica has, with any `acks` (Deeper: Copies).
 #
 # ## Read the code that did it
 #
 # How the leader recognises a repeat, and how it judges any other sequence number. In the second
-# function, find the case in which any first number is right, and the one in which only 0 is.
+# function, find the case in which any first number is right (the leader knows nothing of this
+# producer), and the one in which only 0 is (the producer has begun a new epoch).
 
 # %% code-broker tags=["read"]
 from engine.storage.producer_states import ProducerStates
@@ -381,8 +386,8 @@ lab.show(ProducerStates.find_duplicate, ProducerStates._check_sequence)
 # ## Break it
 #
 # Now you are the broker. Write down your answers, and see what the producer makes of them. A list
-# is sent when as many requests have arrived as it has words; more lists may follow; after the last,
-# everything is `ok`. The words: `ok`, `again` (success, as for a repeat), `drop` (stored, and the
+# waits until one request for each of its words has arrived, and then answers them in order. You may
+# give several lists. After the last one every answer is `ok`. The words: `ok`, `again` (success, as for a repeat), `drop` (stored, and the
 # connection ends before the answer), `hang-up` (not stored, and the connection ends), `silence`
 # (stored, no answer), or an error's name such as `NOT_ENOUGH_REPLICAS`.
 #
@@ -408,8 +413,9 @@ meets("A B C", ["NOT_ENOUGH_REPLICAS", gap, gap], client="engine")
 # connection. It is empty if the record was never sent. Return `"acknowledged"`, `"refused"` or
 # `"unknown"`. `DUPLICATE_SEQUENCE_NUMBER` means: stored so long ago that the offset is forgotten.
 # Six errors leave it open whether that attempt was stored: no answer, no connection,
-# `NOT_ENOUGH_REPLICAS_AFTER_APPEND`, and, because a leader that waits for its followers may lose
-# leadership, topic or disk, `NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and
+# `NOT_ENOUGH_REPLICAS_AFTER_APPEND`, and three errors that a leader may send after it has
+# appended: it lost its leadership, the topic or the disk while it waited for its followers:
+# `NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and
 # `KAFKA_STORAGE_ERROR`.
 #
 # **08-5, the dedup window.** `remembered` are the last batches of one producer, oldest first, at
@@ -564,9 +570,9 @@ display(DeliveryTimeline.of(virtual_runs.too_few_replicas(delivery_ms=3_000), "s
 # `retry.backoff.max.ms`, 1 s (KIP-580; until 3.7 each was 100 ms). The verdict is *refused*: no
 # attempt can have been stored.
 #
-# On both sides: requests that get no answer, and records that never get into a batch, because
-# `buffer.memory` has no room or the topic is unknown. For these `send()` itself blocks, for
-# `max.block.ms`, and `delivery.timeout.ms` has not begun.
+# The next cell shows two cases on both sides. In the first, requests get no answer. In the second,
+# a record never gets into a batch, because `buffer.memory` is full or the topic is unknown. Then
+# `send()` itself blocks for `max.block.ms`, and `delivery.timeout.ms` has not begun.
 
 # %% time-runs-out tags=["both"]
 lab.both(scenes.time_runs_out)
@@ -733,10 +739,10 @@ HistoryView(judged["fast"].findings)
 
 # %% [markdown]
 # An answer is lost (D), a connection ends under two requests (E F), the leader is cut off from its
-# followers and goes on alone (G H), then dies; an operator allows an unclean election where no
-# replica may lead. All thirty records were acknowledged, so no application noticed anything. The
-# lone leader acknowledged neither G nor H of *safe*, so nothing was promised that the followers
-# lack. The checker proves each anomaly by the few operations that contradict each other.
+# followers and goes on alone (G H), then dies. Where no replica may lead, an operator allows an
+# unclean election. All thirty records were acknowledged, so no application noticed anything. With
+# the settings *safe*, the lone leader did not acknowledge G and H, so every acknowledged record is
+# on the followers too. The checker proves each anomaly by the few operations that contradict each other.
 #
 # The same tape on sockets: brokers are killed, links are cut, an unclean election is held. Expect
 # half a minute.
