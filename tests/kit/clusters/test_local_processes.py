@@ -205,6 +205,6 @@ def test_a_remote_cluster_is_used_and_not_broken(local_cluster) -> None:
         assert produce(cluster, "remote", ["a"]) == [None]
         cluster.wait_until(lambda c: partition(c, "remote")["logs"][101]["log_end_offset"] == 1)
         assert partition(cluster, "remote")["logs"][101]["epochs"] == [[0, 0]]
-        with pytest.raises(NotOffered, match="somebody else's"):
+        with pytest.raises(NotOffered, match="belongs to others"):
             cluster.kill(101)
         cluster.delete_topic("remote")
