@@ -44,7 +44,7 @@ def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any
 
 
 def settled(exercise_id: str, seen: Mapping[str, Any]) -> str:
-    """The letter, or the words of a free answer, that this observation makes right."""
+    """The letter, or the words of a free answer in small letters, that this makes right."""
     prediction = catalogue.find(exercise_id)
     assert isinstance(prediction, Prediction)
-    return settling.settle(prediction, "", {"": seen}).right[""]
+    return settling.settle(prediction, "", {"": seen}).right[""].casefold()

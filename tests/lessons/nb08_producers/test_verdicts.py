@@ -88,7 +88,7 @@ def test_a_changed_scenario_makes_another_choice_right(
     [
         ("08-1", "A B C", {"attempts to send the record": 2, "the log": "A B B C"}, "2 times"),
         ("08-1", "A C", {"attempts to send the record": 2, "the log": "A B B C"}, "can be read"),
-        ("08-3", "A B C D", {"the log": "D C B A"}, "front of the queue"),
+        ("08-3", "A B C D", {"the log": "D C B A"}, "front of its queue"),
         ("08-3", "B C D A", {"the log": "D C B A"}, "D C B A"),
         ("08-13", "1",
          {"pay 10 in the log": 3, "calls of send()": 3, "requests": 5.0}, "called 3 times"),
