@@ -6,6 +6,7 @@ The engine writes no log file; its trace holds the same events and its lines are
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -39,7 +40,8 @@ class LogLines:
 def find(cluster: Cluster, broker: int, word: str, last: int = 5) -> LogLines:
     """The broker's last lines that contain `word`, oldest first; upper and lower case are the same.
 
-    Several words, as in "ISR orders-0", must all be in the line.
+    Several words, as in "ISR orders-0", must all be in the line.  A word matches where one begins,
+    so "orders-0" does not find "preorders-0".
 
     Raises ClusterError for a broker that the cluster does not have, and NotOffered for a remote
     cluster.
@@ -47,8 +49,8 @@ def find(cluster: Cluster, broker: int, word: str, last: int = 5) -> LogLines:
     if not isinstance(cluster, KafkaCluster) or broker not in cluster.provider.nodes():
         raise ClusterError(f"There is no broker {broker}: {', '.join(map(str, cluster.brokers))}.")
     source, lines = _all(cluster, broker)
-    words = word.lower().split()
-    found = [line for line in lines if all(each in line.lower() for each in words)]
+    wanted = [re.compile(rf"(?<![\w-]){re.escape(each)}", re.IGNORECASE) for each in word.split()]
+    found = [line for line in lines if all(each.search(line) for each in wanted)]
     return LogLines(source, tuple(found[-last:]))
 
 

@@ -30,7 +30,7 @@ def test_every_cell_runs_and_a_lost_answer_is_held_at_the_cut(lab: Any) -> None:
         question = notebook.outputs.locator(".kafka-question").first
         question.get_by_role("textbox").fill("A B C")
         question.get_by_role("button", name="Record").click()
-        expect(question.locator(".note")).to_contain_text("Recorded: a b c")
+        expect(question.locator(".note")).to_contain_text("Recorded: A B C")
         run = notebook.page.locator(".jp-CodeCell", has_text="world.cut_one_way(101")
         run.locator(".jp-InputArea").click()
         notebook.page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")

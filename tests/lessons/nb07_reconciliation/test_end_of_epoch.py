@@ -27,4 +27,6 @@ def test_no_case_asks_for_an_epoch_older_than_all_and_the_verdict_says_so() -> N
     assert verdict.passed
     assert "[asked, the first entry's start]" in verdict.message
     assert engines([[3, 17]], 40, 1) == [1, 17], "what the verdict says of Kafka"
-    assert not end_of_epoch.judge([[0, 0]] * len(results), Context(inputs=end_of_epoch.ASKED)).passed
+    assert not end_of_epoch.judge(
+        [[0, 0]] * len(results), Context(inputs=end_of_epoch.ASKED)
+    ).passed
