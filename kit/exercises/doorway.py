@@ -23,15 +23,15 @@ LONGEST_TITLE = 72
 NOT_SAVED = "Your progress could not be saved; see: kafkalab doctor"
 
 
-def predict(exercise_id: str, answer: Any = None) -> Any:
-    """Asks for a prediction, or records one: `predict("06-1", "b")`, `predict("06-2", 3)`.
+def predict(exercise_id: str, *answer: Any) -> Any:
+    """Asks for a prediction, or records one: `predict("06-1", "b")`, `predict("06-2", 101, 102)`.
 
     It says nothing of right or wrong: the run in the next cell does, by `verdict`.  The answer
     that its first run judges is the one that counts in `progress()`.
     """
     try:
-        if answer is not None:
-            reply, note = _record(exercise_id, answer)
+        if answer:
+            reply, note = _record(exercise_id, answer[0] if len(answer) == 1 else list(answer))
             return cards.question(exercise_id, reply, note, reply["answer"])
         reply = ask("question", id=exercise_id)
         if reply["kind"] != "predict":

@@ -224,7 +224,7 @@ lab.verdict("06-13", outcome)
 # Three writes, three answers. B was appended, and then waited for two silent followers: a timeout
 # says *unknown*, never *no*. C was refused before the append, so the log did not grow. D was
 # taken, because the minimum counts for `acks=all` only; but since KIP-966 the HW stands still
-# below the minimum, so no consumer could read D until a follower was back.
+# while the ISR is below the minimum, so no consumer could read D until a follower was back.
 #
 # ### The leader dies under load
 #
@@ -281,7 +281,8 @@ lab.verdict("06-3", outcome)
 # is out of the ISR. Then 101 is stopped; 103 is alive.
 #
 # `bold` allows an *unclean election*: any live replica may lead. For `careful` an operator asks for
-# two elections: a preferred one, then an unclean one. At last the link heals and 101 returns.
+# two elections: a preferred one (the first replica of the list, if it is in sync), then an unclean
+# one. At last the link heals and 101 returns.
 #
 # While no replica leads `careful`, the cell asks Kafka's own tool, as you would at work.
 
@@ -329,14 +330,17 @@ lab.verdict("06-14", outcome)
 # new leader and cuts B off.
 #
 # Read the raw output. `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is down:
-# that is the one to start. The next section explains the name. Broker 101 wrote down why 103 had to go. Its log line has both log ends, and the time when
-# 103 was last caught up, which is what counts.
+# that is the one to start. The next section explains the name. On a real Kafka the broker's own
+# line, *Shrinking ISR*, says why 103 had to go: it has both log ends, and how long ago 103 was last
+# caught up, which is what counts. The engine's trace has the two changes of the ISR.
 #
 # ### Who may lead next
 #
 # With `min.insync.replicas=2` there is a second list. A replica that leaves the ISR while the ISR
 # is below the minimum still holds every committed record, because the HW stands still. Since
 # Kafka 4.1 the controller remembers these as *eligible leader replicas*, the **ELR** (KIP-966).
+# What a broker holds is in the page cache of its machine first; the broker does not wait until it is
+# on the disk.
 #
 # Three brokers are killed below, one after another, and started again in the same order.
 
@@ -370,10 +374,11 @@ display(election_runs.table(story))
 lab.verdict("06-15", {"started": list(started), "a leader after the start of": first_leader})
 
 # %% [markdown]
-# 103 left while two were enough, so it may lack records. 102 was eligible. But it was killed and
-# may have lost what was not flushed, so after its start the controller takes it off the list. So
-# with 101; but now both lists are empty, and the last known leader leads again, which Kafka counts
-# as an unclean election. Set `clean = True`, and 102 may lead.
+# 103 left while the ISR still had two others, so it may lack records. 102 was eligible. But it was
+# killed and may have lost what was not flushed, so after its start the controller takes it off the
+# list. The same happens to 101. Now both lists are empty, and no broker is a better choice than the
+# last leader: Kafka elects it, even where unclean elections are off, and counts the election as
+# unclean. Set `clean = True`, and 102 may lead.
 #
 # ## Read the code that did it
 #
@@ -557,9 +562,9 @@ lab.check("06-7", payments)
 #   Topic: orders  Partition: 0  Leader: none  Replicas: 101,102,103  Isr:   Elr: 101  LastKnownElr: 101
 # ```
 #
-# No broker of the ISR is left, and 101 was the last to go. If 102 and 103 run, they may
-# lack committed records; 101 holds them all, and it is down. Start 101, and do not hold an unclean
-# election before.
+# No broker of the ISR is left, and 101 was the last to go. 102 and 103 may lack
+# committed records. 101 is still in the ELR, so it is down and has not come back after a kill. Start
+# 101, and do not hold an unclean election before.
 # </details>
 #
 # ## Quiz

@@ -79,7 +79,7 @@ lab.verdict("07-1", seen)
 # notebook begins in that gap.
 #
 # A follower's fetch names two epochs. *in epoch 0* is the leader epoch in which the follower
-# believes to be; fetches carry it since Kafka 2.1 (KIP-320). *last epoch 0* is the epoch of the
+# believes it is; fetches carry it since Kafka 2.1 (KIP-320). *last epoch 0* is the epoch of the
 # last record in its log; fetches carry it since 2.7 (KIP-595). From 0.11 to 2.6 a new follower sent
 # that last epoch in a separate request, OffsetForLeaderEpoch, before it fetched (KIP-101).
 #
@@ -89,7 +89,7 @@ lab.verdict("07-1", seen)
 # the trace opens the engine's source.
 #
 # Then the next accident: D is copied, committed and acknowledged, and a consumer reads it from 101.
-# At this moment the links between the brokers break and 101 dies. 103 is next in the replica list.
+# Then the links between the brokers break and 101 dies. 103 is next in the replica list.
 
 # %% history tags=["read"]
 panel = lab.panel(world, "orders")
@@ -203,8 +203,8 @@ lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 # each broker cut there at once and fetch on. Kafka did that until 0.11 (2017).
 #
 # The accident: D is on all three brokers and acknowledged with `acks=all`. The links break, and
-# 101 takes E alone, with `acks=1`. 101 dies and 103 leads. A moment later 103 dies too, and 102
-# leads and takes W. Then 101 and 103 return. E is lost under any rule; D is the record to watch.
+# 101 takes E alone, with `acks=1`. 101 dies and 103 leads. Then 103 dies too, and 102 leads
+# and takes W. 101 and 103 return; the high watermarks on their disks are from before D. E is lost under any rule; D is the record to watch.
 
 # %% 07-13 tags=["stub", "predict"]
 lab.predict("07-13")
@@ -247,7 +247,7 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 #
 # Change the past in the panel:
 #
-# 1. The timeline stands where the histories part. Walk on with the arrow keys. Which broker cuts
+# 1. The timeline stands where the histories part, with D. Walk on with the arrow keys. Which broker cuts
 #    what, and why?
 # 2. Go back to this step, choose the rule `fetch-divergence` and press **fork here**. The same
 #    accident goes on under today's rule, as a second timeline.
@@ -342,11 +342,11 @@ lab.verdict("07-15", {**seen, "kept": [each for each in "EF" if each in end.spli
 # nothing. The third one pays: F was acknowledged, and is gone.
 #
 # Since Kafka 2.7 the follower sends no separate question; the fetch itself carries its last epoch
-# and is fenced. The engine calls that rule `fetch-divergence`. It is the default, as in Kafka 4.3.
+# and is fenced. The engine calls that rule `fetch-divergence`; it is the default.
 #
 # ## The same on a real Kafka
 #
-# Now sockets, files and processes that are killed, on the engine and, if there is one, on Kafka
+# Now sockets, files and killed processes, on the engine and, if there is one, on Kafka
 # 4.3.1. A is known to all. B is acknowledged, and only 101 knows that it is committed.
 # X1, X2 and X3 are on 101 alone, acknowledged with `acks=1`. 101 is killed, 102 takes Y1, and 101
 # returns.
@@ -709,7 +709,7 @@ ladder.counter_example("kip-101", 2)
 # In step 11, 102 asks where epoch 1 ends. 101 has heard neither of epoch 1 nor that it is to lead
 # epoch 2, and knows no end. So 102 falls back to its own high watermark, 0: the first rung again.
 #
-# The brokers get to the same cause on another way, an epoch that the two do not share. What differs
+# The brokers reach the same cause in another way, an epoch that the two do not share. What differs
 # stands below the moves. (The *preferred leader* is the first in the replica list; an operator can
 # ask for it to lead again. A broker that *leaves cleanly* hands over its leadership before it
 # stops.)
@@ -728,7 +728,7 @@ replayed.side_by_side(second_rung, replay_model.follow(second_rung))
 # The leader answers with the largest epoch that it has, not above the one asked for, and names it.
 # The follower asks again until both have that epoch, and cuts where the logs part. With two brokers
 # that holds. With three, one of them may be two epochs behind, and no request of 2.0 names the epoch
-# in which the sender believes to be: neither the question nor the fetch.
+# in which the sender believes it is: neither the question nor the fetch.
 
 # %% third-rung tags=["sim"]
 ladder.counter_example("kip-279")
@@ -769,7 +769,7 @@ fourth_rung = replay_model.replay("kip-320-first-try")
 replayed.side_by_side(fourth_rung, replay_model.follow(fourth_rung))
 
 # %% [markdown]
-# The last rung: a request carries the leader epoch in which the sender believes to be, and a broker
+# The last rung: a request carries the leader epoch in which the sender believes it is, and a broker
 # in another epoch refuses. Below, the same accident under this rule, with the messages. 102 is just
 # as late, and fetches from 101 *in epoch 0*. 101 leads epoch 2 and refuses: `FENCED_LEADER_EPOCH`.
 # (Under the draft it got A here, and was counted.) Then 102 hears of epoch 1 and follows the zombie

@@ -63,6 +63,10 @@ def test_another_run_makes_another_choice_right() -> None:
     assert "The high watermark is 5, 2.2 above the shortest." in repr(card)
 
 
+def test_the_parts_of_a_free_answer_may_be_arguments() -> None:
+    assert "Recorded: 102 103." in repr(exercises.predict("99-5", 102, 103))
+
+
 @pytest.mark.parametrize("answer", ["102 103", "103, 102", [102, 103], (102, 103)])
 def test_a_free_answer_is_compared_word_by_word(answer) -> None:
     exercises.predict("99-5", answer)
