@@ -81,7 +81,7 @@ def question(exercise_id: str, reply: Mapping, kept: str = "", answer: str = "")
     else:
         closing = f'Answer with {call}"a").'
     choices = tuple(
-        (f"{letter} ✓" if letter == answer else letter, text)
+        (f"{letter} ●" if letter == answer else letter, text)
         for letter, text in reply["choices"].items()
     )
     return Card("?", f"{exercise_id}  {reply['question']}", choices, kept or closing)

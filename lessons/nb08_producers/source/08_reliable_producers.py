@@ -169,7 +169,7 @@ lab.verdict("08-11", outcome)
 # A repeat of one of the five is answered as success. To the leader, an older one looks like a
 # mistake: `OUT_OF_ORDER_SEQUENCE_NUMBER`, the same answer as for a gap. So the producer concludes that
 # something is missing, begins a new **producer epoch**, in which numbers start at 0 again, and sends
-# all six. (This is the producer's own epoch; the leader epoch of notebook 06 is another number.)
+# all six with new numbers, so the leader recognises none of them. (This is the producer's own epoch; the leader epoch of notebook 06 is another number.)
 # With five in flight, no repeat is ever too old.
 #
 # At work you see this from the broker's side. Below are the batch headers, by Kafka's own tool, with
@@ -368,7 +368,8 @@ lab.verdict("08-15", outcome)
 # A broker takes a connection's next request when it has answered the last, so with `acks=all` each
 # of the five waits for the followers in its turn. Several in flight only save the way from client to
 # broker, which is short here; with the producer 2 ms away, exercise 08-7 measures another result. What costs is `acks=all` itself, one round trip to the followers per
-# request; batches win it back, because a request may carry thousands of records. A consumer gains
+# request; batches win it back, because a request may carry thousands of records. With `acks=1` no request
+# waits for the followers: those rows show how busy your machine is, and change from run to run. A consumer gains
 # nothing from `acks=1`: it reads what every in-sync replica has, with any `acks` (Deeper: Copies).
 #
 # ## Read the code that did it
