@@ -111,6 +111,7 @@ def java() -> Iterator[Callable[[str], Outcome]]:
     """Kafka's own producer, in one JVM for all scripts."""
     try:
         command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command += ["-Dorg.apache.logging.log4j.level=OFF"]  # it would log between the answers
         command += ["-cp", jars.classpath(), str(Path(__file__).with_name("ScriptProducer.java"))]
     except jars.JarsMissing as missing:
         pytest.skip(str(missing))
