@@ -1,6 +1,6 @@
 """Notes, while a notebook is built, which sides each of its cells reached.
 
-    both     the engine and a Kafka       engine   the engine's sockets alone
+    both     a complete `lab.both`        engine   the engine's sockets
     kafka    a Kafka alone                sim      a world in virtual time
     read     none of them
 
@@ -47,7 +47,8 @@ def start() -> None:
         rows.clear()
 
     def after(result: Any) -> None:
-        notes.append({"side": side(reached)} | ({"rows": max(rows)} if rows else {}))
+        compared = {"side": "both", "rows": max(rows)} if rows else {"side": side(reached)}
+        notes.append(compared)
         file.write_text(json.dumps(notes))
 
     shell.events.register("pre_run_cell", before)
@@ -55,9 +56,7 @@ def start() -> None:
 
 
 def side(reached: set[str]) -> str:
-    """The one word for what a cell reached."""
-    if {"engine", "kafka"} <= reached:
-        return "both"
+    """The one word for what a cell reached that compared nothing."""
     return next((each for each in ("engine", "kafka", "sim") if each in reached), "read")
 
 
@@ -98,7 +97,8 @@ def _watch_comparisons(note: Callable[[int], None]) -> None:
 
     def watched(*arguments: Any, **options: Any) -> Any:
         outcome = run(*arguments, **options)
-        note(len(outcome.rows))
+        if outcome.complete:
+            note(len(outcome.rows))
         return outcome
 
     comparison.run = watched

@@ -100,20 +100,10 @@ def settled(exercise_id: str, answer: str, reply: Mapping, closing: str = "") ->
         return f"{value}  {choices[value]}" if value in choices else value or "none of the choices"
 
     sides = reply["right"]
-    if len(set(sides.values())) == 1:
-        named = " and ".join(filter(None, sides))
-        shown = [
-            (
-                f"{named} shows"
-                if named and " and " not in named
-                else f"{named} show"
-                if named
-                else "the run shows",
-                text(next(iter(sides.values()))),
-            )
-        ]
+    if len(sides) == 2 and len(set(sides.values())) == 1:
+        shown = [(f"{' and '.join(sides)} show", text(next(iter(sides.values()))))]
     else:
-        shown = [(f"{side} shows", text(value)) for side, value in sides.items()]
+        shown = [(f"{side or 'the run'} shows", text(value)) for side, value in sides.items()]
     rows = [("you predicted", text(answer)), *shown] if answer else shown
     if reply["because"]:
         rows.append(("", reply["because"]))

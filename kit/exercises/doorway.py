@@ -63,7 +63,7 @@ def verdict(exercise_id: str, seen: Any) -> cards.Card:
         return cards.problem(exercise_id, str(failure))
     closing = ""
     if reply["passed"] is not None:
-        entry, saved = progress_file.judged(exercise_id, reply["passed"], ", ".join(sides))
+        entry, saved = progress_file.attempt(exercise_id, reply["passed"], seen_on=", ".join(sides))
         closing = _kept(entry) if saved else NOT_SAVED
     return cards.settled(exercise_id, answer, reply, closing)
 

@@ -94,11 +94,6 @@ def record(exercise_id: str, answer: str) -> tuple[Entry, bool]:
     return update(exercise_id, lambda entry: replace(entry, answer=answer))
 
 
-def judged(exercise_id: str, passed: bool, seen_on: str) -> tuple[Entry, bool]:
-    """Keeps a run's verdict on a prediction."""
-    return attempt(exercise_id, passed, seen_on=seen_on)
-
-
 def attempt(
     exercise_id: str, passed: bool, answer: str | None = None, seen_on: str | None = None
 ) -> tuple[Entry, bool]:

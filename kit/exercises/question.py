@@ -22,7 +22,10 @@ HERE = Path(__file__).parent
 
 
 class QuestionWidget(anywidget.AnyWidget):
-    """`take` receives the letters or the text of an answer, and returns the card to show below."""
+    """`take` receives the letters or the text of an answer.
+
+    It returns what is marked then, the line below the choices, and a quiz's verdict as HTML.
+    """
 
     _esm = HERE / "question.js"
     _css = HERE / "question.css"
