@@ -162,7 +162,8 @@ class _Compiler:
         if f.struct is not None and not f.is_array:
             if self.is_nullable(f):
                 self.add(depth, "n = b[p]; p += 1")
-                self.add(depth, f"if n > 127: {target} = None", "else:")
+                null = "n == 0" if self.is_tagged(f) else "n > 127"
+                self.add(depth, f"if {null}: {target} = None", "else:")
                 depth += 1
             self.add(depth, f"{target}, p = read_{f.type}(b, p)")
             return
@@ -222,7 +223,10 @@ class _Compiler:
             return
         self.add(1, "whole, tags = o, []")
         for f in tagged:
-            self.add(1, f"v = m.{f.name}", f"if {_differs(f)}:")
+            # Kafka's default is an empty structure: where null is allowed, it is written.
+            is_structure = f.struct is not None and not f.is_array
+            differs = "True" if is_structure and self.is_nullable(f) else _differs(f)
+            self.add(1, f"v = m.{f.name}", f"if {differs}:")
             self.add(2, "o = bytearray()")
             self.write_field(2, f)
             self.add(2, f"tags.append(({f.tag}, o))")
@@ -264,7 +268,7 @@ class _Compiler:
             return depth
         is_struct = f.struct is not None and not f.is_array
         if is_struct:
-            null = b"\xff"
+            null = b"\x00" if self.is_tagged(f) else b"\xff"
         elif self.is_compact(f):
             null = b"\x00"
         else:

@@ -219,6 +219,82 @@ class BrokerRegistrationRequest(RequestMessage[BrokerRegistrationResponse]):
     previous_broker_epoch: int = -1
 
 
+class ConsumerGroupDescribeResponse(Message):
+    class DescribedGroup(Structure):
+        error_code: int = 0
+        error_message: str | None = None
+        group_id: str = ""
+        group_state: str = ""
+        group_epoch: int = 0
+        assignment_epoch: int = 0
+        assignor_name: str = ""
+        members: list[ConsumerGroupDescribeResponse.Member] = ...
+        authorized_operations: int = -2147483648
+
+    class Member(Structure):
+        member_id: str = ""
+        instance_id: str | None = None
+        rack_id: str | None = None
+        member_epoch: int = 0
+        client_id: str = ""
+        client_host: str = ""
+        subscribed_topic_names: list[str] = ...
+        subscribed_topic_regex: str | None = None
+        assignment: ConsumerGroupDescribeResponse.Assignment = ...
+        target_assignment: ConsumerGroupDescribeResponse.Assignment = ...
+        member_type: int = -1
+
+    class Assignment(Structure):
+        topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] = ...
+
+    class TopicPartitions(Structure):
+        topic_id: bytes = ...
+        topic_name: str = ""
+        partitions: Sequence[int] = ...
+
+    throttle_time_ms: int = 0
+    groups: list[ConsumerGroupDescribeResponse.DescribedGroup] = ...
+
+
+class ConsumerGroupDescribeRequest(RequestMessage[ConsumerGroupDescribeResponse]):
+    group_ids: list[str] = ...
+    include_authorized_operations: bool = False
+
+
+class ConsumerGroupHeartbeatResponse(Message):
+    class Assignment(Structure):
+        topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = ...
+
+    class TopicPartitions(Structure):
+        topic_id: bytes = ...
+        partitions: Sequence[int] = ...
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: ConsumerGroupHeartbeatResponse.Assignment | None = None
+
+
+class ConsumerGroupHeartbeatRequest(RequestMessage[ConsumerGroupHeartbeatResponse]):
+    class TopicPartitions(Structure):
+        topic_id: bytes = ...
+        partitions: Sequence[int] = ...
+
+    group_id: str = ""
+    member_id: str = ""
+    member_epoch: int = 0
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    subscribed_topic_names: list[str] | None = None
+    subscribed_topic_regex: str | None = None
+    server_assignor: str | None = None
+    topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
+
+
 class CreatePartitionsResponse(Message):
     class CreatePartitionsTopicResult(Structure):
         name: str = ""
@@ -1451,6 +1527,109 @@ class ConsumerProtocolAssignment(Message):
 
     assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] = ...
     user_data: bytes | None = None
+
+
+class ConsumerGroupMetadataKey(Message):
+    group_id: str = ""
+
+
+class ConsumerGroupMetadataValue(Message):
+    epoch: int = 0
+    metadata_hash: int = 0
+
+
+class ConsumerGroupPartitionMetadataKey(Message):
+    group_id: str = ""
+
+
+class ConsumerGroupPartitionMetadataValue(Message):
+    class TopicMetadata(Structure):
+        topic_id: bytes = ...
+        topic_name: str = ""
+        num_partitions: int = 0
+        partition_metadata: list[ConsumerGroupPartitionMetadataValue.PartitionMetadata] = ...
+
+    class PartitionMetadata(Structure):
+        partition: int = 0
+        racks: list[str] = ...
+
+    topics: list[ConsumerGroupPartitionMetadataValue.TopicMetadata] = ...
+
+
+class ConsumerGroupMemberMetadataKey(Message):
+    group_id: str = ""
+    member_id: str = ""
+
+
+class ConsumerGroupMemberMetadataValue(Message):
+    class ClassicMemberMetadata(Structure):
+        session_timeout_ms: int = 0
+        supported_protocols: list[ConsumerGroupMemberMetadataValue.ClassicProtocol] = ...
+
+    class ClassicProtocol(Structure):
+        name: str = ""
+        metadata: bytes = ...
+
+    instance_id: str | None = ""
+    rack_id: str | None = ""
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: list[str] = ...
+    subscribed_topic_regex: str | None = ""
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = ""
+    classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = None
+
+
+class ConsumerGroupTargetAssignmentMetadataKey(Message):
+    group_id: str = ""
+
+
+class ConsumerGroupTargetAssignmentMetadataValue(Message):
+    assignment_epoch: int = 0
+    assignment_timestamp: int = 0
+
+
+class ConsumerGroupTargetAssignmentMemberKey(Message):
+    group_id: str = ""
+    member_id: str = ""
+
+
+class ConsumerGroupTargetAssignmentMemberValue(Message):
+    class TopicPartition(Structure):
+        topic_id: bytes = ...
+        partitions: Sequence[int] = ...
+
+    topic_partitions: list[ConsumerGroupTargetAssignmentMemberValue.TopicPartition] = ...
+
+
+class ConsumerGroupCurrentMemberAssignmentKey(Message):
+    group_id: str = ""
+    member_id: str = ""
+
+
+class ConsumerGroupCurrentMemberAssignmentValue(Message):
+    class TopicPartitions(Structure):
+        topic_id: bytes = ...
+        partitions: Sequence[int] = ...
+        assignment_epochs: Sequence[int] | None = ...
+
+    member_epoch: int = 0
+    previous_member_epoch: int = 0
+    state: int = 0
+    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions] = ...
+    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions] = ...
+
+
+class ConsumerGroupRegularExpressionKey(Message):
+    group_id: str = ""
+    regular_expression: str = ""
+
+
+class ConsumerGroupRegularExpressionValue(Message):
+    topics: list[str] = ...
+    version: int = 0
+    timestamp: int = 0
 
 
 class LeaderChangeMessage(Message):

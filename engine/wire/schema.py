@@ -217,6 +217,7 @@ RECORD_FILES = (
     "headers",
     "metadata_records",
     "group_records",
+    "consumer_group_records",
     "control_records",
     "producer_snapshot",
 )

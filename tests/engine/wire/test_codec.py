@@ -170,6 +170,14 @@ def test_a_structure_may_be_null() -> None:
     assert codec.decode("DescribeTopicPartitionsRequest", 0, codec.encode(empty, 0)) == empty
 
 
+def test_a_tagged_structure_is_written_also_when_it_is_null() -> None:
+    """These bytes are a record of Kafka 4.3.1; without the tag it reads an empty structure."""
+    kafkas = b"\x00\x00\x04one\x0b/127.0.0.1\x02\x0cprobe-topic\x01\x00\x00u0\x00\x01\x00\x01\x00"
+    value = codec.decode(m.ConsumerGroupMemberMetadataValue, 0, kafkas)
+    assert (value.client_id, value.classic_member_metadata) == ("one", None)
+    assert codec.encode(value, 0) == kafkas
+
+
 def test_a_prefix_is_all_there() -> None:
     body = codec.encode(m.OffsetCommitKey(group="g", topic="t", partition=1), 0)
     assert codec.decode_prefix("OffsetCommitKey", 0, body + b"more")[1] == len(body)
