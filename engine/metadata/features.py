@@ -19,10 +19,15 @@ from engine.metadata.image import BROKER
 from engine.wire import messages as m
 
 ELR_FEATURE = "eligible.leader.replicas.version"
+GROUP_FEATURE = "group.version"
 METADATA_VERSION = 30
 """4.3-IV0, the level of Kafka 4.3's releases."""
 
-FINALISED: dict[str, int] = {"metadata.version": METADATA_VERSION, ELR_FEATURE: 1}
+FINALISED: dict[str, int] = {
+    "metadata.version": METADATA_VERSION,
+    ELR_FEATURE: 1,
+    GROUP_FEATURE: 1,
+}
 
 
 def bootstrap_records(levels: Mapping[str, int], min_in_sync: int) -> list[m.Message]:

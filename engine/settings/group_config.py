@@ -15,6 +15,33 @@ from engine.settings.settings import Settings
 from engine.wire.errors import Errors, KafkaError
 
 
+class GroupConfig:
+    """The configs in effect for one group: `own` where it has any, else the broker's.
+
+    The broker's bounds may have changed since a value was accepted; it is moved into them.
+    """
+
+    def __init__(self, settings: Settings, own: Mapping[str, str]) -> None:
+        self.settings = settings
+        self.own = own
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self.own:
+            return _inherited(self.settings, name)
+        value = find("group", name).parse(self.own[name])
+        lowest, highest = _bounds(name)
+        if lowest in table("broker"):
+            value = max(value, self.settings[lowest])
+        if highest in table("broker"):
+            value = min(value, self.settings[highest])
+        return value
+
+
+def counterparts(name: str) -> tuple[str, str, str]:
+    """The broker configs that decide on a group config: its default and its bounds."""
+    return f"group.{name}", *_bounds(name)
+
+
 def check_group_configs(settings: Settings, own: Mapping[str, str]) -> None:
     """KafkaError(INVALID_CONFIG) if a group cannot have these configs of its own."""
     values = {name: _inherited(settings, name) for name in table("group")}
@@ -35,14 +62,18 @@ def _inherited(settings: Settings, name: str) -> Value:
 
 
 def _check_bounds(settings: Settings, name: str, value: Value) -> None:
-    family, _, rest = name.partition(".")
-    lowest, highest = (
-        f"group.{family}.{bound}.{rest.removeprefix('num.')}" for bound in ("min", "max")
-    )
+    lowest, highest = _bounds(name)
     if lowest in table("broker") and value < settings[lowest]:
         raise _invalid(f"{name} must be greater than or equal to {lowest}")
     if highest in table("broker") and value > settings[highest]:
         raise _invalid(f"{name} must be less than or equal to {highest}")
+
+
+def _bounds(name: str) -> tuple[str, str]:
+    """The broker's lowest and highest value for a group config."""
+    family, _, rest = name.partition(".")
+    rest = rest.removeprefix("num.")
+    return f"group.{family}.min.{rest}", f"group.{family}.max.{rest}"
 
 
 def _invalid(message: str) -> KafkaError:
