@@ -10,8 +10,8 @@ A handler is `handle(broker, now, request)` in the module named after its API.  
 `broker.outbox.reply`, at once or later.  It may raise KafkaError before it has changed anything;
 `dispatch` turns that into the API's own error answer.  Modules load when first needed.
 
-May import: broker, coordinators, coordinators.classic, events, metadata, past, replication,
-settings, wire.
+May import: broker, coordinators, coordinators.classic, coordinators.consumer, events, metadata,
+past, replication, settings, wire.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ VERSIONS: dict[str, tuple[int, int, int]] = {
     "DescribeCluster": (60, 0, 2),
     "DescribeProducers": (61, 0, 0),
     "UnregisterBroker": (64, 0, 0),
+    "ConsumerGroupHeartbeat": (68, 0, 1),
+    "ConsumerGroupDescribe": (69, 0, 1),
     "ListConfigResources": (74, 0, 1),
     "DescribeTopicPartitions": (75, 0, 0),
 }

@@ -22,7 +22,7 @@ import re
 from engine import api
 from engine.broker.broker import Broker
 from engine.events import Request
-from engine.metadata.features import ELR_FEATURE, METADATA_VERSION
+from engine.metadata.features import ELR_FEATURE, GROUP_FEATURE, METADATA_VERSION
 from engine.metadata.image import MetadataImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -30,6 +30,7 @@ from engine.wire.errors import Errors, KafkaError
 SUPPORTED_FEATURES = {
     # name: lowest and highest level
     ELR_FEATURE: (0, 1),
+    GROUP_FEATURE: (0, 1),
     "metadata.version": (METADATA_VERSION, METADATA_VERSION),
 }
 

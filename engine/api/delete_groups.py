@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
-from engine.coordinators.classic.states import GroupState
 from engine.coordinators.removal import delete_group
 from engine.events import Outbox, Request
 from engine.wire import messages as m
@@ -31,10 +30,10 @@ def handle(broker: Broker, now: int, request: Request[m.DeleteGroupsRequest]) ->
 
 def _delete(broker: Broker, now: int, row: GroupRow, then: Row) -> None:
     shard, error = broker.groups.shard_of(row.group_id)
-    group = None if shard is None else shard.groups.get(row.group_id)
+    group = None if shard is None else shard.group(row.group_id)
     if shard is not None and group is None:
         error = Errors.GROUP_ID_NOT_FOUND
-    elif group is not None and not group.is_in(GroupState.EMPTY):
+    elif group is not None and str(group.state) != "Empty":
         error = Errors.NON_EMPTY_GROUP
     if shard is None or group is None or error is not Errors.NONE:
         then.stored(now, error)

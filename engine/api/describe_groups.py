@@ -1,17 +1,22 @@
 """DescribeGroups (key 15): a group's state, its members, and their assignments.
 
-Subscriptions and assignments are shown when the group is Stable; before, they are not
-settled.  An unknown group is not an error but Dead, until version 6.
+Subscriptions are shown when the group is Stable; before, its protocol is not settled.  In a
+rebalance a member's assignment is still the last one.  An unknown group is not an error but Dead,
+until version 6.  A group of the consumer protocol is unknown here: see
+`consumer_group_describe`.
 
     v3      authorized operations, on request: with no authorizer, all of them (KIP-430)
     v4      group.instance.id (KIP-345)
     v6      an unknown group is GROUP_ID_NOT_FOUND, with a message (KIP-1043)
 
 Left out: authorization.
+Simplified: a classic group is shown as it is in memory; Kafka does not show a new one before its
+first record is replicated.
 """
 
 from __future__ import annotations
 
+from engine.api.operations import GROUP_OPERATIONS
 from engine.broker.broker import Broker
 from engine.coordinators.classic.group import Member
 from engine.coordinators.classic.states import GroupState
@@ -19,19 +24,13 @@ from engine.events import Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
-_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS = 3, 6, 8, 10, 11
-ALL_OPERATIONS = sum(
-    1 << each for each in (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-)
-"""What can be done to a group, as a bit field."""
-
 
 def handle(broker: Broker, now: int, request: Request[m.DescribeGroupsRequest]) -> None:
     answer = m.DescribeGroupsResponse()
     for group_id in request.body.groups:
         described = _describe(broker, request.version, group_id)
         if request.body.include_authorized_operations and not described.error_code:
-            described.authorized_operations = ALL_OPERATIONS
+            described.authorized_operations = GROUP_OPERATIONS
         answer.groups.append(described)
     broker.outbox.reply(request, answer)
 
@@ -44,12 +43,13 @@ def _describe(
     if shard is None:
         described.error_code = error
         return described
-    group = shard.groups.get(group_id)
+    group = shard.classic.by_id.get(group_id)
     if group is None:
         described.group_state = str(GroupState.DEAD)
         if version >= 6:
+            what = "is not a classic group" if group_id in shard.consumer.by_id else "not found"
             described.error_code = Errors.GROUP_ID_NOT_FOUND
-            described.error_message = f"Group {group_id} not found."
+            described.error_message = f"Group {group_id} {what}."
         return described
     stable = group.is_in(GroupState.STABLE)
     described.group_state = str(group.state)
@@ -70,8 +70,8 @@ def _member(
         group_instance_id=member.instance_id if version >= 4 else None,
         client_id=member.client_id,
         client_host=member.client_host,
+        member_assignment=member.assignment,
     )
     if protocol is not None:
         described.member_metadata = member.metadata(protocol)
-        described.member_assignment = member.assignment
     return described

@@ -3,16 +3,15 @@
     v4      filter by state, and the state in the answer (KIP-518)
     v5      filter by type, and the type in the answer (KIP-848)
 
-Filters ignore case; an empty filter lets all pass.  All groups here are `classic`.
+Filters ignore case; an empty filter lets all pass.  Types are `classic` and `consumer`.
 """
 
 from __future__ import annotations
 
 from engine.broker.broker import Broker
+from engine.coordinators.consumer.group import ConsumerGroup
 from engine.events import Request
 from engine.wire import messages as m
-
-GROUP_TYPE = "classic"
 
 
 def handle(broker: Broker, now: int, request: Request[m.ListGroupsRequest]) -> None:
@@ -20,17 +19,18 @@ def handle(broker: Broker, now: int, request: Request[m.ListGroupsRequest]) -> N
     types = [each.lower() for each in request.body.types_filter]
     answer = m.ListGroupsResponse()
     for shard in broker.groups.shards:
-        for group in shard.groups.values():
+        for group in shard.groups():
+            group_type = "consumer" if isinstance(group, ConsumerGroup) else "classic"
             if states and str(group.state).lower() not in states:
                 continue
-            if types and GROUP_TYPE not in types:
+            if types and group_type not in types:
                 continue
             answer.groups.append(
                 m.ListGroupsResponse.ListedGroup(
                     group_id=group.id,
                     protocol_type=group.protocol_type,
                     group_state=str(group.state),
-                    group_type=GROUP_TYPE,
+                    group_type=group_type,
                 )
             )
     broker.outbox.reply(request, answer)

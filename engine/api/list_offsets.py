@@ -33,19 +33,21 @@ Row = m.ListOffsetsResponse.ListOffsetsPartitionResponse
 def handle(broker: Broker, now: int, request: Request[m.ListOffsetsRequest]) -> None:
     by_topic: dict[str, dict[int, Row]] = {}
     for topic in request.body.topics:
+        rows = by_topic.setdefault(topic.name, {})
         for asked in topic.partitions:
-            rows = by_topic.setdefault(topic.name, {})
-            if asked.partition_index in rows:
-                twice = Row(partition_index=asked.partition_index)
-                twice.error_code = Errors.INVALID_REQUEST
-                rows[asked.partition_index] = twice
-            else:
-                rows[asked.partition_index] = _look_up(broker, request, topic.name, asked)
+            index = asked.partition_index
+            is_second = index in rows
+            rows[index] = (
+                Row(index, Errors.INVALID_REQUEST)
+                if is_second
+                else _look_up(broker, request, topic.name, asked)
+            )
     answer = m.ListOffsetsResponse()
     for name, rows in by_topic.items():
-        answer.topics.append(
-            m.ListOffsetsResponse.ListOffsetsTopicResponse(name, list(rows.values()))
-        )
+        if rows:
+            answer.topics.append(
+                m.ListOffsetsResponse.ListOffsetsTopicResponse(name, list(rows.values()))
+            )
     broker.outbox.reply(request, answer)
 
 
@@ -55,29 +57,27 @@ def _look_up(
     topic: str,
     asked: m.ListOffsetsRequest.ListOffsetsPartition,
 ) -> Row:
-    answer = Row(partition_index=asked.partition_index)
+    body, index, wanted = request.body, asked.partition_index, asked.timestamp
     try:
-        if request.body.isolation_level not in ISOLATION_LEVELS:
+        if body.isolation_level not in ISOLATION_LEVELS:
             raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
-        if asked.timestamp < 0 and request.version < FIRST_VERSION.get(asked.timestamp, 1 << 15):
+        if wanted < 0 and request.version < FIRST_VERSION.get(wanted, 1 << 15):
             raise KafkaError(Errors.UNSUPPORTED_VERSION)
-        partition = broker.replicas.hosted.serving(topic, asked.partition_index)
+        partition = broker.replicas.hosted.serving(topic, index)
         error = partition.check_leader_epoch(asked.current_leader_epoch)
-        if error != Errors.NONE:
+        if error:
             raise KafkaError(error)
-        if request.body.replica_id != DEBUGGER and not partition.is_leader:
+        if body.replica_id != DEBUGGER and not partition.is_leader:
             raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER)
-        found = find(partition, asked.timestamp, request.body.replica_id,
-                     request.body.isolation_level, past.KIP_207 in broker.before)  # fmt: skip
-        answer.offset, answer.timestamp, epoch = found
-        if request.version >= 4:
-            answer.leader_epoch = epoch
+        offset, timestamp, epoch = find(
+            partition, wanted, body.replica_id, body.isolation_level, past.KIP_207 in broker.before
+        )
     except KafkaError as problem:
         code = problem.code
         if code == Errors.OFFSET_NOT_AVAILABLE and request.version < 5:
             code = Errors.LEADER_NOT_AVAILABLE
-        answer.error_code = code
-    return answer
+        return Row(index, code)
+    return Row(index, 0, timestamp, offset, epoch if request.version >= 4 else -1)
 
 
 def check_end_is_known(partition: Partition) -> None:

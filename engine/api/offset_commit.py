@@ -10,7 +10,10 @@ for committers are in `engine.coordinators.classic.offset_rules`.
     v9      an unknown group is GROUP_ID_NOT_FOUND, before it was ILLEGAL_GENERATION
     v10     topic ids instead of names (KIP-848)
 
-Left out: authorization, groups of the new protocol.
+In a group of the consumer protocol the generation is the member epoch; its rules are in
+`engine.coordinators.consumer.offset_rules`.
+
+Left out: authorization.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from dataclasses import dataclass
 
 from engine.broker.broker import Broker
 from engine.coordinators.classic.offset_rules import check_commit, committing
+from engine.coordinators.consumer import offset_rules
+from engine.coordinators.group_shard import GroupShard
 from engine.coordinators.offsets import CommittedOffset, OffsetRecord
 from engine.events import Outbox, Request
 from engine.metadata.image import TopicImage
@@ -62,18 +67,36 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetCommitRequest]) ->
         return
     shard, error = broker.groups.shard_of(body.group_id)
     if shard is not None:
-        error = check_commit(
-            shard.groups.get(body.group_id),
-            body.member_id,
-            body.group_instance_id,
-            body.generation_id_or_member_epoch,
-            request.version,
-        )
+        error = _check(broker, shard, request)
     if shard is None or error is not Errors.NONE:
         waiting.stored(now, error)
         return
-    committing(shard.classic, now, body.group_id, body.member_id)
+    if body.group_id not in shard.consumer.by_id:
+        committing(shard.classic, now, body.group_id, body.member_id)
     shard.log.store(now, records, waiting)
+
+
+def _check(broker: Broker, shard: GroupShard, request: Request[m.OffsetCommitRequest]) -> Errors:
+    """Whether the group lets this committer store offsets now."""
+    body = request.body
+    epoch = body.generation_id_or_member_epoch
+    group = shard.consumer.by_id.get(body.group_id)
+    if group is None:
+        return check_commit(
+            shard.classic.by_id.get(body.group_id),
+            body.member_id,
+            body.group_instance_id,
+            epoch,
+            request.version,
+        )
+    images = [(_find(broker, request.version, topic)[0], topic) for topic in body.topics]
+    partitions = [
+        (image.id, each.partition_index)
+        for image, topic in images
+        if image is not None
+        for each in topic.partitions
+    ]
+    return offset_rules.check_commit(group, body.member_id, epoch, request.version, partitions)
 
 
 @dataclass(slots=True)

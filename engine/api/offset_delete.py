@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
+from engine.coordinators.classic.group import Group
 from engine.coordinators.classic.offset_rules import check_delete_offsets
+from engine.coordinators.consumer.group import ConsumerGroup
 from engine.coordinators.offsets import TopicPartition, tombstones
 from engine.events import Outbox, Request
 from engine.wire import messages as m
@@ -22,11 +24,11 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) ->
     body = request.body
     answer = Answer(broker.outbox, request, m.OffsetDeleteResponse())
     shard, error = broker.groups.shard_of(body.group_id)
-    group = None if shard is None else shard.groups.get(body.group_id)
+    group = None if shard is None else shard.group(body.group_id)
     if not body.group_id:
         error = Errors.INVALID_GROUP_ID
     elif shard is not None:
-        error = Errors.GROUP_ID_NOT_FOUND if group is None else check_delete_offsets(group)
+        error = Errors.GROUP_ID_NOT_FOUND if group is None else _check(group)
     if shard is None or group is None or error is not Errors.NONE:
         answer.stored(now, error)
         return
@@ -48,6 +50,11 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) ->
             elif (topic.name, index) in written:
                 removed.append((topic.name, index))
     shard.log.store(now, tombstones(group.id, removed), answer)
+
+
+def _check(group: Group | ConsumerGroup) -> Errors:
+    """What a consumer group reads is known, so its other topics may go at any time."""
+    return Errors.NONE if isinstance(group, ConsumerGroup) else check_delete_offsets(group)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ commit of the one before.
     v5      the leader epoch of the position (KIP-320)
     v7      require_stable (KIP-447)
     v8      several groups at once (KIP-709)
-    v9      member id and epoch, for KIP-848 groups; not used here
+    v9      member id and epoch: a member of a consumer group must be what it says (KIP-848)
     v10     topic ids instead of names; an unknown id is UNKNOWN_TOPIC_ID
 
 An offset committed under another id of a topic of this name (deleted, created again)
@@ -23,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
+from engine.coordinators.consumer.offset_rules import check_fetch
 from engine.coordinators.offsets import CommittedOffset
 from engine.events import Request
 from engine.wire import messages as m
@@ -104,6 +105,10 @@ def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], ask
         not shard.log.settle(now) or (request.body.require_stable and shard.log.writes)
     ):
         error = Errors.COORDINATOR_LOAD_IN_PROGRESS
+    elif shard is not None and isinstance(asked, m.OffsetFetchRequest.OffsetFetchRequestGroup):
+        group = shard.consumer.by_id.get(asked.group_id)
+        if group is not None:
+            error = check_fetch(group, asked.member_id, asked.member_epoch)
     if shard is None or error is not Errors.NONE:
         answer.error_code = error
         return answer
@@ -114,14 +119,11 @@ def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], ask
     else:
         wanted = [(*_find(broker, version, each), each.partition_indexes) for each in asked.topics]
     for name, topic_id, partitions in wanted:
-        answers = Topics(name=name, topic_id=topic_id)
-        answer.topics.append(answers)
-        for index in partitions:
-            if version >= FIRST_VERSION_WITH_TOPIC_IDS and not name:
-                answers.partitions.append(_none(index, Errors.UNKNOWN_TOPIC_ID))
-            else:
-                committed = offsets.get((name, index))
-                answers.partitions.append(_partition(committed, topic_id, index))
+        if version >= FIRST_VERSION_WITH_TOPIC_IDS and not name:
+            found = [_none(index, Errors.UNKNOWN_TOPIC_ID) for index in partitions]
+        else:
+            found = [_partition(offsets.get((name, each)), topic_id, each) for each in partitions]
+        answer.topics.append(Topics(name, topic_id, found))
     return answer
 
 
@@ -157,14 +159,11 @@ def _find(
 
 
 def _partition(committed: CommittedOffset | None, topic_id: bytes, index: int) -> Partitions:
-    answer = _none(index)
-    if committed is not None and (
-        _NO_ID in (committed.topic_id, topic_id) or committed.topic_id == topic_id
+    if committed is None or (
+        committed.topic_id != topic_id and _NO_ID not in (committed.topic_id, topic_id)
     ):
-        answer.committed_offset = committed.offset
-        answer.committed_leader_epoch = committed.leader_epoch
-        answer.metadata = committed.metadata
-    return answer
+        return _none(index)
+    return Partitions(index, committed.offset, committed.leader_epoch, committed.metadata)
 
 
 def _none(index: int, error: Errors = Errors.NONE) -> Partitions:

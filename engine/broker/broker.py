@@ -18,6 +18,7 @@ from engine.broker.lifecycle import Heartbeat, Lifecycle, LifecycleTimer, Regist
 from engine.broker.metadata_fetcher import MetadataFetcher, MetadataRound, MetadataTimer
 from engine.broker.producer_ids import BlockRequest, BlockTimer, ProducerIds
 from engine.coordinators.classic.groups import JoinTimer, SessionTimer, SyncTimer
+from engine.coordinators.consumer.groups import MemberTimer
 from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopicCreation
 from engine.coordinators.group_shard import ExpiryTimer
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
@@ -215,7 +216,7 @@ class Broker:
                 self.metadata_fetcher.poll()
             case BlockTimer():
                 self.producer_ids.ask()
-            case SessionTimer() | JoinTimer() | SyncTimer() | ExpiryTimer():
+            case SessionTimer() | JoinTimer() | SyncTimer() | MemberTimer() | ExpiryTimer():
                 self.groups.on_timer(now, token)
 
     # -- metadata

@@ -301,19 +301,19 @@ class Cluster:
             return
         self.carry_out(node_id, effects)
 
-    def pause(self, node_id: int) -> None:
+    def pause(self, node_id: NodeId) -> None:
         """Suspends the process, as SIGSTOP does; its messages and timers wait."""
         if self.processes.exists(node_id) and not self.processes.is_paused(node_id):
             self.processes.pause(node_id)
             self.note(f"{_HERE}.pause", node_id, "paused", "the process stands still")
 
-    def resume(self, node_id: int) -> None:
+    def resume(self, node_id: NodeId) -> None:
         if self.processes.is_paused(node_id):
             self.note(f"{_HERE}.resume", node_id, "resumed", "the process goes on where it stood")
             for item in self.processes.resume(node_id):
                 self.agenda.push(self.now, item)
 
-    def kill(self, node_id: int) -> None:
+    def kill(self, node_id: NodeId) -> None:
         """Ends the process at once; what it had written stays."""
         if self.processes.exists(node_id):
             self.note(f"{_HERE}.kill", node_id, "killed", "the process is gone; its files stay")

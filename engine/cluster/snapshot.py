@@ -12,7 +12,9 @@ the same shape from outside:
                  leader, leader_epoch, partition_epoch, isr, elr, last_known_elr, replicas,
                  logs by broker: log_start_offset, log_end_offset, high_watermark,
                  leader_epoch, epochs ([epoch, start]), role, batches (the newest ones)
-    groups       by id: state, generation, coordinator, members, offsets
+    groups       by id: type (classic, consumer), state, generation, coordinator, protocol_type,
+                 protocol, leader, offsets by topic and partition,
+                 members: id, instance_id, client_id, host, state, owns (partitions by topic)
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Coordinators: brokers that keep the state of groups, and later of transactions, in a log.
 
 `group_coordinator` is the door; a partition's groups are in `group_shard`, their offsets in
-`offsets`.  One room per group protocol: `classic/` now, `consumer/` (KIP-848) beside it.
-May import: coordinators.classic, coordinators.runtime, events, metadata, records, settings, wire.
+`offsets`.  One room per group protocol: `classic/`, and `consumer/` (KIP-848).
+May import: coordinators.classic, coordinators.consumer, coordinators.runtime, events,
+metadata, records, settings, wire.
 """

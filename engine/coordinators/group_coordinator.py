@@ -18,10 +18,12 @@ lost; their members start over.
 A write that is not replicated within `offsets.commit.timeout.ms` is answered with an
 error, but it is in the log and takes effect when the high watermark passes it.
 
-What differs: after loading, OffsetFetch says COORDINATOR_LOAD_IN_PROGRESS until the high
-watermark has passed what was loaded, because until then an offset may still be lost;
+Simplified: after loading, OffsetFetch says COORDINATOR_LOAD_IN_PROGRESS until the high
+watermark has passed what was loaded, because until then an offset may still be lost.
 Kafka answers from below the high watermark, which may lag behind what a predecessor
-acknowledged.  A leader that is elected again loads again.
+acknowledged.
+
+A leader that is elected again loads again.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from dataclasses import dataclass
 
 from engine.coordinators.classic import rebalance
 from engine.coordinators.classic.groups import GroupTimer
+from engine.coordinators.consumer import leave
+from engine.coordinators.consumer.groups import MemberTimer
 from engine.coordinators.group_records import OFFSETS_LOG, StoredRecord
 from engine.coordinators.group_shard import ExpiryTimer, GroupShard
 from engine.coordinators.offsets_topic import (
@@ -113,13 +117,17 @@ class GroupCoordinator:
         for shard in list(self.runtime.shards.values()):
             topic_deleted(shard.state, now, topic)
 
-    def on_timer(self, now: int, timer: GroupTimer | ExpiryTimer) -> None:
+    def on_timer(self, now: int, timer: GroupTimer | MemberTimer | ExpiryTimer) -> None:
         """A timer of one of the shards, or of a group, fired."""
         if isinstance(timer, ExpiryTimer):
             self._look_for_expired(now, timer.partition)
             return
         shard, _ = self.shard_of(timer.group)
-        if shard is not None:
+        if shard is None:
+            return
+        if isinstance(timer, MemberTimer):
+            leave.on_timer(shard.consumer, now, timer)
+        else:
             rebalance.on_timer(shard.classic, now, timer)
 
     def _look_for_expired(self, now: int, partition_index: int) -> None:

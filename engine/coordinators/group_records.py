@@ -1,11 +1,13 @@
 """What the coordinator writes down: the records of `__consumer_offsets`.
 
-Two kinds of record, distinguished by the 16-bit number in front of the key; the number in
-front of the value is the version of the value's schema:
+Each record names its kind in the 16-bit number in front of the key.  The number in front
+of the value is the version of the value's schema:
 
     key 1  (group, topic, partition)  ->  offset, leader epoch, metadata, commit time
     key 2  (group)                    ->  generation, protocol, leader, every member with
                                           its subscription and assignment
+    key 3 and more                        a group of the consumer protocol, in small
+                                          records: see `consumer.stored_group`
 
 The topic is compacted: the last value of a key is the truth, a null value (a
 *tombstone*) says that there is none.  So the log is the database, and a broker that
@@ -15,7 +17,7 @@ takes over reads it from the start.  Kafka's own tools read it too
 Values are written as 4.3 writes them: offsets in version 4 (which carries the topic id),
 or 1 when an old client asked for a retention of its own; group metadata in version 3.
 
-Other kinds of key (KIP-848 and share groups) are skipped.
+Other kinds of key (share and streams groups) are skipped.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 import struct
 
 from engine.coordinators.classic.stored_group import GroupRecord
+from engine.coordinators.consumer.stored_group import KEYS, VALUES, ConsumerRecord
 from engine.coordinators.offsets import CommittedOffset, OffsetRecord
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.runtime.shard import AppendTerms, LogTopic
@@ -34,7 +37,7 @@ OFFSET_COMMIT_KEY = 1
 GROUP_METADATA_KEY = 2
 _OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
 
-StoredRecord = OffsetRecord | GroupRecord
+StoredRecord = OffsetRecord | GroupRecord | ConsumerRecord
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None:
@@ -57,11 +60,17 @@ def _decode(key: bytes, value: bytes | None) -> StoredRecord | None:
     if kind == GROUP_METADATA_KEY:
         group = codec.decode(m.GroupMetadataKey, 0, key, 2).group
         return GroupRecord(group, None if value is None else _read(m.GroupMetadataValue, value))
+    if kind in KEYS:
+        whose = codec.decode(KEYS[kind], 0, key, 2)
+        return ConsumerRecord(whose, None if value is None else _read(VALUES[kind], value))
     return None
 
 
 def encode_record(record: StoredRecord) -> tuple[bytes, bytes | None]:
     """A record's key and value; no value for a removal."""
+    if isinstance(record, ConsumerRecord):
+        key = _prefixed(type(record.key).API_KEY, record.key, 0)
+        return key, None if record.value is None else _prefixed(0, record.value, 0)
     if isinstance(record, GroupRecord):
         key = _prefixed(GROUP_METADATA_KEY, m.GroupMetadataKey(group=record.group), 0)
         value = record.value

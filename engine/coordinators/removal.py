@@ -15,28 +15,39 @@ from engine.coordinators.classic.group import Group
 from engine.coordinators.classic.offset_rules import ages_from
 from engine.coordinators.classic.states import GroupEvent, GroupState
 from engine.coordinators.classic.stored_group import GroupRecord
+from engine.coordinators.consumer.group import ConsumerGroup
+from engine.coordinators.consumer.stored_group import group_tombstones
 from engine.coordinators.group_records import StoredRecord
 from engine.coordinators.group_shard import GroupShard
 from engine.coordinators.offsets import CommittedOffset, tombstones
 from engine.coordinators.runtime.writes import Stored
 from engine.wire.errors import Errors
 
+AnyGroup = Group | ConsumerGroup
 
-def delete_group(shard: GroupShard, now: int, group: Group, then: Stored | None = None) -> None:
+
+def is_idle(group: AnyGroup) -> bool:
+    """Whether it has no members; an id that was handed out does not count."""
+    if isinstance(group, ConsumerGroup):
+        return not group.members
+    return group.is_in(GroupState.EMPTY)
+
+
+def delete_group(shard: GroupShard, now: int, group: AnyGroup, then: Stored | None = None) -> None:
     """Forgets an empty group and its offsets; `then` hears when that is stored."""
     forget(shard, now, group, tombstones(group.id, shard.written(group.id)), then)
 
 
 def topic_deleted(shard: GroupShard, now: int, topic: str) -> None:
     """The offsets of a deleted topic go with it, in all groups."""
-    for group_id in list(shard.groups):
-        where = [each for each in shard.written(group_id) if each[0] == topic]
-        shard.log.store(now, tombstones(group_id, where))
+    for group in shard.groups():
+        where = [each for each in shard.written(group.id) if each[0] == topic]
+        shard.log.store(now, tombstones(group.id, where))
 
 
 def expire(shard: GroupShard, now: int) -> None:
     """Forgets offsets past their time, and empty groups that have none left."""
-    for group in list(shard.groups.values()):
+    for group in shard.groups():
         offsets = shard.written(group.id)
         expired = [
             where
@@ -44,8 +55,7 @@ def expire(shard: GroupShard, now: int) -> None:
             if _is_expired(shard, now, group, where[0], committed)
         ]
         records = tombstones(group.id, expired)
-        idle = group.is_in(GroupState.EMPTY) and not group.pending_members
-        if idle and len(expired) == len(offsets):
+        if is_idle(group) and len(expired) == len(offsets):
             forget(shard, now, group, records)
         else:
             shard.log.store(now, records)
@@ -54,22 +64,32 @@ def expire(shard: GroupShard, now: int) -> None:
 def forget(
     shard: GroupShard,
     now: int,
-    group: Group,
+    group: AnyGroup,
     records: Sequence[StoredRecord],
     then: Stored | None = None,
 ) -> None:
     """Writes the group's removal behind `records`; the group stays if that cannot be written."""
-    error = shard.log.store(now, [*records, GroupRecord(group.id, None)], then)
-    if error is Errors.NONE:
+    removal: Sequence[StoredRecord] = [GroupRecord(group.id, None)]
+    if isinstance(group, ConsumerGroup):
+        removal = group_tombstones(group)
+    if shard.log.store(now, [*records, *removal], then) is not Errors.NONE:
+        return
+    rule, why = "coordinators.removal.forget", "deleted, or empty for too long"
+    if isinstance(group, ConsumerGroup):
+        shard.consumer.trace(rule, group, why)
+        shard.consumer.forget(group)
+    else:
         group.moves(now, GroupEvent.UNLOADED)
-        why = "deleted, or empty for too long"
-        shard.classic.trace("coordinators.removal.forget", group, why)
-        del shard.groups[group.id]
+        shard.classic.trace(rule, group, why)
+        del shard.classic.by_id[group.id]
 
 
 def _is_expired(
-    shard: GroupShard, now: int, group: Group, topic: str, committed: CommittedOffset
+    shard: GroupShard, now: int, group: AnyGroup, topic: str, committed: CommittedOffset
 ) -> bool:
-    since_ms = ages_from(group, topic, committed.commit_timestamp_ms)
+    if isinstance(group, ConsumerGroup):
+        since_ms = None if group.is_subscribed(topic) else committed.commit_timestamp_ms
+    else:
+        since_ms = ages_from(group, topic, committed.commit_timestamp_ms)
     retention_ms: int = shard.settings["offsets.retention.minutes"] * 60_000
     return since_ms is not None and committed.is_expired(now // 1000, since_ms, retention_ms)

@@ -19,6 +19,7 @@ from typing import cast
 from engine.replication.fetch_sessions import FetchedPartition
 from engine.replication.hosted import HostedPartitions
 from engine.replication.partition import NO_EPOCH, Partition
+from engine.replication.replica_selector import preferred_read_replica
 from engine.replication.truncation import UNDEFINED, end_of_epoch
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -31,7 +32,10 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 
 @dataclass(frozen=True, slots=True)
 class FetchTerms:
-    """What holds for all partitions of one Fetch request; `replica_id` is -1 for consumers."""
+    """What holds for all partitions of one Fetch request; `replica_id` is -1 for consumers.
+
+    `rack` is empty unless this broker sends consumers to replicas in their rack.
+    """
 
     version: int
     replica_id: int
@@ -39,6 +43,7 @@ class FetchTerms:
     max_bytes: int
     min_bytes: int
     isolation_level: int
+    rack: str = ""
     slices: bool = False  # of files, for an answer that goes out over a socket
 
     @property
@@ -107,6 +112,7 @@ def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartitio
         or asked.sent_high_watermark != partition.high_watermark
         or asked.sent_log_start != partition.log.log_start_offset
         or (terms.from_follower and terms.replica_id not in partition.followers)
+        or preferred_read_replica(partition, terms.rack, asked.fetch_offset) is not None
     )
 
 
@@ -132,6 +138,10 @@ def read(
         aborted_transactions=None,
         records=b"",
     )
+    nearer = preferred_read_replica(partition, terms.rack, asked.fetch_offset)
+    if nearer is not None:
+        data.preferred_read_replica = nearer
+        return data
     parting = diverges(partition, asked)
     if parting is not None:
         data.diverging_epoch = m.FetchResponse.EpochEndOffset(

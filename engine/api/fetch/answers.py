@@ -67,7 +67,10 @@ def refusal(
 def is_due(terms: FetchTerms, found: Found) -> bool:
     """Whether to answer at once: enough bytes are there, or there is something else to tell."""
     parts = [data for _, data in found if data is not None]
-    if any(data.error_code or data.diverging_epoch is not None for data in parts):
+    if any(
+        data.error_code or data.diverging_epoch is not None or data.preferred_read_replica != -1
+        for data in parts
+    ):
         return True
     return sum(len(data.records or b"") for data in parts) >= terms.min_bytes
 

@@ -6,10 +6,10 @@ its answer at once.  Consumers see what is below the high watermark; followers s
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 logs diverge (KIP-595).  Over a socket the records are slices of files, read while they
 are being sent: a slow reader costs no memory.
-Fetch sessions: engine/replication/fetch_sessions.py.
+Fetch sessions: engine/replication/fetch_sessions.py.  Whether a consumer is sent to a follower in
+its rack: engine/replication/replica_selector.py.
 
-Left out: replication quotas, tiered storage, a replica selector (preferred_read_replica is -1, yet
-a consumer may fetch from a follower, KIP-392).
+Left out: replication quotas, tiered storage.
 Simplified: an answer ends with a whole batch; Kafka fills it to the byte limit, so that the last
 batch may be cut, and clients drop such a piece.  A high watermark where two segments meet counts
 as part of the older one; in Kafka that depends on whether the newer one was there when the last
@@ -25,10 +25,12 @@ from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.replication.reading import (
+    FIRST_VERSION_FOR_FOLLOWER_READS,
     FIRST_VERSION_WITH_TOPIC_IDS,
     ISOLATION_LEVELS,
     FetchTerms,
 )
+from engine.replication.replica_selector import RACK_AWARE
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -86,6 +88,8 @@ def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
     limit: int = broker.settings["fetch.max.bytes"]
     if broker.metadata.quotas:
         limit = min(limit, broker.quotas.fetch_bytes_max(request) or limit)
+    may_name = request.version >= FIRST_VERSION_FOR_FOLLOWER_READS and replica_id < 0
+    selects = may_name and broker.settings["replica.selector.class"] == RACK_AWARE
     return FetchTerms(
         request.version,
         replica_id,
@@ -93,6 +97,7 @@ def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
         min(body.max_bytes, limit),
         min(body.min_bytes, body.max_bytes, limit),
         body.isolation_level,
+        body.rack_id if selects else "",
         slices=request.size > 0,
     )
 

@@ -27,22 +27,26 @@ def loaded(groups: ClassicGroups, now: int) -> None:
 def unloaded(groups: ClassicGroups, now: int) -> None:
     """Another broker coordinates these groups."""
     for group in groups.by_id.values():
-        group.moves(now, GroupEvent.UNLOADED)
-        groups.trace("coordinators.classic.failover.unloaded", group, "its coordinator moved")
-        _send_away(groups, group)
-        for member_id in group.pending_members:
-            groups.outbox.cancel_timer(SessionTimer(group.id, member_id))
-        groups.outbox.cancel_timer(JoinTimer(group.id))
-        groups.outbox.cancel_timer(SyncTimer(group.id))
+        let_go(groups, now, group, Errors.NOT_COORDINATOR, "its coordinator moved")
 
 
-def _send_away(groups: ClassicGroups, group: Group) -> None:
+def let_go(groups: ClassicGroups, now: int, group: Group, answer: Errors, why: str) -> None:
+    """The group ends here: those who wait get `answer`, and no timer fires any more."""
+    group.moves(now, GroupEvent.UNLOADED)
+    groups.trace("coordinators.classic.failover.let_go", group, why)
+    _send_away(groups, group, answer)
+    for member_id in group.pending_members:
+        groups.outbox.cancel_timer(SessionTimer(group.id, member_id))
+    groups.outbox.cancel_timer(JoinTimer(group.id))
+    groups.outbox.cancel_timer(SyncTimer(group.id))
+
+
+def _send_away(groups: ClassicGroups, group: Group, error: Errors) -> None:
     for member in group.members.values():
         joining = group.take_join(member)
         if joining is not None:
-            rebalance.refuse_join(groups.outbox, joining, Errors.NOT_COORDINATOR, member.id)
+            rebalance.refuse_join(groups.outbox, joining, error, member.id)
         syncing, member.syncing = member.syncing, None
         if syncing is not None:
-            answer = m.SyncGroupResponse(error_code=Errors.NOT_COORDINATOR)
-            groups.outbox.reply(syncing, answer)
+            groups.outbox.reply(syncing, m.SyncGroupResponse(error_code=error))
         groups.outbox.cancel_timer(SessionTimer(group.id, member.id))

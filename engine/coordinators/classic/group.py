@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.classic.states import TRANSITIONS, GroupEvent, GroupState
 from engine.events import Request
+from engine.wire import consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -171,6 +171,14 @@ class Group:
     @property
     def all_joined(self) -> bool:
         return self.joins_waiting == len(self.members) and not self.pending_members
+
+    def waits_for(self, member: Member) -> str:
+        """Where a member stands in a rebalance: `joined` and `synced` wait for the others."""
+        if self.is_in(GroupState.PREPARING_REBALANCE):
+            return "joined" if member.joining is not None else "to join"
+        if self.is_in(GroupState.COMPLETING_REBALANCE):
+            return "synced" if member.syncing is not None else "to sync"
+        return "stable"
 
     @property
     def rebalance_timeout_ms(self) -> int:

@@ -17,8 +17,8 @@ What happens depends on the member id that the request brings:
 In versions before 4 there is no MEMBER_ID_REQUIRED: a member gets its seat at once.  In
 version 9 the broker can tell a returning static leader to skip the assignment (KIP-814).
 
-A second JoinGroup of a member that is already parked replaces the first, which is
-answered REBALANCE_IN_PROGRESS.  Kafka leaves the first one unanswered; its connection is
+Simplified: a second JoinGroup or SyncGroup of a member that is already parked replaces the first,
+which is answered REBALANCE_IN_PROGRESS.  Kafka leaves the first one unanswered; its connection is
 usually gone.
 """
 

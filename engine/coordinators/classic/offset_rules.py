@@ -16,10 +16,10 @@ group no longer subscribes to (KIP-211).
 
 from __future__ import annotations
 
-from engine.coordinators.classic.consumer_protocol import PROTOCOL_TYPE
 from engine.coordinators.classic.group import Group
 from engine.coordinators.classic.groups import ClassicGroups
 from engine.coordinators.classic.states import COMMIT_ANSWERS, GroupState
+from engine.wire.consumer_protocol import PROTOCOL_TYPE
 from engine.wire.errors import Errors
 
 

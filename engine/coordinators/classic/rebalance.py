@@ -187,7 +187,11 @@ def synced(group: Group, member: Member, error: Errors) -> m.SyncGroupResponse:
 
 
 def forget(groups: ClassicGroups, group: Group, member: Member) -> None:
-    """Removes a member, also one that waits for an answer."""
+    """Removes a member, also one that waits for an answer.
+
+    Simplified: a SyncGroup that waits is answered UNKNOWN_MEMBER_ID, as a JoinGroup is; Kafka
+    leaves it unanswered.
+    """
     joining = group.take_join(member)
     if joining is not None:
         refuse_join(groups.outbox, joining, Errors.UNKNOWN_MEMBER_ID)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from engine import api
-from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.group_coordinator import GroupCoordinator
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.runtime.host import Appended
@@ -22,7 +21,7 @@ from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, T
 from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.records import batch
 from engine.settings import Settings
-from engine.wire import codec
+from engine.wire import codec, consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -126,7 +125,7 @@ class Groups:
                 **{name.replace("_", "."): value for name, value in overrides.items()},
             }
         )
-        self.metadata = MetadataImage()
+        self.metadata = MetadataImage(features={"metadata.version": 30, "group.version": 1})
         for node in (101, 102):
             self.metadata.brokers[node] = BrokerImage(
                 node, 1, bytes(16), "localhost", node, fenced=False

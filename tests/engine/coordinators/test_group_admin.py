@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.group_coordinator import OffsetsTopicCreation
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, java_hash, partition_for
+from engine.wire import consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -103,23 +103,29 @@ def test_groups_are_listed_by_state_and_type(groups: Any):
     )  # fmt: skip
 
 
+def assigned(group: Any) -> dict[str, Any]:
+    """What a description of a group says that its members have."""
+    return {
+        each.member_id: consumer_protocol.assigned_partitions(each.member_assignment)
+        for each in group.members
+    }
+
+
 def test_a_stable_group_shows_who_got_what(groups: Any):
     first, second, _ = groups.stable_pair()
     group = groups.call(m.DescribeGroupsRequest(["g"], True)).groups[0]
     assert (group.group_state, group.protocol_type, group.protocol_data) == (
         "Stable", "consumer", "range",
     )  # fmt: skip
-    shown = {
-        each.member_id: consumer_protocol.assigned_partitions(each.member_assignment)
-        for each in group.members
-    }
+    shown = assigned(group)
     assert shown == {first: {"orders": [0, 1]}, second: {"orders": [2, 3]}}
     assert {(each.client_id, each.client_host) for each in group.members} == {("c", "/127.0.0.1")}
     assert group.authorized_operations == 3400
     groups.join(first)
     group = groups.call(m.DescribeGroupsRequest(["g"])).groups[0]
     assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
-    assert {each.member_assignment for each in group.members} == {b""}
+    assert {each.member_metadata for each in group.members} == {b""}
+    assert shown == assigned(group)
 
 
 @pytest.mark.parametrize("version", range(7))

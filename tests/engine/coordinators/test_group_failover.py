@@ -170,4 +170,4 @@ def test_the_whole_state_survives_a_pickle(groups: Any):
     assert copy.answers == groups.answers
     assert copy.timers == groups.timers
     assert copy.coordinator.snapshot() == groups.coordinator.snapshot()
-    assert copy.coordinator.shards[0].groups == groups.coordinator.shards[0].groups
+    assert copy.coordinator.shards[0].groups() == groups.coordinator.shards[0].groups()

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.classic import consumer_protocol
+from engine.wire import consumer_protocol
 from engine.wire.errors import Errors
 
 PARTITIONS = 4
@@ -139,7 +139,7 @@ class Run:
         """With what it believes: its member id, its generation, perhaps long outdated."""
         index, groups = self.random.randrange(PARTITIONS), self.groups
         offset = max(self.asked[index], default=0) + 1
-        group = groups.coordinator.shards[0].groups.get("g")
+        group = groups.coordinator.shards[0].classic.by_id.get("g")
         current = group is not None and (
             client.member in group.members
             and client.generation == group.generation

@@ -197,6 +197,17 @@ def test_a_group_that_reads_something_else_now_loses_the_old_offsets(make_groups
     assert groups.coordinator.snapshot()["g"]["offsets"] == {"orders": {0: 17}}
 
 
+def test_an_empty_group_expires_although_a_newcomer_has_its_id(make_groups: Any):
+    """As in Kafka; the newcomer is told to ask for another id."""
+    groups = make_groups(offsets_retention_check_interval_ms=1000)
+    groups.lead(101)
+    member_id = groups.new_id(session_ms=10_000)
+    groups.wait(2000)
+    assert groups.coordinator.snapshot() == {}
+    answer = groups.answers[groups.join(member_id)]
+    assert answer.error_code == Errors.UNKNOWN_MEMBER_ID
+
+
 def test_an_old_client_may_ask_for_its_own_retention(make_groups: Any):
     groups = make_groups(offsets_retention_check_interval_ms=1000)
     groups.lead(101)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.sim.world.world import World
+from engine.wire import consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.classic import consumer_protocol
 from engine.coordinators.classic.states import TRANSITIONS, GroupEvent, GroupState
+from engine.wire import consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.coordinators.classic import consumer_protocol
+from engine.wire import consumer_protocol
 from engine.wire.errors import Errors
 
 
