@@ -1,5 +1,6 @@
-"""A producer as a state machine, with the Java client's settings and its behaviour.
+"""A producer and a consumer as state machines, with the Java client's settings and behaviour.
 
-Start with `producer.py`; `sockets.py` drives it against real brokers.
+Start with `producer.py`, or with `consumer/consumer.py`; both share `connections.py`, `metadata.py`
+and `backoff.py`.  `sockets.py` drives them against real brokers.
 May import: events, records, wire.
 """

@@ -23,7 +23,7 @@ JITTER = 0.2
 
 @dataclass(slots=True)
 class ExponentialBackoff:
-    """Waits in microseconds; `chance` is the producer's own seeded source."""
+    """Waits in microseconds; `chance` is the client's own seeded source."""
 
     initial_us: int
     max_us: int

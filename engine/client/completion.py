@@ -116,8 +116,9 @@ class Completion:
         """A refusal may name the new leader, and its address (KIP-951)."""
         leader = None if reply is None else reply.current_leader
         if leader is not None and isinstance(body, m.ProduceResponse):
+            addresses = {each.node_id: (each.host, each.port) for each in body.node_endpoints}
             self.metadata.learn_from_refusal(
-                place, leader.leader_id, leader.leader_epoch, body.node_endpoints
+                place, leader.leader_id, leader.leader_epoch, addresses
             )
 
     def _remove_in_flight(self, batch: ProducerBatch) -> None:

@@ -1,4 +1,4 @@
-"""The producer's connections: one per broker, with a limit on the requests in flight.
+"""A client's connections: one per broker, with a limit on the requests in flight.
 
     connecting ──ApiVersions answered──> ready ──lost, or an answer is late──> down
         ^                                                                        │
@@ -11,6 +11,9 @@ with NETWORK_EXCEPTION.  The client cannot know whether the broker has carried o
 
 `max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
 comes, so nothing is ever in flight.
+
+A producer needs one such set.  A consumer has a second one, named `coordinator`: a broker handles
+the requests of a connection one after the other, so a heartbeat would wait behind a long fetch.
 
 An answer may carry `throttle_time_ms`: a quota is exceeded.  The broker answers at once and then
 stops reading from this connection for that time, so the client sends nothing there until the time
@@ -47,6 +50,7 @@ class RequestToken:
 
     generation: int
     request: int
+    connection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,8 @@ class Connection:
     retry_at: int = 0
     muted_until: int = 0
     generation: int = 0
-    in_flight: dict[int, tuple[Purpose, int]] = field(default_factory=dict)
-    """By request number: its purpose, and when it was sent."""
+    in_flight: dict[int, tuple[Purpose, int, int]] = field(default_factory=dict)
+    """By request number: its purpose, when it was sent, and when its answer is late."""
 
     def takes(self, now: int, in_flight_max: int) -> bool:
         """Whether one more request may be sent."""
@@ -80,8 +84,9 @@ class Connections:
     """All of them.  `on_response` gives the answers that one event brings, in order."""
 
     def __init__(self, outbox: Outbox, timeout_us: int, in_flight_max: int,
-                 backoff: ExponentialBackoff) -> None:  # fmt: skip
+                 backoff: ExponentialBackoff, name: str = "") -> None:  # fmt: skip
         self.outbox = outbox
+        self.name = name
         self.timeout_us = timeout_us
         self.in_flight_max = in_flight_max
         self.backoff = backoff
@@ -103,7 +108,7 @@ class Connections:
             body = m.ApiVersionsRequest(
                 client_software_name="kafka-inside-out", client_software_version="1"
             )
-            self._send(now, number, API_VERSIONS, body)
+            self._send(now, number, API_VERSIONS, body, True, self.timeout_us)
         return node.takes(now, self.in_flight_max)
 
     def any_ready(self, now: int, numbers: tuple[int, ...]) -> int | None:
@@ -121,18 +126,28 @@ class Connections:
                 return None
         return None
 
-    def send(self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool) -> None:
-        """A request to a ready broker; without `answered` nothing is expected back."""
-        self._send(now, number, purpose, body, answered)
+    def send(
+        self,
+        now: int,
+        number: int,
+        purpose: Purpose,
+        body: Asked,
+        answered: bool = True,
+        timeout_us: int = 0,
+    ) -> None:
+        """A request to a ready broker; without `answered` nothing is expected back.  A timeout
+        of 0 is request.timeout.ms."""
+        self._send(now, number, purpose, body, answered, timeout_us or self.timeout_us)
 
     def _send(
-        self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool = True
-    ) -> None:
+        self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool,
+        timeout_us: int,
+    ) -> None:  # fmt: skip
         self.sent += 1
         if answered:
-            self.node(number).in_flight[self.sent] = (purpose, now)
-        token = RequestToken(self.node(number).generation, self.sent)
-        self.outbox.send(number, token, body, self.timeout_us)
+            self.node(number).in_flight[self.sent] = (purpose, now, now + timeout_us)
+        token = RequestToken(self.node(number).generation, self.sent, self.name)
+        self.outbox.send(number, token, body, timeout_us, connection=self.name)
 
     # -- answers
 
@@ -143,12 +158,11 @@ class Connections:
             return []  # of a connection that is gone
         request = token.request
         if response.body is None:
-            sent_us = node.in_flight.get(request, (API_VERSIONS, now))[1]
-            late = now - sent_us >= self.timeout_us
-            return self._lose(now, response.source, late)
+            late_at = node.in_flight.get(request, (API_VERSIONS, now, now + 1))[2]
+            return self._lose(now, response.source, now >= late_at)
         if request not in node.in_flight:
             return []  # of acks=0
-        purpose, sent_us = node.in_flight.pop(request)
+        purpose, sent_us, _ = node.in_flight.pop(request)
         throttled_us = getattr(response.body, "throttle_time_ms", 0) * 1000
         node.muted_until = max(node.muted_until, now + throttled_us)
         if purpose == API_VERSIONS:
@@ -159,13 +173,13 @@ class Connections:
     def _lose(self, now: int, number: int, late: bool) -> list[Answer]:
         """The connection is gone; `late` if that is because an answer is overdue.
 
-        It gives an answer even if nothing was in flight, so that the producer learns of the loss.
+        It gives an answer even if nothing was in flight, so that the client learns of the loss.
         """
         node = self.node(number)
         error = Errors.REQUEST_TIMED_OUT if late else Errors.NETWORK_EXCEPTION
         lost = [
             Answer(number, purpose, sent_us, None, error)
-            for purpose, sent_us in node.in_flight.values()
+            for purpose, sent_us, _ in node.in_flight.values()
         ]
         node.in_flight = {}
         node.generation += 1
@@ -176,6 +190,10 @@ class Connections:
         self.outbox.trace(f"{_HERE}._lose", "disconnected", why=why, broker=number,
                           in_flight=len(lost))  # fmt: skip
         return lost or [Answer(number, API_VERSIONS, now, None, error)]
+
+    def is_waiting(self) -> bool:
+        """Whether any answer is awaited."""
+        return any(node.in_flight for node in self.nodes.values())
 
     def retry_at(self) -> list[int]:
         """When lost brokers may be tried again, and when muted ones take requests again."""

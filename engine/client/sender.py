@@ -162,8 +162,8 @@ class Sender:
             self.outbox.trace(
                 f"{_HERE}._send", "sent", name(batch.place), batch=batch.number,
                 attempt=batch.retries + 1, broker=leader, records=len(batch.records),
-                producer_id=batch.producer_id, epoch=batch.producer_epoch,
-                sequence=batch.base_sequence,
+                request=self.connections.sent + 1, producer_id=batch.producer_id,
+                epoch=batch.producer_epoch, sequence=batch.base_sequence,
             )  # fmt: skip
         acks = self.settings.acks_code
         body = request(acks=acks, timeout_ms=self.settings.request_timeout_ms,

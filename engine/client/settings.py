@@ -25,58 +25,48 @@ Left out: serialisers (keys and values are bytes), interceptors, transactions, s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
+from engine.client.setting_fields import INT_MAX, choice, number, parse
 from engine.records import compression
 from engine.wire.errors import Errors, KafkaError
 
-INT_MAX = (1 << 31) - 1
 IN_FLIGHT_MAX_WHEN_IDEMPOTENT = 5
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
-
-
-def _number(default: int, low: int = 0, high: int = 1 << 62) -> Any:
-    return field(default=default, metadata={"low": low, "high": high})
-
-
-def _choice(default: str, *choices: str) -> Any:
-    return field(default=default, metadata={"choices": choices})
 
 
 @dataclass(frozen=True)
 class ProducerSettings:
     """One field per setting; dots are underscores.  Times are in milliseconds, as in Kafka."""
 
-    acks: str = _choice("all", *ACKS)
-    batch_size: int = _number(16_384)
-    buffer_memory: int = _number(32 * 1024 * 1024)
-    compression_type: str = _choice("none", *compression.NAMES)
-    delivery_timeout_ms: int = _number(120_000)
+    acks: str = choice("all", *ACKS)
+    batch_size: int = number(16_384)
+    buffer_memory: int = number(32 * 1024 * 1024)
+    compression_type: str = choice("none", *compression.NAMES)
+    delivery_timeout_ms: int = number(120_000)
     enable_idempotence: bool = True
-    linger_ms: int = _number(5)
-    max_block_ms: int = _number(60_000)
-    max_in_flight_requests_per_connection: int = _number(5, low=1)
-    max_request_size: int = _number(1024 * 1024)
-    metadata_max_age_ms: int = _number(300_000)
+    linger_ms: int = number(5)
+    max_block_ms: int = number(60_000)
+    max_in_flight_requests_per_connection: int = number(5, low=1)
+    max_request_size: int = number(1024 * 1024)
+    metadata_max_age_ms: int = number(300_000)
     partitioner_adaptive_partitioning_enable: bool = True
-    partitioner_class: str = _choice("murmur2", "murmur2", "crc32", "round-robin")
-    reconnect_backoff_max_ms: int = _number(1_000)
-    reconnect_backoff_ms: int = _number(50)
-    request_timeout_ms: int = _number(30_000)
-    retries: int = _number(INT_MAX, high=INT_MAX)
-    retry_backoff_max_ms: int = _number(1_000)
-    retry_backoff_ms: int = _number(100)
-    sequence_gap: str = _choice("kip-360", "kip-360", "reset")
+    partitioner_class: str = choice("murmur2", "murmur2", "crc32", "round-robin")
+    reconnect_backoff_max_ms: int = number(1_000)
+    reconnect_backoff_ms: int = number(50)
+    request_timeout_ms: int = number(30_000)
+    retries: int = number(INT_MAX, high=INT_MAX)
+    retry_backoff_max_ms: int = number(1_000)
+    retry_backoff_ms: int = number(100)
+    sequence_gap: str = choice("kip-360", "kip-360", "reset")
 
     @classmethod
     def of(
         cls, given: Mapping[str, object] | None = None, checked: bool = True
     ) -> ProducerSettings:
         """Settings by Kafka's names; KafkaError(INVALID_CONFIG) in one sentence."""
-        values: dict[str, Any] = {}
-        for name, value in (given or {}).items():
-            values[name.replace(".", "_")] = _parsed(name, value)
+        values = parse(cls, "producer", given)
         if checked:
             _check_idempotence(values)
         settings = cls(**values)
@@ -103,37 +93,6 @@ class ProducerSettings:
             )
         if self.delivery_timeout_ms < least:
             object.__setattr__(self, "delivery_timeout_ms", least)
-
-
-_FIELDS = {each.name: each for each in fields(ProducerSettings)}
-
-
-def _parsed(name: str, value: object) -> bool | int | str:
-    known = _FIELDS.get(name.replace(".", "_"))
-    if known is None or "_" in name:
-        raise KafkaError(Errors.INVALID_CONFIG, f"a producer here has no setting {name!r}.")
-    if isinstance(known.default, bool):
-        if str(value).lower() not in ("true", "false"):
-            raise KafkaError(Errors.INVALID_CONFIG, f"{name} is true or false, not {value!r}.")
-        return str(value).lower() == "true"
-    if isinstance(known.default, int):
-        return _number_of(name, value, known.metadata["low"], known.metadata["high"])
-    choices = known.metadata["choices"]
-    if str(value) not in choices:
-        raise KafkaError(
-            Errors.INVALID_CONFIG, f"{name} is one of {', '.join(choices)}, not {value!r}."
-        )
-    return str(value)
-
-
-def _number_of(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        raise KafkaError(Errors.INVALID_CONFIG, f"{name} is a number, not {value!r}.") from None
-    if not low <= number <= high:
-        raise KafkaError(Errors.INVALID_CONFIG, f"{name} must be {low} to {high}, not {number}.")
-    return number
 
 
 def _check_idempotence(values: dict[str, Any]) -> None:

@@ -1,12 +1,16 @@
-"""Drives a producer over real sockets and in real time, against any Kafka.
+"""Drives a client over real sockets and in real time, against any Kafka.
 
     driver = SocketDriver(producer, {101: ("127.0.0.1", 9101)})
     driver.send("orders", b"A")
     driver.run(until=lambda: producer.idle, timeout_s=10)
 
-It drives the same state machine that runs in virtual time; a socket per broker and a clock carry
-out its effects.  There is one thread: between two calls of `run` nothing happens, as if the process
-stood still.
+    driver = SocketDriver(consumer, {101: ("127.0.0.1", 9101)})
+    driver.tell("poll", 1_000)
+    driver.run(until=lambda: not consumer.busy, timeout_s=2)
+
+It drives the same state machine that runs in virtual time; a socket per connection and a clock
+carry out its effects.  There is one thread: between two calls of `run` nothing happens, as if the
+process stood still.
 
 A broker's ApiVersions answer decides which version each request is written in.  An answer that
 cannot be read, or that belongs to no request, ends the connection: the client no longer knows where
@@ -25,8 +29,9 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
-from engine.client.producer import Producer
+from engine.client.metadata import Metadata
 from engine.events import (
     CancelTimer,
     Effect,
@@ -48,11 +53,29 @@ PRODUCE_KEY = 0
 TICK_S = 0.05
 
 
+End = tuple[int, str]
+"""A broker, and the name of the connection to it."""
+
+
+class Client(Protocol):
+    """A producer or a consumer."""
+
+    name: str
+    metadata: Metadata
+
+    def start(self, now: int) -> list[Effect]: ...
+
+    def step(self, now: int, event: Event) -> list[Effect]: ...
+
+
+Driven = TypeVar("Driven", bound=Client)
+
+
 @dataclass(slots=True)
 class _Link:
     """A socket to one broker; `waiting` are tokens by correlation id, in order."""
 
-    node: int
+    end: End
     sock: socket.socket
     out: bytearray = field(default_factory=bytearray)
     received: bytearray = field(default_factory=bytearray)
@@ -61,23 +84,23 @@ class _Link:
     connected: bool = False
 
 
-class SocketDriver:
+class SocketDriver(Generic[Driven]):
     """`trace` collects (microseconds since the driver began, Trace)."""
 
-    def __init__(self, producer: Producer, bootstrap: Mapping[int, Address]) -> None:
-        self.producer = producer
+    def __init__(self, client: Driven, bootstrap: Mapping[int, Address]) -> None:
+        self.client = client
         self.bootstrap = dict(bootstrap)
         self.selector = selectors.DefaultSelector()
-        self.links: dict[int, _Link] = {}
+        self.links: dict[End, _Link] = {}
         self.versions: dict[int, dict[int, int]] = {}
         self.timers: dict[Token, int] = {}
-        self.late: list[tuple[int, int, int]] = []
+        self.late: list[tuple[int, End, int]] = []
         self.sent = 0
         self.lose_requests = 0
         self.lose_answers = 0
         self.began = self.now
         self.trace: list[tuple[int, Trace]] = []
-        self._carry_out(producer.start(self.now))
+        self._carry_out(client.start(self.now))
 
     @property
     def now(self) -> int:
@@ -88,7 +111,12 @@ class SocketDriver:
     def send(
         self, topic: str, value: bytes, key: bytes | None = None, partition: int | None = None
     ) -> None:
-        self._carry_out(self.producer.send(self.now, topic, value, key, partition))
+        """A producer's `send`."""
+        self.tell("send", topic, value, key, partition)
+
+    def tell(self, method: str, *arguments: object) -> None:
+        """Calls `method(now, *arguments)` of the client, as `world.tell` does."""
+        self._carry_out(getattr(self.client, method)(self.now, *arguments))
 
     def run(self, until: Callable[[], bool], timeout_s: float) -> bool:
         """Carries on until the condition holds; False if it does not in time."""
@@ -124,13 +152,14 @@ class SocketDriver:
             if at <= now and self.timers.get(token) == at:
                 del self.timers[token]
                 match token:
-                    case ("lost", int(node)):
-                        self._lost(self.links[node], self.links[node].last)
+                    case ("lost", int(node), str(connection)):
+                        lost = self.links[node, connection]
+                        self._lost(lost, lost.last)
                     case _:
                         self._give(Expired(token))
         while self.late and self.late[0][0] <= now:
-            _, node, correlation = heapq.heappop(self.late)
-            link = self.links.get(node)
+            _, end, correlation = heapq.heappop(self.late)
+            link = self.links.get(end)
             if link is not None and correlation in link.waiting:
                 self._lost(link, link.waiting[correlation][0])
 
@@ -178,15 +207,15 @@ class SocketDriver:
                 raise ConnectionResetError("an answer that cannot be read") from error
             del link.waiting[correlation]
             if isinstance(body, m.ApiVersionsResponse):
-                self.versions[link.node] = {
+                self.versions[link.end[0]] = {
                     each.api_key: each.max_version for each in body.api_keys
                 }
-            self._give(Response(link.node, token, body))
-            if self.links.get(link.node) is not link:
+            self._give(Response(link.end[0], token, body))
+            if self.links.get(link.end) is not link:
                 return
 
     def _give(self, event: Event) -> None:
-        self._carry_out(self.producer.step(self.now, event))
+        self._carry_out(self.client.step(self.now, event))
 
     # -- effects
 
@@ -203,37 +232,38 @@ class SocketDriver:
                     self.trace.append((self.now - self.began, effect))
 
     def _send(self, effect: Send) -> None:
-        node = effect.destination
-        link = self.links.get(node) or self._connect(node)
+        node, end = effect.destination, (effect.destination, effect.connection or "")
+        link = self.links.get(end) or self._connect(end)
         key = type(effect.body).API_KEY
         version = API_VERSIONS_AT
         if key != framing.API_VERSIONS_KEY:
             offered = self.versions[node].get(key)
             if offered is None:
                 name = framing.API_NAMES[key]
-                raise RuntimeError(f"Broker {node} offers no {name}, so a producer cannot use it.")
+                raise RuntimeError(f"Broker {node} offers no {name}, so this client cannot use it.")
             version = min(type(effect.body).LATEST, offered)
         self.sent += 1
         link.last = effect.token
         if getattr(effect.body, "acks", -1) != 0:
             at = self.now + effect.timeout_us
             link.waiting[self.sent] = (effect.token, key, version, at)
-            heapq.heappush(self.late, (at, node, self.sent))
+            heapq.heappush(self.late, (at, end, self.sent))
         if key == PRODUCE_KEY and self.lose_requests:
             self.lose_requests -= 1
             if not self.lose_requests:
-                self.timers[("lost", node)] = self.now
+                self.timers[("lost", *end)] = self.now
             return
-        link.out += framing.write_request(version, self.sent, self.producer.name, effect.body)
+        link.out += framing.write_request(version, self.sent, self.client.name, effect.body)
         self._watch(link)
 
-    def _connect(self, node: int) -> _Link:
-        address = self.producer.metadata.nodes.get(node) or self.bootstrap[node]
+    def _connect(self, end: End) -> _Link:
+        node = end[0]
+        address = self.client.metadata.nodes.get(node) or self.bootstrap[node]
         sock = socket.socket()
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.connect_ex(address)
-        link = self.links[node] = _Link(node, sock)
+        link = self.links[end] = _Link(end, sock)
         self.selector.register(sock, selectors.EVENT_WRITE, link)
         return link
 
@@ -244,9 +274,9 @@ class SocketDriver:
         self.selector.modify(link.sock, events, link)
 
     def _lost(self, link: _Link, token: Token) -> None:
-        """The connection is closed, from either side; the producer hears of it once."""
+        """The connection is closed, from either side; the client hears of it once."""
         self.selector.unregister(link.sock)
         link.sock.close()
-        del self.links[link.node]
-        self.timers.pop(("lost", link.node), None)
-        self._give(Response(link.node, token, None))
+        del self.links[link.end]
+        self.timers.pop(("lost", *link.end), None)
+        self._give(Response(link.end[0], token, None))

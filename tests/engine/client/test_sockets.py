@@ -54,7 +54,7 @@ class StrangeBroker(ScriptedBroker):
 
 
 @contextmanager
-def driving(broker: ScriptedBroker, **settings: Any) -> Iterator[SocketDriver]:
+def driving(broker: ScriptedBroker, **settings: Any) -> Iterator[SocketDriver[Producer]]:
     driver = SocketDriver(
         Producer("strange", (BROKER,), {**SETTINGS, **settings}),
         {BROKER: ("127.0.0.1", broker.port)},
@@ -66,15 +66,15 @@ def driving(broker: ScriptedBroker, **settings: Any) -> Iterator[SocketDriver]:
         broker.close()
 
 
-def send(driver: SocketDriver, values: str) -> list[str]:
+def send(driver: SocketDriver[Producer], values: str) -> list[str]:
     """Sends so many records one after another; their verdicts."""
     for value in values:
         driver.send(TOPIC, value.encode(), partition=0)
-        assert driver.run(lambda: driver.producer.idle, PATIENCE_S)
-    return [each.verdict for each in driver.producer.sends]
+        assert driver.run(lambda: driver.client.idle, PATIENCE_S)
+    return [each.verdict for each in driver.client.sends]
 
 
-def disconnections(driver: SocketDriver) -> list[str]:
+def disconnections(driver: SocketDriver[Producer]) -> list[str]:
     return [line.why for _, line in driver.trace if line.kind == "disconnected"]
 
 
@@ -124,7 +124,8 @@ def test_a_request_that_is_lost_together_with_its_connection_is_lost_once() -> N
         assert send(driver, "A") == ["acknowledged"]
         driver.lose_requests = 1
         driver.send(TOPIC, b"B", partition=0)
-        driver._lost(driver.links[BROKER], driver.links[BROKER].last)
-        assert driver.run(lambda: driver.producer.idle, PATIENCE_S)
-        assert [each.verdict for each in driver.producer.sends] == ["acknowledged"] * 2
+        link = driver.links[BROKER, ""]
+        driver._lost(link, link.last)
+        assert driver.run(lambda: driver.client.idle, PATIENCE_S)
+        assert [each.verdict for each in driver.client.sends] == ["acknowledged"] * 2
         assert len(disconnections(driver)) == 1
