@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from kit.panel.source_lines import names_code
+from kit.film.source_lines import names_code
 
 ENGINE = Path(__file__).resolve().parents[2] / "engine"
 TELLERS = {

@@ -1,7 +1,8 @@
 """A campaign: runs many seeded schedules and reports how they ended.
 
 A campaign in which nothing happens proves nothing, so it also says in how many schedules a
-leader was elected and a log truncated.  A violation comes with the line that replays it.
+leader was elected and a log truncated, and of schedules with groups in how many a group rebalanced,
+a session ended and a coordinator moved.  A violation comes with the line that replays it.
 `kafkalab campaign` is its command line (kit/cli/campaign.py).
 """
 
@@ -12,20 +13,25 @@ from functools import partial
 from multiprocessing import Pool
 
 from engine.sim.campaign.mutants import Mutant
-from engine.sim.campaign.schedules import Outcome, draw, play
+from engine.sim.campaign.play import Outcome, play
+from engine.sim.campaign.schedules import draw
 
 ELECTIONS_MIN, TRUNCATIONS_MIN = 0.90, 0.30
+REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN = 0.80, 0.40, 0.50
+"""In schedules with groups: a second assignment, a session over, another coordinator."""
 SEARCH_SEEDS = 120
 
 
-def run_one(seed: int, light: bool = False) -> Outcome:
+def run_one(seed: int, light: bool = False, groups: bool = False) -> Outcome:
     """One schedule from its seed to its end."""
-    return play(draw(seed, light))
+    return play(draw(seed, light, groups))
 
 
-def outcomes(seeds: range, jobs: int = 1, light: bool = False) -> Iterator[Outcome]:
+def outcomes(
+    seeds: range, jobs: int = 1, light: bool = False, groups: bool = False
+) -> Iterator[Outcome]:
     """The outcome of each seed, in the order of the seeds for any number of jobs."""
-    work = partial(run_one, light=light)
+    work = partial(run_one, light=light, groups=groups)
     if jobs == 1:
         yield from map(work, seeds)
         return
@@ -55,7 +61,40 @@ def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
     ]
     lines += [_failure(outcome, light) for outcome in broken]
     good = not broken and elected >= ELECTIONS_MIN and truncated >= TRUNCATIONS_MIN
+    with_groups = [outcome for outcome in results if outcome.setup.groups]
+    if with_groups:
+        told, enough = _groups(with_groups)
+        lines.insert(3, told)
+        good = good and enough
     return "\n".join(lines), good
+
+
+def _groups(results: list[Outcome]) -> tuple[str, bool]:
+    """What happened in consumer groups, and whether it was enough."""
+    count = len(results)
+    began = {each.setup.seed: len(each.setup.groups) for each in results}
+    shares = (
+        sum(each.rebalances > began[each.setup.seed] for each in results) / count,
+        sum(each.expired > 0 for each in results) / count,
+        sum(each.moves > 0 for each in results) / count,
+    )
+    waiting = [each.setup.seed for each in results if each.orphans]
+    told = (
+        f"groups: {sum(each.rebalances for each in results)} rebalances, "
+        f"{sum(each.expired for each in results)} sessions over, "
+        f"{sum(each.moves for each in results)} moves of a coordinator; "
+        f"a group rebalanced in {shares[0]:.0%} of the schedules (at least {REBALANCES_MIN:.0%}), "
+        f"a session over in {shares[1]:.0%} ({EXPIRIES_MIN:.0%}), "
+        f"a coordinator moved in {shares[2]:.0%} ({MOVES_MIN:.0%})\n"
+        f"{len(waiting)} with a partition that waited for the next rebalance, as in Kafka "
+        f"{waiting or ''}"
+    )
+    least = (REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN)
+    return told, all(share >= wanted for share, wanted in zip(shares, least, strict=True))
+
+
+def _options(light: bool, groups: bool) -> str:
+    return " --light" * light + " --groups" * groups
 
 
 def _faults(results: list[Outcome]) -> str:
@@ -69,7 +108,7 @@ def _faults(results: list[Outcome]) -> str:
 
 
 def _failure(outcome: Outcome, light: bool) -> str:
-    option = " --light" if light else ""
+    option = _options(light, bool(outcome.setup.groups))
     return (
         f"seed {outcome.setup.seed}: {outcome.violation}\n"
         f"  replay it: kafkalab campaign --replay {outcome.setup.seed}{option}"
@@ -80,7 +119,7 @@ def search(mutant: Mutant, seeds: range, light: bool = False) -> Outcome | None:
     """The first seed whose schedule catches the mutant; None if none does."""
     with mutant.in_force():
         for seed in seeds:
-            outcome = run_one(seed, light)
+            outcome = run_one(seed, light, mutant.in_groups)
             if outcome.violation:
                 return outcome
     return None

@@ -3,6 +3,8 @@
 What a topic promises to survive depends on how many of its replicas may lose what they had
 written.  A replica that has lost something counts until it is back in every ISR that it
 belongs to.  While min.insync.replicas - 1 replicas count, another one is only killed.
+
+Members of groups are started, stopped, frozen and killed as well (members.py).
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from typing import Any
 from engine.broker.broker import Broker
 from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC, coordinator_of
+from engine.sim.campaign import members
+from engine.sim.campaign.members import GroupSetup, MemberPlan
 from engine.sim.world.faults import Fault, Value, fault
 from engine.sim.world.world import World
 
@@ -22,15 +27,21 @@ PROCESS_KINDS = ("kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk",
 
 
 class Crew:
-    """Breaks and repairs a world; only the replicas of `topic` count."""
+    """Breaks and repairs a world; only the replicas of `topic` count, and the groups' offsets."""
 
     def __init__(
-        self, world: World, topic: str, min_in_sync: int, damaging: tuple[str, ...]
+        self,
+        world: World,
+        topic: str,
+        min_in_sync: int,
+        damaging: tuple[str, ...],
+        groups: tuple[GroupSetup, ...] = (),
     ) -> None:
         self.world = world
         self.topic = topic
         self.min_in_sync = min_in_sync
         self.damaging = damaging
+        self.groups = groups
         self.dark: list[NodeId] = []
         self.image: Any = None
         """The last metadata image of a running controller."""
@@ -48,6 +59,9 @@ class Crew:
         peer: NodeId = self._target(number + 1, "other")
         if kind in MESSAGE_KINDS:
             peer = (peer, PRODUCER, CONSUMER, self.world.cluster.spec.controller)[number % 4]
+        readers = members.members_of(self.world, self.groups)
+        if target == "coordinator" and kind in (*LINK_KINDS, *MESSAGE_KINDS) and readers:
+            peer = readers[number % len(readers)]
         if kind in (*LINK_KINDS, *MESSAGE_KINDS) and broker == peer:
             return None
         ways = ((broker, peer), (peer, broker))
@@ -73,9 +87,20 @@ class Crew:
             return fault(kind, *ways[number // 4 % 2], **options)
         return fault(kind, broker, **options)
 
+    def choose_member(self, plan: MemberPlan) -> Fault | None:
+        """A member's fate; None if there is no such process, or already one to be started."""
+        there = plan.member in self.world.cluster.nodes
+        return fault(plan.kind, plan.member) if there != (plan.kind == "start") else None
+
     def _target(self, number: int, target: str) -> NodeId:
         if target == "controller":
             return self.world.cluster.spec.controller
+        if target == "coordinator" and self.world.cluster.spec.controller in (
+            self.world.cluster.nodes
+        ):
+            found = coordinator_of(self.world.image(), self.groups[0].name)
+            if found is not None:
+                return found
         partitions = self._partitions()
         partition = partitions[number % len(partitions)]
         if target == "leader" and partition.leader > 0:
@@ -103,6 +128,9 @@ class Crew:
         A bit changes only under a broker that is down.
         """
         broker = wanted.nodes[0] if wanted.nodes else ""
+        if isinstance(broker, str) and wanted.kind in members.KINDS and broker:
+            self._do_to_member(wanted.kind, broker)
+            return
         if wanted.kind in self.damaging and broker in self.world.cluster.spec.brokers:
             if not self._may_lose_records(broker):
                 self.world.apply(fault("kill", broker))
@@ -112,9 +140,22 @@ class Crew:
                 self.world.apply(fault("kill", broker))
         self.world.apply(wanted)
 
+    def _do_to_member(self, kind: str, name: str) -> None:
+        """A tape with some faults taken out may kill a member that is not there."""
+        if kind == "start":
+            members.start(self.world, self.groups, self.topic, name)
+        elif name not in self.world.cluster.nodes:
+            return
+        elif kind == "stop":
+            members.stop(self.world, name)
+        else:
+            self.world.apply(fault(kind, name))
+
     def _may_lose_records(self, broker: NodeId) -> bool:
         """Whether one more replica may lose what it has not flushed."""
-        partitions = self._partitions().values()
+        partitions = list(self._partitions().values())
+        stored = self.image.topic(OFFSETS_TOPIC)
+        partitions += [] if stored is None else stored.partitions.values()
         self.dark = [
             b
             for b in self.dark
@@ -128,12 +169,16 @@ class Crew:
     def undo(self, broken: Fault) -> None:
         """Undoes one fault."""
         match broken.kind:
+            case "start":
+                return
+            case "stop" if isinstance(broken.nodes[0], str):
+                return
             case "kill" | "lose_power" | "stop" | "flip_bit":
                 self._start(broken.nodes[0])
             case "fill_disk":
                 self.do(fault("free_disk", *broken.nodes))
                 self._start(broken.nodes[0])
-            case "pause":
+            case "pause" if broken.nodes[0] in self.world.cluster.nodes:
                 self.do(fault("resume", *broken.nodes))
             case "isolate" | "cut" | "cut_one_way" | "slow":
                 self.do(fault("heal", *broken.nodes))
@@ -151,9 +196,13 @@ class Crew:
             if cluster.states[node] == PAUSED:
                 self.do(fault("resume", node))
             self._start(node)
+        members.undo_everything(self.world, self.groups, self.topic)
 
     def _start(self, node: NodeId) -> None:
         """Starts a process that is down; one that is still shutting down is killed first."""
+        if isinstance(node, str):
+            self._do_to_member("start", node)
+            return
         broker = self.world.cluster.nodes.get(node)
         if isinstance(broker, Broker) and broker.lifecycle.leaving:
             self.do(fault("kill", node))

@@ -8,15 +8,13 @@ shortest run known to catch each is kept with the tests (engine/sim/campaign/pin
     with MUTANTS["answer-too-early"].in_force():
         outcome = play(draw(0))
 
-A broken function is given the original as its first argument.
+A broken function is given the original as its first argument.  The rules of groups are in
+group_mutants.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from engine.api import delete_records, list_offsets
 from engine.broker.broker import Broker
@@ -35,62 +33,15 @@ from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
 from engine.replication.truncation import Cut
+from engine.sim.campaign.group_mutants import GROUP_MUTANTS
+from engine.sim.campaign.mutant import IN_FORCE, Mutant, Original, Patch
 from engine.storage.log import Log
 from engine.storage.producer_states import ProducerStates
 from engine.wire.errors import Errors
 from engine.wire.structures import Message
 
-Original = Callable[..., Any]
-"""The unbroken function."""
 Replicas = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Patch:
-    """`owner.attribute` (a function, method or property) becomes `broken`."""
-
-    owner: object
-    attribute: str
-    broken: Original
-
-    @contextmanager
-    def in_force(self) -> Iterator[None]:
-        original = vars(self.owner)[self.attribute]
-        is_property = isinstance(original, property)
-        call = original.fget if is_property else original
-
-        def broken(*arguments: object, **options: object) -> object:
-            return self.broken(call, *arguments, **options)
-
-        setattr(self.owner, self.attribute, property(broken) if is_property else broken)
-        try:
-            yield
-        finally:
-            setattr(self.owner, self.attribute, original)
-
-
-IN_FORCE: list[str] = []
-"""The names of the mutants in force now."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A rule, how it is broken, and how a campaign finds out."""
-
-    name: str
-    breaks: str
-    patches: tuple[Patch, ...]
-    caught_by: str | tuple[str, ...]
-
-    @contextmanager
-    def in_force(self) -> Iterator[None]:
-        """The engine with this rule broken."""
-        with ExitStack() as stack:
-            IN_FORCE.append(self.name)
-            stack.callback(IN_FORCE.remove, self.name)
-            for patch in self.patches:
-                stack.enter_context(patch.in_force())
-            yield
+__all__ = ["IN_FORCE", "MUTANTS", "Mutant", "Patch"]
 
 
 # -- who leads
@@ -361,4 +312,4 @@ _ALL = (
     Mutant("a-timeout-is-a-no", "a producer calls refused what it gave up after sending it",
            (Patch(Verdicts, "failed", _surely_not_there),), "history: phantom"),
 )  # fmt: skip
-MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in _ALL}
+MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in (*_ALL, *GROUP_MUTANTS)}

@@ -6,7 +6,7 @@ what really happened.  Seed and tape replay the run without any drawing.  A tape
 taken out is a run of its own; the shrinker relies on that.
 
     draw(17)                  the plan                      a function of the seed
-    play(draw(17))            the run, and its tape         a function of the plan
+    play(draw(17))            the run, and its tape         a function of the plan (play.py)
     play(draw(17), tape)      the same run                  a function of setup and tape
 
 Two producers write to the same partitions, one with acks=all and one with acks=1, so that a
@@ -14,6 +14,9 @@ cut-off leader and its successor append different records.  In some schedules th
 the whole producer of engine/client: batches, five requests in flight,
 sequence numbers and new epochs.  In the others it sends record by record.  In a quarter of the
 schedules a third client deletes records all the time, and retention does as well.
+
+`draw(17, groups=True)` has the faults of seed 17 as well, with one or two consumer groups whose
+members come and go (members.py).  Some of its faults hit the groups' coordinator.
 
 "Within reason" is what acks=all and min.insync.replicas promise to survive.  Any number of
 processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
@@ -25,27 +28,13 @@ recover by itself.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
-from time import process_time
-from typing import Any
 
-from engine.client import producer as client
-from engine.cluster.items import NodeId
-from engine.replication.truncation import DEFAULT_RULE
-from engine.sim.campaign import ending
-from engine.sim.campaign.crew import PRODUCER, Crew
-from engine.sim.campaign.ending import Clients
-from engine.sim.clients.trimmer import Trimmer
-from engine.sim.invariants.invariants import Violation
-from engine.sim.world.faults import Fault
-from engine.sim.world.tape import Done
-from engine.sim.world.world import World
+from engine.sim.campaign import members
+from engine.sim.campaign.members import GroupSetup, MemberPlan
 
 TOPIC = "orders"
-ENDLESS = 1_000_000
 PLANS = 8
 PROCESSES = ("kill", "kill", "kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk")
 LINKS = ("isolate", "isolate", "isolate", "cut", "cut_one_way", "slow")
@@ -54,10 +43,8 @@ CLOCKS = ("jump_clock", "skew_clock")
 KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
-PRODUCER_SETTINGS = {"delivery.timeout.ms": 6_000, "request.timeout.ms": 2_000}
-"""Short, so that during longer faults the producer gives up batches that it has sent."""
-TRIMMED = {"segment.ms": 1_500, "retention.ms": 6_000}
-CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
+COORDINATOR_SHARE = 0.25
+"""Of the faults in a schedule with groups."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +74,7 @@ class Setup:
     whole_producer: bool = False
     trimmed: bool = False
     calm_us: int = 0
+    groups: tuple[GroupSetup, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,30 +84,34 @@ class Schedule:
     setup: Setup
     torn: bool
     plans: tuple[Plan, ...]
+    lives: tuple[MemberPlan, ...] = ()
 
 
-@dataclass
-class Outcome:
-    """How a run ended.  `violation` is empty if every invariant held.
-
-    `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
-    faults with their times, without the repairs at the end.
-    """
-
-    setup: Setup
-    events: int = 0
-    elections: int = 0
-    truncations: int = 0
-    deletions: int = 0
-    acknowledged: int = 0
-    violation: str = ""
-    seconds: float = 0.0
-    losses: list[str] = field(default_factory=list)
-    tape: tuple[Done, ...] = ()
-
-
-def draw(seed: int, light: bool = False) -> Schedule:
+def draw(seed: int, light: bool = False, groups: bool = False) -> Schedule:
     """The schedule of a seed; a `light` one has the same faults and fewer records."""
+    drawn = _draw(seed, light)
+    return _with_groups(drawn, light) if groups else drawn
+
+
+def _with_groups(drawn: Schedule, light: bool) -> Schedule:
+    """The same faults, a quarter of them for the coordinator, on three brokers."""
+    chance = Random(f"groups/{drawn.setup.seed}")
+    groups = members.draw_groups(chance)
+    plans = tuple(
+        replace(plan, target="coordinator")
+        if plan.target in ("leader", "follower") and chance.random() < COORDINATOR_SHARE
+        else plan
+        for plan in drawn.plans
+    )
+    lives = members.draw_lives(chance, groups, max(plan.at_ms for plan in plans))
+    setup = replace(
+        drawn.setup, brokers=3, partitions=chance.choice((3, 4)), min_in_sync=2,
+        period_us=150_000 if light else 40_000, whole_producer=False, trimmed=False, groups=groups,
+    )  # fmt: skip
+    return replace(drawn, setup=setup, plans=plans, lives=lives)
+
+
+def _draw(seed: int, light: bool) -> Schedule:
     chance = Random(f"schedule/{seed}")
     brokers = chance.choice((3, 3, 3, 5))
     at_ms = 1_000
@@ -164,123 +156,3 @@ def _amount(kind: str, chance: Random) -> int:
             return chance.choice((-50_000, 50_000))
         case _:
             return 0
-
-
-def play(
-    schedule: Schedule,
-    tape: Sequence[Done] | None = None,
-    tell: Callable[[str], None] | None = None,
-    rule: str = DEFAULT_RULE,
-) -> Outcome:
-    """Runs a schedule to its end, then lets the cluster heal, and says how it went.
-
-    A `tape` replaces the schedule's plans.  At the end, `tell` is called with every line of the
-    story.
-    """
-    world, outcome = run(schedule, tape, rule)
-    if tell is not None:
-        for line in world.trace_lines():
-            tell(line)
-    return outcome
-
-
-def run(
-    schedule: Schedule,
-    tape: Sequence[Done] | None = None,
-    rule: str = DEFAULT_RULE,
-    rewindable: bool = False,
-) -> tuple[World, Outcome]:
-    """Like `play`, and gives the world as well, to go back in if it is `rewindable`."""
-    began = process_time()
-    setup = schedule.setup
-    settings = CHECKED_OFTEN if setup.trimmed else None
-    world = World(setup.seed, setup.brokers, settings, rule=rule, rewindable=rewindable)
-    outcome = Outcome(setup)
-    crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING)
-    try:
-        clients = _set_up(world, setup)
-        try:
-            if tape is None:
-                _break_and_undo(world, schedule, crew)
-            else:
-                for done in tape:
-                    assert isinstance(done.action, Fault)
-                    _wait(world, done.at_us)
-                    crew.do(done.action)
-                _wait(world, setup.calm_us)
-        finally:
-            outcome.tape = tuple(done for done in world.tape if isinstance(done.action, Fault))
-            outcome.setup = replace(setup, calm_us=world.now_us)
-        crew.undo_everything()
-        ending.settle(world, clients)
-        ending.judge(world, clients)
-    except Violation as violation:
-        outcome.violation = str(violation)
-    except Exception as error:
-        # Any other exception is a finding, too.
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        outcome.violation = f"crash: {type(error).__name__}: {error}, in {place.name}"
-    outcome.seconds = process_time() - began
-    outcome.events = world.events
-    if world.invariants is not None:
-        outcome.losses = world.invariants.losses
-    kinds = [line.kind for _, _, line in world.cluster.trace]
-    outcome.elections = kinds.count("elected")
-    outcome.truncations = kinds.count("truncate")
-    outcome.deletions = kinds.count("deleted")
-    outcome.acknowledged = kinds.count("acknowledged")
-    return world, outcome
-
-
-def _set_up(world: World, setup: Setup) -> Clients:
-    world.create_topic(
-        TOPIC,
-        partitions=setup.partitions,
-        replicas=min(3, setup.brokers),
-        config={"min.insync.replicas": setup.min_in_sync, **(TRIMMED if setup.trimmed else {})},
-    )
-    if setup.whole_producer:
-        careful = _whole_producer(world, setup)
-    else:
-        careful = world.load(TOPIC, period_us=setup.period_us, idempotent=setup.idempotent)
-    hasty = world.load(TOPIC, period_us=setup.period_us, acks=1)
-    reader, trimmer = world.reader(TOPIC), None
-    if setup.trimmed:
-        brokers = world.cluster.spec.brokers
-        trimmer = world.add("trimmer", Trimmer("trimmer", TOPIC, setup.partitions, brokers))
-    return Clients(careful, hasty, reader, setup.idempotent, trimmer)
-
-
-def _whole_producer(world: World, setup: Setup) -> Any:
-    settings = {**PRODUCER_SETTINGS, "enable.idempotence": setup.idempotent}
-    load = client.Load(TOPIC, ENDLESS, setup.period_us, partition=None)
-    brokers = world.cluster.spec.brokers
-    return world.add(PRODUCER, client.Producer(PRODUCER, brokers, settings, load=load))
-
-
-def _wait(world: World, until_us: int) -> None:
-    if until_us > world.now_us:
-        world.run(for_s=(until_us - world.now_us) / 1e6)
-
-
-def _break_and_undo(world: World, schedule: Schedule, crew: Crew) -> None:
-    begin_us = world.now_us
-    timeline: list[tuple[int, int, Plan | None]] = []
-    for number, plan in enumerate(schedule.plans):
-        timeline.append((plan.at_ms, number, plan))
-        timeline.append((plan.at_ms + plan.for_ms, number, None))
-    broken: dict[int, Fault] = {}
-    last_target: NodeId = 0
-    for at_ms, number, plan_due in sorted(timeline, key=lambda each: (each[0], each[1])):
-        _wait(world, begin_us + at_ms * 1000)
-        if plan_due is None:
-            if number in broken:
-                crew.undo(broken.pop(number))
-            continue
-        fault = crew.choose(number, plan_due.kind, plan_due.target, plan_due.amount,
-                            schedule.torn, last_target)  # fmt: skip
-        if fault is not None:
-            brokers = [each for each in fault.nodes if each in world.cluster.spec.brokers]
-            last_target = brokers[0] if brokers else last_target
-            crew.do(fault)
-            broken[number] = fault

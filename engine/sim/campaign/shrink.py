@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engine.sim.campaign.mutants import MUTANTS
-from engine.sim.campaign.schedules import Outcome, Schedule, Setup, draw, play
+from engine.sim.campaign.play import Outcome, play
+from engine.sim.campaign.schedules import Schedule, Setup, draw
 from engine.sim.world.tape import Done
 
 Tape = tuple[Done, ...]
@@ -99,11 +100,11 @@ def search(mutant: str, seeds: range, enough: int = 2) -> Shrunk | None:
 
     A schedule counts only if it breaks the mutant's own invariant, before shrinking and after.
     """
-    caught_by = MUTANTS[mutant].caught_by
+    caught_by, in_groups = MUTANTS[mutant].caught_by, MUTANTS[mutant].in_groups
     found: list[Shrunk] = []
     for seed in seeds:
         with MUTANTS[mutant].in_force():
-            outcome = play(draw(seed, light=True))
+            outcome = play(draw(seed, light=True, groups=in_groups))
         if not outcome.violation.startswith(caught_by) or not outcome.violation:
             continue
         shrunk = shrink_outcome(outcome, mutant)

@@ -14,11 +14,12 @@
 `at` is in seconds of virtual time since the world began.  `load` and `reader` start the clients
 of engine/sim/clients/clients.py and consumer.py, always these two producers and one consumer; with
 `whole_producer=1` the first producer is the one of engine/client.  After `reader`, a line `trim
-orders` starts a client that deletes records.  `calm` undoes every fault, waits until the cluster
-has recovered, and judges what the clients saw.  An option that is left out has its default.  What
-these runs do not have (a rule, a setting, another topic) is refused with its line: a run without it
-would be another run.  Unlike other scripts these are about time, so they are played in virtual
-time only.
+orders` starts a client that deletes records, and `group billing protocol=eager members=3` the
+members billing-1 to billing-3 of a consumer group; `at 3.1 start billing-4` starts a further one.
+`calm` undoes every fault, waits until the cluster has recovered, and judges what the clients saw.
+An option that is left out has its default.  What these runs do not have (a rule, a setting, another
+topic) is refused with its line: a run without it would be another run.  Unlike other scripts these
+are about time, so they are played in virtual time only.
 
 `mutant` plays it on an engine with that rule broken (mutants.py, in this folder).  To go back
 and forth in such a world, the rule has to stay broken for as long:
@@ -33,8 +34,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from engine.sim.campaign.members import EAGER, GroupSetup
 from engine.sim.campaign.mutants import IN_FORCE, MUTANTS
-from engine.sim.campaign.schedules import TOPIC, Schedule, Setup, run
+from engine.sim.campaign.play import run
+from engine.sim.campaign.schedules import TOPIC, Schedule, Setup
 from engine.sim.campaign.shrink import Tape, replay
 from engine.sim.scripts.forms import Command
 from engine.sim.scripts.player import ScriptError
@@ -70,6 +73,11 @@ def write(timed: Timed, about: str, violation: str) -> str:
         f"load {TOPIC} period_us={setup.period_us} acks=1",
         f"reader {TOPIC}",
         *([f"trim {TOPIC}"] if setup.trimmed else []),
+        *(
+            f"group {each.name} protocol={each.protocol} members={each.members}"
+            f"{' static=1' if each.static else ''}"
+            for each in setup.groups
+        ),
         *(f"at {done.at_us / 1e6:.6f} {done.action}" for done in timed.tape),
         f"at {calm_us / 1e6:.6f} calm",
         "----",
@@ -132,10 +140,19 @@ class _Reading:
             case "trim":
                 self._expect(command, "trim", (TOPIC,))
                 self.setup = replace(self.setup, trimmed=True)
+            case "group":
+                self._group(command)
             case "at":
                 self._at(command)
             case _:
                 raise ValueError("it has no place in a script with times")
+
+    def _group(self, command: Command) -> None:
+        options, name = command.options, command.words[0] if command.words else ""
+        self._expect(command, f"group {name}", (name,), "protocol", "members", "static")
+        protocol, members = options.get("protocol", EAGER), _number(options, "members", 2)
+        group = GroupSetup(name, protocol, members, _flag(options, "static"))
+        self.setup = replace(self.setup, groups=(*self.setup.groups, group))
 
     def _expect(self, command: Command, what: str, words: tuple[str, ...], *names: str) -> None:
         """Refuses other words and options, and a repetition."""

@@ -17,6 +17,9 @@ if a consumer read past its place.
                    refused
     aborted-read   v's transaction was aborted …     … and a read_committed reader has it
 
+Where a history says what applications have processed, processing.py judges that, too:
+*unprocessed*, *reprocessed* and *disordered*.
+
 One mistake gives one kind.  Where readers see different records at one offset, the one that
 was seen last counts as what is there, and the others are lost.  Where they find different
 ends, the highest counts: a lower one is a reader that stopped early, if a record was there
@@ -43,6 +46,7 @@ from itertools import pairwise
 from engine.sim.history.evidence import Evidence, PartitionEvidence, Sight
 from engine.sim.history.findings import KINDS, Finding, Findings, finding, name_of, offset_of
 from engine.sim.history.operations import REFUSED, History, Operation, Place, Send
+from engine.sim.history.processing import judge_processing
 from engine.sim.history.reading import judge_run
 
 Key = tuple[str, str]
@@ -62,6 +66,7 @@ def check(history: History) -> Findings:
         known = _known(evidence, partition)
         for run in partition.runs:
             found += judge_run(evidence, partition, run, known)
+        found += judge_processing(evidence, partition)
         for offset in known:
             sight = partition.settled[offset].first
             sights.setdefault((sight.read.topic, sight.read.value), []).append(sight)

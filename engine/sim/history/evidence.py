@@ -25,10 +25,12 @@ from engine.sim.history.operations import (
     COMMITTED,
     REFUSED,
     UNKNOWN,
+    Commit,
     EndTransaction,
     History,
     Place,
     Poll,
+    Process,
     Reached,
     Read,
     Seek,
@@ -115,12 +117,14 @@ class Run:
 
 @dataclass
 class PartitionEvidence:
-    """Everything that consumers saw of one partition; `reached` is the highest end of all."""
+    """Everything that consumers saw and did of one partition; `reached` is the highest end."""
 
     place: Place
     seen: dict[int, dict[str, Seen]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     reached: Reached | None = None
+    processed: dict[int, list[Process]] = field(default_factory=dict)
+    commits: list[Commit] = field(default_factory=list)
 
     @cached_property
     def settled(self) -> dict[int, Seen]:
@@ -189,6 +193,11 @@ class Evidence:
                     partition.reached = _highest(partition.reached, each)
                 case EndTransaction():
                     self.ends[each.client, each.transaction] = each
+                case Process():
+                    done = self.partition((each.topic, each.partition)).processed
+                    done.setdefault(each.offset, []).append(each)
+                case Commit():
+                    self.partition((each.topic, each.partition)).commits.append(each)
 
     def partition(self, place: Place) -> PartitionEvidence:
         if place not in self.partitions:

@@ -16,6 +16,9 @@ KINDS: dict[str, str] = {
     "non-monotonic": "read by a consumer that had been further already",
     "phantom": "read, though it was not sent, or though it was refused",
     "aborted-read": "read under read_committed, though its transaction was aborted",
+    "unprocessed": "below the committed offset, and no client has processed it",
+    "reprocessed": "processed more than once",
+    "disordered": "first processed after a later record of its partition",
 }
 
 

@@ -8,6 +8,8 @@ around confluent-kafka writes one, a test writes one by hand, and all are judged
     Seek            a consumer's position was set: assigned, sought, or reset
     Reached         a consumer had reached the end when all was over
     EndTransaction  a producer's transaction was committed, was aborted, or ended unknown
+    Process         a consumer's application has done a record's work, for good
+    Commit          the group's committed offset, as the broker accepted it or handed it out
 
 A send has one of three verdicts.  *Acknowledged* and *refused* are certain.  *Unknown* is
 neither: a time-out, or NOT_ENOUGH_REPLICAS_AFTER_APPEND; such a record may be in the log
@@ -127,7 +129,38 @@ class EndTransaction:
             )
 
 
-Operation = Send | Poll | Seek | Reached | EndTransaction
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A record's effect, where a crash of the client cannot undo it.
+
+    Note it when the effect is done.  A call that the outside world recognises and ignores has
+    no effect, and is not noted.
+    """
+
+    at_us: int
+    client: str
+    topic: str
+    partition: int
+    offset: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The group's committed offset of a partition: the next application starts there.
+
+    Note it when the broker has accepted it, or when it hands it out.  The consumers of a history
+    that has commits are one group.
+    """
+
+    at_us: int
+    client: str
+    topic: str
+    partition: int
+    offset: int
+
+
+Operation = Send | Poll | Seek | Reached | EndTransaction | Process | Commit
 
 
 @dataclass(frozen=True)
@@ -178,3 +211,9 @@ def tell(operation: Operation) -> str:
             return f"finds the end of {place} at offset {operation.offset}"
         case EndTransaction():
             return f"ends {operation.transaction}: {operation.outcome}"
+        case Process():
+            place = f"{operation.topic}-{operation.partition}"
+            return f"has processed {operation.value!r}, offset {operation.offset} of {place}"
+        case Commit():
+            place = f"{operation.topic}-{operation.partition}"
+            return f"has offset {operation.offset} committed of {place}"

@@ -1,5 +1,8 @@
 """What must hold after every event.
 
 Start with `invariants.py`; add one there, and a mutant that it catches in campaign/mutants.py.
-May import: cluster, events, metadata, plain, records, replication, storage.
+`groups.py` is about consumer groups.
+May import: client, client.consumer, cluster, coordinators, coordinators.classic,
+coordinators.consumer, coordinators.runtime, events, metadata, plain, records, replication,
+storage, wire.
 """

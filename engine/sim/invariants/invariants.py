@@ -24,7 +24,7 @@ changed batch that no recovery has found yet counts as what it was: the disk is 
 replica.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
-start.
+start.  groups.py judges consumer groups, where a campaign asks for it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from engine.replication.truncation import RULES
 from engine.sim.invariants import appended, promises
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
+from engine.sim.invariants.groups import GroupInvariants
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
@@ -61,6 +62,8 @@ class Invariants:
         self.dark: dict[int, None] = {}
         self.damaged: dict[int, None] = {}
         self.losses: list[str] = []
+        self.groups: GroupInvariants | None = None
+        """What must hold in consumer groups, if they are watched."""
 
     # -- driving
 
@@ -74,6 +77,8 @@ class Invariants:
         moved: dict[str, None] = {}
         newest = list(islice(reversed(self.cluster.trace), fresh))
         for _, node, line in reversed(newest):
+            if self.groups is not None:
+                self.groups.note(node, line)
             if not line.partition:
                 if isinstance(node, int):
                     self._note_process(node, line)

@@ -14,9 +14,11 @@ from typing import Any
 from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
-from engine.sim.world.faults import BETWEEN_NODES, Fault
+from engine.sim.world.faults import BETWEEN_NODES, OF_PROCESSES, Fault
 from engine.sim.world.tape import Action, Add, Tell
 
+ADMIN = "admin"
+"""The world's own client, which asks on its behalf."""
 DRIVEN = ("start", "step")
 """Methods of every node that only the cluster calls."""
 
@@ -28,6 +30,8 @@ def check(cluster: Cluster, action: Action) -> None:
             there: Iterable[NodeId] = cluster.disks
             if action.kind in BETWEEN_NODES:
                 there = cluster.states
+            elif action.kind in OF_PROCESSES:
+                there = [name for name in cluster.states if name != ADMIN]
             for node in action.nodes:
                 _check_name(str(action), node, tuple(there))
         case Add():

@@ -136,7 +136,9 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 BETWEEN_NODES = ("delay", "drop", "duplicate", "reorder", "cut", "cut_one_way", "slow", "heal")
-"""These faults also hit a client's messages; the others are for brokers and the controller."""
+"""These faults also hit a client's messages."""
+OF_PROCESSES = ("kill", "pause", "resume")
+"""These also hit a client's process; all others are for brokers and the controller."""
 
 
 @dataclass(frozen=True)

@@ -215,8 +215,8 @@ class World:
         """Lets a fault happen now."""
         self._run.do(fault)
 
-    def kill(self, broker: int) -> None:
-        self.apply(fault("kill", broker))
+    def kill(self, node: NodeId) -> None:
+        self.apply(fault("kill", node))
 
     def stop(self, broker: int) -> None:
         self.apply(fault("stop", broker))
@@ -224,11 +224,11 @@ class World:
     def start(self, broker: int) -> None:
         self.apply(fault("start", broker))
 
-    def pause(self, broker: int) -> None:
-        self.apply(fault("pause", broker))
+    def pause(self, node: NodeId) -> None:
+        self.apply(fault("pause", node))
 
-    def resume(self, broker: int) -> None:
-        self.apply(fault("resume", broker))
+    def resume(self, node: NodeId) -> None:
+        self.apply(fault("resume", node))
 
     def lose_power(self, broker: int, torn: bool = False) -> None:
         self.apply(fault("lose_power", broker, torn=int(torn)))

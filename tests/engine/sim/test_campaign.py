@@ -7,17 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.sim.campaign import campaign, ending
-from engine.sim.campaign.schedules import (
-    CONTROLLER,
-    TOPIC,
-    Outcome,
-    Plan,
-    Schedule,
-    Setup,
-    draw,
-    play,
-    run,
-)
+from engine.sim.campaign.play import Outcome, play, run
+from engine.sim.campaign.schedules import CONTROLLER, TOPIC, Plan, Schedule, Setup, draw
 from engine.sim.history.findings import Finding
 from engine.sim.world.faults import KINDS
 from engine.sim.world.tape import Done

@@ -10,7 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from engine.sim.history import EndTransaction, History, Operation, Poll, Reached, Read, Seek, Send
+from engine.sim.history import (
+    Commit,
+    EndTransaction,
+    History,
+    Operation,
+    Poll,
+    Process,
+    Reached,
+    Read,
+    Seek,
+    Send,
+)
 
 TOPIC = "orders"
 
@@ -106,6 +117,17 @@ class Plan:
                     slots = slots[count:]
                 if self.at_end and reader != "reader-3":
                     out.append(Reached(20_000_000, reader, TOPIC, index, self.log_ends[index]))
+        return out + self._processing()
+
+    def _processing(self) -> list[Operation]:
+        """Two applications share the partitions; each processes all of one, and commits."""
+        out: list[Operation] = []
+        for index, log in self.logs.items():
+            application, at_us = f"application-{index}", 30_000_000
+            for slot in log:
+                at_us += 1000
+                out.append(Process(at_us, application, TOPIC, index, slot.offset, slot.value))
+            out.append(Commit(at_us + 1, application, TOPIC, index, self.log_ends[index]))
         return out
 
     def history(self, operations: list[Operation] | None = None) -> History:
@@ -309,6 +331,43 @@ def abort(plan: Plan) -> History | None:
     return plan.history(operations)
 
 
+# -- what can go wrong in the applications
+
+
+def _edit_processing(
+    plan: Plan, edit: Callable[[Process], list[Operation]], last: bool = True
+) -> History | None:
+    """One record's processing goes wrong; it was read, and was certainly sent."""
+    operations = plan.operations()
+    logs = {index: log if last else log[:-1] for index, log in plan.logs.items()}
+    offsets = {(index, s.offset) for index, log in logs.items() for s in log if _is_plain(plan)(s)}
+    places = [n for n, op in enumerate(operations)
+              if isinstance(op, Process) and (op.partition, op.offset) in offsets]  # fmt: skip
+    if not places:
+        return None
+    place = plan.chance.choice(places)
+    done = operations[place]
+    assert isinstance(done, Process)
+    return plan.history([*operations[:place], *edit(done), *operations[place + 1 :]])
+
+
+def leave_unprocessed(plan: Plan) -> History | None:
+    return _edit_processing(plan, lambda done: [])
+
+
+def process_again(plan: Plan) -> History | None:
+    def edit(done: Process) -> list[Operation]:
+        return [done, replace(done, at_us=40_000_000, client="application-9")]
+
+    return _edit_processing(plan, edit)
+
+
+def process_late(plan: Plan) -> History | None:
+    return _edit_processing(
+        plan, lambda done: [replace(done, at_us=done.at_us + 50_000_000)], last=False
+    )
+
+
 MUTATIONS: dict[str, tuple[Callable[[Plan], History | None], str]] = {
     "a record vanishes": (lose, "lost"),
     "acknowledgements name other offsets": (shift_acknowledgements, "lost"),
@@ -327,4 +386,7 @@ MUTATIONS: dict[str, tuple[Callable[[Plan], History | None], str]] = {
     "a record that nobody sent": (invent, "phantom"),
     "a refused record is there": (refuse, "phantom"),
     "an aborted record stays visible": (abort, "aborted-read"),
+    "a committed record is not processed": (leave_unprocessed, "unprocessed"),
+    "two applications process one record": (process_again, "reprocessed"),
+    "a record is processed after later ones": (process_late, "disordered"),
 }

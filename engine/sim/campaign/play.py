@@ -1,0 +1,207 @@
+"""Plays a schedule: sets the cluster up, breaks and repairs it, and judges what is left."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from time import process_time
+from typing import Any
+
+from engine.client import producer as client
+from engine.cluster.items import NodeId
+from engine.replication.truncation import DEFAULT_RULE
+from engine.sim.campaign import ending, members
+from engine.sim.campaign.crew import PRODUCER, Crew
+from engine.sim.campaign.ending import Clients
+from engine.sim.campaign.members import MemberPlan
+from engine.sim.campaign.schedules import DAMAGING, TOPIC, Plan, Schedule, Setup
+from engine.sim.clients.trimmer import Trimmer
+from engine.sim.invariants.groups import GroupInvariants
+from engine.sim.invariants.invariants import Violation
+from engine.sim.world.faults import Fault
+from engine.sim.world.tape import Done
+from engine.sim.world.world import World
+
+ENDLESS = 1_000_000
+PRODUCER_SETTINGS = {"delivery.timeout.ms": 6_000, "request.timeout.ms": 2_000}
+"""Short, so that during longer faults the producer gives up batches that it has sent."""
+TRIMMED = {"segment.ms": 1_500, "retention.ms": 6_000}
+CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
+REBALANCED = ("assignment is replicated", "target of epoch")
+"""What coordinators say at the end of a rebalance."""
+
+
+@dataclass
+class Outcome:
+    """How a run ended.  `violation` is empty if every invariant held.
+
+    `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
+    faults with their times, without the repairs at the end.  Of groups: how often they got a new
+    assignment, a member's session was over, and a new coordinator took them up.
+    """
+
+    setup: Setup
+    events: int = 0
+    elections: int = 0
+    truncations: int = 0
+    deletions: int = 0
+    acknowledged: int = 0
+    rebalances: int = 0
+    expired: int = 0
+    moves: int = 0
+    violation: str = ""
+    seconds: float = 0.0
+    losses: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    """Partitions of groups that had to wait for one more rebalance."""
+    tape: tuple[Done, ...] = ()
+
+
+def play(
+    schedule: Schedule,
+    tape: Sequence[Done] | None = None,
+    tell: Callable[[str], None] | None = None,
+    rule: str = DEFAULT_RULE,
+) -> Outcome:
+    """Runs a schedule to its end, then lets the cluster heal, and says how it went.
+
+    A `tape` replaces the schedule's plans.  At the end, `tell` is called with every line of the
+    story.
+    """
+    world, outcome = run(schedule, tape, rule)
+    if tell is not None:
+        for line in world.trace_lines():
+            tell(line)
+    return outcome
+
+
+def run(
+    schedule: Schedule,
+    tape: Sequence[Done] | None = None,
+    rule: str = DEFAULT_RULE,
+    rewindable: bool = False,
+) -> tuple[World, Outcome]:
+    """Like `play`, and gives the world as well, to go back in if it is `rewindable`."""
+    began = process_time()
+    setup = schedule.setup
+    settings = CHECKED_OFTEN if setup.trimmed else members.BROKER_SETTINGS if setup.groups else {}
+    world = World(setup.seed, setup.brokers, settings, rule=rule, rewindable=rewindable)
+    outcome = Outcome(setup)
+    crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups)
+    try:
+        clients = _set_up(world, setup)
+        since = len(world.tape)
+        try:
+            if tape is None:
+                _break_and_undo(world, schedule, crew)
+            else:
+                for done in tape:
+                    assert isinstance(done.action, Fault)
+                    _wait(world, done.at_us)
+                    crew.do(done.action)
+                _wait(world, setup.calm_us)
+        finally:
+            outcome.tape = _faults(world, setup, since)
+            outcome.setup = replace(setup, calm_us=world.now_us)
+        crew.undo_everything()
+        ending.settle(world, clients)
+        ending.judge(world, clients)
+        outcome.orphans = ending.judge_groups(world, setup.groups, TOPIC)
+    except Violation as violation:
+        outcome.violation = str(violation)
+    except Exception as error:
+        # Any other exception is a finding, too.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        outcome.violation = f"crash: {type(error).__name__}: {error}, in {place.name}"
+    outcome.seconds = process_time() - began
+    outcome.events = world.events
+    if world.invariants is not None:
+        outcome.losses = world.invariants.losses
+        _count_groups(world, outcome)
+    kinds = [line.kind for _, _, line in world.cluster.trace]
+    outcome.elections = kinds.count("elected")
+    outcome.truncations = kinds.count("truncate")
+    outcome.deletions = kinds.count("deleted")
+    outcome.acknowledged = kinds.count("acknowledged")
+    return world, outcome
+
+
+def _faults(world: World, setup: Setup, since: int) -> tuple[Done, ...]:
+    """What was done to nodes; the world's tape had `since` actions after the set-up."""
+    written = ((done, members.as_fault(done.action, setup.groups)) for done in world.tape[since:])
+    return tuple(replace(done, action=action) for done, action in written if action is not None)
+
+
+def _count_groups(world: World, outcome: Outcome) -> None:
+    if not outcome.setup.groups:
+        return
+    whys = [line.why for _, _, line in world.cluster.trace if line.kind == "group"]
+    outcome.rebalances = sum(any(words in why for words in REBALANCED) for why in whys)
+    outcome.expired = sum("session" in why and "over" in why for why in whys)
+    loaded = [node for _, node, line in world.cluster.trace if line.kind == "groups-loaded"]
+    outcome.moves = sum(before != after for before, after in pairwise(loaded))
+
+
+def _set_up(world: World, setup: Setup) -> Clients:
+    world.create_topic(
+        TOPIC,
+        partitions=setup.partitions,
+        replicas=min(3, setup.brokers),
+        config={"min.insync.replicas": setup.min_in_sync, **(TRIMMED if setup.trimmed else {})},
+    )
+    if setup.whole_producer:
+        careful = _whole_producer(world, setup)
+    else:
+        careful = world.load(TOPIC, period_us=setup.period_us, idempotent=setup.idempotent)
+    hasty = world.load(TOPIC, period_us=setup.period_us, acks=1)
+    reader, trimmer = world.reader(TOPIC), None
+    if setup.trimmed:
+        brokers = world.cluster.spec.brokers
+        trimmer = world.add("trimmer", Trimmer("trimmer", TOPIC, setup.partitions, brokers))
+    if setup.groups and world.invariants is not None:
+        world.invariants.groups = GroupInvariants(world.cluster)
+        for group in setup.groups:
+            for number in range(1, group.members + 1):
+                members.start(world, setup.groups, TOPIC, f"{group.name}-{number}")
+    return Clients(careful, hasty, reader, setup.idempotent, trimmer)
+
+
+def _whole_producer(world: World, setup: Setup) -> Any:
+    settings = {**PRODUCER_SETTINGS, "enable.idempotence": setup.idempotent}
+    load = client.Load(TOPIC, ENDLESS, setup.period_us, partition=None)
+    brokers = world.cluster.spec.brokers
+    return world.add(PRODUCER, client.Producer(PRODUCER, brokers, settings, load=load))
+
+
+def _wait(world: World, until_us: int) -> None:
+    if until_us > world.now_us:
+        world.run(for_s=(until_us - world.now_us) / 1e6)
+
+
+def _break_and_undo(world: World, schedule: Schedule, crew: Crew) -> None:
+    begin_us = world.now_us
+    timeline: list[tuple[int, int, Plan | MemberPlan | None]] = []
+    plans: list[Plan | MemberPlan] = [*schedule.plans, *schedule.lives]
+    for number, plan in enumerate(plans):
+        timeline.append((plan.at_ms, number, plan))
+        timeline.append((plan.at_ms + plan.for_ms, number, None))
+    broken: dict[int, Fault] = {}
+    last_target: NodeId = 0
+    for at_ms, number, plan_due in sorted(timeline, key=lambda each: (each[0], each[1])):
+        _wait(world, begin_us + at_ms * 1000)
+        if plan_due is None:
+            if number in broken:
+                crew.undo(broken.pop(number))
+            continue
+        if isinstance(plan_due, MemberPlan):
+            fault = crew.choose_member(plan_due)
+        else:
+            fault = crew.choose(number, plan_due.kind, plan_due.target, plan_due.amount,
+                                schedule.torn, last_target)  # fmt: skip
+        if fault is not None:
+            brokers = [each for each in fault.nodes if each in world.cluster.spec.brokers]
+            last_target = brokers[0] if brokers else last_target
+            crew.do(fault)
+            broken[number] = fault
