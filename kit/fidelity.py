@@ -8,6 +8,7 @@ what the code itself says:
     configs    engine/settings/*.table (what its DescribeConfigs returns), status and note
     elsewhere  "Left out:" and "Simplified:" in the docstrings of the engine's other modules
     scenarios  kit/both/differences.py, the differences that `both()` lets pass
+    suites     kit/client_suites.py, what client libraries' own tests say
 
     python -m kit.fidelity           print it
     python -m kit.fidelity --write   write docs/fidelity.md again
@@ -32,9 +33,11 @@ from typing import Any
 from engine import api
 from engine.api.api_versions import SUPPORTED_FEATURES
 from engine.settings.definitions import Config, table
+from engine.settings.group_config import counterparts
 from engine.settings.topic_config import SYNONYMS
 from engine.storage.log_config import LogConfig
 from engine.wire import messages as m
+from kit.client_suites import SUITES
 
 NOTE = re.compile(
     r"(?ms)(?:^|(?<=\s))(Left out|Simplified): (.*?)"
@@ -75,6 +78,9 @@ def page() -> str:
         parts.append(_rows(("config", "type", "default", "status", "note"), _configs(resource)))
     parts += ["## In the engine's other modules\n", _rows(("module", "except for"), _elsewhere())]
     parts += ["## Declared differences of scenarios\n", _differences()]
+    columns = ("suite", "release", "passed on Kafka", "of these on the engine", "not counted")
+    parts += ["## Published client suites\n", _rows(columns, _suites())]
+    parts += [_rows(("passes on Kafka alone", "why"), _failing())]
     parts += [
         "## APIs, version by version\n",
         _rows(("key", "API", "version", "engine"), _versions(facts)),
@@ -99,11 +105,19 @@ def _rows(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+ABSENT = {
+    "Share": "share groups (KIP-932) are shown on a real Kafka only",
+    "Streams": "the rebalance protocol of Kafka Streams (KIP-1071) is shown on a real Kafka only",
+}
+"""Why the engine does not have a family of APIs, by a word of their names."""
+
+
 def _apis(facts: Any) -> Iterator[Sequence[object]]:
     for name, (key, low, high) in facts["apis"].items():
         ours = api.VERSIONS.get(name)
         if ours is None:
-            yield key, name, f"{low}–{high}", "not offered", ""
+            why = next((why for word, why in ABSENT.items() if word in name), "")
+            yield key, name, f"{low}–{high}", "not offered", why
         else:
             yield key, name, f"{low}–{high}", f"{ours[1]}–{ours[2]}", left_out(name)
 
@@ -177,6 +191,17 @@ def _differences() -> str:
     return _rows(("scenario", "what differs", "why"), rows)
 
 
+def _suites() -> Iterator[Sequence[object]]:
+    for each in SUITES:
+        yield each.name, each.release, each.on_kafka, each.on_engine, each.apart
+
+
+def _failing() -> Iterator[Sequence[object]]:
+    for suite in SUITES:
+        for test, why in suite.failing.items():
+            yield f"{suite.name}: `{test}`", why
+
+
 # -- what the engine reads
 
 
@@ -193,7 +218,7 @@ def read_by_the_engine() -> dict[str, Reads]:
 
     Code reads a config if its name is a subscript or the argument of `get`; an f-string perhaps
     reads every name that it can make.  A log reads LogConfig's fields.  If the engine reads a
-    topic config, its counterparts on the broker matter too.
+    topic or a group config, its counterparts on the broker matter too.
     """
     certain = {field.name.replace("_", ".") for field in fields(LogConfig)}
     patterns: set[str] = set()
@@ -213,6 +238,10 @@ def read_by_the_engine() -> dict[str, Reads]:
     for name in found["topic"].certain:
         found["broker"].certain.update(SYNONYMS.get(name, ()))
         found["broker"].possible.update(SYNONYMS.get(name, ()))
+    for name in found["group"].certain:
+        inherited = {each for each in counterparts(name) if each in table("broker")}
+        found["broker"].certain.update(inherited)
+        found["broker"].possible.update(inherited)
     return found
 
 

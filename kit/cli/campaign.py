@@ -14,6 +14,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seeds", default="0:40", help="first:last, without the last")
     command.add_argument("--jobs", type=int, default=1, help="processes")
     command.add_argument("--light", action="store_true", help="fewer records, the same faults")
+    command.add_argument(
+        "--groups", action="store_true", help="with members of consumer groups, and their faults"
+    )
     command.add_argument("--replay", type=int, metavar="SEED", help="print one schedule's story")
     command.add_argument(
         "--shrink", type=int, metavar="SEED", help="find its shortest failing tape"
@@ -37,7 +40,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     seeds = _seeds(chosen.seeds)
     results = []
-    for outcome in campaign.outcomes(seeds, chosen.jobs, chosen.light):
+    for outcome in campaign.outcomes(seeds, chosen.jobs, chosen.light, chosen.groups):
         results.append(outcome)
         if len(results) % TELL_EVERY == 0:
             broken = sum(bool(each.violation) for each in results)
@@ -72,11 +75,13 @@ def _one(chosen: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
     from engine.sim.campaign import shrink, timed_scripts
-    from engine.sim.campaign.schedules import draw, play
+    from engine.sim.campaign.play import play
+    from engine.sim.campaign.schedules import draw
 
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
-        outcome = play(draw(seed, chosen.light), tell=print if chosen.replay is not None else None)
+        drawn = draw(seed, chosen.light, chosen.groups)
+        outcome = play(drawn, tell=print if chosen.replay is not None else None)
     setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
     if chosen.shrink is not None:
         if not violation:

@@ -87,6 +87,68 @@ def a_group_shows_its_offsets(cluster: Cluster) -> None:
     assert shown["coordinator"] in cluster.brokers
 
 
+def a_member_shows_what_it_owns(cluster: Cluster) -> None:
+    cluster.create_topic("shared", partitions=2)
+    group = f"readers-{uuid4().hex[:8]}"
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": group,
+            "client.id": "till",
+            **_QUIET,
+        }
+    )
+    try:
+        consumer.subscribe(["shared"])
+
+        def owns(c: Cluster) -> bool:
+            consumer.poll(0.05)
+            members = c.snapshot()["groups"].get(group, {"members": []})["members"]
+            return [each["owns"] for each in members] == [{"shared": [0, 1]}]
+
+        cluster.wait_until(owns, _PATIENCE_S, "the member to own both partitions")
+        shown = cluster.snapshot()["groups"][group]
+        assert (shown["type"], shown["state"], shown["protocol"]) == ("classic", "Stable", "range")
+        (member,) = shown["members"]
+        assert (member["client_id"], member["state"]) == ("till", "stable")
+        assert member["id"] == consumer.memberid()
+    finally:
+        consumer.close()
+
+
+def a_member_of_the_consumer_protocol_shows_what_it_owns(cluster: Cluster) -> None:
+    cluster.create_topic("shared-848", partitions=2)
+    group = f"readers-{uuid4().hex[:8]}"
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": group,
+            "client.id": "till",
+            "group.protocol": "consumer",
+            **_QUIET,
+        }
+    )
+    try:
+        consumer.subscribe(["shared-848"])
+
+        def owns(c: Cluster) -> bool:
+            consumer.poll(0.05)
+            members = c.snapshot()["groups"].get(group, {"members": []})["members"]
+            return [each["owns"] for each in members] == [{"shared-848": [0, 1]}]
+
+        # librdkafka joins in its own time: on a busy machine this has taken more than a minute.
+        cluster.wait_until(owns, 2 * _PATIENCE_S, "the member to own both partitions")
+        shown = cluster.snapshot()["groups"][group]
+        assert (shown["type"], shown["assignor"]) == ("consumer", "uniform")
+        (member,) = shown["members"]
+        assert (member["client_id"], member["epoch"]) == ("till", shown["epoch"])
+        assert member["target"] == member["owns"]
+        assert member["subscribed"]["topics"] == ["shared-848"]
+        assert member["id"] == consumer.memberid()
+    finally:
+        consumer.close()
+
+
 def a_killed_leader_costs_no_acknowledged_record(cluster: Cluster) -> None:
     cluster.create_topic("kept", config={"min.insync.replicas": 2})
     before = partition(cluster, "kept")
@@ -184,6 +246,8 @@ CHECKS: tuple[Callable[[Cluster], None], ...] = (
     a_snapshot_shows_what_every_replica_holds,
     a_description_is_text_and_html,
     a_group_shows_its_offsets,
+    a_member_shows_what_it_owns,
+    a_member_of_the_consumer_protocol_shows_what_it_owns,
     a_wrong_call_gets_a_sentence,
     a_killed_leader_costs_no_acknowledged_record,
     a_clean_stop_hands_leadership_over,

@@ -216,8 +216,11 @@ def start(
 ) -> KafkaCluster:
     """Starts an engine of brokers 101, 102, … and returns when all of them serve.
 
-    `settings` are broker configs beside those that every cluster of the kit has; `rule`
-    names a truncation rule of the past.  A shared engine stays until `kafkalab down`.
+    `settings` are broker configs beside those that every cluster of the kit has.  With fewer
+    than three brokers groups need a smaller offsets.topic.replication.factor among them, as in
+    Kafka.  `rule` names a truncation rule of the past.
+
+    A shared engine stays until `kafkalab down`.
     """
     label = f"engine-{secrets.token_hex(4)}"
     directory = registry.labelled_directory(label)

@@ -32,6 +32,11 @@ SETTINGS = (
     Setting("broker.heartbeat.interval.ms", "500", "several heartbeats fit in a session"),
     Setting("replica.lag.time.max.ms", "5000", "a cut follower leaves the ISR within a cell"),
     Setting("replica.high.watermark.checkpoint.interval.ms", "1000", "its file is read in a cell"),
+    Setting(
+        "replica.selector.class",
+        "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        "a consumer that names its rack is sent to a replica there",
+    ),
     Setting("auto.leader.rebalance.enable", "false", "no election without a cause"),
     Setting("unclean.leader.election.enable", "false", "the default, which lessons use"),
     Setting("min.insync.replicas", "1", "topics that need more say so"),

@@ -30,6 +30,8 @@ CLASSES = {
     "kafka-reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
     "kafka-get-offsets": f"{_PACKAGE}.GetOffsetShell",
     "kafka-log-dirs": f"{_PACKAGE}.LogDirsCommand",
+    "kafka-console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",
+    "kafka-console-share-consumer": f"{_PACKAGE}.consumer.ConsoleShareConsumer",
 }
 DUMP_LOG = "kafka-dump-log"
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -77,11 +77,19 @@ class RawClient:
         except TimeoutError:
             return None
         self.socket.settimeout(PATIENCE_S)
-        frame = self._exactly(int.from_bytes(head, "big"))
-        self.bytes_in = len(frame) + _LENGTH
+        frame = self._rest(head)
         number = int.from_bytes(frame[:_LENGTH], "big")
         body, version = self.sent.pop(number)
         return number, framing.read_response(type(body).API_KEY, version, frame)[1]
+
+    def receive_bytes(self) -> bytes:
+        """The next answer as it came, for requests that were sent as bytes."""
+        return self._rest(self._exactly(_LENGTH))
+
+    def _rest(self, head: bytes) -> bytes:
+        frame = self._exactly(int.from_bytes(head, "big"))
+        self.bytes_in = len(frame) + _LENGTH
+        return frame
 
     def ask(self, body: Any, version: int = NAMED) -> Any:
         """One request and its answer."""
