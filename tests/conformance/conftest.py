@@ -7,6 +7,8 @@ import pytest
 from kit.clusters import engine
 from kit.clusters.kafka_cluster import KafkaCluster
 
+pytest.register_assert_rewrite("tests.conformance.members")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.import_plugin("kit.testing")

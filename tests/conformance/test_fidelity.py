@@ -15,6 +15,7 @@ from engine.api.api_versions import SUPPORTED_FEATURES
 from engine.settings.definitions import table
 from engine.settings.topic_config import SYNONYMS
 from kit import fidelity, jars
+from kit.client_suites import SUITES, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 TELEMETRY = {"GetTelemetrySubscriptions", "PushTelemetry"}
@@ -116,6 +117,14 @@ def test_a_refused_config_says_why() -> None:
         for config in table(resource).values():
             assert config.status in ("implemented", "accepted", "refused"), config.name
             assert config.note or config.status != "refused", config.name
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda each: each.name)
+def test_nearly_all_of_a_client_suite_passes_and_each_other_test_is_named(suite: Suite) -> None:
+    assert suite.on_engine >= 0.95 * suite.on_kafka
+    assert len(suite.failing) == suite.on_kafka - suite.on_engine
+    page = fidelity.page()
+    assert all(test in page and why in page for test, why in suite.failing.items())
 
 
 @pytest.mark.real

@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 
 from kit import jars
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -114,6 +116,37 @@ def test_groups_and_offsets(engine_cluster: KafkaCluster, tool: Tool) -> None:
     assert "readers" not in tool("consumer-groups", "--list")
     assert tool("get-offsets", "--topic", "read").strip() == "read:0:3"
     assert tool("get-offsets", "--topic", "read", "--time", "-2").strip() == "read:0:0"
+
+
+def test_a_group_of_the_consumer_protocol(engine_cluster: KafkaCluster, tool: Tool) -> None:
+    engine_cluster.create_topic("new", partitions=2)
+    tool("console-producer", "--topic", "new", given="a\nb\nc\n")
+    protocol = ("--command-property", "group.protocol=consumer")
+    tool("console-consumer", "--topic", "new", "--group", "moderns", "--from-beginning",
+         "--max-messages", "3", *protocol)  # fmt: skip
+    shown = tool("consumer-groups", "--describe", "--group", "moderns")
+    assert re.search(r"moderns\s+new\s+[01]\s+3\s+3\s+0\s+-", shown), shown
+    reader = Consumer({
+        "bootstrap.servers": engine_cluster.bootstrap, "group.id": "moderns",
+        "group.protocol": "consumer", "client.id": "reader",
+    })  # fmt: skip
+    reader.subscribe(["new"])
+    deadline = time.monotonic() + PATIENCE_S
+    while len(reader.assignment()) < 2:
+        reader.poll(0.1)
+        assert time.monotonic() < deadline
+    assert re.search(r"moderns\s+Consumer", tool("consumer-groups", "--list", "--type", "consumer"))
+    shown = tool("consumer-groups", "--describe", "--group", "moderns")
+    assert len(re.findall(r"moderns\s+new\s+[01]\s.*reader", shown)) == 2, shown
+    members = ("--describe", "--group", "moderns", "--members", "--verbose")
+    shown = tool("consumer-groups", *members)
+    assert re.search(r"reader\s+2\s+\S+\s+new:0,1", shown), shown
+    shown = tool("consumer-groups", "--describe", "--group", "moderns", "--state")
+    assert re.search(r"uniform\s+Stable\s+1", shown), shown
+    reader.close()
+    assert "Empty" in tool("consumer-groups", "--describe", "--group", "moderns", "--state")
+    tool("consumer-groups", "--delete", "--group", "moderns")
+    assert "moderns" not in tool("consumer-groups", "--list")
 
 
 def test_configs(engine_cluster: KafkaCluster, tool: Tool) -> None:

@@ -8,14 +8,14 @@ there its outcome must be the declared one, so that a stale declaration is notic
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from kit import jars
+from kit.probes.java_client import JavaProgram
+from kit.testing import require_local_kafka
 from tests.conformance.producer_scripts import (
     SCRIPTS,
     Outcome,
@@ -109,29 +109,16 @@ def ours(name: str) -> Outcome:
 @pytest.fixture(scope="module")
 def java() -> Iterator[Callable[[str], Outcome]]:
     """Kafka's own producer, in one JVM for all scripts."""
-    try:
-        command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-Dorg.apache.logging.log4j.level=OFF"]  # it would log between the answers
-        command += ["-cp", jars.classpath(), str(Path(__file__).with_name("ScriptProducer.java"))]
-    except jars.JarsMissing as missing:
-        pytest.skip(str(missing))
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-    )
+    require_local_kafka()
+    with JavaProgram(Path(__file__).with_name("ScriptProducer.java")) as program:
 
-    def play(name: str) -> Outcome:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        broker = broker_for(SCRIPTS[name])
-        process.stdin.write(java_line(SCRIPTS[name], broker.port) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline().strip()
-        broker.close()
-        return outcome(broker, line.split(","))
+        def play(name: str) -> Outcome:
+            broker = broker_for(SCRIPTS[name])
+            (line,) = program.ask(java_line(SCRIPTS[name], broker.port))
+            broker.close()
+            return outcome(broker, line.split(","))
 
-    yield play
-    process.communicate()
+        yield play
 
 
 @pytest.mark.real

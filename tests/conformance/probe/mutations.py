@@ -87,6 +87,10 @@ PLAIN: dict[str, Callable[[Here], Any]] = {
     "UnregisterBroker": lambda here: m.UnregisterBrokerRequest(555),
     "ListConfigResources": lambda here: m.ListConfigResourcesRequest([TOPIC_RESOURCE]),
     "DescribeTopicPartitions": lambda here: pages(TOPIC, cursor=(TOPIC, 1)),
+    "ConsumerGroupHeartbeat": lambda here: m.ConsumerGroupHeartbeatRequest(
+        here.group, here.name, 0, None, None, 30_000, [TOPIC], topic_partitions=[]
+    ),
+    "ConsumerGroupDescribe": lambda here: m.ConsumerGroupDescribeRequest([here.group]),
 }
 
 EVERYTHING = {"Metadata", "ListGroups", "ListConfigResources", "DescribeTopicPartitions", "ElectLeaders", "DescribeLogDirs"}  # fmt: skip

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.coordinators.offsets_topic import partition_for
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC, partition_for
 from engine.records import batch
 from engine.wire import framing
 from engine.wire import messages as m
+from engine.wire.errors import Errors
 
 Address = tuple[str, int]
 
@@ -34,6 +35,7 @@ _SIZE = struct.Struct(">i")
 GROUP_APIS = {
     "OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup",
     "DescribeGroups", "ListGroups", "DeleteGroups", "OffsetDelete",
+    "ConsumerGroupHeartbeat", "ConsumerGroupDescribe",
 }  # fmt: skip
 """What goes to the coordinator of the probe's groups; the rest goes to broker 101."""
 
@@ -61,12 +63,15 @@ class Side:
 
     # -- asking
 
-    def ask(self, request: Any, version: int | None = None) -> Any:
-        """The answer, CLOSED, or SILENT; UnsupportedField if the version cannot carry it."""
+    def ask(self, request: Any, version: int | None = None, broker: int = 101) -> Any:
+        """The answer, CLOSED, or SILENT; UnsupportedField if the version cannot carry it.
+
+        `broker` is asked unless the request is one for the coordinator.
+        """
         version = type(request).LATEST if version is None else version
         frame = framing.write_request(version, 7, "probe", request)
         api = framing.API_NAMES[request.API_KEY]
-        broker = self.coordinator if api in GROUP_APIS else 101
+        broker = self.coordinator if api in GROUP_APIS else broker
         answer = self.raw(bytes(frame), broker)
         if answer in NO_ANSWER:
             return answer
@@ -93,15 +98,20 @@ class Side:
             self._drop(broker)
             raise
 
-    def until(self, step: Until) -> Any:
+    def until(self, step: Until, broker: int = 101) -> Any:
         deadline = time.monotonic() + PATIENCE_S
         while True:
-            answer = self.ask(step.request)
+            answer = self.ask(step.request, broker=broker)
             if answer not in NO_ANSWER and step.holds(answer):
                 return answer
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.name} never came to it: {step.request} {answer}")
             time.sleep(0.02)
+
+    def forget(self, broker: int) -> None:
+        """Its connections are dead."""
+        if broker in self._open:
+            self._drop(broker)
 
     def _drop(self, broker: int) -> None:
         self._open.pop(broker).close()
@@ -116,6 +126,7 @@ class Side:
     def prepare(self) -> None:
         """Two topics led by broker 101, one with ten records; a group with an offset."""
         self.clean()
+        self._spread_coordinators()
         # The records are old: no retention takes them away while we ask.
         kept = creation(TOPIC, [[101, 102, 103], [101, 103, 102]], {"retention.ms": "-1"})
         assert self.ask(kept).topics[0].error_code == 0
@@ -143,6 +154,19 @@ class Side:
             return answer.topics[0].partitions[0].error_code == 0
 
         self.until(Until(commit, committed))
+
+    def _spread_coordinators(self) -> None:
+        """Preferred replicas lead the offsets topic again: brokers may have died before."""
+        elect = m.ElectLeadersRequest
+        wanted = elect.TopicPartitions(OFFSETS_TOPIC, list(range(OFFSETS_PARTITIONS)))
+        self.until(Until(elect(0, [wanted], 10_000), elected))
+        topic = m.MetadataRequest.MetadataRequestTopic(name=OFFSETS_TOPIC)
+
+        def led_by_preferred(answer: Any) -> bool:
+            partitions = answer.topics[0].partitions
+            return all(each.leader_id == each.replica_nodes[0] for each in partitions)
+
+        self.until(Until(m.MetadataRequest([topic], False), led_by_preferred))
 
     def _coordinated(self, answer: Any) -> bool:
         found = answer.coordinators[0]
@@ -183,6 +207,12 @@ class Side:
 
 def found(answer: Any) -> bool:
     return bool(answer.coordinators[0].error_code == 0)
+
+
+def elected(answer: Any) -> bool:
+    done = (Errors.NONE, Errors.ELECTION_NOT_NEEDED)
+    rows = [row for each in answer.replica_election_results for row in each.partition_result]
+    return all(row.error_code in done for row in rows)
 
 
 def produced(answer: Any) -> bool:
