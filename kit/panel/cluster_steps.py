@@ -1,29 +1,14 @@
-"""Finds what happened to processes and links: they cause most changes of the logs.
-
-A step is one fact, with a short label for the timeline, a sentence for the caption, and a
-weight: a broker's death weighs more than a write.
-"""
+"""Finds what happened to processes and links: they cause most changes of the logs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from kit.film.source import Snapshot
+from kit.film.steps import MAJOR, NOTABLE, Step
 from kit.panel.scene import cut_from
-from kit.panel.source import Snapshot
-
-MINOR, NOTABLE, MAJOR = 0, 1, 2
 
 DOWN = {"killed": "dead", "stopped": "stopped", "unknown": "gone"}
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing that happened; `label` for the timeline, `sentence` for the caption."""
-
-    weight: int
-    label: str
-    sentence: str
 
 
 def cluster_steps(was: Snapshot, now: Snapshot) -> list[Step]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.sim.world import faults
+from kit.film.source import Snapshot
 from kit.panel.scene import cut_from
-from kit.panel.source import Snapshot
 
 FAULTS = ("kill", "stop", "start", "pause", "resume", "cut", "isolate", "heal")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.panel.source import Line
-from kit.panel.words import join
+from kit.film.source import Line
+from kit.film.words import join
 
 
 def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:

@@ -8,39 +8,24 @@ a widget's trait and the contents of an exported page.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine.replication.truncation import RULES
-from kit.panel import controls, moments, source_lines, step_story, text, trace_lines
+from kit.film.moments import Moment, merge, new_steps, sentences
+from kit.film.pool import Pool, line_with_source
+from kit.film.source import Frame, Line, Snapshot
+from kit.panel import controls, moments, step_story, text, trace_lines
 from kit.panel.flights import Flight
 from kit.panel.known import Known, known
-from kit.panel.moments import Differs, Moment
+from kit.panel.moments import Differs
 from kit.panel.promises import Promise, promises
 from kit.panel.recording import Recording
 from kit.panel.scene import Row, build
-from kit.panel.source import Frame, Line, Snapshot
-from kit.panel.source_lines import SourceLine
 from kit.panel.step_story import Caption
 
 OFFERED = dict.fromkeys(controls.FAULTS, "")
-
-
-@dataclass
-class Pool:
-    """Things by place; the same thing has the same place."""
-
-    things: list[Any] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)
-
-    def place(self, thing: Any) -> int:
-        key = json.dumps(thing, sort_keys=True)
-        if key not in self.places:
-            self.places[key] = len(self.things)
-            self.things.append(thing)
-        return self.places[key]
 
 
 @dataclass
@@ -105,7 +90,7 @@ class Film:
         one = Take.of(first, topic, partition)
         one.captions[0] = step_story.begin(one.frames[0], topic, partition)
         if second is None or forked_from is None:
-            return cls(topic, partition, [one], moments.merge(one.frames))
+            return cls(topic, partition, [one], merge(one.frames))
         earlier = [
             place for place, frame in enumerate(one.frames) if frame.number <= forked_from.number
         ]
@@ -114,38 +99,23 @@ class Film:
         changed = f"truncation rule {second.rule}" if second.rule != first.rule else "the same rule"
         said = f"Timeline 2 begins: the same past, and from here on {changed}."
         other.captions[0] = Caption(said, "fork", "fork")
-        merged = moments.merge(one.frames, other.frames, at)
+        merged = merge(one.frames, other.frames, at)
         return cls(topic, partition, [one, other], merged, at)
 
     def frame(self, moment: Moment, take: int) -> Frame:
         """What a take shows at a moment."""
-        if take == 0 or moment.second == moments.BEFORE:
-            return self.takes[0].frames[moment.first]
-        return self.takes[1].frames[moment.second]
+        shown, step = moment.shows(take)
+        return self.takes[shown].frames[step]
 
     def fresh(self, place: int) -> list[tuple[int, Caption]]:
         """The steps that are new at a moment, each with its take."""
-        moment = self.moments[place]
-        before = self.moments[place - 1] if place else Moment(-1)
-        fresh = []
-        if moment.first != before.first:
-            fresh.append((0, self.takes[0].captions[moment.first]))
-        if moment.second != before.second:
-            fresh.append((1, self.takes[1].captions[moment.second]))
-        return fresh
+        steps = new_steps(self.moments, place)
+        return [(take, self.takes[take].captions[step]) for take, step in steps]
 
     def captions(self, place: int) -> list[str]:
-        """What is new at a moment; the sentences name the timeline if it matters."""
-        fresh = self.fresh(place)
-        sentences = [caption.sentence for _, caption in fresh]
-        if self.moments[place].second == moments.BEFORE or len(set(sentences)) < len(fresh):
-            return sentences[:1]  # one timeline, or the same step in both
-        return [
-            caption.sentence
-            if caption.mark == "fork"
-            else f"Timeline {take + 1}: {caption.sentence}"
-            for take, caption in fresh
-        ]
+        """What is new at a moment, in words."""
+        told = [(take, each.sentence, each.mark == "fork") for take, each in self.fresh(place)]
+        return sentences(self.moments[place], told)
 
     def flights(self, take: int) -> list[Flight]:
         """A take's messages about the partition, also those in flight at the fork."""
@@ -158,7 +128,7 @@ class Film:
 
     def differs(self, moment: Moment) -> Differs | None:
         """What differs at a moment; None where there is one timeline."""
-        if moment.second == moments.BEFORE:
+        if not moment.active:
             return None
         states = [
             moments.state_of(self.frame(moment, take), self.topic, self.partition)
@@ -225,7 +195,7 @@ class Film:
             row["text"] = text.row(drawn)
             rows.append(pools["rows"].place(row))
         shown = [line for line in frame.lines if self._shown(line)]
-        lines = [self._line(line, sources) for line in shown]
+        lines = [line_with_source(line, trace_lines.say(line), sources) for line in shown]
         head = {name: plain[name] for name in ("leader", "leader_epoch", "facts", "controller")}
         return {
             "t": frame.time_us - start_us,
@@ -245,21 +215,6 @@ class Film:
     def _shown(self, line: Line) -> bool:
         return line.partition in ("", f"{self.topic}-{self.partition}")
 
-    @staticmethod
-    def _line(line: Line, sources: dict[str, Any]) -> list[Any]:
-        """Node, words, why, rule, and the key of its source; "" if it is not in the engine."""
-        place = source_lines.find(line.rule, line.kind)
-        reason = source_lines.find_reason(line.kind, line.why)
-        key = f"{line.rule} {line.kind}" if place else ""
-        if place and reason:
-            decided = f"why {reason.place}"
-            key = f"{key} {decided}"
-            sources.setdefault(decided, {**_source(reason), "also": key, "says": "reported here"})
-            sources.setdefault(key, {**_source(place), "also": decided, "says": "decided here"})
-        elif place:
-            sources.setdefault(key, _source(place))
-        return [line.node, trace_lines.say(line), line.why, line.rule, key]
-
 
 def _weightiest(shown: Sequence[Line], lines: Sequence[list[Any]]) -> str:
     """The source of the line that the caption tells."""
@@ -272,16 +227,6 @@ def _controls(snapshot: Snapshot, row: Row) -> dict[str, Any]:
     pressed = controls.buttons(OFFERED, row.state, row.id)
     linked = controls.links(OFFERED, snapshot, row.id)
     return {"buttons": [vars(each) for each in pressed], "links": [vars(each) for each in linked]}
-
-
-def _source(place: SourceLine) -> dict[str, Any]:
-    return {
-        "place": place.place,
-        "function": place.function,
-        "start": place.start,
-        "line": place.line,
-        "lines": source_lines.excerpt(place),
-    }
 
 
 def _flight(flight: Flight, start_us: int) -> list[Any]:

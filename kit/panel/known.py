@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kit.film.source import Frame
 from kit.panel.scene import end_of, epoch_at, partition_of, records
-from kit.panel.source import Frame
 
 State = Mapping[str, Any]
 Log = Mapping[str, Any]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kit.panel.cluster_steps import DOWN, MAJOR, MINOR, NOTABLE, Step
+from kit.film.source import Line, Snapshot
+from kit.film.steps import MAJOR, MINOR, NOTABLE, Step
+from kit.film.words import be, join, plural
+from kit.panel.cluster_steps import DOWN
 from kit.panel.known import Known, committed, holds, kept
-from kit.panel.scene import end_of, parted_offsets
-from kit.panel.source import Line, Snapshot
-from kit.panel.words import be, join, plural, values
+from kit.panel.scene import end_of, parted_offsets, values
 
 State = Mapping[str, Any]
 NEVER = "**never committed**"

@@ -1,14 +1,4 @@
-"""The positions of a timeline's slider: the steps of one timeline or of two.
-
-A *moment* is a step of the first recording, of the second, or of both at the same virtual
-time.  Up to the fork the two are one.  From there on each moment shows both; a timeline
-without a step at that time stays as it was:
-
-    first     0  1  2  3  4  5     6     7
-                       |
-    second             0     1  2     3  4        branched off at step 3
-    moments   0  1  2  3  4  5  6  7  8  9  …
-"""
+"""The steps that concern one partition, and what differs between two timelines of it."""
 
 from __future__ import annotations
 
@@ -16,21 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.film.source import Frame
+from kit.film.words import be, join
 from kit.panel.promises import Promise, lost
 from kit.panel.scene import end_of, partition_of, records
-from kit.panel.source import Frame
-from kit.panel.words import be, join
 
-BEFORE = -1
 State = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A step of each timeline; `second` is BEFORE where the timelines are still one."""
-
-    first: int
-    second: int = BEFORE
 
 
 @dataclass(frozen=True)
@@ -60,29 +41,6 @@ def concerning(frames: Sequence[Frame], topic: str, partition: int) -> list[Fram
 
 def _is_served(state: State) -> bool:
     return all("log_end_offset" in state["logs"][replica] for replica in state["replicas"])
-
-
-def merge(first: Sequence[Frame], second: Sequence[Frame] = (), at: int = 0) -> list[Moment]:
-    """The moments of one timeline, or of two if a second one branched off at step `at`."""
-    if not second:
-        return [Moment(place) for place in range(len(first))]
-    moments = [*(Moment(place) for place in range(at + 1)), Moment(at, 0)]
-    one, other = at, 0
-    while one + 1 < len(first) or other + 1 < len(second):
-        times = [
-            frames[place + 1].time_us
-            for frames, place in ((first, one), (second, other))
-            if place + 1 < len(frames)
-        ]
-        now = min(times)
-        if one + 1 < len(first) and first[one + 1].time_us == now:
-            one += 1
-            both = other + 1 < len(second) and second[other + 1].time_us == now
-            other += both
-        else:
-            other += 1
-        moments.append(Moment(one, other))
-    return moments
 
 
 def compare(

@@ -2,7 +2,7 @@
 
    Nothing is decided here.  `scene` says what to draw, `timeline` which frames there are,
    `position` which of them is in view (-1: now), `notice` what a button had to say.  The
-   pieces of the picture are in drawing.js, which is put before this file. */
+   pieces of the picture are in drawing.js, which is put before this file behind kit/film/tree.js. */
 
 const NOW = -1;
 const WATCH_MS = 4000;
@@ -126,7 +126,7 @@ function picture(model, view) {
 function render({ model, el }) {
   const root = document.createElement("section");
   const view = { width: 0, menu: null, playing: null, reading: false, id: `panel-${Math.random().toString(36).slice(2, 8)}-` };
-  root.className = "cluster-panel";
+  root.className = "film-panel cluster-panel";
   for (const [name, value] of [["role", "group"], ["aria-label", "Cluster panel"], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(name, value);
   }
@@ -135,7 +135,7 @@ function render({ model, el }) {
   const draw = () => {
     if (!view.width || !model.get("scene").rows) return;
     const { mode } = geometry(model.get("scene").offsets, view.width);
-    root.className = `cluster-panel ${mode} ${model.get("position") === NOW ? "" : "past"}`;
+    root.className = `film-panel cluster-panel ${mode} ${model.get("position") === NOW ? "" : "past"}`;
     const list = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
     const following = !list || list.scrollHeight - list.scrollTop - list.clientHeight < 30;
     patch(root, picture(model, view));

@@ -3,10 +3,7 @@
     from kit.panel.panel import ClusterPanel
     ClusterPanel(cluster, "orders")
 
-While the panel is in view it takes a snapshot now and then.  A thread of its own waits for
-the cluster's answer, the kernel's event loop changes the picture, and nothing is ever
-printed.  A browser says every few seconds that the panel is in view; when it stops, the
-polling stops.
+While the panel is in view it takes a snapshot now and then (kit/film/attention.py).
 
 All state is in traits, so a test needs no browser: `press("kill", 102)` is what a button
 sends, `position` is the place on the timeline (-1: now), `scene` is what is drawn.
@@ -14,27 +11,22 @@ sends, `position` is the place on the timeline (-1: now), `scene` is what is dra
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
-from IPython.display import display
 
+from kit.film.attention import Attention
+from kit.film.output import put_out, with_still
+from kit.film.source import Frame, LiveSource, Source
 from kit.panel import controls, export, still, story, text, trace_lines
 from kit.panel.scene import build
-from kit.panel.source import Frame, LiveSource, Source
 
-VIEW = "application/vnd.jupyter.widget-view+json"
-HERE = Path(__file__).parent
 NOW = -1
-WATCHED_FOR_S = 12.0
 LOOKING_BACK = "You are looking back. Press End to return to now."
 
 
@@ -46,8 +38,8 @@ class ClusterPanel(anywidget.AnyWidget):
     `cluster`, for frames that come from elsewhere.
     """
 
-    _esm = export.script("drawing.js", "panel.js")
-    _css = HERE / "panel.css"
+    _esm = export.live_script()
+    _css = export.live_style()
 
     scene = traitlets.Dict().tag(sync=True)
     timeline = traitlets.Dict().tag(sync=True)
@@ -68,15 +60,10 @@ class ClusterPanel(anywidget.AnyWidget):
         super().__init__(topic=topic or "", partition=partition)
         self.cluster = cluster
         self._source: Source = source or LiveSource(cluster)
-        self._interval_s = interval_s
         self._refusals: dict[str, str] = {}
-        self._trouble = ""
         self._labels: dict[int, str] = {}
         self._labels_of = ("", -1)
-        self._watched_until = 0.0
-        self._polling: asyncio.Task[None] | None = None
-        self._pressing: set[asyncio.Task[None]] = set()
-        self._asker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="cluster-panel")
+        self.attention = Attention(self._look, self._show, self._say, interval_s)
         self.on_msg(self._hear)
         self.observe(lambda change: self._show(), ["topic", "partition", "position"])
         self.refresh()
@@ -85,43 +72,23 @@ class ClusterPanel(anywidget.AnyWidget):
 
     def refresh(self) -> None:
         """Looks once, and shows what is there now.  Waits for the answer."""
-        self._asker.submit(self._look).result()
-        self._show()
-        self.notice = self._trouble
+        self.attention.once()
 
     def watch(self) -> None:
         """Polls for a while; called again and again while the panel is in view."""
-        self._watched_until = time.monotonic() + WATCHED_FOR_S
-        loop = _running_loop()
-        if loop is not None and (self._polling is None or self._polling.done()):
-            self._polling = loop.create_task(self._poll())
+        self.attention.keep()
 
     def close(self) -> None:
-        self._watched_until = 0.0
-        self._asker.shutdown(wait=False)
+        self.attention.close()
         super().close()
-
-    async def _poll(self) -> None:
-        loop = asyncio.get_running_loop()
-        while time.monotonic() < self._watched_until:
-            asked = time.monotonic()
-            if await loop.run_in_executor(self._asker, self._look):
-                self._show()
-            if self._trouble or not self._pressing:
-                self.notice = self._trouble
-            # a cluster that answers slowly is asked less often
-            await asyncio.sleep(max(self._interval_s, 2 * (time.monotonic() - asked)))
 
     def _look(self) -> bool:
         """One poll; True if there is something new to show."""
-        try:
-            self._refusals = controls.offered(self.cluster)
-            changed = self._source.poll()
-        except Exception as error:
-            self._trouble = f"The cluster does not answer: {error}"
-            return False
-        self._trouble = ""
-        return changed
+        self._refusals = controls.offered(self.cluster)
+        return self._source.poll()
+
+    def _say(self, words: str) -> None:
+        self.notice = words
 
     # -- pressing
 
@@ -130,25 +97,10 @@ class ClusterPanel(anywidget.AnyWidget):
         if self.position != NOW:
             self.notice = LOOKING_BACK
             return
-        work = self._carry_out(action, node, other)
-        loop = _running_loop()
-        if loop is None:
-            asyncio.run(work)
-            return
-        task = loop.create_task(work)
-        self._pressing.add(task)
-        task.add_done_callback(self._pressing.discard)
-
-    async def _carry_out(self, action: str, node: int, other: int | None) -> None:
-        self.notice = f"{action} {node if action != 'heal' else 'all links'} …"
-        said = ""
-        try:
-            await asyncio.to_thread(controls.carry_out, self.cluster, action, node, other)
-        except Exception as error:
-            said = str(error) or f"{action} {node} did not work."
-        await asyncio.get_running_loop().run_in_executor(self._asker, self._look)
-        self._show()
-        self.notice = said
+        self.attention.carry_out(
+            f"{action} {node if action != 'heal' else 'all links'}",
+            partial(controls.carry_out, self.cluster, action, node, other),
+        )
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
         match content:
@@ -224,27 +176,9 @@ class ClusterPanel(anywidget.AnyWidget):
         return [mark for mark in marks if mark[1]]
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Puts out the still picture and the live panel, in this order.
-
-        If an output has a live form, JupyterLab shows nothing else, and after a restart of the
-        kernel the live form is gone.  So the still is an output of its own; the panel's
-        style hides it as long as a live panel follows it.
-        """
-        bundle, _ = self._repr_mimebundle_()
-        live = {VIEW: bundle.pop(VIEW), "text/plain": still.RERUN}
-        display(bundle, raw=True)
-        display(live, raw=True)
+        put_out(self._repr_mimebundle_()[0])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The live widget, and for places without a kernel a still picture and the text."""
         live = super()._repr_mimebundle_(**kwargs)
-        bundle, metadata = live if isinstance(live, tuple) else (live or {}, {})
-        picture = still.draw(self._scene, self._caption)
-        return {**bundle, "text/plain": self.text, "image/svg+xml": picture}, metadata
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+        return with_still(live, self.text, still.draw(self._scene, self._caption))

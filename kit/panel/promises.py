@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.film.source import Frame
 from kit.panel.scene import end_of, records
-from kit.panel.source import Frame
 
 State = Mapping[str, Any]
 

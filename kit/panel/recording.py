@@ -22,21 +22,17 @@ from typing import Any
 from engine.cluster.calls import Arrived, Sent
 from engine.cluster.items import Answer, Arriving
 from engine.cluster.snapshot import last_batches, snapshot
-from engine.sim.scripts.quiet import is_quiet
 from engine.sim.world.faults import Fault
-from engine.sim.world.run import EPOCH_US
-from engine.sim.world.tape import Done
 from engine.sim.world.world import World
+from kit.film import replay
+from kit.film.source import Frame, Line, Snapshot, remember_logs
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight
-from kit.panel.source import Frame, Line, Snapshot, remember_logs
 from kit.panel.step_story import is_decided
 from kit.probes.messages import Message
 
 TAIL = 12
 FRAMES_MOST = 3_000
-SETTLE_US = 5_000_000
-"""How long a branch may go on after what it branched from has ended, to come to rest."""
 REPLICA_KINDS = frozenset(
     ("append", "truncate", "high_watermark", "leader_epoch", "leader", "isr", "elected",
      "eligible", "diverging", "log_start", "recovered", "append-failed")
@@ -88,38 +84,6 @@ class Recording:
     def rule(self) -> str:
         return self.world.cluster.spec.rule
 
-    def step(self) -> bool:
-        """Handles one event; False if no event is left."""
-        alive = self.world.step()
-        self._look()
-        return alive
-
-    def run(self, until_us: int) -> None:
-        """Handles the events up to that time, and sets the cluster's clock to it."""
-        while (at := self.world.next_at) is not None and at <= until_us and self.step():
-            pass
-        self.world.run(for_s=max(0, until_us - self.now_us) / 1e6)
-
-    def settle(self, until_us: int) -> None:
-        """Runs until that time, and then until the cluster is quiet, if that is soon."""
-        self.run(until_us)
-        while self.now_us < until_us + SETTLE_US and not is_quiet(self.world.cluster):
-            if not self.step():
-                break
-
-    def apply(self, fault: Fault) -> None:
-        """Injects a fault now, and forgets what was to come after this moment."""
-        self.world.apply(fault)
-        self._look()
-
-    def follow(self, tape: Sequence[Done]) -> None:
-        """Does each action at its own time, or now if that is past."""
-        for done in tape:
-            if done.at_us > self.world.now_us:
-                self.run(EPOCH_US + done.at_us)
-            self.world.follow([replace(done, at_us=max(done.at_us, self.world.now_us))])
-            self._look()
-
     def prepend(self, past: Recording, until: Frame) -> None:
         """Puts another recording's frames and messages, up to a frame, before its own."""
         kept = [frame for frame in past.frames if frame.number <= until.number]
@@ -130,7 +94,7 @@ class Recording:
         earlier = [flight for flight in past.flights if flight.sent_us <= until.time_us]
         self.flights = [*earlier, *self.flights]
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Keeps what the last event has changed."""
         self._note_departures()
         lines = (*self._heard(), *self._fresh_lines())
@@ -251,12 +215,8 @@ class Recording:
 
 def record(world: World, topic: str) -> Recording:
     """Records a topic from the world's beginning to its present moment."""
-    past = world.fork()
-    if world.timeline is not None:
-        past.goto(event=0)
-    recording = Recording(past, topic)
-    while past.events < world.events and recording.step():
-        pass
+    recording = Recording(replay.from_the_beginning(world), topic)
+    replay.run_to_event(recording, world.events)
     return recording
 
 
@@ -274,15 +234,13 @@ def branch(
     there are none.  The new recording is at least as long as the one it branches from.
     """
     old = recording.world
-    past = old.fork()
-    past.goto(event=frame.event)
-    world = past.fork()  # which has no future yet
+    world = replay.without_future(old, frame.event)
     if rule and rule != world.cluster.spec.rule:
         world.use_rule(rule)
     new = Recording(world, recording.topic, frame.snapshot)
     for fault in faults:
-        new.apply(fault)
+        replay.apply(new, fault)
     if keep:
-        new.follow([done for done in old.tape if done.event > frame.event])
-    new.settle(recording.now_us)
+        replay.follow(new, [done for done in old.tape if done.event > frame.event])
+    replay.settle(new, recording.now_us)
     return new

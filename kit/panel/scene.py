@@ -10,11 +10,12 @@ its offset.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kit.panel.source import Frame, Snapshot
+from kit.film.source import Frame, Snapshot
+from kit.film.words import join
 
 RECORDS_IN_VIEW = 8
 FREE_COLUMNS = 2
@@ -142,6 +143,17 @@ def records(log: Mapping[str, Any]) -> dict[int, tuple[int, str]]:
             value = str(values[place]) if place < len(values) else ""
             found[offset] = (batch["epoch"], value)
     return found
+
+
+def values(log: Mapping[str, Any], offsets: Iterable[int]) -> str:
+    """Records of a log by value where they are few and short, else by offset."""
+    wanted, held = list(offsets), records(log)
+    named = [held[offset][1] for offset in wanted if offset in held and held[offset][1]]
+    if len(named) == len(wanted) <= 3 and all(len(value) <= 8 for value in named):
+        return join(named)
+    if len(wanted) == 1:
+        return f"record {wanted[0]}"
+    return f"records {wanted[0]}–{wanted[-1]}"
 
 
 def epoch_at(log: Mapping[str, Any], offset: int) -> int:

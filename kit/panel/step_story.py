@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.film.source import Frame, Line
+from kit.film.words import be, join, plural
 from kit.panel.fault_story import tell_fault
 from kit.panel.known import Known, mark_of
 from kit.panel.promises import Promise, lost
-from kit.panel.scene import end_of, parted_offsets, partition_of
-from kit.panel.source import Frame, Line
-from kit.panel.words import be, join, plural, values
+from kit.panel.scene import end_of, parted_offsets, partition_of, values
 
 State = Mapping[str, Any]
 WEIGHTS = {

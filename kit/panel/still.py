@@ -15,24 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from kit.film.output import RERUN
+from kit.film.shapes import PALETTE, STYLE, box, stripes, text
+from kit.film.steps import plain
+from kit.panel.marks import CELL_HEIGHT, CELL_WIDTH, GAP, badge, nothing, unequal
 from kit.panel.moments import Differs
 from kit.panel.scene import Cell, Row, Scene
-from kit.panel.shapes import (
-    CELL_HEIGHT,
-    CELL_WIDTH,
-    GAP,
-    PALETTE,
-    STYLE,
-    badge,
-    box,
-    nothing,
-    stripes,
-    text,
-    unequal,
-)
-from kit.panel.text import plain
 
-RERUN = "A still picture. Run this cell for the live panel."
 WIDTH, LEFT, TOP, ROW = 820, 282, 88, 84
 CARD = 216
 """Where a broker's card ends."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kit.film.source import Frame, Snapshot
+from kit.film.steps import MAJOR, NOTABLE, Step, together
+from kit.film.words import be, join, plural
 from kit.panel import log_steps
-from kit.panel.cluster_steps import MAJOR, MINOR, NOTABLE, Step, cluster_steps
+from kit.panel.cluster_steps import cluster_steps
 from kit.panel.known import Known, known
 from kit.panel.scene import end_of, partition_of
-from kit.panel.source import Frame, Snapshot
-from kit.panel.words import be, join, plural
 
 KEEP_TELLING_US = 6_000_000
 
@@ -29,10 +30,10 @@ def caption(frames: Sequence[Frame], number: int, topic: str, partition: int) ->
             break
         found = steps(frames[earlier - 1], frames[earlier], topic, partition, by[earlier - 1])
         if any(step.weight == MAJOR for step in found):
-            return _together(found, later)
+            return together(found, later)
         if earlier == place or any(step.weight == NOTABLE for step in found):
             later = later or found
-    return _together([], later) or standing(frames[place].snapshot, topic, partition)
+    return together([], later) or standing(frames[place].snapshot, topic, partition)
 
 
 def label(before: Frame, frame: Frame, topic: str, partition: int) -> str:
@@ -90,13 +91,3 @@ def minimum_isr(snapshot: Snapshot, topic: str) -> int:
     """The topic's min.insync.replicas, 1 where a snapshot does not say."""
     config = snapshot.get("topics", {}).get(topic, {}).get("config") or {}
     return int(config.get("min.insync.replicas", 1))
-
-
-def _together(cause: Sequence[Step], later: Sequence[Step]) -> str:
-    """At most two sentences: the weightiest, in the order they happened."""
-    notable = [step for step in later if step.weight > MINOR or not cause]
-    found = [*cause, *notable]
-    chosen = sorted(found, key=lambda step: -step.weight)[:2]
-    if notable and cause and not any(step in chosen for step in notable):
-        chosen = [chosen[-1], notable[-1]]  # the newest event is never left out
-    return " ".join(step.sentence for step in found if step in chosen)

@@ -11,14 +11,10 @@ high watermark.
 
 from __future__ import annotations
 
+from kit.film.steps import plain
 from kit.panel.scene import Cell, Row, Scene
 
 WIDEST_VALUE = 12
-
-
-def plain(sentence: str) -> str:
-    """A sentence without its `**`."""
-    return sentence.replace("**", "")
 
 
 def render(scene: Scene, caption: str) -> str:

@@ -6,7 +6,8 @@
    runs from the one's time to the other's, and everything follows the clock.
 
    `render` is the widget; `playAlone` plays films in a page without a kernel.  The pieces of
-   the picture are in drawing.js, film.js, messages.js and timeline.js, put before this file. */
+   the picture are in drawing.js, film.js, messages.js and timeline.js, put before this file, and
+   what all panels share in kit/film. */
 
 const DWELL_MS = 1100;
 const FLY_MS = 750;
@@ -33,7 +34,7 @@ const pairCard = (one, two, scenes, view, refused) =>
     standing("1", one, scenes[0]), standing("2", two, scenes[1]),
     buttons(two, view, refused));
 
-/* ---- trace and source ------------------------------------------------------------------------------ */
+/* ---- trace ------------------------------------------------------------------------------------- */
 
 function trace(p, at, view) {
   const take = p.active(at), lines = p.lines(take), here = p.place(at, take);
@@ -51,18 +52,6 @@ function trace(p, at, view) {
         "aria-expanded": source ? String(view.source === source) : null,
       }, h("span", { class: "at" }, seconds(step.t, 3)), h("b", {}, node), ` ${says}`);
     }));
-}
-
-function source(film, view) {
-  const found = film.sources[view.source];
-  if (!found) return null;
-  return h("section", { key: "source", class: "source", "aria-label": `source: ${found.place}` },
-    h("h4", {}, h("code", {}, found.place), h("span", {}, ` ${found.function}`),
-      found.also && h("button", { key: "also", type: "button", class: "also", "data-do": "source", "data-source": found.also }, `${found.says}: ${film.sources[found.also].function} ▸`),
-      h("button", { type: "button", "data-do": "close", "aria-label": "close the source" }, "✕")),
-    h("pre", { tabindex: 0 }, found.lines.map((line, at) => h("div", {
-      key: `${view.source} ${at}`, class: found.start + at === found.line ? "here" : "",
-    }, h("span", { class: "line" }, String(found.start + at)), line.map(([kind, words], piece) => h("span", { key: piece, class: kind ? `t-${kind}` : null }, words)), "\n"))));
 }
 
 /* ---- everything together ------------------------------------------------------------------------------ */
@@ -120,7 +109,7 @@ function picture(p, view, notice) {
         g.mode === "narrow" && shown.length > 0 && h("ul", { key: "aloud", class: "aloud", "aria-label": "on its way" },
           shown.map((flight) => h("li", { key: flight.slice(0, 5).join(" "), class: flight[6] ? "held" : "" }, h("b", {}, `${flight[2]} → ${flight[3]}`), ` ${said(flight)}`)))),
       view.memo("trace", [p, view.at, view.source], () => trace(p, view.at, view))),
-    view.memo("source", [p, view.source], () => source(p.film, view)),
+    view.memo("source", [p, view.source], () => source(p.film.sources, view)),
     h("footer", { key: "footer" },
       h("div", { class: "caption", "aria-live": "polite" }, sentences.map(([name, sentence]) =>
         h("p", { key: name }, name && h("i", { class: `take${name}`, "aria-label": `timeline ${name}` }, name), stressed(sentence)))),
@@ -169,7 +158,7 @@ function render({ model, el }) {
       return tree;
     },
   };
-  root.className = "cluster-panel time-panel";
+  root.className = "film-panel cluster-panel time-panel";
   for (const [name, value] of [["role", "group"], ["aria-label", "Cluster panel, time travel"], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(name, value);
   }
@@ -190,7 +179,7 @@ function render({ model, el }) {
     if (!view.width || !p) return;
     const began = performance.now();
     const mode = view.width >= SINGLE.wide ? "wide" : view.width >= MID ? "mid" : "narrow";
-    const name = `cluster-panel time-panel ${mode} ${p.pair(view.shown) ? "pair" : ""}`;
+    const name = `film-panel cluster-panel time-panel ${mode} ${p.pair(view.shown) ? "pair" : ""}`;
     if (root.className !== name) root.className = name;
     patch(root, picture(p, view, model.get("notice")));
     fly(root, view.clock);

@@ -20,19 +20,20 @@ from typing import Any
 
 import anywidget
 import traitlets
-from IPython.display import display
 
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
+from kit.film import replay
+from kit.film.moments import Moment, within
+from kit.film.output import put_out, with_still
+from kit.film.source import Frame
+from kit.film.steps import plain
 from kit.panel import controls, export, still, text
 from kit.panel.film import Film
-from kit.panel.moments import BEFORE, Differs, Moment
+from kit.panel.moments import Differs
 from kit.panel.recording import FRAMES_MOST, Recording, branch, record
 from kit.panel.scene import Scene, build
-from kit.panel.source import Frame
 
-VIEW = "application/vnd.jupyter.widget-view+json"
-HERE = Path(__file__).parent
 ENDS = ("start", "end")
 KINDS = ("fault", "election", "parted", "truncation", "lost", "ack", "write", "fork")
 LONGER_US = 3_000_000
@@ -100,16 +101,16 @@ class TimePanel(anywidget.AnyWidget):
         return False
 
     def _go(self, place: int) -> None:
-        self.position = max(0, min(place, len(self) - 1))
+        self.position = within(self._film.moments, place)
 
     @property
     def moment(self) -> Moment:
-        return self._film.moments[max(0, min(self.position, len(self) - 1))]
+        return self._film.moments[within(self._film.moments, self.position)]
 
     @property
     def active(self) -> int:
-        """The take that the buttons and the trace belong to: the second where there is one."""
-        return 0 if self.moment.second == BEFORE else 1
+        """The take that buttons and trace belong to."""
+        return self.moment.active
 
     def frame(self, take: int | None = None) -> Frame:
         """The frame in view, of the active take or of take 0 or 1."""
@@ -135,7 +136,7 @@ class TimePanel(anywidget.AnyWidget):
         except ValueError as error:
             self.notice = str(error)
             return
-        recording = self._second if self.active and self._second else self._first
+        recording = self._active_recording()
         if self.frame() is recording.frames[-1]:
             self._go_on(recording, wanted)
         else:
@@ -143,7 +144,7 @@ class TimePanel(anywidget.AnyWidget):
 
     def run_on(self, seconds: float = 3.0) -> None:
         """Runs the active timeline for so many seconds of virtual time."""
-        recording = self._second if self.active and self._second else self._first
+        recording = self._active_recording()
         self._go_on(recording, None, round(seconds * 1_000_000))
 
     def compare(self, world: World) -> None:
@@ -161,6 +162,9 @@ class TimePanel(anywidget.AnyWidget):
         self._second = self._forked_from = None
         self._show()
         self._go(at)
+
+    def _active_recording(self) -> Recording:
+        return self._second if self.active and self._second is not None else self._first
 
     def _branch(
         self,
@@ -191,8 +195,8 @@ class TimePanel(anywidget.AnyWidget):
 
     def _go_on(self, recording: Recording, wanted: Fault | None, us: int = LONGER_US) -> None:
         if wanted is not None:
-            recording.apply(wanted)
-        recording.settle(recording.now_us + us)
+            replay.apply(recording, wanted)
+        replay.settle(recording, recording.now_us + us)
         at, known = self.position, len(self)
         self._show()
         if len(self) == known:
@@ -223,7 +227,7 @@ class TimePanel(anywidget.AnyWidget):
         return " ".join(self._captions())
 
     def _captions(self) -> list[str]:
-        return self._film.captions(max(0, min(self.position, len(self) - 1)))
+        return self._film.captions(within(self._film.moments, self.position))
 
     @property
     def differs(self) -> Differs | None:
@@ -252,9 +256,9 @@ class TimePanel(anywidget.AnyWidget):
             for each in self._film.flights(self.active)
             if each.sent_us <= self.frame().time_us < each.arrives_us
         ]
-        parts.append(text.plain(self.caption))
+        parts.append(plain(self.caption))
         if (found := self.differs) is not None:
-            parts.append(text.plain(found.sentence))
+            parts.append(plain(found.sentence))
         return "\n".join(part.strip("\n") for part in parts if part)
 
     def export(self, file: str | Path) -> Path:
@@ -292,17 +296,12 @@ class TimePanel(anywidget.AnyWidget):
         return still.Second(self.scene(1), (one, other), found)
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """The still picture and the live panel, as in `ClusterPanel`."""
-        bundle, _ = self._repr_mimebundle_()
-        live = {VIEW: bundle.pop(VIEW), "text/plain": still.RERUN}
-        display(bundle, raw=True)
-        display(live, raw=True)
+        put_out(self._repr_mimebundle_()[0])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         live = super()._repr_mimebundle_(**kwargs)
-        bundle, metadata = live if isinstance(live, tuple) else (live or {}, {})
         picture = still.draw(self.scene(0), "\n".join(self._captions()), self._beside())
-        return {**bundle, "text/plain": self.text, "image/svg+xml": picture}, metadata
+        return with_still(live, self.text, picture)
 
 
 def _first_topic(world: World) -> str:

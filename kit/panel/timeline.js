@@ -4,17 +4,6 @@ const GLYPHS = { fault: "↯", election: "♛", parted: "≠", truncation: "✂"
 const WEIGHTS = ["lost", "truncation", "fork", "parted", "fault", "election", "write", "ack", "start", ""];
 const JUMPS = [["fault", "N", "fault"], ["parted", "D", "divergence"], ["truncation", "X", "truncation"]];
 const NO_ENGINE = "This page is a recording without an engine. Run its notebook to try another future.";
-const SPEEDS = [0.5, 1, 2, 4];
-
-/* Draws the signs that some fonts lack. */
-const ICONS = {
-  first: "M3 3v10M13 3 6 8l7 5z", back: "M11 3 4 8l7 5z", play: "M5 3l8 5-8 5z", pause: "M5 3v10M11 3v10",
-  step: "M4 3l7 5-7 5zM13 3v10", last: "M3 3l7 5-7 5zM13 3v10", fork: "M4 2v12M4 9c0-3 8-2 8-6",
-};
-const icon = (name) =>
-  h("svg", { class: `icon ${name}`, width: 14, height: 14, viewBox: "0 0 16 16", "aria-hidden": true }, h("path", { d: ICONS[name] }));
-
-const seconds = (us, digits = 6) => (us / 1e6).toFixed(digits);
 
 /* The named steps on the rails; they stay while the position moves. */
 function dots(p, width) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kit.panel.source import Frame, Line
+from kit.film.source import Frame, Line
 
 QUIET = frozenset({"fetch", "heartbeat"})
 

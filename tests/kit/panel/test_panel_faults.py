@@ -6,9 +6,9 @@ import pytest
 
 from engine.sim.world.faults import KINDS, fault
 from engine.sim.world.world import World
+from kit.film.source import Line
 from kit.panel.fault_story import tell_fault
 from kit.panel.recording import CLUSTER_KINDS
-from kit.panel.source import Line
 from kit.panel.step_story import WEIGHTS
 
 NODES = {0: (), 1: (102,), 2: (102, 103)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.sim.world.world import World
-from kit.panel.moments import Moment, merge
-from kit.panel.source import Frame
+from kit.film.moments import Moment, merge
+from kit.film.source import Frame
 from kit.panel.time_panel import TimePanel
 from tests.kit.panel.panels import at_the_divergence
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from engine.sim.world.world import World
+from kit.film.source import Frame, Line
 from kit.panel import story
 from kit.panel.film import Film
 from kit.panel.known import known
 from kit.panel.recording import branch, record
-from kit.panel.source import Frame, Line
 from kit.panel.time_panel import TimePanel
 from lessons.nb07_reconciliation import watermark_runs as runs
 from tests.kit.panel.panels import captions

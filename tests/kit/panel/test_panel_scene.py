@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from kit.film.output import RERUN
+from kit.film.source import Frame, Line
+from kit.film.steps import plain
 from kit.panel import still, text
 from kit.panel.moments import Differs, compare
 from kit.panel.scene import Scene, build
-from kit.panel.source import Frame, Line
-from kit.panel.text import plain
 from tests.kit.panel.toy_cluster import divergence, make_log, make_partition, make_snapshot
 
 
@@ -129,7 +130,7 @@ def test_the_still_picture_is_well_formed_and_says_how_to_get_the_live_one() -> 
     words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "<b>&" in words
     assert "A < B & C" in words
-    assert still.RERUN in words
+    assert RERUN in words
     assert words.count("epoch 0") == 9
 
 

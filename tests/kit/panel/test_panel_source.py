@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from kit.clusters.interface import NotOffered
-from kit.panel.source import LiveSource
+from kit.film.source import LiveSource
 from tests.kit.panel.toy_cluster import Script, ToyCluster, divergence
 
 

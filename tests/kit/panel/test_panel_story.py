@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kit.film.source import Frame, Line
 from kit.panel import story
-from kit.panel.source import Frame, Line
 from tests.kit.panel.toy_cluster import Records, divergence, make_log, make_partition, make_snapshot
 
 AB: Records = [("A", 0), ("B", 0)]

@@ -10,7 +10,8 @@ import pytest
 
 from engine.sim.world.world import World
 from kit import lab
-from kit.panel import text, time_panel
+from kit.film import output
+from kit.film.steps import plain
 from kit.panel.panel import ClusterPanel
 from kit.panel.time_panel import TimePanel
 from tests.kit.panel.panels import at_the_divergence, captions
@@ -172,7 +173,7 @@ def test_a_notebook_stores_the_text_and_a_still_picture(
     lossy: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(time_panel, "display", lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setattr(output, "display", lambda bundle, raw: shown.append(bundle))
     TimePanel(lossy, "orders")._ipython_display_()
     assert [sorted(bundle) for bundle in shown] == [
         ["image/svg+xml", "text/plain"],
@@ -191,7 +192,7 @@ def test_the_still_picture_of_a_fork_has_both_timelines(lossy: World) -> None:
                  "≠ B was acknowledged: lost in timeline 1, kept in timeline 2."):  # fmt: skip
         assert part in picture, part
     for sentence in panel._captions():
-        assert text.plain(sentence) in picture
+        assert plain(sentence) in picture
 
 
 def test_an_exported_page_holds_everything(lossy: World, tmp_path: Path) -> None:

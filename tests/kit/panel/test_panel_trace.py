@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.panel.source import Frame, Line
+from kit.film.source import Frame, Line
 from kit.panel.trace_lines import listing, say
 from tests.kit.panel.toy_cluster import divergence
 

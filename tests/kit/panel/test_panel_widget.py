@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.panel import panel as panel_module
+from kit.film import attention, output
 from kit.panel.panel import LOOKING_BACK, ClusterPanel
 from tests.kit.panel.toy_cluster import Script, ToyCluster, divergence
 
@@ -171,13 +171,13 @@ def test_while_watched_it_polls_off_the_loop_and_shows_on_it(
 
 
 def test_polling_ends_when_no_view_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panel_module, "WATCHED_FOR_S", 0.0)
+    monkeypatch.setattr(attention, "WATCHED_FOR_S", 0.0)
     panel = ClusterPanel(ToyCluster(), "orders", interval_s=0.001)
 
     async def scenario() -> None:
         panel.watch()
-        assert panel._polling is not None
-        await panel._polling
+        assert panel.attention.polling is not None
+        await panel.attention.polling
 
     asyncio.run(scenario())
 
@@ -196,7 +196,7 @@ def test_a_notebook_stores_the_text_and_a_still_picture_beside_the_widget() -> N
 
 def test_it_is_put_out_as_a_still_and_then_as_a_live_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(panel_module, "display", lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setattr(output, "display", lambda bundle, raw: shown.append(bundle))
     ClusterPanel(Script(divergence()), "orders")._ipython_display_()
     assert [sorted(bundle) for bundle in shown] == [
         ["image/svg+xml", "text/plain"],

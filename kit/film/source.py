@@ -67,13 +67,32 @@ class Source(Protocol):
         """Looks again; True if there is a new frame.  May block, so not on the kernel's loop."""
 
 
-class LiveSource:
-    """Frames of a running cluster; the last `keep` of them stay at hand."""
+def without_groups(snapshot: Snapshot) -> Snapshot:
+    """What the Cluster panel shows of a snapshot."""
+    return {name: part for name, part in snapshot.items() if name != "groups"}
 
-    def __init__(self, cluster: Any, keep: int = 240, tail: int = 16) -> None:
+
+class LiveSource:
+    """Frames of a running cluster; the last `keep` of them stay at hand.
+
+    `shown` is what a panel shows of a snapshot: if nothing of it changes, there is no new frame.
+    With a `tail`, snapshots have the values of each log's last records.  `more` gives lines
+    beside those of the trace, and is asked after the snapshot.
+    """
+
+    def __init__(
+        self,
+        cluster: Any,
+        keep: int = 240,
+        tail: int = 16,
+        shown: Callable[[Snapshot], Snapshot] = without_groups,
+        more: Callable[[], Sequence[Line]] = tuple,
+    ) -> None:
         self._cluster = cluster
         self._tail = tail
         self._keep = keep
+        self._shown = shown
+        self._more = more
         self._frames: tuple[Frame, ...] = ()
         self._trace = tracer(cluster)
         self._traced = 0
@@ -90,8 +109,9 @@ class LiveSource:
         return self._frames[-1]
 
     def poll(self) -> bool:
-        snapshot = self._cluster.snapshot(values=True, tail=self._tail)
-        lines = self._read_trace()
+        whole = self._cluster.snapshot(values=self._tail > 0, tail=self._tail)
+        snapshot = self._shown(whole)
+        lines = tuple(sorted((*self._read_trace(), *self._more()), key=lambda line: line.time_us))
         before = self._frames[-1] if self._frames else None
         if before is not None:
             snapshot = remember_logs(before.snapshot, snapshot)
@@ -150,7 +170,7 @@ def same_state(one: Snapshot, other: Snapshot) -> bool:
 
 
 def _still_parts(snapshot: Snapshot) -> dict[str, Any]:
-    parts = {name: part for name, part in snapshot.items() if name not in ("time_us", "groups")}
+    parts = {name: part for name, part in snapshot.items() if name != "time_us"}
     controller = parts.get("controller") or {}
     parts["controller"] = {k: v for k, v in controller.items() if k != "metadata_offset"}
     return parts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.panel import source_lines
+from kit.film import source_lines
 from tests.kit.panel.worlds import SCRIPTS, played
 
 ROOT = Path(__file__).parents[3]

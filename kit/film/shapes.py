@@ -9,7 +9,6 @@ from __future__ import annotations
 from html import escape
 
 PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2")
-CELL_WIDTH, CELL_HEIGHT, GAP = 52, 40, 6
 
 STYLE = """
 svg{--bg:#fff;--card:#f6f7f9;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--accent:#0072b2;
@@ -22,28 +21,6 @@ text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--i
 .one{fill:var(--accent)}.two{fill:var(--two)}
 .open{stroke-dasharray:4 3}.halo{paint-order:stroke;stroke:var(--bg);stroke-width:3.5px}
 """
-
-
-def badge(x: float, y: float, take: int) -> str:
-    colour, kind = (("var(--accent)", "one"), ("var(--two)", "two"))[take]
-    return (
-        f'<circle cx="{x}" cy="{y}" r="8" fill="none" stroke="{colour}" stroke-width="1.4"/>'
-        + text(x, y + 4, str(take + 1), f"b m {kind}", size=11)
-    )
-
-
-def unequal(x: float, top: int) -> str:
-    y = top + CELL_HEIGHT / 2
-    return (
-        f'<circle cx="{x - 1}" cy="{y}" r="7.5" fill="var(--bg)" stroke="var(--two)" '
-        'stroke-width="1.4"/>' + text(x - 1, y + 4, "≠", "b m two", size=11)
-    )
-
-
-def nothing(x: float, top: int) -> str:
-    """The place of a record that only the other timeline has."""
-    dotted = 'stroke-dasharray="1 4" stroke-linecap="round"'
-    return box(x, top, CELL_WIDTH - GAP, CELL_HEIGHT, 6, "none", "var(--two)", 1.2, dotted)
 
 
 def box(
