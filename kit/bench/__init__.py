@@ -15,7 +15,7 @@ from typing import Any
 
 from kit.tables import Table
 
-PARTS = ("codec", "records", "cluster", "simulator", "explorer", "pipeline")
+PARTS = ("codec", "records", "cluster", "lag", "rebalance", "simulator", "explorer", "pipeline")
 _SHOWN = ("name", "unit", "ours", "theirs", "ratio", "budget")
 _COLUMNS = ("what", "unit", "engine", "beside it", "ratio", "budget", "holds")
 

@@ -22,7 +22,8 @@ from typing import Any
 from engine.cluster.calls import Arrived, Sent
 from engine.cluster.items import Message
 from engine.sim.campaign.mutants import Patch
-from engine.sim.campaign.schedules import draw, play
+from engine.sim.campaign.play import play
+from engine.sim.campaign.schedules import draw
 from engine.sim.world.run import Run
 from engine.sim.world.world import World
 from engine.wire import messages as m
