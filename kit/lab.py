@@ -25,8 +25,8 @@ from kit.exercises.ask import announce
 from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
 __all__ = [
-    "both", "broker_log", "check", "describe", "docker", "doctor", "engine", "hint", "local",
-    "measured", "mend",
+    "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
+    "engine", "group_panel", "hint", "local", "measured", "mend",
     "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "show",
     "term", "tool", "verdict", "world",
 ]  # fmt: skip
@@ -172,6 +172,27 @@ def both(scenario: Scenario) -> Comparison:
     return comparison.run(scenario, here, there, real_absence())
 
 
+def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",
+               settings: Mapping[str, Any] | None = None, **more: Any) -> Any:  # fmt: skip
+    """Crashes a consumer loop after each of its lines, and shows what was lost or repeated.
+
+    The loop is `def loop(consumer, topic, process)` with a confluent-kafka consumer; `settings`
+    are the consumer's.  Each crash is a SIGKILL in a process of its own, and the application is
+    restarted.  Processing also fails once, is slow, and meets a second application.  The result
+    is true if the loop keeps its `promise`: at least once, at most once or exactly once.
+    """
+    from kit.crashes import crash_test as tests
+
+    return tests.crash_test(loop, cluster, promise=promise, settings=settings, **more)
+
+
+def crash_evidence(loop: Any, cluster: Cluster, settings: Mapping[str, Any] | None = None) -> Any:
+    """A loop for `lab.check`: the check crashes it on records of its own, and the judge judges."""
+    from kit.crashes import judging
+
+    return judging.evidence_of(loop, cluster, settings)
+
+
 def mend(cluster: Cluster) -> None:
     """Heals links, starts and resumes nodes, and waits until all are in service."""
     from kit.both import comparison
@@ -220,6 +241,22 @@ def panel(cluster: Any, topic: str | None = None, partition: int = 0) -> Any:
     from kit.panel.panel import ClusterPanel
 
     return ClusterPanel(cluster, topic, partition)
+
+
+def group_panel(cluster: Any, topic: str, group: str, **options: Any) -> Any:
+    """The Group panel: who reads which partition, and what each rebalance costs.
+
+    On a running cluster its members are real consumers in processes of their own: `add`,
+    `press("freeze", "A")`, `write(50)`; `watch(consumer)` shows one of the notebook's.  Over a
+    simulated world there is time travel: `jump("B joins")`, `fork("cooperative-sticky")`.
+    """
+    if hasattr(cluster, "goto"):
+        from kit.group_panel.time_panel import GroupTimePanel
+
+        return GroupTimePanel(cluster, topic, group)
+    from kit.group_panel.live_panel import GroupPanel
+
+    return GroupPanel(cluster, topic, group, **options)
 
 
 def describe(cluster: Cluster, topic: str) -> Any:
