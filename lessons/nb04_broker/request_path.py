@@ -12,7 +12,8 @@ from typing import Any
 
 from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
-from kit.drawings.sequence import NOTE, REQUEST, Heard, SequenceDiagram
+from kit.drawings.lanes import NOTE, REQUEST, Heard
+from kit.drawings.sequence import SequenceDiagram
 from kit.probes.requests import fetching
 from kit.probes.virtual import topic_id
 from lessons.nb04_broker.gantt import BROKER, MUTED, NETWORK, OTHERS, WAITING, Gantt, Span

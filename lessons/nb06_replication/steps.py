@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.sim.world.world import World
-from kit.panel.source import Frame, read_line
+from kit.film.source import Frame, read_line
 
 STORY = ("append", "high_watermark", "isr", "leader", "elected", "eligible", "truncate",
          "fenced", "unfenced", "killed", "started", "stopped", "cut", "healed", "paused",

@@ -89,7 +89,7 @@ class Live:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.producers: dict[str, Producer] = {}
-        self.drivers: dict[str, SocketDriver] = {}
+        self.drivers: dict[str, SocketDriver[Producer]] = {}
 
     def create(self, name: str, recipe: Recipe) -> None:
         config = {"min.insync.replicas": recipe.minimum}
@@ -157,7 +157,7 @@ class Live:
             each.close()
 
 
-def driver(cluster: Cluster, producer: Producer) -> SocketDriver:
+def driver(cluster: Cluster, producer: Producer) -> SocketDriver[Producer]:
     """A producer of the engine's on the sockets of any cluster."""
     brokers: dict[int, Any] = cluster.snapshot()["brokers"]
     addresses = {number: (seen["host"], seen["port"]) for number, seen in brokers.items()}

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from html import escape
 
 from engine.sim.history import (
+    Commit,
     EndTransaction,
     Finding,
     Findings,
     Operation,
     Poll,
+    Process,
     Reached,
     Seek,
     Send,
@@ -32,6 +34,8 @@ MARKS: dict[type, str] = {
     Seek: "M-6-6L6 0L-6 6Z",
     Reached: "M-2-8V8M2-8V8",
     EndTransaction: "M0-8L8 0L0 8L-8 0Z",
+    Process: "M-6 0L-2 5L6-6",
+    Commit: "M-6-6H6M0-6V8",
 }
 STYLE = """
 svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--good:#0072b2;--read:#d5e8f5;--bad:#c04a00}
@@ -180,6 +184,10 @@ def _brief(operation: Operation) -> tuple[str, ...]:
             return (f"the end is at {operation.offset}",)
         case EndTransaction():
             return f"ends {_short(operation.transaction)}", operation.outcome
+        case Process():
+            return (f"processes {_short(operation.value)}",)
+        case Commit():
+            return (f"commits {operation.offset}",)
 
 
 def _cell(x: int, y: int, values: list[str]) -> list[str]:

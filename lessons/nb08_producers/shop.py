@@ -6,10 +6,10 @@
         shop.wait()                  # until each record has its verdict
     shop.verdicts, shop.sent, shop.log()
 
-The producer is the engine's own (engine/client): the same state machine on either side, so every
-request can be read and every answer can be lost.  A test plays the same answers to it, to the Java
-client and to librdkafka, and compares what they send.  Each record travels in a batch, and so in a
-request, of its own, unless the settings say otherwise.
+The producer is the engine's own (kit/probes/own_producer.py): the same state machine on either
+side, so every request can be read and every answer can be lost.  A test plays the same answers to
+it, to the Java client and to librdkafka, and compares what they send.  Each record travels in a
+batch, and so in a request, of its own, unless the settings say otherwise.
 
 A world's time runs only in `wait`, or when the notebook runs the world.  On sockets, time goes by
 meanwhile, but the producer works only in `wait` too.
@@ -22,18 +22,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from engine.client.producer import Producer
-from engine.client.settings import ProducerSettings
-from engine.client.sockets import SocketDriver
-from engine.events import Trace
-from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
 from kit.probes.clients import partition, values
+from kit.probes.own_producer import PATIENCE_S, OwnProducer
 from kit.tables import Table
-from lessons.nb08_producers.fault_stages import driver, log_of
+from lessons.nb08_producers.fault_stages import log_of
 
 NAME, BROKERS = "shop", (101, 102, 103)
 SETTINGS: Mapping[str, Any] = {"linger.ms": 0, "batch.size": 0}
-PATIENCE_S = 60.0
 EVERY = 1_000_000
 
 
@@ -50,44 +46,28 @@ class Shop:
         name: str = NAME,
     ) -> None:
         self.cluster, self.topic, self.name = cluster, topic, name
-        given = ProducerSettings.of({**SETTINGS, **(settings or {})}, checked=checked)
-        producer = Producer(name, BROKERS, given)
-        producer.metadata.add_topic(topic)
-        self.driver: SocketDriver | None = None
-        if isinstance(cluster, World):
-            cluster.add(name, producer)
+        given = {**SETTINGS, **(settings or {})}
+        self.own = OwnProducer(cluster, topic, given, checked=checked, name=name, ready_s=0)
+        self.driver = self.own.driver
+        if self.driver is None:
             cluster.run(for_s=0.2)  # so that it is connected before the first fault
-        else:
-            self.driver = driver(cluster, producer)
 
     @property
     def producer(self) -> Producer:
-        found: Producer = (
-            self.cluster.client(self.name) if self.driver is None else self.driver.producer
-        )
-        return found
+        return self.own.producer
 
     # -- the application's side
 
     def send(self, *values: str) -> None:
         """Hands records over, for partition 0."""
-        for value in values:
-            if self.driver is None:
-                self.cluster.tell(self.name, "send", self.topic, value.encode(), None, 0)
-            else:
-                self.driver.send(self.topic, value.encode(), partition=0)
+        self.own.send(*values, partition=0)
 
     def wait(self, for_s: float = PATIENCE_S) -> bool:
         """Until every record has its verdict; False if some have none when the time is over."""
-        if self.driver is None:
-            return bool(self.cluster.run(until=lambda w: w.client(self.name).idle, for_s=for_s))
-        is_done = self.driver.run(lambda: self.producer.idle, for_s)
-        self.driver.poll()  # with acks=0 a record is done before it has left
-        return is_done
-
-    def close(self) -> None:
+        is_done = self.own.wait(for_s)
         if self.driver is not None:
-            self.driver.close()
+            self.driver.poll()  # with acks=0 a record is done before it has left
+        return is_done
 
     # -- faults
 
@@ -110,7 +90,7 @@ class Shop:
     @property
     def verdicts(self) -> list[str]:
         """What the application heard of each record: acknowledged, refused, unknown, pending."""
-        return [each.verdict for each in self.producer.sends]
+        return self.own.verdicts
 
     @property
     def errors(self) -> list[str]:
@@ -123,18 +103,13 @@ class Shop:
 
     def lines(self, kind: str) -> list[dict[str, Any]]:
         """What the producer noted: `sent`, `answered`, `retry`, `epoch_bump`, …"""
-        return [dict(line.fields) for line in self._lines() if line.kind == kind]
-
-    def _lines(self) -> list[Trace]:
-        if self.driver is not None:
-            return [line for _, line in self.driver.trace]
-        return [line for _, node, line in self.cluster.cluster.trace if node == self.name]
+        return [dict(line.fields) for _, line in self.own.notes if line.kind == kind]
 
     @property
     def most_under_way(self) -> int:
         """The largest number of requests that had no answer yet at one moment."""
         under_way = most = 0
-        for line in self._lines():
+        for _, line in self.own.notes:
             if line.kind == "sent":
                 under_way += 1
             elif line.kind == "answered":
@@ -146,7 +121,7 @@ class Shop:
     def story(self) -> Table:
         """What the producer sent, and what came back, in order."""
         rows = []
-        for line in self._lines():
+        for _, line in self.own.notes:
             seen = dict(line.fields)
             if line.kind == "sent":
                 value = self.producer.sends[seen["batch"] - 1].text
@@ -175,7 +150,7 @@ class Shop:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        self.own.close()
 
 
 def outcome(error: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +27,7 @@ def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any
     source = source_of(group)
     assert source is not None
     seen: list[Any] = []
-    names: dict[str, Any] = {"display": lambda *shown: None}
+    names: dict[str, Any] = {"display": lambda *shown: None, "__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         for each in read_source(source):
             if each.name == cell:
@@ -35,12 +36,18 @@ def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any
                 names["lab"] = SimpleNamespace(
                     **{n: getattr(real, n) for n in dir(real)} | catching
                 )
-                exec(each.text, names)
+                run_cell(each.text, names, f"<{group} {cell}>")
                 break
             if each.has("setup") or each.name in also:
-                exec(each.text, names)
+                run_cell(each.text, names, f"<{group} {each.name}>")
     assert len(seen) == 1, f"{group} has no cell {cell!r} that ends with lab.verdict"
     return next(iter(sides_of(seen[0]).values()))
+
+
+def run_cell(text: str, names: dict[str, Any], file: str) -> None:
+    """Runs a cell so that the source of its functions can be read, as in a notebook."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), names)
 
 
 def settled(exercise_id: str, seen: Mapping[str, Any]) -> str:

@@ -86,8 +86,7 @@ def first_to_lead(answer: str, seen: Observed) -> str:
         return f"The partition has a leader after the start of {leads}."
     early = started.index(answer) < started.index(str(leads)) if leads else True
     why = (
-        "it may lack committed records, because it was out of the ISR or was killed before "
-        "its records were flushed, so it may not lead"
+        "the controller does not let it lead, because it may lack committed records"
         if early
         else "one before it was allowed to lead"
     )

@@ -230,7 +230,7 @@ lab.verdict("06-13", outcome)
 #
 # A producer writes a record every few milliseconds with `acks=all`. Then the leader's process gets
 # SIGKILL. The controller, node 100, misses its heartbeats for `broker.session.timeout.ms` (3 s
-# beside a real Kafka), *fences* it, and elects a leader. Its clients must find that one.
+# beside a real Kafka), *fences* it, and elects a leader. The clients must find the new leader.
 
 # %% 06-3 tags=["stub", "predict"]
 lab.predict("06-3")
@@ -320,8 +320,8 @@ def out_of_sync(cluster):
 
 
 outcome = lab.both(out_of_sync)
-word = "Shrinking ISR" if lab.real() else "isr careful"  # Kafka's word, and the engine's
-display(outcome, *screens.values(), lab.broker_log(lab.real() or eng, 101, word, last=2))
+word, last = ("Shrinking ISR", 2) if lab.real() else ("isr careful", 4)  # Kafka's, the engine's
+display(outcome, *screens.values(), lab.broker_log(lab.real() or eng, 101, word, last=last))
 lab.verdict("06-14", outcome)
 
 # %% [markdown]
@@ -331,16 +331,17 @@ lab.verdict("06-14", outcome)
 #
 # Read the raw output. `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is down:
 # that is the one to start. The next section explains the name. On a real Kafka the broker's own
-# line, *Shrinking ISR*, says why 103 had to go: it has both log ends, and how long ago 103 was last
-# caught up, which is what counts. The engine's trace has the two changes of the ISR.
+# line, *Shrinking ISR*, says why 103 had to go. The line shows both log ends, and for how long 103
+# was not caught up. The time counts. The engine's trace shows the ISR of `careful`:
+# without 103, empty, and after the forced election 103, then both.
 #
 # ### Who may lead next
 #
-# With `min.insync.replicas=2` there is a second list. A replica that leaves the ISR while the ISR
-# is below the minimum still holds every committed record, because the HW stands still. Since
-# Kafka 4.1 the controller remembers these as *eligible leader replicas*, the **ELR** (KIP-966).
-# What a broker holds is in the page cache of its machine first; the broker does not wait until it is
-# on the disk.
+# `Elr` is a second list. A replica enters it if the ISR without that replica is below
+# `min.insync.replicas`: above, with a minimum of 1, only the last one. From then on the HW stands
+# still, so the replica still holds every committed record. Since Kafka 4.1 the controller remembers
+# such *eligible leader replicas*, the **ELR** (KIP-966). What a broker holds is in the page cache of
+# its machine first; the broker does not wait until it is on the disk.
 #
 # Three brokers are killed below, one after another, and started again in the same order.
 
@@ -374,9 +375,10 @@ display(election_runs.table(story))
 lab.verdict("06-15", {"started": list(started), "a leader after the start of": first_leader})
 
 # %% [markdown]
-# 103 left while the ISR still had two others, so it may lack records. 102 was eligible. But it was
-# killed and may have lost what was not flushed, so after its start the controller takes it off the
-# list. The same happens to 101. Now both lists are empty, and no broker is a better choice than the
+# 103 left while the ISR still had two others, so it may lack records. 102 was eligible, but it was
+# killed. A killed process leaves the page cache as it is; a machine without power does not. The
+# controller cannot tell which it was, so after the start it takes 102 off the list. The same happens
+# to 101. Now both lists are empty, and no broker is a better choice than the
 # last leader: Kafka elects it, even where unclean elections are off, and counts the election as
 # unclean. Set `clean = True`, and 102 may lead.
 #
@@ -390,7 +392,8 @@ lab.verdict("06-15", {"started": list(started), "a leader after the start of": f
 #
 # The second function is the whole of an election: the ISR if it has any member, else the ELR, in the
 # order of the replica list. `rules.usable` asks only whether the broker is registered and not
-# fenced. No record is counted.
+# fenced. No record is counted. Before this function runs, the controller has taken fenced brokers out
+# of the ISR.
 
 # %% code-high-watermark tags=["read"]
 from engine.control import partition_changes
@@ -437,7 +440,8 @@ load
 # the HW before. Return the HW after.
 #
 # **06-5, the election.** Return the broker that leads next, or -1 for none. `replicas` is the
-# assignment in its order, `alive` the brokers that are not fenced; unclean election is off.
+# assignment in its order, `alive` the brokers that are not fenced; unclean election is off. `isr` may
+# still name a broker that has just died.
 #
 # **06-7, settings for payments.** Four brokers. Writes must go on while one broker is stopped for
 # an upgrade and another dies. No acknowledged payment may be lost to the death of any one broker,
@@ -608,8 +612,8 @@ diagram.run(for_s=0.6)
 # Leader and follower are roles of a partition, not of a broker. Four brokers, two topics: `pair`
 # has two copies of each partition, `fleet` three. One controller exists, node 100, but it keeps the
 # metadata and sees no record. Then broker 101 is killed. Only the partitions that it led change
-# their leader, always to an in-sync follower. Where it followed, the leader goes on with one copy
-# fewer.
+# their leader, always to an in-sync follower. Partitions in which it was a follower keep their
+# leader, and have one copy fewer.
 
 # %% roles tags=["sim"]
 world = lab.world(seed=6, brokers=4)
@@ -637,13 +641,13 @@ lab.both(scenes.leaders_and_followers)
 #
 # Two clocks decide. The controller fences a broker whose heartbeats stop
 # (`broker.session.timeout.ms`): it leads nothing and is in no ISR until it reports again. And a
-# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. Fetching is not
-# enough, and being a few records behind is not too much. The last row is an overloaded leader: its
-# healthy followers look guilty.
+# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. A follower
+# that fetches and never catches up is dropped; one that is a few records behind for a moment is not.
+# The last row is an overloaded leader: its healthy followers look guilty.
 #
 # A long `replica.lag.time.max.ms` makes writes wait, a short one gives an ISR that flaps: the second
-# table. This is why the default went from 10 s to 30 s in Kafka 2.5. The leader does not look all the
-# time but every half of the limit, so 10 s becomes 13 s here.
+# table. This is why the default went from 10 s to 30 s in Kafka 2.5. The leader looks twice within
+# the limit, not all the time, so 10 s becomes 13 s here.
 
 # %% ways-out tags=["sim"]
 display(isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200))

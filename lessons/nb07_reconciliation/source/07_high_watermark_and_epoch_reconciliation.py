@@ -4,7 +4,7 @@
 # Three brokers hold copies of one log. The leader dies, another broker takes over, and the old
 # leader returns with records that no other broker has seen. Which copy is right? Kafka needed five
 # attempts to answer that without losing a record. Here you run the accident message by message,
-# break the first attempt, see the last one proven, and make a real Kafka diverge and repair itself.
+# search each attempt for a way to break it, and make a real Kafka diverge and repair itself.
 #
 # **Time:** {minutes}. You need to know what a producer and a consumer do.
 #
@@ -12,7 +12,7 @@
 #
 # * say what the high watermark promises, and which broker knows it when
 # * predict from leader epochs where a replica cuts its log
-# * show how the oldest rule loses an acknowledged record although all brokers agree
+# * find out which of the five rules loses an acknowledged record, and how
 # * say what fencing refuses, and tell `FENCED_LEADER_EPOCH` from `UNKNOWN_LEADER_EPOCH`
 # * read a divergence from the files and the log of a real broker
 #
@@ -78,8 +78,8 @@ lab.verdict("07-1", seen)
 # step later. In between, records are committed and no follower knows it. All trouble in this
 # notebook begins in that gap.
 #
-# A follower's fetch names two epochs. *in epoch 0* is the leader epoch in which the follower
-# believes it is; fetches carry it since Kafka 2.1 (KIP-320). *last epoch 0* is the epoch of the
+# A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower
+# knows; fetches carry it since Kafka 2.1 (KIP-320). *last epoch 0* is the epoch of the
 # last record in its log; fetches carry it since 2.7 (KIP-595). From 0.11 to 2.6 a new follower sent
 # that last epoch in a separate request, OffsetForLeaderEpoch, before it fetched (KIP-101).
 #
@@ -134,8 +134,8 @@ lab.verdict("07-2", seen)
 # consumer has read. So 103 answers `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka 2.2).
 #
 # The rule compares two numbers: 103's high watermark (3) and the offset at which its own epoch
-# begins (4, its log end when it took over). While the first is below the second, 103 cannot know
-# which records of earlier epochs are committed. One fetch of 102 from offset 4 closes the gap.
+# begins (4, its log end when it took over). While the high watermark is lower, 103 cannot know which
+# records of earlier epochs are committed. One fetch of 102 from offset 4 closes the gap.
 #
 # ### Two histories
 #
@@ -261,7 +261,7 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 # |---|---|---|
 # | `to-high-watermark` | before 0.11 | cuts at its own high watermark |
 # | `kip-101` | 0.11 | asks the leader where its last epoch ends |
-# | `kip-279` | 2.0 | gets the largest epoch that the leader has, not above the one it asked for, and asks again until both have it |
+# | `kip-279` | 2.0 | asks the same; the leader names its largest epoch that is not later, and they repeat this until both have that epoch |
 # | `kip-320-first-try` | a draft | hears at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
@@ -338,8 +338,9 @@ lab.verdict("07-15", {**seen, "kept": [each for each in "EF" if each in end.spli
 # `FENCED_LEADER_EPOCH`: the *client* is behind. `UNKNOWN_LEADER_EPOCH`:
 # the *broker* is behind. Three clients are misled: the one that names no epoch, the one that
 # believes in the same old epoch as 101, and the one that writes with `acks=1`. The first two read
-# late, but nothing wrong: no in-sync replica of the new epoch fetches from a zombie, so it commits
-# nothing. The third one pays: F was acknowledged, and is gone.
+# old records, and no wrong ones: the zombie commits nothing, because no in-sync replica fetches from it,
+# and it cannot shrink its ISR without the controller. The third one pays: F was acknowledged, and is
+# gone.
 #
 # Since Kafka 2.7 the follower sends no separate question; the fetch itself carries its last epoch
 # and is fenced. The engine calls that rule `fetch-divergence`; it is the default.

@@ -191,7 +191,7 @@ PREDICTIONS = (
     ),
     Prediction(
         "08-15",
-        "acks=all, a record in each request. The followers are 5 ms away from the leader; the "
+        "acks=all, a record in each request. The followers are 20 ms away from the leader; the "
         "producer is on the leader's machine. Compare five requests in flight with one: the "
         "records per second are",
         ("about the same",

@@ -329,7 +329,7 @@ lab.verdict("08-14", outcome)
 # ## What safety costs
 #
 # The old recipe for order was one request in flight. To see its price, confluent-kafka now sends a
-# record in each request, with the followers 5 ms away from the leader. (Docker cannot slow a link;
+# record in each request, with the followers 20 ms away from the leader. (Docker cannot slow a link;
 # there the rates are higher.)
 
 # %% 08-15 tags=["stub", "predict"]
@@ -339,7 +339,7 @@ lab.predict("08-15")
 lab.predict("08-15", "a")
 
 # %% rates tags=["both"]
-far_ms, count = 5, 50  # also 0 and 20 ms
+far_ms, count = 20, 30  # also 0 and 5 ms
 in_flights = (1, 2, 5)
 
 

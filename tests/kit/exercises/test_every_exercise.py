@@ -20,8 +20,10 @@ import pytest
 
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, source_files
+from kit.crashes import moments
 from kit.exercises import catalogue
 from kit.exercises.exercise import Exercise, Prediction, Question
+from tests.lessons.verdicts import run_cell
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 COURSES = {"course": None, "sample": SAMPLE}
@@ -105,7 +107,7 @@ def run(cells: list[Cell], exercise_id: str, answer: str):
         kept = {name: keep(getattr(real, name)) for name in ("check", "predict", "quiz")}
         names["lab"] = SimpleNamespace(**{n: getattr(real, n) for n in dir(real)} | kept)
         before = plain_data(names)
-        exec(answer, names)
+        run_cell(answer, names, f"<{exercise_id}>")
         exec(check_cell, names)
     if start is after_one_setup:
         after = plain_data(start(setup_code(cells, exercise_id)))
@@ -119,6 +121,7 @@ def test_stub_fails_solution_passes_and_wrong_answers_differ(
     course, path, exercise_id, monkeypatch, own_progress
 ) -> None:
     choose_course(monkeypatch, course)
+    monkeypatch.setattr(moments, "MOST_PER_LINE", 1)  # nbval runs the solution with all crashes
     cells = read_source(path)
     stub, solution = (
         next(c.text for c in cells if c.name == exercise_id and c.has(role))

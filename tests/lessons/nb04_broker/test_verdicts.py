@@ -76,7 +76,16 @@ def test_other_answers_of_a_broker_settle_otherwise() -> None:
     stage = "longest, slow reader"
     assert settled("04-16", {stage: "LocalTimeMs"}) == "d"
     rates = ("fetches without writes", "fetches from a stream", "fetches with fetch-min-bytes")
-    assert settled("04-3", dict(zip(rates, (2.0, 49.0, 5.0), strict=True))) == ""
-    assert settled("04-3", dict(zip(rates, (0.0, 49.0, 2.0), strict=True))) == "a"
+    brings = "one with fetch-min-bytes brings"
+    for measured, records, choice in (
+        ((2.0, 49.0, 5.0), 10, ""),
+        ((0.0, 49.0, 2.0), 25, "a"),
+        ((2.0, 49.0, 1.0), 49, "b"),
+        ((1.9, 22.0, 1.7), 15, "c"),
+        ((2.0, 2.0, 2.0), 25, ""),
+        ((900.0, 49.0, 2.0), 25, "d"),
+    ):
+        seen = dict(zip(rates, measured, strict=True)) | {brings: records}
+        assert settled("04-3", seen) == choice
     late = {"its error": "NONE", "answered before half of that time": False}
     assert settled("04-2", late) == "c"
