@@ -1,0 +1,171 @@
+"""How many links n systems need, in pairs and through a log: a picture with a slider.
+
+Left, each system is wired to every other one.  Right, each system has one link, to the log.  The
+slider sets n; the arrow keys work on it.  `.text` says the same in words.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from math import cos, pi, sin
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kit.film.output import put_out, with_still
+
+LEAST, MOST = 2, 30
+WIDTH, HEIGHT, RADIUS, DOT = 680, 300, 104, 7
+STYLE = (
+    ".kio-links{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--pair:#d55e00;--hub:#0072b2}"
+    "@media(prefers-color-scheme:dark){.kio-links{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;"
+    "--pair:#ff9248;--hub:#56b4e9}}"
+    '.kio-links text{font:14px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;'
+    "fill:var(--ink);text-anchor:middle}.kio-links .n{font-weight:700;font-size:17px}"
+)
+SCRIPT = """
+function render({ model, el }) {
+  const label = document.createElement("label");
+  label.style.cssText = "display:block;margin:0 0 6px;color:var(--jp-content-font-color1,inherit)";
+  const name = document.createElement("span");
+  const slider = document.createElement("input");
+  slider.type = "range";
+  slider.min = model.get("least");
+  slider.max = model.get("most");
+  slider.value = model.get("systems");
+  slider.style.cssText = "width:min(420px,70%);margin:0 12px;vertical-align:middle";
+  slider.setAttribute("aria-label", "number of systems");
+  const picture = document.createElement("img");
+  picture.style.cssText = "display:block;max-width:100%";
+  function show() {
+    name.textContent = `systems: ${model.get("systems")}`;
+    slider.value = model.get("systems");
+    slider.setAttribute("aria-valuetext", model.get("words"));
+    picture.alt = model.get("words");
+    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(model.get("svg"));
+  }
+  function move(systems) {
+    model.set("systems", Math.min(Math.max(systems, slider.min), slider.max));
+    model.save_changes();
+  }
+  slider.addEventListener("input", () => move(Number(slider.value)));
+  slider.addEventListener("keydown", (event) => { // JupyterLab takes the arrow keys of a slider
+    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move(model.get("systems") + step);
+  });
+  model.on("change:svg", show);
+  label.append(name, slider);
+  el.classList.add("kio-links-live");
+  el.dataset.lmSuppressShortcuts = "true"; // the arrow keys are the slider's
+  el.append(label, picture);
+  show();
+}
+export default { render };
+"""
+LOOK = ".jp-OutputArea-child:has(+ .jp-OutputArea-child .kio-links-live) { display: none; }"
+"""Hides the still picture as long as the slider follows it (see kit/film/output.py)."""
+
+
+def pairs(systems: int) -> int:
+    """Links if each system talks to every other one."""
+    return systems * (systems - 1) // 2
+
+
+def through_a_log(systems: int) -> int:
+    """Links if each system talks to the log."""
+    return systems
+
+
+class Links(anywidget.AnyWidget):
+    """`systems` from 2 to 30."""
+
+    _esm = SCRIPT
+    _css = LOOK
+    systems = traitlets.Int(5).tag(sync=True)
+    least = traitlets.Int(LEAST).tag(sync=True)
+    most = traitlets.Int(MOST).tag(sync=True)
+    words = traitlets.Unicode().tag(sync=True)
+    svg = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, systems: int = 5) -> None:
+        super().__init__(systems=systems)
+        self.observe(lambda change: self._draw(), ["systems"])
+        self._draw()
+
+    def _draw(self) -> None:
+        with self.hold_sync():
+            self.words, self.svg = self.text, drawn(self.systems, self.text)
+
+    @traitlets.validate("systems")
+    def _within(self, proposal: Any) -> int:
+        return int(min(max(proposal["value"], LEAST), MOST))
+
+    @property
+    def text(self) -> str:
+        n = self.systems
+        return (
+            f"{n} systems: {pairs(n)} links if each is wired to every other one, "
+            f"{through_a_log(n)} through a log."
+        )
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return with_still(super()._repr_mimebundle_(**kwargs), self.text, self.svg)
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        put_out(self._repr_mimebundle_()[0])
+
+
+def drawn(systems: int, text: str) -> str:
+    left, right, middle = WIDTH * 0.25, WIDTH * 0.75, 128.0
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-links" width="{WIDTH}" '
+        f'height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(text)}" style="max-width:100%;height:auto">'
+        f"<style>{STYLE}</style>"
+        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="10" fill="var(--bg)"/>'
+    ]
+    wired = ring(systems, left, middle)
+    lines = "".join(
+        f"M{a[0]:.1f} {a[1]:.1f}L{b[0]:.1f} {b[1]:.1f}"
+        for place, a in enumerate(wired)
+        for b in wired[place + 1 :]
+    )
+    parts.append(f'<path d="{lines}" stroke="var(--pair)" stroke-width="1" fill="none"/>')
+    spokes = ring(systems, right, middle)
+    lines = "".join(f"M{x:.1f} {y:.1f}L{right:.1f} {middle:.1f}" for x, y in spokes)
+    parts.append(
+        f'<path d="{lines}" stroke="var(--hub)" stroke-width="1.5" stroke-dasharray="5 3" '
+        'fill="none"/>'
+    )
+    for x, y in [*wired, *spokes]:
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="var(--bg)" stroke="var(--ink)" '
+            'stroke-width="1.5"/>'
+        )
+    parts.append(
+        f'<rect x="{right - 26}" y="{middle - 13}" width="52" height="26" rx="5" '
+        f'fill="var(--bg)" stroke="var(--hub)" stroke-width="2"/>'
+        f'<text x="{right}" y="{middle + 5}">log</text>'
+        f'<text class="n" x="{left}" y="{HEIGHT - 30}">{_counted(pairs(systems))}</text>'
+        f'<text class="n" x="{right}" y="{HEIGHT - 30}">{_counted(through_a_log(systems))}</text>'
+        f'<text x="{left}" y="{HEIGHT - 10}">wired in pairs</text>'
+        f'<text x="{right}" y="{HEIGHT - 10}">through a log</text></svg>'
+    )
+    return "".join(parts)
+
+
+def _counted(links: int) -> str:
+    return f"{links} link" if links == 1 else f"{links} links"
+
+
+def ring(count: int, x: float, y: float) -> list[tuple[float, float]]:
+    """Places on a circle, the first at the top."""
+    angles = [2 * pi * place / count - pi / 2 for place in range(count)]
+    return [(x + RADIUS * cos(angle), y + RADIUS * sin(angle)) for angle in angles]

@@ -1,0 +1,481 @@
+"""Runs for both sides: groups, the bytes of an event, pull, failures, state from a log."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from engine.records import batch
+from kit.both.outcomes import measured
+from kit.clusters import tools
+from kit.clusters.interface import Cluster
+from kit.probes import clients, requests
+from kit.probes.raw_client import RawClient
+from lessons.nb01_events.readers import Crew, Reader, committed, forget, write
+
+EARLIEST = {"auto.offset.reset": "earliest"}
+ANSWER_S = 20.0
+HOUR_MS = 3_600_000
+
+
+def read_as(cluster: Cluster, group: str, topic: str) -> list[str]:
+    """What a group reads from its position to the end; it commits."""
+    with Reader(cluster, topic, group, EARLIEST) as reader:
+        return reader.read()
+
+
+def names(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}{number}" for number in range(count)]
+
+
+# -- groups
+
+
+def many_readers(cluster: Cluster) -> dict[str, Any]:
+    """Two topics, five producers and no reader; then three groups, one of which reads twice."""
+    cluster.create_topic("orders")
+    cluster.create_topic("clicks")
+    forget(cluster, "billing", "mail", "report")
+    senders = [Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0}) for _ in range(5)]
+    for number, sender in enumerate(senders):
+        for each in names(f"producer {number} order ", 20):
+            sender.produce("orders", each)
+        sender.flush(ANSWER_S)
+    acknowledged = write(cluster, "clicks", names("click ", 10))
+    read = {group: read_as(cluster, group, "orders") for group in ("billing", "mail", "report")}
+    with Reader(cluster, "orders", "billing", EARLIEST) as billing:
+        billing.read()
+        billing.start_over()
+        again = billing.messages()
+    return {
+        "clicks acknowledged without a reader": acknowledged,
+        "orders read": {group: len(found) for group, found in read.items()},
+        "the same orders in the same sequence": read["billing"] == read["mail"] == read["report"],
+        "clicks among them": sum(each.startswith("click") for each in read["mail"]),
+        "billing once more": [m.value().decode() for m in again] == read["billing"],
+        "offsets": f"{again[0].offset()} to {again[-1].offset()}",
+    }
+
+
+def split_or_copy(cluster: Cluster) -> dict[str, Any]:
+    """100 records in two partitions: one group of two, and two groups of one."""
+    cluster.create_topic("orders", partitions=2)
+    forget(cluster, "pair", "first", "second")
+    write(cluster, "orders", names("", 100), partitions=2)
+    with Crew(cluster, "orders", "pair", 2) as crew:
+        crew.wait_for_partitions()
+        crew.wait_for(100)
+        shares = sorted(map(len, crew.got))
+        twice = sum(map(len, crew.got)) - len({each for got in crew.got for each in got})
+    with Reader(cluster, "orders", "first", EARLIEST) as first:
+        half = [message.value() for message in first.messages(most=40)]
+    position = committed(cluster, "second", "orders") or "none"
+    whole = read_as(cluster, "second", "orders")
+    waiting: queue.Queue[str] = queue.Queue()
+    for each in names("", 100):
+        waiting.put(each)
+    taken = [waiting.get() for _ in range(waiting.qsize())]
+    return {
+        "one group of two": {"records processed": sum(shares), "processed twice": twice},
+        "two groups": {
+            "first has read": len(half),
+            "committed by second before": position,
+            "second reads": len(whole),
+        },
+        "a queue": {"first application takes": len(taken), "left for a second": waiting.qsize()},
+    }
+
+
+def slow_member(cluster: Cluster) -> dict[str, Any]:
+    """Two workers, one of them slow: a group, and a queue.Queue with the same workers."""
+    cluster.create_topic("jobs", partitions=2)
+    forget(cluster, "workers")
+    slow, fast, jobs = 100.0, 2.0, 24
+    with Crew(cluster, "jobs", "workers", 2, [slow, fast]) as crew:
+        crew.wait_for_partitions()
+        write(cluster, "jobs", names("", jobs), partitions=2)
+        crew.wait_for(jobs)
+        by_group = [len(got) for got in crew.got]
+    order, by_queue = queue_of(jobs, [slow, fast])
+    return {
+        "a group: the slow worker's jobs": by_group[0],
+        "a queue: the slow worker's jobs": measured(by_queue[0], "of 24"),
+        "a queue: jobs are finished in order": order == sorted(order),
+    }
+
+
+def queue_of(jobs: int, work_ms: Sequence[float]) -> tuple[list[int], list[int]]:
+    """The order in which jobs end, and how many each worker did, with a queue.Queue and threads."""
+    waiting: queue.Queue[int] = queue.Queue()
+    for job in range(jobs):
+        waiting.put(job)
+    ended: list[int] = []
+    done = [0] * len(work_ms)
+
+    def work(worker: int) -> None:
+        while True:
+            try:
+                job = waiting.get_nowait()
+            except queue.Empty:
+                return
+            time.sleep(work_ms[worker] / 1000)
+            ended.append(job)
+            done[worker] += 1
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(len(work_ms))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return ended, done
+
+
+# -- the event
+
+
+def anatomy(cluster: Cluster) -> dict[str, Any]:
+    """One record with everything that it can have, written and read, and its bytes on the wire."""
+    cluster.create_topic("orders", partitions=3)
+    forget(cluster, "reader")
+    at_ms = requests.now_ms() - 60_000
+    headers: list[tuple[str, Any]] = [("trace", b"7f"), ("source", b"web"), ("trace", b"80")]
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for _ in range(20):
+        producer.produce("orders", b"\x80\x81", key="order 7", headers=headers, timestamp=at_ms)
+    producer.flush(ANSWER_S)
+    with Reader(cluster, "orders", "reader", EARLIEST) as reader:
+        found = reader.messages()
+    first = found[0]
+    raw = bytes_of(cluster, "orders", first.partition())
+    (record, *_) = batch.decode_all(raw)
+    try:
+        first.value().decode()
+        wrong = "text"
+    except UnicodeDecodeError as error:
+        wrong = type(error).__name__
+    return {
+        "key": first.key().decode(),
+        "partitions of one key": len({message.partition() for message in found}),
+        "timestamp kept": first.timestamp()[1] == at_ms,
+        "headers": [f"{name}={value.decode()}" for name, value in first.headers()],
+        "in the record's bytes": b"trace" in raw and b"order 7" in raw,
+        "value": first.value().hex(" "),
+        "the same bytes in the log": record.value == first.value(),
+        "decoded as text": wrong,
+    }
+
+
+def bytes_of(cluster: Cluster, topic: str, partition: int) -> bytes:
+    """A partition's first bytes, as a Fetch returns them."""
+    body = requests.fetching(clients.topic_id(cluster, topic), partitions=[partition])
+    answer = clients.ask(cluster, cluster.leader(topic, partition), body)
+    return bytes(requests.first_partition(answer).records)
+
+
+def times(cluster: Cluster) -> dict[str, Any]:
+    """Whose clock: the producer's, the broker's; and a time that the broker refuses."""
+    now = requests.now_ms()
+    kept = {"created": {}, "appended": {"message.timestamp.type": "LogAppendTime"}}
+    seen: dict[str, Any] = {}
+    for topic, config in kept.items():
+        cluster.create_topic(topic, config=config)
+        for at_ms in (now - 60_000, now - 30_000):
+            sent(cluster, topic, at_ms)
+        forget(cluster, "reader")
+        with Reader(cluster, topic, "reader", EARLIEST) as reader:
+            stamps = [message.timestamp()[1] for message in reader.messages()]
+        asking = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "x", "log_level": 0})
+        (found,) = asking.offsets_for_times([TopicPartition(topic, 0, now - 45_000)], ANSWER_S)
+        asking.close()
+        seen[topic] = {
+            "the producer's times": stamps == [now - 60_000, now - 30_000],
+            "first record since 45 s ago": found.offset,
+        }
+    seen["two hours ahead"] = sent(cluster, "created", now + 2 * HOUR_MS)
+    return seen
+
+
+def sent(cluster: Cluster, topic: str, at_ms: int) -> str:
+    """One record with a time; NONE, or the error's name."""
+    outcomes: list[str] = []
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "retries": 0, "log_level": 0})
+    producer.produce(
+        topic, "x", timestamp=at_ms, on_delivery=lambda e, _: outcomes.append(clients.name(e))
+    )
+    producer.flush(ANSWER_S)
+    return outcomes[0]
+
+
+def routed(cluster: Cluster) -> dict[str, Any]:
+    """A router that reads headers only; the value is not for it."""
+    for topic in ("in", "eu", "us"):
+        cluster.create_topic(topic)
+    forget(cluster, "router")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for number, region in enumerate(["eu", "us", "eu"]):
+        sealed = bytes([0xC5, 0x80 + number])  # encrypted: the router has no key
+        producer.produce("in", sealed, headers=[("region", region.encode())])
+    producer.flush(ANSWER_S)
+    with Reader(cluster, "in", "router", EARLIEST) as router:
+        for message in router.messages():
+            producer.produce(dict(message.headers())["region"].decode(), message.value(),
+                             headers=message.headers())  # fmt: skip
+    producer.flush(ANSWER_S)
+    forget(cluster, "eu-reader", "us-reader")
+    seen = {}
+    for topic in ("eu", "us"):
+        with Reader(cluster, topic, f"{topic}-reader", EARLIEST) as reader:
+            seen[topic] = [message.value().hex() for message in reader.messages()]
+    return seen
+
+
+# -- other clients, and pull
+
+
+def other_languages(cluster: Cluster) -> dict[str, Any]:
+    """Python writes; Kafka's own Java consumer reads, from one bootstrap address."""
+    cluster.create_topic("orders")
+    write(cluster, "orders", ["order 1 für Jürgen", "order 2"])
+    one = cluster.bootstrap.split(",")[0]
+    read = java_reads(cluster, "--from-beginning", "--max-messages", "2", "--timeout-ms", "20000")
+    found = Consumer({"bootstrap.servers": one, "group.id": "x", "log_level": 0})
+    brokers = len(found.list_topics(timeout=ANSWER_S).brokers)
+    found.close()
+    return {"Java reads": read, "brokers found through one address": brokers}
+
+
+def java_reads(cluster: Cluster, *asked: str) -> str:
+    """The orders that Kafka's console consumer prints, or why it did not run."""
+    printed = tools.run(cluster, "kafka-console-consumer", "--topic", "orders", *asked)
+    lines = [line for line in printed.text.splitlines() if line.startswith("order")]
+    if not lines and "Processed a total of 0" in printed.text:
+        return "nothing"
+    return ", ".join(lines) or printed.text
+
+
+def late_in_java(cluster: Cluster) -> dict[str, Any]:
+    """The late reader of the core, as Kafka's console consumer: Java, default settings."""
+    cluster.create_topic("orders")
+    forget(cluster, "java-report")
+    orders = names("order ", 10)
+    write(cluster, "orders", orders[:6])
+    first = java_reads(cluster, "--group", "java-report", "--timeout-ms", "10000")
+    write(cluster, "orders", orders[6:])
+    ends = ("--max-messages", "4", "--timeout-ms", "30000")
+    second = java_reads(cluster, "--group", "java-report", *ends)
+    return {"first run read": first, "second run read": second}
+
+
+def shared_out(cluster: Cluster) -> dict[str, Any]:
+    """Six partitions for one, two and three members of a group."""
+    cluster.create_topic("orders", partitions=6)
+    seen = {}
+    for members in (1, 2, 3):
+        forget(cluster, "billing")
+        with Crew(cluster, "orders", "billing", members) as crew:
+            crew.wait_for_shares(6)
+            seen[f"{members} in the group"] = sorted(
+                len(each.assigned or []) for each in crew.readers
+            )
+    return seen
+
+
+def pulled(cluster: Cluster) -> dict[str, Any]:
+    """A bare connection: what a broker sends to a reader that has not asked."""
+    cluster.create_topic("orders", assignment={0: [101, 102, 103]})
+    with RawClient(cluster, 101, "reader") as reader:
+        reader.ask(requests.fetching("orders"))
+        write(cluster, "orders", ["order 1", "order 2"])
+        pushed = reader.receive(0.5)
+        answer = reader.ask(requests.fetching("orders"))
+    return {
+        "sent by the broker without a request": 0 if pushed is None else 1,
+        "records in the answer to a Fetch": requests.records_in(answer),
+    }
+
+
+def no_reader_slows(cluster: Cluster) -> dict[str, Any]:
+    """A producer's latency on three topics: without a reader, with one, with one that is stuck."""
+    topics = {"no reader": "unread", "one reader": "read", "a stuck reader": "stuck"}
+    for topic in topics.values():
+        cluster.create_topic(topic, assignment={0: [101, 102, 103]})
+        latency(cluster, topic, 50)  # a Java broker is slow at first
+    forget(cluster, "well", "stuck")
+    took: dict[str, list[float]] = {kind: [] for kind in topics}
+    with (
+        Crew(cluster, "read", "well", 1) as well,
+        Reader(cluster, "stuck", "stuck", EARLIEST) as stuck,
+    ):
+        first = stuck.read(most=1)  # and then no poll
+        well.wait_for(1)
+        for _ in range(8):  # in turn, so that a busy moment of the machine is no topic's own
+            for kind, topic in topics.items():
+                took[kind] += latency(cluster, topic, 25)
+    return {
+        "median until the answer": {k: measured(median(ms), "ms") for k, ms in took.items()},
+        "without a reader, 99 of 100 within": measured(sorted(took["no reader"])[-3], "ms"),
+        "one record a batch": measured(rate(cluster, "unread", 2_000, 1), "records/s"),
+        "in batches": measured(rate(cluster, "unread", 20_000, 10_000), "records/s"),
+        "read by the stuck one": len(first),
+    }
+
+
+def latency(cluster: Cluster, topic: str, count: int) -> list[float]:
+    """Milliseconds from produce to the acknowledgement, acks=all, one at a time."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0})
+    producer.produce(topic, bytes(100), partition=0)
+    producer.flush(ANSWER_S)  # connected
+    found = []
+    for _ in range(count):
+        start = time.perf_counter()
+        producer.produce(topic, bytes(100), partition=0)
+        producer.flush(ANSWER_S)
+        found.append((time.perf_counter() - start) * 1000)
+    return found
+
+
+def rate(cluster: Cluster, topic: str, count: int, most_in_batch: int) -> float:
+    """Acknowledged records of 100 bytes in a second."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 5, "log_level": 0}
+    producer = Producer(settings | {"batch.num.messages": most_in_batch})
+    start = time.perf_counter()
+    for _ in range(count):
+        producer.produce(topic, bytes(100), partition=0)
+        producer.poll(0)
+    producer.flush(ANSWER_S)
+    return count / (time.perf_counter() - start)
+
+
+# -- failures
+
+
+def receiver_is_down(cluster: Cluster) -> dict[str, Any]:
+    """Ten calls to a program that is not there, ten events for one; then a queue that is full."""
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    failed = 0
+    for _ in range(10):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except ConnectionRefusedError:
+            failed += 1
+    cluster.create_topic("orders")
+    forget(cluster, "stock")
+    stored = write(cluster, "orders", names("order ", 10))
+    small: queue.Queue[str] = queue.Queue(maxsize=4)  # what a receiver that is pushed to can hold
+    dropped = 0
+    for each in names("order ", 10):
+        try:
+            small.put_nowait(each)
+        except queue.Full:
+            dropped += 1
+    return {
+        "calls that failed": failed,
+        "events stored": stored,
+        "events read later": len(read_as(cluster, "stock", "orders")),
+        "pushed to a buffer of 4, dropped": dropped,
+    }
+
+
+def leader_and_member_die(cluster: Cluster) -> dict[str, Any]:
+    """A member leaves, then the leader is killed: what is acknowledged is read, by the others."""
+    cluster.create_topic("orders", assignment={0: [101, 102, 103], 1: [102, 103, 101]})
+    forget(cluster, "stock", "audit")
+    with Crew(cluster, "orders", "stock", 2) as crew:
+        crew.wait_for_partitions()
+        write(cluster, "orders", names("a", 10), partitions=2)
+        crew.wait_for(10)
+        crew.leave(0)
+        write(cluster, "orders", names("b", 10), partitions=2)
+        crew.wait_for(20)
+        alone = len([each for each in crew.got[1] if each.startswith("b")])
+    cluster.kill(101)
+    start = time.perf_counter()
+    stored = write(cluster, "orders", names("c", 10), partitions=2)
+    pause = time.perf_counter() - start
+    found = read_as(cluster, "audit", "orders")
+    return {
+        "read by the member that stayed": alone,
+        "written after the leader's death": stored,
+        "ten writes took": measured(pause, "s"),
+        "a group reads": len(set(found)),
+    }
+
+
+def stopped_reader(cluster: Cluster) -> dict[str, Any]:
+    """Lag of a reader that is stopped for a while, and a second version that takes over."""
+    cluster.create_topic("orders")
+    forget(cluster, "mail")
+    write(cluster, "orders", names("order ", 5))
+    first = read_as(cluster, "mail", "orders")
+    write(cluster, "orders", names("order ", 20))
+    behind = 25 - (committed(cluster, "mail", "orders") or 0)
+    second = read_as(cluster, "mail", "orders")
+    after = 25 - (committed(cluster, "mail", "orders") or 0)
+    return {
+        "read before": len(first),
+        "lag while it is down": behind,
+        "read by the new version": len(second),
+        "lag after": after,
+    }
+
+
+# -- state
+
+
+def account_history(cluster: Cluster) -> dict[str, Any]:
+    """Accounts as a fold over their changes, at the end and at an earlier offset."""
+    cluster.create_topic("accounts")
+    changes = [("ann", 100), ("bob", 50), ("ann", -30), ("bob", 20), ("ann", -80)]
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for account, change in changes:
+        producer.produce("accounts", str(change), key=account, partition=0)
+    producer.flush(ANSWER_S)
+    forget(cluster, "auditor")
+    with Reader(cluster, "accounts", "auditor", EARLIEST) as auditor:
+        log = [(m.key().decode(), int(m.value())) for m in auditor.messages()]
+
+    def at(offset: int) -> list[str]:
+        state: dict[str, int] = {}
+        for account, change in log[:offset]:
+            state[account] = state.get(account, 0) + change
+        return [f"{account} {balance}" for account, balance in state.items()]
+
+    below = next(n for n in range(len(log) + 1) if any(int(b.split()[1]) < 0 for b in at(n)))
+    return {"at the end": at(len(log)), "at offset 3": at(3), "below zero since offset": below - 1}
+
+
+# -- uses
+
+
+def clickstream(cluster: Cluster) -> dict[str, Any]:
+    """Clicks of some users, for a report, a recommendation, and a batch that reads at the end."""
+    cluster.create_topic("clicks", partitions=2)
+    forget(cluster, "report", "recommendation", "batch")
+    pages = ["shoes", "hats", "shoes", "bags", "hats", "shoes"]
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for number, page in enumerate(pages):
+        producer.produce("clicks", page, key=f"user {number % 2}")
+    producer.flush(ANSWER_S)
+    found = {}
+    for group in ("report", "recommendation", "batch"):
+        with Reader(cluster, "clicks", group, EARLIEST) as reader:
+            found[group] = reader.messages()
+    last = {message.key().decode(): message.value().decode() for message in found["recommendation"]}
+
+    def counts(group: str) -> list[str]:
+        read = [message.value().decode() for message in found[group]]
+        return [f"{page} {read.count(page)}" for page in sorted(set(read))]
+
+    return {
+        "report": counts("report"),
+        "recommendation: last page": [f"{user}: {page}" for user, page in sorted(last.items())],
+        "the batch counts the same": counts("batch") == counts("report"),
+    }
