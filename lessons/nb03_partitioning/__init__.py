@@ -1,0 +1,1 @@
+"""Notebook 03: how a producer chooses a partition, gathers batches, and sends them."""

@@ -1,0 +1,118 @@
+"""Scenarios of notebook 03 for `lab.both` about `send()` and how its answers arrive.
+
+The producer is confluent-kafka's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewTopic
+
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.clients import admin, outcome, values
+from lessons.nb03_partitioning.measure import PATIENCE_S, producer, reports
+
+Seen = Mapping[str, Any]
+QUICK = {"log_level": 0, "acks": "all"}
+
+
+def three_ways(cluster: Cluster) -> Seen:
+    """One record of three is refused: a compacted topic takes no null key.  Then the rates."""
+    cluster.create_topic("table", config={"cleanup.policy": "compact"})
+    cluster.create_topic("orders")
+    made = producer(cluster, QUICK)
+    records: list[dict[str, Any]] = [{"key": "a"}, {"key": None}, {"key": "b"}]
+    for record in records:
+        made.produce("table", "x", **record)
+    left = made.flush(PATIENCE_S)
+    heard = reports(made, "table", records)
+    waited = [reports(made, "table", [record])[0] for record in records]
+    order: list[int | None] = []
+    for number in range(1_000):
+        made.produce("orders", f"{number}", on_delivery=lambda _, m: order.append(m.offset()))
+    before = len(order)
+    made.flush(PATIENCE_S)
+    return {
+        "fire and forget": {"exceptions": 0, "records without an answer": left},
+        "with a callback": {
+            "the three callbacks": [each.error for each in heard],
+            "their offsets": [each.offset for each in heard],
+        },
+        "waits for each answer": {"the three answers": [each.error for each in waited]},
+        "records in the table": len(values(cluster, "table")),
+        "1,000 records with callbacks": {
+            "callbacks before the application polls": before,
+            "callbacks after flush": len(order),
+            "offsets grow": all((a or 0) < (b or 0) for a, b in pairwise(order)),
+        },
+        "rate, each answer awaited": measured(_rate(made, True), "records/s"),
+        "rate, callbacks": measured(_rate(made, False), "records/s"),
+    }
+
+
+def _rate(made: Producer, waits: bool, count: int = 100) -> float:
+    began = time.monotonic()
+    for number in range(count):
+        made.produce("orders", f"{number}")
+        if waits:
+            made.flush(PATIENCE_S)
+    made.flush(PATIENCE_S)
+    return count / (time.monotonic() - began)
+
+
+def small_rules(cluster: Cluster) -> Seen:
+    """Flush, a full queue, a dead address, a wrong type, and the default partition count."""
+    cluster.create_topic("orders")
+    lost = producer(cluster, {"linger.ms": 1_000})
+    for _ in range(5):
+        lost.produce("orders", "x")
+    del lost  # the process ends here without flush()
+    kept = producer(cluster, {"linger.ms": 1_000})
+    for _ in range(3):
+        kept.produce("orders", "y")
+    kept.flush(PATIENCE_S)
+    full = producer(cluster, {"queue.buffering.max.messages": 10, "linger.ms": 1_000})
+    refused = _until_full(full)
+    full.flush(PATIENCE_S)
+    addresses = f"127.0.0.1:1,{cluster.bootstrap.split(',')[0]}"
+    one = Producer({"bootstrap.servers": addresses, "client.id": "shop", "log_level": 0})
+    found = one.list_topics(timeout=PATIENCE_S)
+    client = admin(cluster)
+    cluster.delete_topic("by-default")
+    created = client.create_topics([NewTopic("by-default", num_partitions=-1)])
+    error = outcome(created["by-default"])
+    cluster.wait_until(lambda c: "by-default" in c.snapshot()["topics"], PATIENCE_S, "the topic")
+    partitions = len(cluster.snapshot()["topics"]["by-default"]["partitions"])
+    client.delete_topics(["by-default"])["by-default"].result(PATIENCE_S)
+    return {
+        "handed over, and no flush": {"in the log": values(cluster, "orders").count("x")},
+        "handed over, and flush": {"in the log": values(cluster, "orders").count("y")},
+        "the queue takes 10 records": {"the 11th": refused},
+        "one dead address, one live": {"brokers that the client knows": len(found.brokers)},
+        "a value of a wrong type": _call(one.produce, "orders", 7),
+        "produce() without a topic": _call(one.produce),
+        "createTopics with -1 partitions": {"error": error, "partitions": partitions},
+    }
+
+
+def _until_full(made: Producer) -> str:
+    for _ in range(11):
+        try:
+            made.produce("orders", "z")
+        except BufferError:
+            return "BufferError, at once"
+    return "accepted"
+
+
+def _call(produce: Callable[..., None], *arguments: Any) -> str:
+    try:
+        produce(*arguments)
+    except TypeError as error:
+        return type(error).__name__
+    return "accepted"

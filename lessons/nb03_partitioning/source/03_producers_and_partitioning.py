@@ -1,0 +1,824 @@
+# %% [markdown]
+# # 03 · Producers and partitioning
+#
+# `send()` returns in microseconds, and nothing has been sent. The client has chosen a partition
+# and put the record into a batch. Both decisions are made in your process, not in a broker, and
+# most surprises of Kafka's producers come from them.
+#
+# **What you will be able to do**
+#
+# * say which partition a record goes to, for any client, and why it may change
+# * foresee what more partitions do to the order of your events
+# * read the accumulator: which limit sends a batch, and which one makes `send()` wait
+# * choose `batch.size`, `linger.ms` and a codec by measurement
+# * name the limit that refuses a large record
+#
+# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+#
+# Each run has a question before it. Answer first: the run gives the verdict. Then change the values
+# at the top of the run's cell, and run it again.
+#
+# ## Records without a key
+#
+# Trucks report their positions. Here the record has no key, so any partition will do. The producer
+# in this cell is the engine's own, which does what the Java client does and takes notes. It runs in
+# virtual time.
+
+# %% doorway tags=["setup"]
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewPartitions
+
+from engine.client.partitioners import murmur2_partition
+from kit import lab
+from kit.drawings.accumulator import AccumulatorFilm, AccumulatorTimeline
+from kit.drawings.chart import Chart
+from kit.probes import clients
+from kit.probes.own_producer import OwnProducer
+from kit.probes.stored_batches import stored
+from lessons.nb03_partitioning import batch_scenes, key_scenes, measure, payloads, send_scenes
+from lessons.nb03_partitioning.key_moves import KeyMoves, moved
+from lessons.nb03_partitioning.ring import Ring
+
+# %% 03-1 tags=["stub", "predict"]
+lab.predict("03-1")
+
+# %% 03-1 tags=["solution", "predict"]
+lab.predict("03-1", 1)
+
+# %% no-key tags=["sim"]
+count, partitioner = 60, "murmur2"  # also 600 records; "round-robin"
+linger_ms = 5
+
+world = lab.world(seed=3)
+world.create_topic("positions", partitions=6)
+world.run(for_s=2)
+settings = {"partitioner.class": partitioner, "linger.ms": linger_ms}
+producer = OwnProducer(world, "positions", settings)
+producer.send(*payloads.positions(count))  # no key
+producer.wait()
+
+display(AccumulatorTimeline(producer, f"{count} records without a key"))
+seen = {"records": count, "partitions": 6, "batches": len(producer.batches)}
+lab.verdict("03-1", {**seen, "partitions used": len(producer.partitions_used)})
+
+# %% [markdown]
+# All 60 went to one partition, in one batch, in one request. A batch belongs to one partition, and
+# fewer, fuller batches are cheaper for everyone. So the Java client stays with a partition until
+# `batch.size` bytes have gone there, and then draws the next (it is *sticky*). Over many batches
+# the shares become even. Round robin, which many books describe, ended as the default in Kafka 2.4.
+#
+# Set `partitioner = "round-robin"` above, run that cell again, then the next one. The film shows the
+# accumulator step by step. Click it, then use the arrow keys.
+
+# %% accumulator tags=["read"]
+AccumulatorFilm(producer, "The accumulator")
+
+# %% [markdown]
+# ## The same key, two clients
+#
+# With a key, the partition is a hash of the key, modulo the number of partitions. Two services write
+# the events of the same orders. `murmur2_random` makes confluent-kafka choose as the Java client
+# does (*Deeper: The Java client itself* checks that); `consistent_random` is its own default. From
+# here on `lab.both` runs a function on the engine and on a real Kafka, and compares.
+
+# %% 03-2 tags=["stub", "predict"]
+lab.predict("03-2")
+
+# %% 03-2 tags=["solution", "predict"]
+lab.predict("03-2", "c")
+
+# %% two-clients tags=["both"]
+partitions = 6
+java, python = "murmur2_random", "consistent_random"  # then the same for both
+orders = [f"order-{number}" for number in range(300)]
+
+
+def two_clients(cluster):
+    cluster.create_topic("orders", partitions=partitions)
+    found = {}
+    for event, partitioner in (("prepared", java), ("shipped", python)):
+        settings = {"bootstrap.servers": cluster.bootstrap, "partitioner": partitioner}
+        service = Producer(settings)
+        for order in orders:
+
+            def report(error, message, event=event):
+                found[event, message.key().decode()] = message.partition()
+
+            service.produce("orders", event, key=order, on_delivery=report)
+        service.flush()
+    together = sum(found["prepared", each] == found["shipped", each] for each in orders)
+    seen = {"orders": len(orders), "partitions": partitions}
+    return {**seen, "orders with both events in one partition": together}
+
+
+outcome = lab.both(two_clients)
+display(outcome)
+lab.verdict("03-2", outcome)
+
+# %% [markdown]
+# The broker stores a batch where the client says, and hashes nothing. Java's client uses murmur2,
+# librdkafka (and so confluent-kafka) CRC-32. Five of six orders are now spread over two partitions,
+# no error was raised, and a consumer may see *shipped* before *prepared*. A join of two topics by
+# key fails in the same way. Set one partitioner for all clients of a topic.
+#
+# ## One partition more
+#
+# A topic has become too small, and `createPartitions` adds to it while everything runs. For contrast
+# the cell also computes *consistent hashing*, which caches and some databases use. Kafka does not.
+
+# %% 03-3 tags=["stub", "predict"]
+lab.predict("03-3")
+
+# %% 03-3 tags=["solution", "predict"]
+lab.predict("03-3", "d")
+
+# %% more-partitions tags=["both"]
+before, after = 4, 5  # also 4 and 8
+keys = [f"order-{number}" for number in range(400)]
+
+
+def more_partitions(cluster):
+    cluster.create_topic("orders", partitions=before)
+    partitioner = {"partitioner": "murmur2_random"}
+    old = dict(zip(keys, key_scenes.chosen(cluster, "orders", keys, partitioner), strict=True))
+    admin = clients.admin(cluster)
+    admin.create_partitions([NewPartitions("orders", after)])["orders"].result(20)
+    cluster.wait_until(lambda c: len(c.snapshot()["topics"]["orders"]["partitions"]) == after)
+    new = dict(zip(keys, key_scenes.chosen(cluster, "orders", keys, partitioner), strict=True))
+    fewer = admin.create_partitions([NewPartitions("orders", before)])["orders"]
+    return {
+        "keys": len(keys),
+        "keys that moved": moved(old, new),
+        "keys in the new partitions": sum(partition >= before for partition in new.values()),
+        "asking for fewer again": clients.outcome(fewer),
+    }
+
+
+outcome = lab.both(more_partitions)
+modulo = [{k: murmur2_partition(k.encode(), n) for k in keys} for n in (before, after)]
+ring = [{k: ring.partition(k.encode()) for k in keys} for ring in map(Ring, (before, after))]
+display(outcome, KeyMoves(["hash modulo n", "consistent hashing"], [modulo, ring]))
+lab.verdict("03-3", outcome)
+
+# %% [markdown]
+# The divisor changed, so nearly every remainder did. Old records stay where they are: the events of
+# a moved order now lie in two partitions, and no reader gets them in order. From 4 to 8 half of the
+# keys move. That is why one plans partitions ahead, or writes to a new topic. And there is no way
+# back: fewer is refused.
+#
+# At work you see only this: a new partition, empty, and a broker that made a log for it.
+
+# %% at-work tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+more_partitions(cluster)
+display(lab.tool(cluster, "kafka-topics", "--describe", "--topic", "orders"))
+leader = clients.partition(cluster, "orders", after - 1)["leader"]
+lab.broker_log(cluster, leader, f"orders-{after - 1}", last=3)
+
+# %% [markdown]
+# ## Memory for batches
+#
+# All batches of a producer together take at most `buffer.memory`, 32 MiB by default. When it is
+# full, `send()` blocks for up to `max.block.ms`. confluent-kafka has neither setting: its queue
+# (`queue.buffering.max.messages`) is counted otherwise, and `produce()` raises BufferError at once.
+# So this cell uses the engine's producer. All brokers are paused, as if the network were gone.
+
+# %% 03-4 tags=["stub", "predict"]
+lab.predict("03-4")
+
+# %% 03-4 tags=["solution", "predict"]
+lab.predict("03-4", 4)
+
+# %% buffer tags=["sim"]
+buffer_memory, batch_size = 65_536, 16_384  # also 1_024
+max_block_ms = 1_000
+
+world = lab.world(seed=3)
+world.create_topic("orders", partitions=12)
+world.run(for_s=2)
+sizes = {"buffer.memory": buffer_memory, "batch.size": batch_size, "max.block.ms": max_block_ms}
+producer = OwnProducer(world, "orders", sizes)
+for broker in (101, 102, 103):
+    world.pause(broker)
+for partition in range(12):
+    producer.send("x" * 100, partition=partition)
+world.run(for_s=2)
+
+display(AccumulatorTimeline(producer, "Twelve records, twelve partitions, no answers"))
+taken = len(producer.lines("record"))
+print(f"send() took {taken}; the next one ended after {max(producer.waits_ms, default=0):.0f} ms:",
+      {each.error for each in producer.records if each.error})  # fmt: skip
+fit = buffer_memory // 170
+seen = {"records taken": taken, "buffer.memory": buffer_memory, "batch.size": batch_size}
+lab.verdict("03-4", {**seen, "partitions": 12, "records that would fit by their bytes": fit})
+
+# %% [markdown]
+# A batch takes `batch.size` bytes when its first record comes, even for one small record. So the
+# product of partitions and `batch.size` matters, not the number of records: 4,000 partitions with
+# batches of 16 KiB need twice the default memory. A larger `batch.size` can make `send()` block
+# sooner.
+#
+# After `max.block.ms` (60 s by default) the record is refused; here after a second. The same clock
+# ends the wait for a topic that does not exist. In Java both are a TimeoutException (the full buffer
+# has a subclass of it), so look at the message before you look for a slow broker.
+#
+# ## Waiting for company
+#
+# A batch leaves when it is full (`batch.size`) or old (`linger.ms`): the first of the two decides. The next
+# cell measures confluent-kafka over both settings: its rate flat out, and the wait of a record that
+# no other one follows. The surface has a point for each measurement; drag it to turn it.
+
+# %% 03-5 tags=["stub", "predict"]
+lab.predict("03-5")
+
+# %% 03-5 tags=["solution", "predict"]
+lab.predict("03-5", "d")
+
+# %% surface tags=["both"]
+lingers, sizes = (0, 5, 20, 100), (1_000, 16_000, 256_000)  # ms and bytes
+records = [each[:100] for each in payloads.positions(4_000)]
+grids = {}
+
+
+def waiting_for_company(cluster):
+    cluster.create_topic("positions")
+    measure.flat_out(measure.producer(cluster, {}), "positions", records)  # Java is slow at first
+    rates, waits = {}, {}
+    for at in [(size, linger) for size in sizes for linger in lingers]:
+        settings = {"batch.size": at[0], "linger.ms": at[1]}
+        producer = measure.producer(cluster, settings)
+        rates[at] = max(measure.flat_out(producer, "positions", records) for _ in "12")
+        waits[at] = measure.lone_record_ms(producer, "positions", records[0])
+    grids[cluster.name] = rates, waits
+    short, long = (16_000, 5), (16_000, 100)
+    return {
+        "rate, linger 5": lab.measured(rates[short], "records/s"),
+        "rate, linger 100": lab.measured(rates[long], "records/s"),
+        "rate, long against short": lab.measured(rates[long] / rates[short], "times"),
+        "wait, long against short": lab.measured(waits[long] / waits[short], "times"),
+    }
+
+
+outcome = lab.both(waiting_for_company)
+display(outcome, measure.surface(grids, lingers, sizes))
+lab.verdict("03-5", outcome)
+
+# %% [markdown]
+# Flat out, batches are full long before 5 ms are over, so from there on only `batch.size` matters:
+# small batches mean more requests, and each costs a round trip and work on the broker. The edge at
+# `linger.ms=0` is another matter: librdkafka then sends at once what it has. A lone record always
+# waits the whole `linger.ms`. Under a load between these two, waiting longer saves requests and costs
+# latency. (The upward axis is logarithmic.)
+#
+# The defaults: `linger.ms` is 5 in librdkafka, and in Java's client since 4.0 (it was 0).
+# `batch.size` is 16,384 in Java and 1,000,000 in librdkafka. Even with `linger.ms=0` there are
+# batches: records gather while earlier requests are in flight (*Deeper: Batches and requests*).
+#
+# ## A codec for small batches
+#
+# `compression.type` is the producer's setting: `none`, `gzip`, `snappy`, `lz4` or `zstd`. A batch is
+# compressed as a whole and stored as it came; brokers and consumers need no setting for it.
+
+# %% 03-6 tags=["stub", "predict"]
+lab.predict("03-6")
+
+# %% 03-6 tags=["solution", "predict"]
+lab.predict("03-6", "b")
+
+# %% small-batches tags=["both"]
+codec = "gzip"  # also "zstd", "lz4", "snappy"
+steps = (1, 10, 100, 1_000)
+curves = {}
+
+
+def small_batches(cluster):
+    sizes = {}
+    for used in ("none", codec):
+        cluster.create_topic("positions", partitions=len(steps))
+        settings = {"compression.type": used, "batch.size": 1 << 20, "linger.ms": 60_000}
+        for index, count in enumerate(steps):
+            with OwnProducer(cluster, "positions", settings) as producer:
+                producer.send(*payloads.positions(count), partition=index)
+                producer.flush()
+            sizes[used, count] = sum(each.size for each in stored(cluster, "positions", index))
+    share = {count: sizes[codec, count] / sizes["none", count] for count in steps}
+    curves[cluster.name] = [(place, 100 * share[count]) for place, count in enumerate(steps)]
+    return {
+        "bytes of one record, none": sizes["none", 1],
+        "bytes of one record": sizes[codec, 1],
+        "a thousand records": lab.measured(100 * share[1_000], "% of their size"),
+    }
+
+
+outcome = lab.both(small_batches)
+axis = "records in the batch: a power of ten, from one to a thousand"
+display(outcome, Chart(f"{codec}: bytes in the log, % of none", curves, axis, "%", kind="bars"))
+lab.verdict("03-6", outcome)
+
+# %% [markdown]
+# A codec saves what repeats. In one record the field names occur once; in a thousand they occur a
+# thousand times. So compression and batching belong together, and a producer with tiny batches pays
+# for a codec and gains nothing. Data that is compressed or encrypted already gains nothing either
+# (*Deeper: Codecs*, with the price in CPU time).
+#
+# ## A record that is too large
+#
+# Four limits may be named in such a case: the producer's `max.request.size`, the broker's
+# `message.max.bytes`, the topic's `max.message.bytes`, which overrides the broker's, and the
+# consumer's `max.partition.fetch.bytes`. What counts is where each of them looks.
+
+# %% 03-7 tags=["stub", "predict"]
+lab.predict("03-7")
+
+# %% 03-7 tags=["solution", "predict"]
+lab.predict("03-7", "a")
+
+# %% too-large tags=["both"]
+codec, max_request_size = "gzip", 1_048_576  # then 2_000_000; then also "none"
+topic_limit = 1_048_588
+
+
+def too_large(cluster):
+    cluster.create_topic("texts", config={"max.message.bytes": topic_limit})
+    settings = {"compression.type": codec, "max.request.size": max_request_size}
+    with OwnProducer(cluster, "texts", settings) as producer:
+        producer.send(payloads.text(1_500_000))
+        producer.wait()
+        error = producer.records[0].error or "nothing"
+    by = "max.message.bytes" if error == "MESSAGE_TOO_LARGE" else error
+    return {
+        "what the application gets": error,
+        "refused by": by.removeprefix("larger than "),
+        "requests with the record": producer.requests,
+        "bytes in the log": sum(each.size for each in stored(cluster, "texts")),
+    }
+
+
+outcome = lab.both(too_large)
+display(outcome)
+lab.verdict("03-7", outcome)
+
+# %% [markdown]
+# The producer asks before it compresses: it looks at the record that `send()` got. Raise
+# `max_request_size` to 2,000,000 and run again: the batch is far below the topic's limit, because
+# brokers look at batches as stored, after compression. With `codec = "none"` the topic's limit
+# refuses, as `MESSAGE_TOO_LARGE` (`RecordTooLargeException` in Java). The consumer's limit refuses
+# nothing: the first batch of an answer comes whole, however large (KIP-74).
+#
+# ## Read the code that did it
+#
+# How a partition is chosen; then when the sticky partition changes.
+
+# %% code tags=["read"]
+from engine.client.partitioners import BuiltIn, murmur2
+
+lab.show(murmur2, BuiltIn.choose, BuiltIn.appended)
+
+# %% [markdown]
+# ## Break it
+#
+# Your own load on your own settings. Each truck is a key, and one broker may be slow. Try:
+#
+# * `slow_ms = 60`, and watch which partitions keep batches in flight
+# * `{"linger.ms": 0, "max.in.flight.requests.per.connection": 1}`, and look for the batch that grows
+#   while a request is in flight
+# * `{"batch.size": 400}`, and count the requests
+# * `{"buffer.memory": 40_000}` with `slow_ms = 60`: which record blocks, and what frees it?
+
+# %% break-it tags=["read"]
+settings = {"linger.ms": 5}
+slow_ms, every_ms, count = 0, 1, 60
+
+world = lab.world(seed=3)
+world.create_topic("positions", assignment={0: [101], 1: [102], 2: [103]})
+world.run(for_s=2)
+producer = OwnProducer(world, "positions", settings)
+world.slow(102, "app", ms=slow_ms)
+for position in payloads.positions(count):
+    producer.send(position, key=payloads.truck_of(position))
+    world.run(for_s=every_ms / 1000)
+producer.wait()
+AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
+
+# %% [markdown]
+# ## Your turn
+#
+# Three exercises (a fourth is in *Deeper: Limits*). Write your answer over the stub, run it, then run
+# the check. `lab.hint("03-8")` gives three hints and then a solution.
+#
+# **03-8, from a hash to a partition.** Slides often say `abs(hash) % partitions`. The hash is a
+# signed number of 32 bits. Return the partition that Kafka's clients choose.
+#
+# **03-9, a partition for some customers.** Customers whose key begins with `vip` have partition 0 for
+# themselves. All others are spread over the other partitions by `murmur2_partition(key, count)`, which
+# takes bytes. `count` is at least 2.
+#
+# **03-11, settings for a fleet.** 500 positions a second, keyed by truck, to six partitions on three
+# brokers, 2 ms away. In that second there are to be at most 80 requests, and at most 60 % of the
+# bytes of the plain values in the log. 99 of 100 positions are acknowledged within 90 ms. The judge
+# plays the second with your settings.
+
+
+# %% 03-8 tags=["stub"]
+def partition_of(signed_hash, count):
+    """The partition that belongs to a signed 32-bit hash."""
+
+
+# %% 03-8 tags=["solution"]
+def partition_of(signed_hash, count):
+    """The partition that belongs to a signed 32-bit hash."""
+    return (signed_hash & 0x7FFFFFFF) % count
+
+
+# %% 03-8 tags=["check"]
+lab.check("03-8", partition_of)
+
+
+# %% 03-9 tags=["stub"]
+from engine.client.partitioners import murmur2_partition
+
+
+def vip_partition(key, count):
+    """Partition 0 for keys that begin with vip, the others for all other keys."""
+
+
+# %% 03-9 tags=["solution"]
+from engine.client.partitioners import murmur2_partition
+
+
+def vip_partition(key, count):
+    """Partition 0 for keys that begin with vip, the others for all other keys."""
+    if key.startswith("vip"):
+        return 0
+    return 1 + murmur2_partition(key.encode(), count - 1)
+
+
+# %% 03-9 tags=["check"]
+lab.check("03-9", vip_partition)
+
+# %% 03-11 tags=["stub"]
+fleet = {"batch.size": 16_384, "linger.ms": 5, "compression.type": "none"}
+
+# %% 03-11 tags=["solution"]
+fleet = {"batch.size": 16_384, "linger.ms": 60, "compression.type": "zstd"}
+
+# %% 03-11 tags=["check"]
+lab.check("03-11", fleet)
+
+# %% [markdown]
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. How do you keep the events of one order in their order?</b></summary>
+# One key for the order, so that all its events are in one partition; one partitioner in all services;
+# a partition count that does not change; an idempotent producer; one reader per partition that does
+# not handle records in parallel.
+# <i>Follow-up:</i> the topic must grow. What now? <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per
+# partition, by key. <b>Strong:</b> names the two silent ways to lose it: another client's hash, and
+# more partitions. Evidence: <a href="#The-same-key,-two-clients">The same key, two clients</a>.
+# </details>
+# <details><summary><b>2. Where do records without a key go?</b></summary>
+# To one partition at a time: the client stays until batch.size bytes have gone there, then draws
+# another, and slow brokers are drawn less often. Over many batches the shares are even.
+# <i>Follow-up:</i> why not round robin? <b>Weak:</b> "round robin." <b>Good:</b> sticky, per batch.
+# <b>Strong:</b> since 2.4 (KIP-480), by bytes and load since 3.3 (KIP-794), and what a batch costs.
+# Evidence: <a href="#Records-without-a-key">Records without a key</a>.
+# </details>
+# <details><summary><b>3. What does linger.ms cost, and when does it cost nothing?</b></summary>
+# A lone record waits all of it. Flat out nothing waits, since batches are full before.
+# <i>Follow-up:</i> which metric shows it? <b>Weak:</b> "higher is slower." <b>Good:</b> the limit
+# that comes first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and that linger.ms=0 makes
+# batches too. Evidence: <a href="#Waiting-for-company">Waiting for company</a>.
+# </details>
+# <details><summary><b>4. send() hangs for a minute and throws nothing. Why?</b></summary>
+# max.block.ms: no metadata (unknown topic, no broker), or a full buffer because brokers are slow.
+# The Java client then returns a failed future with a TimeoutException.
+# <i>Follow-up:</i> how do you tell the two apart? <b>Weak:</b> "the network." <b>Good:</b> names both.
+# <b>Strong:</b> buffer-available-bytes, the exception's message, and that a batch takes batch.size at
+# once. Evidence: <a href="#Memory-for-batches">Memory for batches</a>.
+# </details>
+# <details><summary><b>5. A 2 MB record must go through. Which settings do you change?</b></summary>
+# The producer's max.request.size, and the topic's max.message.bytes if the batch is still larger
+# after compression. Consumers need nothing. Better: put the file elsewhere and send its address.
+# <i>Follow-up:</i> which of them counts before compression? <b>Weak:</b> "message.max.bytes."
+# <b>Good:</b> client and topic. <b>Strong:</b> says what each counts, and KIP-74.
+# Evidence: <a href="#A-record-that-is-too-large">A record that is too large</a>.
+# </details>
+# <details><summary><b>6. A consumer group lags in one partition only. What happened?</b></summary>
+# <pre>GROUP  TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG
+# fleet  cities  0          1204            1210            6
+# fleet  cities  1          1187            1190            3
+# fleet  cities  2          9120            41877           32757
+# fleet  cities  3          1215            1220            5</pre>
+# Partition 2 has most of the records: a hot key. More consumers do not help, since a partition has one
+# reader, and more partitions do not either, since a key has one partition. Split the key, if its order
+# allows it. Evidence: <a href="#Deeper:-A-hot-key">A hot key</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters are right.
+
+# %% 03-12 tags=["stub", "predict", "quiz"]
+lab.quiz("03-12")
+
+# %% 03-12 tags=["solution", "predict", "quiz"]
+lab.quiz("03-12", "a", "b")
+
+# %% 03-13 tags=["stub", "predict", "quiz"]
+lab.quiz("03-13")
+
+# %% 03-13 tags=["solution", "predict", "quiz"]
+lab.quiz("03-13", "a", "d", "e")
+
+# %% [markdown]
+# ## Deeper: Hashes
+#
+# Both hashes by hand beside a real client; a partition that the application names; and a batch that
+# is sent to a broker that does not lead.
+
+# %% by-hand tags=["both"]
+from engine.client.partitioners import murmur2
+
+signed = [h - (1 << 32) if h >> 31 else h for h in (murmur2(b"%d" % n) for n in range(10_000))]
+other = sum(abs(h) % 3 != (h & 0x7FFFFFFF) % 3 for h in signed)
+print(f"abs() instead of clearing the sign bit: {other / 100:.0f} % of 10,000 keys go elsewhere")
+lab.both(key_scenes.by_hand)
+
+# %% [markdown]
+# The slides' `abs(hash) % partitions` is wrong for a third of the keys with three partitions. A
+# record with a partition of its own goes there, with any key, and a client refuses a
+# partition that is not there. The request names the partition, and a broker that does not lead it
+# answers `NOT_LEADER_OR_FOLLOWER`: it does not pass anything on.
+
+# %% event-order tags=["both"]
+lab.both(key_scenes.order_of_events)
+
+# %% [markdown]
+# With the order id as the key each order is read as it happened. Without one, every record is in the
+# log and in order *within its partition*; the orders are not. A good key is the thing whose events
+# must stay in order: an order, a car, a customer. A city keeps more together than anyone needs, and
+# is skewed.
+
+# %% [markdown]
+# ## Deeper: Without a key
+#
+# Sticky and round robin on sockets, with the same 1,200 records. Then a slow leader, in virtual time.
+
+# %% spread tags=["both"]
+lab.both(key_scenes.spread)
+
+# %% [markdown]
+# Round robin makes many small batches and more requests, and its shares are exactly even. Sticky
+# shares are uneven in a short run, because each draw gives a whole batch; they become even as batches
+# add up.
+
+# %% slow-leader tags=["sim"]
+slow_ms = 40
+shares = {}
+for adaptive in ("false", "true"):
+    world = lab.world(seed=3, rewindable=False)
+    world.create_topic("positions", assignment={0: [101], 1: [102], 2: [103]})
+    world.run(for_s=2)
+    name = "partitioner.adaptive.partitioning.enable"
+    given = {name: adaptive, "batch.size": 1_000, "max.in.flight.requests.per.connection": 1}
+    producer = OwnProducer(world, "positions", given)
+    world.slow(102, "app", ms=slow_ms)
+    for position in payloads.positions(1_500):
+        producer.send(position)
+        world.run(for_s=0.0005)
+    producer.wait()
+    used = [each.partition for each in producer.records]
+    shares[f"adaptive={adaptive}"] = [(n, 100 * used.count(n) / len(used)) for n in range(3)]
+Chart("Records without a key; the leader of partition 1 is slow", shares, "partition", "%", "bars")
+
+# %% [markdown]
+# Since 3.3 (KIP-794) a partition whose queue is long is drawn less often. Without that, a third of
+# all records would wait for the slow broker. So without a key "evenly" is no promise.
+
+# %% [markdown]
+# ## Deeper: A hot key
+#
+# 60 % of all records have one key. What do more partitions do about it?
+
+# %% hot-key tags=["both"]
+lab.both(key_scenes.hot_key)
+
+# %% [markdown]
+# Twelve partitions instead of six hardly change anything: a key has one partition. Kafka raises no alarm; look
+# at bytes per partition. Eight keys instead of one spread the load, and give up the order between
+# them. If the reader only needs the newest state per key, records may go anywhere, as long as each
+# carries a version: a table that takes the highest version is right, one in which the last one wins
+# is not.
+
+# %% [markdown]
+# ## Deeper: Batches and requests
+#
+# A record every 0.3 ms with `linger.ms=0`, and a broker 2 ms away: which records share a batch?
+
+# %% linger-zero tags=["sim"]
+in_flight, linger_ms = 1, 0  # also 5 requests in flight
+
+world = lab.world(seed=3)
+world.create_topic("orders", assignment={0: [101]})
+world.run(for_s=2)
+names = {"max.in.flight.requests.per.connection": in_flight, "linger.ms": linger_ms}
+producer = OwnProducer(world, "orders", names)
+world.slow(101, "app", ms=2)
+for _ in range(40):
+    producer.send("x" * 100)
+    world.run(for_s=0.0003)
+producer.wait()
+AccumulatorTimeline(producer, f"linger.ms={linger_ms}, {in_flight} in flight")
+
+# %% [markdown]
+# The first record goes alone. The next ones gather while its request is in flight, so batches grow
+# with the load and the client never waits on purpose. With five in flight more, smaller requests go
+# out. The limit counts requests per broker, and a request may carry a batch for each of many
+# partitions.
+
+# %% batch-limits tags=["both"]
+lab.both(batch_scenes.batch_limits)
+
+# %% [markdown]
+# A full batch leaves at once, the half-full one behind it waits for `linger.ms`. `batch.size` counts
+# bytes: the number of records follows from their size. A record larger than `batch.size` gets a batch
+# of its own.
+
+# %% [markdown]
+# ## Deeper: Codecs
+#
+# 400 JSON positions, real text (the producer's source code) and bytes without a pattern,
+# through each codec. The header's attributes name the codec, and a consumer needs no setting.
+
+# %% codecs tags=["both"]
+outcome = lab.both(batch_scenes.codecs)
+display(outcome)
+sizes = {codec: outcome.engine[codec]["json"].value for codec in ("none", "gzip", "lz4", "zstd")}
+print("At 10 Mbit/s:", ", ".join(f"{codec} {kb * 0.8:.0f} ms" for codec, kb in sizes.items()))
+
+# %% [markdown]
+# A ratio says as much about the data as about the codec; "up to four times" is no limit. With a slow
+# network fewer bytes are also faster; on this machine's loopback they are not. A broker decompresses
+# a batch to check its records, and stores the bytes as they came unless the topic's
+# `compression.type` names another codec. That last row is the one where engine and Kafka differ.
+
+# %% codec-time tags=["live"]
+import time
+
+from engine.records import compression
+
+data = "\n".join(payloads.positions(20_000)).encode()
+bars = {"compress": [], "decompress": []}
+for number in range(1, len(compression.NAMES)):
+    began = time.process_time()
+    packed = compression.compress(number, data)
+    half = time.process_time()
+    compression.decompress(number, packed, len(data))
+    bars["compress"].append((number, 1000 * (half - began)))
+    bars["decompress"].append((number, 1000 * (time.process_time() - half)))
+Chart(f"CPU time for {len(data) / 1e6:.1f} MB of JSON", bars,
+      "1 gzip, 2 snappy, 3 lz4, 4 zstd", "ms", "bars")  # fmt: skip
+
+# %% [markdown]
+# gzip costs the most CPU, snappy and lz4 the least, and zstd gives gzip's ratio for a fraction of its
+# time. zstd came with Kafka 2.1, levels with 3.8 (`compression.zstd.level`). Old recipes such as
+# "snappy, 32 KB, 20 ms" know neither zstd nor today's defaults. Test it on your own data:
+
+# %% recipe tags=["both"]
+recipes = {
+    "Java's defaults": {"batch.size": 16_384, "linger.ms": 5},
+    "snappy, 32 KB, 20 ms": {"batch.size": 32_768, "linger.ms": 20, "compression.type": "snappy"},
+    "zstd, 256 KB, 20 ms": {"batch.size": 262_144, "linger.ms": 20, "compression.type": "zstd"},
+}
+
+
+def recipe(cluster):
+    seen = {}
+    for name, settings in recipes.items():
+        cluster.create_topic("positions")
+        producer = measure.producer(cluster, settings)
+        rate = max(measure.flat_out(producer, "positions", payloads.positions(5_000)) for _ in "12")
+        size = sum(each.size for each in stored(cluster, "positions")) / 10_000
+        seen[name] = {
+            "rate": lab.measured(rate, "records/s"),
+            "a record in the log": lab.measured(size, "bytes"),
+        }
+    return seen
+
+
+lab.both(recipe)
+
+# %% [markdown]
+# ## Deeper: send() and its answers
+#
+# Three ways to send three records, one of which is refused: a compacted topic takes no record without
+# a key.
+
+# %% three-ways tags=["both"]
+lab.both(send_scenes.three_ways)
+
+# %% [markdown]
+# Fire and forget raises nothing, and the application never learns of the refusal. Look at the row of
+# callbacks: the three records shared a batch, and a batch is refused as a whole. Waiting for each
+# answer hides that, because each record is a batch, and it costs a round trip per record. Callbacks
+# of one partition come in the order of the offsets; confluent-kafka runs them in the thread that
+# calls `poll()` or `flush()`.
+
+# %% small-rules tags=["both"]
+lab.both(send_scenes.small_rules)
+
+# %% [markdown]
+# A process that ends without `flush()` loses what its batches hold. One live address is enough to
+# find all brokers. A value that cannot become bytes fails in the call itself, before any batch. The
+# default number of partitions is `num.partitions`, 1.
+
+# %% [markdown]
+# ## Deeper: Limits
+#
+# What each limit counts, one byte below and one above.
+
+# %% limits tags=["both"]
+lab.both(batch_scenes.four_limits)
+
+# %% [markdown]
+# The topic's limit counts the whole batch with its header. If a batch of several records is too large,
+# the producer cuts it in two and sends the halves: no record is lost. `message.max.bytes` is the
+# broker's default for topics without a limit of their own: 1,048,588 bytes, which is 1 MiB and the 12
+# bytes in front of a batch's length.
+#
+# **03-10, which limit refuses a record?** A record of `record` bytes would be stored in a batch of
+# `batch` bytes, after compression. Return `"max.request.size"`, `"max.message.bytes"`, or
+# `"stored"`. A size equal to its limit passes.
+
+
+# %% 03-10 tags=["stub"]
+def refused_by(record, batch, max_request_size, max_message_bytes):
+    """The limit that refuses the record, or stored."""
+
+
+# %% 03-10 tags=["solution"]
+def refused_by(record, batch, max_request_size, max_message_bytes):
+    """The limit that refuses the record, or stored."""
+    if record > max_request_size:
+        return "max.request.size"
+    return "max.message.bytes" if batch > max_message_bytes else "stored"
+
+
+# %% 03-10 tags=["check"]
+lab.check("03-10", refused_by)
+
+# %% [markdown]
+# ## Deeper: The Java client itself
+#
+# One JVM on each side runs `lessons/nb03_partitioning/JavaClient.java`. It needs Java and Kafka's jars,
+# and takes some seconds.
+
+# %% java-client tags=["both"]
+from lessons.nb03_partitioning import java_runs
+
+lab.both(java_runs.asked)
+
+# %% [markdown]
+# Java's murmur2 is the one in our cell. RoundRobinPartitioner ignores the key, and so does
+# `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner. Most failures of `send()`
+# come back in the future and the callback; only what is no error of Kafka's API is thrown, such as a
+# wrong type or an interrupt. The silent leader took four records, as in *Memory for batches*.
+#
+# A callback runs in the one I/O thread, so 50 ms in it hold up every delivery; give such work to
+# another thread. The metrics are the producer's own, of 400 records in 400 ms: with a higher
+# `linger.ms` the same load needs fewer requests, batches and requests grow, and
+# `record-queue-time-avg` follows `linger.ms`. Compare them with your own baseline.
+
+# %% [markdown]
+# ## Deeper: Source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | without a key: round robin, or at random, by the broker | the client chooses, one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
+# | two records without a key, two partitions | both in one | [Records without a key](#Records-without-a-key) |
+# | `abs(murmur2(key)) % partitions` | the sign bit is cleared; abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
+# | consistent hashing | a remainder; 4 to 5 partitions move four of five keys, consistent hashing one of five | [One partition more](#One-partition-more) |
+# | the same key always has the same partition | with the same hash and the same number of partitions | [Two clients](#The-same-key,-two-clients) |
+# | adding partitions alters everything | 4 to 8 keeps half of the keys | [One partition more](#One-partition-more) |
+# | `linger.ms` is 0 by default | 5, in Java's client since 4.0 and in librdkafka | [Waiting for company](#Waiting-for-company) |
+# | `batch.size` is 16 KB | in Java's client; 1,000,000 in librdkafka | [Waiting for company](#Waiting-for-company) |
+# | five messages, or five batches, in flight | five requests per broker, each with a batch for several partitions | [Batches](#Deeper:-Batches-and-requests) |
+# | codecs: none, gzip, lz4, snappy | and zstd since 2.1 | [Codecs](#Deeper:-Codecs) |
+# | only the producer spends CPU, and so does the consumer | the broker decompresses, too, to check the records | [Codecs](#Deeper:-Codecs) |
+# | text shrinks up to four times | it depends on the data and on the batch | [Codecs](#Deeper:-Codecs) |
+# | DefaultPartitioner, UniformStickyPartitioner | both are gone in 4.0; `partitioner.class` is null by default | [Java](#Deeper:-The-Java-client-itself) |
+# | RoundRobinPartitioner chooses at random | it goes round | [Java](#Deeper:-The-Java-client-itself) |
+# | `send()` throws TimeoutException or BufferExhaustedException | it returns a failed future after `max.block.ms`; confluent-kafka raises BufferError at once | [Java](#Deeper:-The-Java-client-itself) |
+# | callbacks run in the main thread | in the I/O thread; in confluent-kafka in the thread that calls `poll()` | [Java](#Deeper:-The-Java-client-itself) |
+# | `message.max.bytes` is 1,000,000 and limits a message | 1,048,588, and it limits the stored batch | [Limits](#Deeper:-Limits) |
+# | the same key goes to the same producer | to the same partition | [Two clients](#The-same-key,-two-clients) |
+# | a vendor's benchmark ranks the codecs | ranks change with the data: measure your own | [Codecs](#Deeper:-Codecs) |
+#
+# **What real Kafka does beyond this.** The Java client leaves out the partitions of a silent broker
+# when it may choose (`partitioner.availability.timeout.ms`). It guesses the ratio of a codec while a
+# batch fills, so its compressed batches come close to `batch.size`; the engine's producer counts
+# uncompressed bytes.
