@@ -1,0 +1,1 @@
+"""Notebook 10: offsets and delivery semantics."""

@@ -1,0 +1,199 @@
+"""What limits a consumer: its own handler, one broker that stands still, or another reader's load.
+
+Times and rates are measured; what is compared between the sides is what they lead to.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from confluent_kafka import Producer
+
+from engine.wire import messages as m
+from kit import jars
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes.java_client import JavaProgram
+from kit.probes.raw_client import RawClient
+from lessons.nb10_offsets.java_runs import SOURCE
+from lessons.nb10_offsets.reading import PATIENCE_S, TOPIC, Reader, numbered, write
+
+ALL = [101, 102, 103]
+REPLICAS = {0: ALL}
+FILLED, WORK_S = 300, 0.003
+TINY = {"max.partition.fetch.bytes": 1_000}
+OLD, OLD_BYTES, SLOW_RATE = 50, 100_000, 350_000
+Seen = Mapping[str, Any]
+
+
+def one_stands_still(cluster: Cluster) -> Seen:
+    """Three leaders with four records each; 101 is paused while a consumer reads all three."""
+    cluster.create_topic(TOPIC, assignment={0: [101], 1: [102], 2: [103]})
+    for partition in range(3):
+        write(cluster, TOPIC, numbered(4), partition)
+    there = cluster.snapshot()["brokers"][102]
+    own = {"bootstrap.servers": f"{there['host']}:{there['port']}"}  # the metadata is not of 101
+    with Reader(cluster, own, partitions=[0, 1, 2]) as reader, _paused(cluster):
+        reader.run(lambda: len(reader.processed) >= 8)
+        reader.run(for_s=0.5)
+        return {"partitions read": sorted({partition for partition, _, _ in reader.processed})}
+
+
+@contextmanager
+def _paused(cluster: Cluster) -> Iterator[None]:
+    """101 stands still inside the block; afterwards it leads partition 0 again."""
+    cluster.pause(101)
+    try:
+        yield
+    finally:
+        cluster.resume(101)
+        cluster.wait_until(lambda c: c.leader(TOPIC) == 101, PATIENCE_S, "101 to lead again")
+
+
+def no_answer(cluster: Cluster) -> Seen:
+    """A broker stands still: does the Java client close a connection within three seconds?"""
+    try:
+        with JavaProgram(SOURCE, cluster.bootstrap) as java:
+            return {
+                "request-timeout-ms 1000, closes a connection": _closes(cluster, java, "1000"),
+                "the default of 30000, closes a connection": _closes(cluster, java, "30000"),
+            }
+    except jars.JarsMissing as missing:
+        return {"the Java client": str(missing)}
+
+
+def _closes(cluster: Cluster, java: JavaProgram, limit_ms: str) -> bool:
+    cluster.create_topic(TOPIC, assignment={0: [101]})
+    write(cluster, TOPIC, numbered(4))
+    java.ask("open", TOPIC, limit_ms)
+    with _paused(cluster):
+        return int(java.ask("closed", "3000")[0]) > 0
+
+
+def bottleneck(cluster: Cluster) -> Seen:
+    """The rate of a consumer with and without work, with small fetches and with the default."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    batches = {"bootstrap.servers": cluster.bootstrap, "batch.num.messages": 10, "log_level": 0}
+    producer = Producer(batches)
+    for number in range(FILLED):
+        producer.produce(TOPIC, str(number) * 300, partition=0)
+    producer.flush(PATIENCE_S)
+    slow, tuned = _rate(cluster, TINY, WORK_S), _rate(cluster, {}, WORK_S)
+    return {
+        "work of 3 ms, one batch per fetch": measured(slow, "records/s"),
+        "work of 3 ms, the default": measured(tuned, "records/s"),
+        "no work, one batch per fetch": measured(_rate(cluster, TINY, 0), "records/s"),
+        "no work, the default": measured(_rate(cluster, {}, 0), "records/s"),
+        "the setting doubles the rate of the slow handler": tuned > 2 * slow,
+    }
+
+
+def _rate(cluster: Cluster, settings: Mapping[str, Any], work_s: float) -> float:
+    """Records per second, from the first record to the last."""
+    with Reader(cluster, settings, partitions=[0]) as reader:
+        reader.read(1)
+        began = time.perf_counter()
+        while len(reader.processed) < FILLED:
+            if reader.poll():
+                time.sleep(work_s)
+        return FILLED / (time.perf_counter() - began)
+
+
+def live_reader(cluster: Cluster) -> Seen:
+    """How late a live reader gets a new record, alone and beside a replay; and a replay's time."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    cluster.create_topic("history", assignment=REPLICAS)
+    for _ in range(OLD):
+        write(cluster, "history", ["x" * OLD_BYTES])
+    name = f"replay-{time.time_ns()}"  # a new name: a quota also counts what was sent before
+    with Reader(cluster, partitions=[0]) as reader:
+        alone = _delay_ms(cluster, reader)
+        with _replaying(cluster, f"{name}-beside"):
+            beside = _delay_ms(cluster, reader)
+    free_s = _replay_s(cluster, f"{name}-free")
+    with _limited(cluster, f"{name}-once"):
+        took_s = _replay_s(cluster, f"{name}-once")
+    return {
+        "a live record, no replay": measured(alone, "ms"),
+        "a live record, beside a replay": measured(beside, "ms"),
+        "5 MB of history, without a quota": measured(free_s, "s"),
+        "5 MB of history, with 350 kB/s": measured(took_s, "s"),
+        "the quota slows the replay": took_s > 2 * free_s,
+    }
+
+
+def _delay_ms(cluster: Cluster, reader: Reader, count: int = 15) -> float:
+    """From `produce` to the reader's `poll`: the middle of several records."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0})
+    times = []
+    for number in range(count):
+        began = time.perf_counter()
+        producer.produce(TOPIC, str(number), partition=0)
+        producer.flush(PATIENCE_S)
+        reader.read(1)
+        times.append((time.perf_counter() - began) * 1_000)
+    return sorted(times)[count // 2]
+
+
+def _replay_s(cluster: Cluster, client_id: str) -> float:
+    """Reads the history once; the seconds that it took."""
+    own = {"client.id": client_id, "group.id": "replay"}
+    began = time.perf_counter()
+    with Reader(cluster, own, topic="history", partitions=[0]) as reader:
+        reader.read(OLD)
+        return time.perf_counter() - began
+
+
+@contextmanager
+def _replaying(cluster: Cluster, client_id: str) -> Iterator[None]:
+    """Another group reads the history again and again inside the block."""
+    ended = threading.Event()
+
+    def replay() -> None:
+        own = {"client.id": client_id, "group.id": "replay"}
+        with Reader(cluster, own, topic="history", partitions=[0]) as reader:
+            while not ended.is_set():
+                reader.poll()
+                if reader.offsets[-1:] == [OLD - 1]:
+                    reader.processed.clear()
+                    reader.seek(0)
+
+    thread = threading.Thread(target=replay)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(PATIENCE_S)
+
+
+@contextmanager
+def _limited(cluster: Cluster, client_id: str) -> Iterator[None]:
+    """A consumer_byte_rate for one client id, inside the block."""
+    _alter(cluster, client_id, SLOW_RATE)
+    try:
+        yield
+    finally:
+        _alter(cluster, client_id, None)
+
+
+def _alter(cluster: Cluster, client_id: str, rate: float | None) -> None:
+    request = m.AlterClientQuotasRequest
+    entity = [request.EntityData("client-id", client_id)]
+    limit = request.OpData(key="consumer_byte_rate", value=rate or 0.0, remove=rate is None)
+    with RawClient(cluster, 101, "admin") as client:
+        client.ask(request(entries=[request.EntryData(entity=entity, ops=[limit])]), 1)
+    cluster.wait_until(lambda c: _limits(c, client_id) == ([rate] if rate else []), PATIENCE_S)
+
+
+def _limits(cluster: Cluster, client_id: str) -> list[float]:
+    """What broker 101, which leads the history, knows of this client id's quota."""
+    request = m.DescribeClientQuotasRequest
+    part = request.ComponentData("client-id", 0, client_id)
+    with RawClient(cluster, 101, "admin") as client:
+        entries = client.ask(request(components=[part], strict=True), 1).entries or []
+    return [each.value for entry in entries for each in entry.values]

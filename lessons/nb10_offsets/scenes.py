@@ -1,0 +1,345 @@
+"""Scenarios of notebook 10 for `lab.both`: each takes a cluster and returns what it saw.
+
+Most assign partitions by hand: that spares the wait for a group, and offsets are committed and
+found all the same.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_STORED,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import OffsetSpec
+
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC, partition_for
+from kit.both.outcomes import measured
+from kit.clusters.interface import Cluster
+from kit.probes import clients, requests
+from kit.probes.raw_client import RawClient
+from lessons.nb10_offsets.reading import (
+    GROUP,
+    PATIENCE_S,
+    TOPIC,
+    Reader,
+    at,
+    numbered,
+    remove_before,
+    write,
+)
+
+OFFSETS_PARTITIONS = 5
+ALL = [101, 102, 103]
+REPLICAS = {0: ALL}
+POLICIES = ("earliest", "latest", "error")
+TOO_LONG = 5_000
+"""A commit's metadata text of this length is refused: offset.metadata.max.bytes is 4096."""
+Seen = Mapping[str, Any]
+
+
+# -- where a consumer starts
+
+
+def starts(cluster: Cluster) -> Seen:
+    """The first offset of a consumer: three states of the group's offset, three reset policies."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, numbered(100))
+    for policy in POLICIES:
+        for state in ("valid", "gone"):
+            with _stored(cluster, f"{state}-{policy}", policy) as reader:
+                reader.commit(20)
+    seen: dict[str, Any] = {}
+    seen["no committed offset, log 0-99"] = _by_policy(cluster, "new")
+    seen["20 committed, log 0-99"] = _by_policy(cluster, "valid")
+    remove_before(cluster, TOPIC, 50)
+    seen["20 committed, log 50-99"] = _by_policy(cluster, "gone")
+    return seen
+
+
+def _by_policy(cluster: Cluster, state: str) -> Seen:
+    found = {}
+    for policy in POLICIES:
+        with _stored(cluster, f"{state}-{policy}", policy) as reader:
+            found[policy] = _first(reader)
+    return found
+
+
+def _first(reader: Reader) -> int | str:
+    reader.run(lambda: bool(reader.processed or reader.errors) or reader.at_end)
+    return reader.start_offset
+
+
+def _stored(cluster: Cluster, group: str, policy: str = "earliest") -> Reader:
+    """A consumer that starts at its group's committed offset, without a membership."""
+    own = {"group.id": group, "auto.offset.reset": policy}
+    return Reader(cluster, own, partitions=[TopicPartition(TOPIC, 0, OFFSET_STORED)])
+
+
+# -- commits
+
+
+def overtaking(cluster: Cluster) -> Seen:
+    """Commit 100 fails, 200 succeeds; then the callback of 100 sends it again, or not."""
+    return {"blindly": _overtaken(cluster, True), "with a number": _overtaken(cluster, False)}
+
+
+def _overtaken(cluster: Cluster, blindly: bool) -> Seen:
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, numbered(250))
+    results: list[str] = []
+    sent = 0
+
+    def on_commit(error: Any, partitions: list[TopicPartition]) -> None:
+        (place,) = partitions
+        failed = error or place.error
+        results.append(f"{place.offset} {clients.name(failed)}")
+        if failed and (blindly or sent == 1):
+            commit(place.offset, "")
+
+    def commit(offset: int, metadata: str) -> None:
+        nonlocal sent
+        sent += 1
+        place = TopicPartition(TOPIC, 0, offset, metadata)
+        reader.consumer.commit(offsets=[place], asynchronous=True)
+
+    with Reader(cluster, {"on_commit": on_commit}, partitions=[0]) as reader:
+        commit(100, "x" * TOO_LONG)
+        commit(200, "")
+        reader.run(lambda: len(results) >= (3 if blindly else 2))
+        return {"callbacks": results, "commits sent": sent, "committed": reader.committed()}
+
+
+# -- replay
+
+
+def replays(cluster: Cluster) -> Seen:
+    """A group at work has committed 10 of 20; who may read again, and what moves."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, numbered(20), minutes=range(20))
+    with Reader(cluster, partitions=[0]) as reader:
+        reader.read(10)
+        reader.commit(10)
+        seen: dict[str, Any] = {"seek": _seeks(reader), "committed after the seeks":
+                                reader.committed()}  # fmt: skip
+    with Reader(cluster, {"group.id": "audit"}, partitions=[0]) as other:
+        other.rest()
+        other.commit(20)
+        seen["another group reads"] = len(other.offsets)
+    with Reader(cluster) as member:
+        member.read(1)
+        seen["the first group goes on at"] = member.offsets[0]
+        seen["an administrator moves its offset to 0"] = _move(cluster, 0)
+    seen["the same, when it has no member"] = _move(cluster, 0)
+    seen["lag then"] = _lag(cluster)
+    return seen
+
+
+def _seeks(reader: Reader) -> Seen:
+    by_time = reader.consumer.offsets_for_times([TopicPartition(TOPIC, 0, at(7))], PATIENCE_S)
+    found = {}
+    for label, offset in (
+        ("offset 3", 3),
+        ("minute 7", by_time[0].offset),
+        ("the beginning", OFFSET_BEGINNING),
+    ):
+        reader.seek(offset)
+        reader.read(1)
+        found[label] = reader.offsets[-1]
+    reader.seek(OFFSET_END)
+    reader.rest()
+    return {**found, "the end": reader._next[0]}
+
+
+def _move(cluster: Cluster, offset: int) -> str:
+    """kafka-consumer-groups --reset-offsets, as a request: NONE or the error."""
+    wanted = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(TOPIC, 0, offset)])
+    admin = clients.admin(cluster)
+    (future,) = admin.alter_consumer_group_offsets([wanted]).values()
+    try:
+        (place,) = future.result(PATIENCE_S).topic_partitions
+    except KafkaException as failure:
+        return clients.name(failure.args[0])
+    return clients.name(place.error)
+
+
+def _lag(cluster: Cluster) -> int:
+    """The end of the log minus the committed offset, asked of the admin client."""
+    admin = clients.admin(cluster)
+    (ends,) = admin.list_offsets({TopicPartition(TOPIC, 0): OffsetSpec.latest()}).values()
+    (found,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)]).values()
+    (place,) = found.result(PATIENCE_S).topic_partitions
+    return int(ends.result(PATIENCE_S).offset - place.offset)
+
+
+def effects(cluster: Cluster) -> Seen:
+    """Five payments of 10 and a copy of one, processed twice, in three ways to write it down.
+
+    The producer's idempotence is off, which is confluent-kafka's default.
+    """
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, numbered(5))
+    write(cluster, TOPIC, numbered(1))  # the producer's application sends order-0 again
+    with Reader(cluster, partitions=[0]) as reader:
+        reader.read(6)
+        reader.seek(0)
+        reader.read(6)
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE sum (amount INT)")
+        database.execute("INSERT INTO sum VALUES (0)")
+        database.execute("CREATE TABLE payment (id TEXT PRIMARY KEY, amount INT)")
+        database.execute("CREATE TABLE balance (amount INT)")
+        database.execute("INSERT INTO balance VALUES (0)")
+        database.execute("CREATE TABLE done (id TEXT PRIMARY KEY)")
+        for value in reader.values:
+            database.execute("UPDATE sum SET amount = amount + 10")
+            database.execute("INSERT OR REPLACE INTO payment VALUES (?, 10)", (value,))
+            new = database.execute("INSERT OR IGNORE INTO done VALUES (?)", (value,)).rowcount
+            database.execute("UPDATE balance SET amount = amount + ?", (10 * new,))
+
+        def ask(query: str) -> int:
+            return int(database.execute(query).fetchone()[0])
+
+        return {
+            "records processed": len(reader.values),
+            "a sum that is added to": ask("SELECT amount FROM sum"),
+            "a row for each payment": ask("SELECT SUM(amount) FROM payment"),
+            "a balance, with the ids that are done": ask("SELECT amount FROM balance"),
+        }
+
+
+# -- who knows what
+
+
+def who_knows(cluster: Cluster) -> Seen:
+    """What the broker stores after subscribe, after reading, after a commit, after a death."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, numbered(10))
+    before = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+    with Reader(cluster, {"client.id": "billing-on-host-7"}) as reader:
+        reader.run(lambda: bool(reader.owned))
+        subscribed = reader.committed()
+        reader.read(6)
+        position = reader.consumer.position([TopicPartition(TOPIC, 0)])[0].offset
+        read = reader.committed()
+        reader.commit(6)
+        committed = reader.committed()
+        kept = _last_commit(cluster)
+        group = cluster.snapshot()["groups"][GROUP]
+        coordinator = group["coordinator"]
+    members_left = len(cluster.snapshot()["groups"][GROUP]["members"])
+    after = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+    cluster.kill(coordinator)
+    try:
+        with Reader(cluster) as another:
+            another.read(1)
+            goes_on = another.offsets[0]
+    finally:
+        cluster.start(coordinator)
+    return {
+        "the member's client id": group["members"][0]["client_id"],
+        "members after close": members_left,
+        "committed after subscribe": subscribed,
+        "position after six records": position,
+        "committed after six records": read,
+        "committed after the commit": committed,
+        "the last commit in __consumer_offsets": kept,
+        "records in the topic, before and after": [before, after],
+        "the coordinator is killed, and the group goes on at": goes_on,
+    }
+
+
+def _last_commit(cluster: Cluster) -> str:
+    """The last offset record of the group in `__consumer_offsets`, decoded."""
+    number = partition_for(GROUP, OFFSETS_PARTITIONS)
+    with Reader(
+        cluster, {"group.id": "decoder"}, topic=OFFSETS_TOPIC, partitions=[number]
+    ) as reader:
+        reader.rest()
+        found = [decoded for key, value in reader.raw if (decoded := _commit(key, value))]
+    return found[-1]
+
+
+def _commit(key: bytes, value: bytes) -> str:
+    """Key: version 0 or 1, group, topic, partition.  Value: version, offset, and more."""
+    (version,) = struct.unpack_from(">h", key)
+    if version > 1 or not value:
+        return ""
+    (size,) = struct.unpack_from(">h", key, 2)
+    group, at = key[4 : 4 + size].decode(), 4 + size
+    (size,) = struct.unpack_from(">h", key, at)
+    topic, at = key[at + 2 : at + 2 + size].decode(), at + 2 + size
+    (partition,) = struct.unpack_from(">i", key, at)
+    (offset,) = struct.unpack_from(">q", value, 2)
+    return f"{group} {topic}-{partition} {offset}" if group == GROUP else ""
+
+
+# -- the closest replica
+
+
+def reads_by_rack(cluster: Cluster) -> Seen:
+    """Fetch requests of consumers in three racks to the leader 101, and then to 103."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    write(cluster, TOPIC, "AB")
+    cluster.wait_until(lambda c: _asked(c, 103, "c") == "2 records", PATIENCE_S, "103 to know both")
+    return {
+        "no rack, asks the leader": _asked(cluster, 101, ""),
+        "rack a, asks the leader": _asked(cluster, 101, "a"),
+        "rack c, asks the leader": _asked(cluster, 101, "c"),
+        "rack c, asks 103": _asked(cluster, 103, "c"),
+    }
+
+
+def _asked(cluster: Cluster, broker: int, rack: str) -> str:
+    request = requests.fetching(TOPIC, 0)
+    request.rack_id = rack
+    with RawClient(cluster, broker, "reader") as client:
+        answer = client.ask(request)
+    part = requests.first_partition(answer)
+    if part.preferred_read_replica >= 0:
+        return f"no record, read from {part.preferred_read_replica}"
+    return requests.refusal(part) or f"{requests.records_in(answer)} records"
+
+
+def maintenance(cluster: Cluster) -> Seen:
+    """A producer's latency while its only reader polls, and while the reader is stopped."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    with Reader(cluster, partitions=[0]) as reader:
+        with_reader = _send_ms(cluster, reader)
+        reader.rest()
+        committed = reader.offsets[-1] + 1
+        reader.commit(committed)
+    without = _send_ms(cluster, None)
+    with _stored(cluster, GROUP) as reader:
+        reader.rest()
+        return {
+            "one record, the reader polls": measured(with_reader, "ms"),
+            "one record, no reader": measured(without, "ms"),
+            "committed before the stop": committed,
+            "the reader goes on at": reader.offsets[0],
+            "records that had waited": len(reader.offsets),
+        }
+
+
+def _send_ms(cluster: Cluster, reader: Reader | None, count: int = 20) -> float:
+    """The middle of the times that single records take."""
+    times = []
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0})
+    for number in range(count):
+        began = time.perf_counter()
+        producer.produce(TOPIC, str(number), partition=0)
+        producer.flush(PATIENCE_S)
+        times.append((time.perf_counter() - began) * 1000)
+        if reader is not None:
+            reader.poll()
+    return sorted(times)[count // 2]

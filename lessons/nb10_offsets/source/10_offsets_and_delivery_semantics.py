@@ -1,0 +1,994 @@
+# %% [markdown]
+# # 10 · Offsets and delivery semantics
+#
+# A service reads orders and charges a card for each. Then its process is killed. Which orders were
+# charged twice, which never, and who decided that? The broker keeps one number for each
+# partition of a group. Everything else is in the loop that you write. This notebook crashes such
+# loops after every line, and counts.
+#
+# **What you will be able to do**
+#
+# * say for any consumer loop what a crash after each of its lines loses or repeats
+# * tell the position, the committed offset and the ends of the log apart
+# * foresee where a consumer starts after a restart, an absence, a rebalance, or a new topic
+# * write a loop that works at least once, and one whose effects happen exactly once
+#
+# **Time:** {minutes}. You need topics and partitions; notebook 09 shows what a rebalance is. Python
+# alone is enough; with a real Kafka, most runs happen on both.
+#
+# Each run below has a question before it. Answer first: the run gives the verdict. Then change the
+# values at the top of the run's cell, and run it again.
+#
+# ## A loop from a tutorial
+#
+# The loop below is the usual first one. It polls, and it processes each record before it polls
+# again. The client commits by itself: `enable.auto.commit` is on by default. The default interval is
+# 5 s; here it is 100 ms, so that several commits fall into the life of twelve records.
+#
+# `lab.crash_test` runs the loop in a process of its own, kills that process with SIGKILL after each
+# line, at several moments, and restarts it. Then the history checker compares what was processed
+# with what is in the topic.
+
+# %% doorway tags=["setup"]
+from confluent_kafka import TopicPartition
+
+from kit import lab
+from kit.group_panel import members
+from kit.probes import clients, virtual
+from lessons.nb10_offsets import reading
+from lessons.nb10_offsets.reading import Reader, numbered, together, write
+
+REPLICAS = {0: [101, 102, 103]}
+eng = lab.engine(settings=lab.BRISK)
+tests = {}  # what the crash tests have shown, by cluster
+
+# %% 10-1 tags=["stub", "predict"]
+lab.predict("10-1")
+
+# %% 10-1 tags=["solution", "predict"]
+lab.predict("10-1", 1)
+
+# %% every-line tags=["both"]
+settings = {"enable.auto.commit": True, "auto.commit.interval.ms": 100}  # also 5_000
+
+
+def charge(consumer, topic, process):
+    consumer.subscribe([topic])
+    while True:
+        message = consumer.poll(1.0)
+        if message is None or message.error():
+            continue
+        process(message)
+
+
+def every_line(cluster):
+    test = lab.crash_test(charge, cluster, settings=settings, situations=())
+    tests[cluster.name] = test
+    return {
+        "most records lost by one crash": max(len(each.lost) for each in test.trials),
+        "most records repeated by one crash": lab.measured(
+            max(len(each.repeated) for each in test.trials), "records"
+        ),
+    }
+
+
+outcome = lab.both(every_line)
+display(tests["engine"], outcome)
+lab.verdict("10-1", outcome)
+
+# %% [markdown]
+# The loop does its work in the right order, and still a record is lost: the one in hand. librdkafka,
+# under confluent-kafka and most other clients, notes a record's offset for the next commit when
+# `poll` *returns* it. A thread of its own commits what is noted. It cannot know that your work on
+# that record has only begun.
+#
+# Try `"enable.auto.offset.store": False` in the settings, and `consumer.store_offsets(message)` after
+# `process(message)`. Then the thread commits only what is done. With an interval of 5 s no commit
+# comes before the crash, and all records are repeated.
+#
+# **The Java client has the same settings and does something else.** It commits *inside* `poll`: the
+# records of earlier polls, which a simple loop has processed by then. Below the engine's own
+# consumer, which follows the Java client, is killed in virtual time. Click the panel and step with the
+# arrow keys. Watch the committed offset: it moves only when A polls. Press *kill* at another moment
+# for another future.
+
+# %% java-way tags=["sim"]
+crash_after, interval_ms = 8, 1_000  # records that A processes before it is killed
+
+world = lab.world(seed=10)
+world.create_topic("orders", assignment=REPLICAS)
+virtual.post(world, "orders", *numbered(12))
+settings = {"auto.commit.interval.ms": interval_ms, "max.poll.records": 3}
+members.join(world, "A", "orders", "billing", "range", settings, work_us=300_000)
+world.run(lambda w: len(w.client("A").application.processed) >= crash_after, for_s=60)
+by_a = [record.offset for record in world.client("A").application.processed]
+members.act(world, "kill", "A")
+members.join(world, "B", "orders", "billing", "range", settings, work_us=300_000)
+world.run(for_s=25)
+by_b = [record.offset for record in world.client("B").application.processed]
+print("A processed", *by_a)
+print("B processed", *by_b)
+
+# %% watch tags=["read"]
+panel = lab.group_panel(world, "orders", "billing")
+panel.jump("kill A")
+panel
+
+# %% [markdown]
+# Nothing is missing, and some records came twice: *at least once*. So one configuration is at least
+# once in one client and loses records in another. Read where your client notes an offset as done.
+# In both, auto-commit with work that goes on in *another thread* loses records: to the client,
+# a record that you put into a queue is done.
+#
+# ## Two positions
+#
+# A consumer has a **position**, the offset that its next `poll` returns. The group has a **committed
+# offset**. In the next run a consumer reads six records and commits 6. Then a commit of 2 reaches the
+# coordinator, for example an old one that was retried late. The consumer polls again. Later it
+# is closed, and another one starts.
+
+# %% 10-2 tags=["stub", "predict"]
+lab.predict("10-2")
+
+# %% 10-2 tags=["solution", "predict"]
+lab.predict("10-2", "6 2")
+
+# %% backwards tags=["both"]
+read, late = 6, 2  # also late = 9, or 0
+
+
+def backwards(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    write(cluster, "orders", numbered(10))
+    with Reader(cluster) as reader:
+        reader.read(read)
+        reader.commit(read)
+        reader.commit(late)
+        reader.read(1)
+        next_one = reader.offsets[-1]
+        committed = reader.committed()
+    with Reader(cluster) as another:
+        another.read(1)
+        first = another.offsets[0]
+    return {
+        "next offset": next_one,
+        "committed offset": committed,
+        "first offset after a restart": first,
+    }
+
+
+outcome = lab.both(backwards)
+display(outcome)
+lab.verdict("10-2", outcome)
+
+# %% [markdown]
+# Reading never looks at the committed offset. It is read once, when a consumer gets a partition.
+# And the coordinator compares nothing: a lower offset is as good as a higher one, and the last one
+# to arrive counts. That is why Kafka's `commitAsync` is not repeated by the client, and why you should
+# not repeat it blindly either (exercise 10-12).
+#
+# The number means *the next offset to read*. All records before it count as done. There is no
+# way to say "9 is done, 3 is not": a group has no acknowledgement of single records (share groups,
+# KIP-932, do).
+#
+# ### Where it is kept
+#
+# A commit is a record in the topic `__consumer_offsets`, written by the group's coordinator. Kafka's own
+# tools show it. Which partition it is follows from the group's name, like a key's partition: Java's
+# `hashCode` modulo the number of partitions (50 by default, 5 here).
+
+# %% at-work tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+backwards(cluster)
+group, partition = "billing", 4
+display(lab.tool(cluster, "kafka-consumer-groups", "--describe", "--group", group))
+offsets = clients.admin(cluster).list_topics("__consumer_offsets").topics["__consumer_offsets"]
+leader = offsets.partitions[partition].leader
+dumped = lab.tool(
+    cluster, "kafka-dump-log", "--offsets-decoder",
+    broker=leader, topic="__consumer_offsets", partition=partition,
+)  # fmt: skip
+of_the_group = [line for line in dumped.text.splitlines() if f'"group":"{group}"' in line]
+print(dumped.command, *of_the_group[-5:], sep="\n")
+lab.broker_log(cluster, leader, group)
+
+# %% [markdown]
+# The key is group, topic and partition; the value is the offset, with a leader epoch (-1: the
+# client gave none), a text of your own (`metadata`), and the time. The topic is compacted, so the last value of each key stays.
+# The other records are the group itself: its generation and its members. A coordinator that dies
+# loses nothing: its successor reads the partition from the start.
+#
+# `LAG` is the end of the log minus the committed offset. It says nothing about records that were
+# skipped: a loop that loses records has a lag of 0.
+#
+# ## A rebalance, and no crash
+#
+# A has processed all twelve records of two partitions, and has not committed yet: its loop commits
+# every hundred records. Now B joins the group. No process dies, no request fails.
+
+# %% 10-3 tags=["stub", "predict"]
+lab.predict("10-3")
+
+# %% 10-3 tags=["solution", "predict"]
+lab.predict("10-3", 12)
+
+# %% no-crash tags=["both"]
+strategy = "range"  # also "cooperative-sticky"
+commits_in_on_revoke = False
+
+
+def no_crash(cluster):
+    cluster.create_topic("orders", assignment={n: [101, 102, 103] for n in (0, 1)})
+    for partition in (0, 1):
+        write(cluster, "orders", numbered(6), partition)
+
+    def on_revoke(consumer, partitions):
+        done = a.behind(partitions)
+        if commits_in_on_revoke and done:
+            consumer.commit(offsets=done, asynchronous=False)
+
+    own = {"partition.assignment.strategy": strategy}
+    with Reader(cluster, own, on_revoke=on_revoke) as a, Reader(cluster, own, starts=False) as b:
+        a.read(12)
+        b.start()
+        together([a, b], lambda: len(a.owned) == len(b.owned) == 1)
+        together([a, b], lambda: a.at_end and b.at_end)
+        again = reading.repeated(a, b)
+        return {"processed twice": again, "by B": len(b.offsets), "by A again": len(a.offsets) - 12}
+
+
+outcome = lab.both(no_crash)
+display(outcome)
+lab.verdict("10-3", outcome)
+
+# %% [markdown]
+# B starts from the committed offset, and there is none. With the eager strategy `range` even A
+# repeats its work: every member gives back all partitions, and A gets one of its own back as if it were new.
+# With `"cooperative-sticky"` only the partition that moves is repeated.
+#
+# `on_revoke` is called before the partition leaves, while the commit is still accepted: set
+# `commits_in_on_revoke = True`. `on_assign` and `on_lost` are too late: there the partition has
+# another owner, or may have one. A member that was removed while it stood still gets `on_lost`, and
+# its commits are refused.
+#
+# ## Remember what was done
+#
+# At least once means: sometimes twice. So the loop below keeps the ids of the orders that it has charged,
+# and skips a repeated one. It commits after each record, synchronously. It is crashed after each line.
+
+# %% 10-4 tags=["stub", "predict"]
+lab.predict("10-4")
+
+# %% 10-4 tags=["solution", "predict"]
+lab.predict("10-4", "b")
+
+# %% seen-ids tags=["both"]
+commits_first = False  # also True
+
+
+def charge_once(consumer, topic, process):
+    seen = set()
+    consumer.subscribe([topic])
+    while True:
+        message = consumer.poll(1.0)
+        if message is None or message.error():
+            continue
+        if commits_first:
+            consumer.commit(message, asynchronous=False)
+        if message.value() not in seen:
+            process(message)
+            seen.add(message.value())
+        if not commits_first:
+            consumer.commit(message, asynchronous=False)
+
+
+def seen_ids(cluster):
+    test = tests[cluster.name] = lab.crash_test(charge_once, cluster, situations=())
+    return {"what the loop does": test.verdict, "lost": test.lost, "repeated": test.repeated}
+
+
+outcome = lab.both(seen_ids)
+display(tests["engine"], outcome)
+lab.verdict("10-4", outcome)
+
+# %% [markdown]
+# The set is in the memory of the process that dies. It helps against two copies in the log (a
+# second `send()` of the producer's application), not against a crash of the reader.
+#
+# To be of use, the id must be stored **with the effect, in one step**: a row whose primary key is the
+# order's id, an `INSERT … ON CONFLICT DO NOTHING`, a payment service that takes an idempotency key. Then
+# the second attempt changes nothing, and the records are still processed at least once. The id must come from the business.
+# The producer's id and sequence number do not reach a consumer, and `(topic, partition, offset)`
+# recognises a repeated read but not a second copy.
+#
+# ## Away for too long
+#
+# A group has committed 20 and stops. Its topic has 100 records. Retention removes those before
+# offset 50. The group comes back with the Java client's default, `auto.offset.reset=latest`, and
+# reads to the end. Then order-100 is written.
+
+# %% 10-5 tags=["stub", "predict"]
+lab.predict("10-5")
+
+# %% 10-5 tags=["solution", "predict"]
+lab.predict("10-5", 100)
+
+# %% too-late tags=["both"]
+reset, removed_before = "latest", 50  # also "earliest"; 10
+
+
+def too_late(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    write(cluster, "orders", numbered(100))
+    with Reader(cluster) as reader:
+        reader.read(20)
+        reader.commit(20)
+    reading.remove_before(cluster, "orders", removed_before)
+    with Reader(cluster, {"auto.offset.reset": reset}) as reader:
+        reader.rest()
+        write(cluster, "orders", ["order-100"])
+        reader.read(1)
+        first = reader.offsets[0]
+        return {
+            "first offset processed": first,
+            "removed, never processed": max(0, removed_before - 20),
+            "still there, and skipped": max(0, first - max(removed_before, 20)),
+            "errors that the application saw": len(reader.errors),
+        }
+
+
+outcome = lab.both(too_late)
+display(outcome)
+lab.verdict("10-5", outcome)
+
+# %% [markdown]
+# Offset 20 is no longer in the log, so the broker answers `OFFSET_OUT_OF_RANGE`, and the reset
+# policy decides. `latest` jumps over everything, also over records that could still be read. The application
+# sees no error. `auto.offset.reset` counts only where there is no valid committed offset: set
+# `removed_before = 10`, and it does nothing.
+#
+# The same happens when the *offsets* are removed: `offsets.retention.minutes`, 7 days, from the moment
+# when the group becomes empty. A service that was off for longer starts as a new group (Deeper:
+# Where a consumer starts). For a ledger choose `earliest`, or fail: `none` in Java, `error` in librdkafka.
+#
+# ## The topic is created again
+#
+# A test environment is cleaned up. The consumer has read ten records of `orders`, and goes on polling,
+# while the topic is deleted and created again under the same name. Then fifteen new records are written.
+
+# %% 10-6 tags=["stub", "predict"]
+lab.predict("10-6")
+
+# %% 10-6 tags=["solution", "predict"]
+lab.predict("10-6", 5)
+
+# %% created-again tags=["both"]
+old, new = 10, 15  # also new = 5
+client = {"topic.metadata.refresh.interval.ms": 1_000, "auto.offset.reset": "earliest"}
+
+
+def created_again(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    write(cluster, "orders", [f"old-{n}" for n in range(old)])
+    with Reader(cluster, client) as reader:
+        reader.read(old)
+        reader.commit(old)
+        cluster.delete_topic("orders")
+        cluster.create_topic("orders", assignment=REPLICAS)
+        write(cluster, "orders", [f"new-{n}" for n in range(new)])
+        reader.run(until=lambda: f"new-{new - 1}" in reader.values, for_s=15)
+        got = [value for value in reader.values if value.startswith("new")]
+        return {
+            "new records processed": len(got),
+            "the first of them": got[0] if got else "none",
+            "committed offset now": reader.committed(),
+        }
+
+
+outcome = lab.both(created_again)
+display(outcome)
+lab.verdict("10-6", outcome)
+
+# %% [markdown]
+# Fetch requests name the topic by its id, so no broker mixes up the two. But the client asks for the
+# metadata, learns the new id, and keeps its position: 10. In the new topic that is a
+# valid offset. Nothing fails, and ten records are skipped. Only if the position lies beyond the new
+# end, as with `new = 5`, is it out of range. The committed offsets are gone with the old topic.
+# So stop the consumers before you delete a topic.
+#
+# ## Back to a point in time
+#
+# To process events again you need a start. `offsets_for_times` gives an offset for a timestamp. Five
+# records have these timestamps, in minutes and in log order: 0, 9, 1, 6, 7. (The producers' clocks did
+# not agree.) You ask for minute 5, seek to the offset that you get, and read to the end.
+
+# %% 10-7 tags=["stub", "predict"]
+lab.predict("10-7")
+
+# %% 10-7 tags=["solution", "predict"]
+lab.predict("10-7", "9 1 6 7")
+
+# %% by-time tags=["both"]
+minutes, start = (0, 9, 1, 6, 7), 5  # also start = 8, or 10
+
+
+def by_time(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    write(cluster, "orders", map(str, minutes), minutes=minutes)
+    wanted = [TopicPartition("orders", 0, reading.at(start))]
+    with Reader(cluster, partitions=[0]) as reader:
+        found = reader.consumer.offsets_for_times(wanted, 10)
+    with Reader(cluster, partitions=found) as reader:
+        reader.rest()
+        return {"offset": found[0].offset, "minutes read": " ".join(reader.values) or "none"}
+
+
+outcome = lab.both(by_time)
+display(outcome)
+lab.verdict("10-7", outcome)
+
+# %% [markdown]
+# The answer is the *first* offset whose timestamp is not smaller. From there you read in log order, and the
+# timestamps do not matter. So a replay by time reads too much, never too little of what follows; filter by the
+# event's own time, and have effects that do no harm twice. For a timestamp behind all others there is no offset:
+# the client then goes to the end.
+#
+# ## Read the code that did it
+#
+# First the rule of the Java client's auto-commit: `auto` is called in each poll, and it commits
+# *positions*. Then what the coordinator checks before it takes a commit. Look for a
+# comparison with the offset that it has already.
+
+# %% code tags=["read"]
+from engine.client.consumer.commits import Commits
+from engine.coordinators.classic.offset_rules import check_commit
+from engine.coordinators.offsets import Offsets
+
+lab.show(Commits.auto, check_commit, Offsets.apply)
+
+# %% [markdown]
+# ## Break it
+#
+# Write the loop that your own service uses, or one of these, and crash it: commit before the work; commit every
+# five records; work in a `ThreadPoolExecutor`; `try` and `except` around `process` with a commit
+# after it; `seek` back to a record that failed. Besides the crashes, one record's processing fails once, the work is
+# slow, a second application joins, and the process stands still for a while. The picture shows the worst moment.
+
+
+# %% break-it tags=["live"]
+def mine(consumer, topic, process):
+    consumer.subscribe([topic])
+    while True:
+        message = consumer.poll(1.0)
+        if message is None or message.error():
+            continue
+        try:
+            process(message)
+        except Exception as failure:
+            print("could not process", message.offset(), failure)
+        consumer.commit(message, asynchronous=False)
+
+
+lab.crash_test(mine, eng, promise="at least once")
+
+# %% [markdown]
+# An exception that is caught and not handled is a lost record, at the next commit of a later one.
+#
+# ## Your turn
+#
+# Two loops; two smaller exercises are in *Deeper* (Where a consumer starts, Commits that overtake).
+# Write your answer over the stub, run it, then run the check: it takes some seconds. `lab.hint("10-9")`
+# gives three hints and then a solution.
+#
+# **10-9, at least once, and few commits.** A loop for `lab.crash_test`. It may commit at most once for
+# every four records, outside of rebalances. In all situations (a crash anywhere, a failure of `process`,
+# slow work, a second member, a process that stands still) no record is lost, and a rebalance in which
+# nothing failed repeats nothing. An exception that leaves the loop is fine: the application is restarted.
+#
+# **10-10, exactly once.** `process(message, idempotency_key=...)` has its effect once for each key. The
+# topic holds records that are different from each other, and all of them have to be processed. Choose a key, and the place for the commit.
+
+
+# %% 10-9 tags=["stub"]
+def careful(consumer, topic, process):
+    """Reads until it is stopped; at least once; commits at most every four records."""
+
+
+# %% 10-9 tags=["solution"]
+def careful(consumer, topic, process):
+    """Reads until it is stopped; at least once; commits at most every four records."""
+    done = {}
+
+    def on_revoke(consumer, partitions):
+        leaving = [done.pop(each.partition) for each in partitions if each.partition in done]
+        if leaving:
+            consumer.commit(offsets=leaving, asynchronous=False)
+
+    def on_lost(consumer, partitions):
+        done.clear()
+
+    consumer.subscribe([topic], on_revoke=on_revoke, on_lost=on_lost)
+    count = 0
+    while True:
+        message = consumer.poll(1.0)
+        if message is None:
+            continue
+        if message.error():
+            raise RuntimeError(message.error())
+        process(message)
+        place = topic, message.partition(), message.offset() + 1
+        done[message.partition()] = TopicPartition(*place)
+        count += 1
+        if count % 4 == 0:
+            consumer.commit(offsets=list(done.values()), asynchronous=False)
+
+
+# %% 10-9 tags=["check"]
+lab.check("10-9", lab.crash_evidence(careful, eng))
+
+
+# %% 10-10 tags=["stub"]
+def once(consumer, topic, process):
+    """Reads until it is stopped; every effect happens exactly once."""
+
+
+# %% 10-10 tags=["solution"]
+def once(consumer, topic, process):
+    """Reads until it is stopped; every effect happens exactly once."""
+    consumer.subscribe([topic])
+    while True:
+        message = consumer.poll(1.0)
+        if message is None:
+            continue
+        if message.error():
+            raise RuntimeError(message.error())
+        process(message, idempotency_key=message.value().decode())
+        consumer.commit(message, asynchronous=False)
+
+
+# %% 10-10 tags=["check"]
+lab.check("10-10", lab.crash_evidence(once, eng))
+
+# %% [markdown]
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. At most once, at least once, exactly once: what decides it in a consumer?</b></summary>
+# The order of two steps, the effect and the commit. Commit first: a crash between them loses. Effect first:
+# it repeats. Exactly once needs both in one step, or an effect that does nothing the second time.
+# <i>Follow-up:</i> which of the three is the default? <b>Weak:</b> "Kafka guarantees at least once."
+# <b>Good:</b> the order of the two steps. <b>Strong:</b> adds that auto-commit is at least once in the
+# Java client with synchronous work, and loses the record in hand with librdkafka.
+# Evidence: <a href="#A-loop-from-a-tutorial">A loop from a tutorial</a>.
+# </details>
+# <details><summary><b>2. How do you recreate a sequence of events?</b></summary>
+# With a new group, so that the old one keeps its offsets: from the beginning, from an offset, or from a time.
+# Order holds per partition. Effects must not hurt twice, and the load comes from the disk.
+# <i>Follow-up:</i> what does a start by time give if clocks disagree? <b>Weak:</b> "auto.offset.reset=earliest."
+# <b>Good:</b> says that this counts only for a group without a valid offset. <b>Strong:</b> names idempotent
+# effects, retention, and the first offset that is not earlier.
+# Evidence: <a href="#Back-to-a-point-in-time">Back to a point in time</a>.
+# </details>
+# <details><summary><b>3. commitAsync failed. Do you send it again?</b></summary>
+# Only if no later commit has been sent: the coordinator takes the last one that arrives, also a lower offset. Usually
+# the next commit covers it. The last commit before closing or in on_revoke should be synchronous.
+# <i>Follow-up:</i> what does a lower committed offset change for a running consumer?
+# <b>Weak:</b> "yes, always." <b>Good:</b> a number that counts commits. <b>Strong:</b> adds that reading goes on
+# unchanged, and only the next owner notices. Evidence: <a href="#Two-positions">Two positions</a>.
+# </details>
+# <details><summary><b>4. Records are processed twice, and no process has crashed. Why?</b></summary>
+# A rebalance: the new owner starts at the committed offset. Commit in on_revoke, choose cooperative-sticky or
+# the consumer protocol, and keep the work between two polls within max.poll.interval.ms.
+# <i>Follow-up:</i> why did A repeat the partition that it kept? <b>Weak:</b> "the producer sent twice."
+# <b>Good:</b> on_revoke. <b>Strong:</b> eager against cooperative, and on_lost is too late.
+# Evidence: <a href="#A-rebalance,-and-no-crash">A rebalance, and no crash</a>.
+# </details>
+# <details><summary><b>5. Do you need enable.idempotence for an idempotent consumer?</b></summary>
+# No. It removes copies that the producer's client makes, at the broker. The consumer's repeats come from its own
+# offsets; it needs an id of the business, stored with the effect.
+# <i>Follow-up:</i> why not the producer id and sequence number? <b>Weak:</b> "yes."
+# <b>Good:</b> two different repeats. <b>Strong:</b> a consumer cannot see these numbers, and they change with
+# each producer instance. Evidence: <a href="#Remember-what-was-done">Remember what was done</a>.
+# </details>
+# <details><summary><b>6. What happened to this group?</b></summary>
+# <pre>
+# GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID
+# billing  orders  0          20              100             80   -            -     -
+#
+# Consumer group 'billing' has no active members.
+# </pre>
+# It is stopped. Whether the 80 records are still there, this output does not say: ask kafka-get-offsets for the
+# earliest offset. If that is above 20, auto.offset.reset decides at the next start.
+# Evidence: <a href="#Away-for-too-long">Away for too long</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters may be right.
+
+# %% 10-13 tags=["stub", "predict", "quiz"]
+lab.quiz("10-13")
+
+# %% 10-13 tags=["solution", "predict", "quiz"]
+lab.quiz("10-13", "b", "d")
+
+# %% 10-14 tags=["stub", "predict", "quiz"]
+lab.quiz("10-14")
+
+# %% 10-14 tags=["solution", "predict", "quiz"]
+lab.quiz("10-14", "a", "c")
+
+# %% [markdown]
+# ## Deeper: The closest replica
+#
+# A consumer can read from the follower in its own rack (KIP-392): `client.rack` at the consumer,
+# `broker.rack` and `replica.selector.class` at the brokers. Here broker 103 is in rack c, and 101 leads.
+# A consumer in rack c has read A and B from 103. Then the link between 101 and 103 is cut. C is
+# written, and 101 acknowledges it when 103 has left the in-sync replicas.
+
+# %% 10-8 tags=["stub", "predict"]
+lab.predict("10-8")
+
+# %% 10-8 tags=["solution", "predict"]
+lab.predict("10-8", "d")
+
+# %% closest tags=["both"]
+rack, cut = "c", 103  # also rack "a", where the leader is; 102
+
+
+def closest(cluster):
+    cluster.create_topic("orders", assignment=REPLICAS)
+    write(cluster, "orders", "AB")
+    with Reader(cluster, {"client.rack": rack}, partitions=[0]) as reader:
+        reader.read(2)
+        reader.run(for_s=1)  # the leader names 103; the next fetch goes there
+        cluster.cut(101, cut)
+        write(cluster, "orders", "C")
+        reader.run(until=lambda: "C" in reader.values, for_s=5)
+        seen = {
+            "in-sync replicas": clients.partition(cluster, "orders")["isr"],
+            "a reader without a rack": clients.values(cluster, "orders"),
+            "the reader in the rack": list(reader.values),
+            "errors that it saw": len(reader.errors),
+        }
+        cluster.heal()
+        reader.run(until=lambda: "C" in reader.values)
+        return {**seen, "when the link is back": list(reader.values)}
+
+
+outcome = lab.both(closest)
+display(outcome)
+lab.verdict("10-8", outcome)
+
+# %% [markdown]
+# A follower gives out only what it knows to be committed: its own high watermark. A follower that hears
+# nothing stands still, and its reader with it. The reader sees no error, and its lag by the follower's
+# high watermark is 0. The client asks the leader again when the follower answers with an error, or after some minutes
+# (`metadata.max.age.ms` in the Java client, five minutes; no run here waits so long). What you gain: reads stay
+# within the zone. Measure lag from the committed offset and the leader's end.
+#
+# The same, one Fetch request at a time: which broker gives records, and which gives a name.
+
+# %% bytes-by-rack tags=["both"]
+from lessons.nb10_offsets import scenes
+
+lab.both(scenes.reads_by_rack)
+
+# %% [markdown]
+# The leader's answer to a consumer in rack c has no records, only a name: 103. All later fetches go
+# there. A client without a rack, or in the leader's own rack, gets its records from the leader. So no record
+# crosses zones a second time; each has crossed once already, by replication.
+
+# %% [markdown]
+# ## Deeper: Commits that overtake
+#
+# `commitAsync` returns at once; the result goes to a callback. What happens if a callback sends a failed
+# commit again? In the next cell commit 100 fails (its metadata text is longer than the coordinator allows, so that the
+# failure comes when we want it), 200 succeeds, and then the callback sends 100 once more: blindly, and with a
+# number that counts commits.
+
+# %% overtaking tags=["both"]
+from lessons.nb10_offsets import scenes
+
+lab.both(scenes.overtaking)
+
+# %% [markdown]
+# Blindly, the group goes back to 100: a hundred records will come again at the next start. With
+# the number nothing is sent again, because commit 2 contains all that commit 1 said.
+#
+# **10-12, which commit may be sent again?** `number` is the running number of the failed commit,
+# `newest` that of the newest commit that was sent, `error` Kafka's name. Five errors pass by themselves:
+# `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE`, `NOT_COORDINATOR`, `REQUEST_TIMED_OUT`,
+# `NETWORK_EXCEPTION`.
+
+
+# %% 10-12 tags=["stub"]
+def send_again(number, newest, error):
+    """Whether a failed asynchronous commit may be sent again."""
+
+
+# %% 10-12 tags=["solution"]
+def send_again(number, newest, error):
+    """Whether a failed asynchronous commit may be sent again."""
+    passing = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+    return number == newest and error in passing | {"REQUEST_TIMED_OUT", "NETWORK_EXCEPTION"}
+
+
+# %% 10-12 tags=["check"]
+lab.check("10-12", send_again)
+
+# %% [markdown]
+# ## Deeper: Where a consumer starts
+#
+# A group without an offset, with one, and with one that is no longer in the log; each with three reset policies.
+# (librdkafka writes `error` where Java writes `none`.)
+
+# %% starts tags=["both"]
+from lessons.nb10_offsets import scenes
+
+lab.both(scenes.starts)
+
+# %% [markdown]
+# The policy counts in the first and the last column only. So "set earliest to read everything again" does nothing
+# for a group that has an offset: take a new group, or reset the offsets.
+#
+# **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the offsets
+# from `start` to `end - 1`; `reset` is `"earliest"`, `"latest"` or `"none"`. Return the first offset that a
+# consumer asks for, or `"error"`.
+
+
+# %% 10-11 tags=["stub"]
+def first_offset(committed, start, end, reset):
+    """The offset that a consumer starts from, or "error"."""
+
+
+# %% 10-11 tags=["solution"]
+def first_offset(committed, start, end, reset):
+    """The offset that a consumer starts from, or "error"."""
+    if committed is not None and start <= committed <= end:
+        return committed
+    return {"earliest": start, "latest": end}.get(reset, "error")
+
+
+# %% 10-11 tags=["check"]
+lab.check("10-11", first_offset)
+
+# %% [markdown]
+# Committed offsets do not stay forever either. In virtual time, with `offsets.retention.minutes=1`: a
+# group whose member is alive but idle, and a group that became empty.
+
+# %% expiry tags=["sim"]
+from lessons.nb10_offsets import virtual_runs
+
+virtual_runs.expiry(minutes=1)
+
+# %% [markdown]
+# The clock of a group starts when its last member leaves (KIP-211, since 2.1), not at its last commit. The default is 7 days
+# since 2.0; before, it was 1 day. When the offsets are gone, the group starts as a new one.
+
+# %% [markdown]
+# ## Deeper: Replay
+#
+# Read again from the beginning, from an offset, from a time, or as another group; and what that does to the
+# group that is at work.
+
+# %% replays tags=["both"]
+from lessons.nb10_offsets import scenes
+
+display(lab.both(scenes.replays))
+lab.both(scenes.effects)
+
+# %% [markdown]
+# `seek` moves one consumer's position and nothing else. An administrator can move the group's offsets, but only while it has no
+# member: with a member the coordinator refuses (`UNKNOWN_MEMBER_ID`). A new group leaves all others as they are.
+#
+# In the second table five payments, with a copy that the producer's application sent, are processed twice (the producer's
+# `enable.idempotence` is off): by a handler that adds to a sum, by one that writes a row for each
+# payment, and by a table with the ids of what was done, in one transaction with the balance. The sum is wrong after the second
+# pass; the two others do not change. A replay is as safe as its effects are.
+
+# %% [markdown]
+# ## Deeper: Who knows what
+#
+# What the broker keeps for a reader, and what the reader keeps for itself.
+
+# %% who-knows tags=["both"]
+from lessons.nb10_offsets import scenes
+
+display(lab.both(scenes.who_knows))
+lab.both(scenes.maintenance)
+
+# %% [markdown]
+# Subscribing writes no offset, and reading changes nothing in the topic. The `client.id` names the member in the group, in
+# the broker's log, and in quotas. `close` leaves the group at once; a member that dies is removed after its session. A commit writes one
+# record to `__consumer_offsets`; the row shows it decoded. It survives the consumer and the coordinator: after a broker was killed the group goes on there.
+#
+# The second table: readers may be stopped for maintenance. The producer does not notice, the records wait in the log, and the
+# group goes on where it was, as long as retention has not passed it.
+
+# %% [markdown]
+# ## Deeper: A record that cannot be processed
+#
+# Ten records of one key, and the handler fails on the fourth, always. Five ways to go on.
+
+# %% poison tags=["both"]
+from lessons.nb10_offsets import failures
+
+display(lab.both(failures.five_ways), lab.both(failures.blocked), lab.both(failures.refused))
+display(lab.both(failures.copied_back), failures.sorted_failures())
+failures.pauses()
+
+# %% [markdown]
+# * *stop*: nothing is lost, and nothing goes on. Right where order is everything.
+# * *skip*: the lag is 0, and one record is missing.
+# * *retry in place*: the partition waits. Cap the attempts, and keep the whole pause below
+#   `max.poll.interval.ms`, or poll with the partition paused.
+# * *retry topic*: the partition goes on, and the order of that key is lost. It is a record in another
+#   topic, read by another consumer: the broker delivers nothing again by itself.
+# * *dead-letter topic*: after the cap, with the origin, the offset and the error in headers. Wait for that write before
+#   you commit the source's offset: if it is refused, the record would be in no topic.
+#
+# Retry what may pass (a timeout, 503, a lost connection, a conflict of versions). Do not retry what will fail again:
+# bytes that do not decode, a record that breaks a rule.
+#
+# The second table: while one partition retries in place its lag stays, and the other partition goes on (their readers are two
+# consumers; with one, both would wait). The third: a loop that does not look at the result of the dead-letter write commits on, and the record is in no
+# topic. The fourth: *paid* failed, and *sent* went through. When the dead letter is copied back, *paid* comes last, and a table of
+# states is wrong. Copy back only what does not depend on order, or compare versions in the handler.
+
+# %% [markdown]
+# A sample that sleeps in its handler stops polling, and one that retries every exception spends its pauses on
+# records that will never pass. Cap the attempts, add jitter so that a sick service is not called in step, and sort the errors first.
+
+# %% [markdown]
+# ## Deeper: Kafka's Java consumer
+#
+# Threads, `wakeup`, reset policies and errors, on both sides. Then what one `poll` returns: 1,200 records wait; and three
+# records of 200 kB.
+
+# %% java-calls tags=["both"]
+from lessons.nb10_offsets import java_runs
+
+display(lab.both(java_runs.calls))
+lab.both(java_runs.polls)
+
+# %% [markdown]
+# A consumer belongs to one thread; a second one gets ConcurrentModificationException. The exception is `wakeup`, which
+# ends a poll, or the next one if none is running. A shutdown hook calls it, waits for the loop's thread, and the loop's
+# `finally` closes the consumer: it leaves the group, and others take over at once. (A producer may be shared.)
+#
+# `none` fails where no valid offset is, and `by_duration` (KIP-1106, since 4.0) starts so long ago; librdkafka knows
+# neither. A value that does not decode stops `poll` at its offset each time, until you seek past
+# it. No accessor of a record tells the producer's id or sequence number. `poll` itself needs no
+# broker: it returns nothing. `position` and `committed` wait for `default.api.timeout.ms`, one minute by default.
+#
+# `max.poll.records`, 500 by default, limits what one `poll` returns. It does not change a fetch request: what was fetched beyond that
+# waits in the client's memory. confluent-kafka accepts the name for share consumers only; there you
+# choose with `consume(num_messages=...)`.
+#
+# The byte limits are soft. The first batch is returned even if it is larger (KIP-74, since 0.10.1), so a consumer with a
+# small limit goes on, one batch at a time. Which limits a large record meets on its way:
+#
+# | where | setting | default | who complains |
+# |---|---|---|---|
+# | producer | `max.request.size` | 1 MiB | the producer: RecordTooLargeException |
+# | topic, broker | `max.message.bytes`, `message.max.bytes` | 1 MiB and 12 bytes | the broker: MESSAGE_TOO_LARGE |
+# | follower | `replica.fetch.max.bytes` | 1 MiB | no error: soft |
+# | consumer, per partition | `max.partition.fetch.bytes` | 1 MiB | no error: soft |
+# | consumer, per answer | `fetch.max.bytes` | 50 MiB | no error: soft; a broker's own limit is 55 MiB |
+#
+# `fetch.message.max.bytes` belonged to the Scala consumer, which is gone since 2.0. With 100 partitions a
+# consumer may hold 100 times `max.partition.fetch.bytes` in memory. Change these settings only after
+# you know that fetching is what limits you: most slow consumers wait for their own handler.
+
+# %% [markdown]
+# ## Deeper: Five ways to commit
+#
+# One crash test for each way. The first three loops take up to four records from one `consume`. Then rows in a
+# database: a transaction for each, and one for the batch.
+
+# %% grid tags=["both"]
+from lessons.nb10_offsets import batches, loops
+
+display(lab.both(loops.grid))
+batches.inserts(rows=300)
+
+# %% [markdown]
+# Nothing else decides: the order of work and commit, what the client notes as done, and what a second effect
+# does. A commit for each record costs a round trip each, and repeats one record at most; one for the batch repeats up to
+# the batch, whether the handler gets a list or one record at a time. Work in another thread changes *at least once* into a loss, because the poll goes on without it.
+#
+# A batch pays where the work itself is done as a batch. A listener that gets a list and loops over it gains nothing. Write
+# the batch in one transaction, with the orders' ids as the key, and commit the offset after it: a crash between the two
+# repeats the batch, and the table does not change.
+
+# %% [markdown]
+# ## Deeper: Keep polling
+#
+# `max.poll.interval.ms` is the time between two polls after which a member leaves by itself, five minutes by default. Here it is 4 s, and the work
+# on one batch takes 6 s: once in one piece, once with the partition paused and polls in between.
+
+# %% keep-polling tags=["both"]
+from lessons.nb10_offsets import membership
+
+lab.both(membership.long_work)
+
+# %% [markdown]
+# Without polls the member is out of the group when it wants to commit. With `pause` and `poll` it stays:
+# a poll of a paused partition returns nothing and keeps the membership. Ten records at 2 s
+# each break a limit of 15 s as well: lower what one poll returns before you raise the limit.
+
+# %% [markdown]
+# ## Deeper: What slows a consumer
+#
+# First look for what limits you; then change one setting. 300 records in batches of ten, with a handler that takes
+# 3 ms and without work. One setting lets each fetch bring one batch.
+
+#
+# A consumer fetches from several brokers at the same time: in the second table three brokers lead a partition each, and 101
+# stands still. In the third the Java client waits for a broker that does not answer.
+#
+# A replay reads much, and others use the same brokers. Last come a live reader's delay, alone and beside a reader that goes
+# through 5 MB again and again, and the time that one such replay takes, without and with a quota.
+
+# %% load tags=["both"]
+from lessons.nb10_offsets import load
+
+display(lab.both(load.bottleneck), lab.both(load.one_stands_still), lab.both(load.no_answer))
+lab.both(load.live_reader)
+
+# %% [markdown]
+# The slow handler hides the fetches: larger ones change little. Without work they count. So measure how long one record
+# takes in your own code before you touch `fetch.max.bytes`.
+#
+# When 101 stands still, the two other partitions go on. After `request.timeout.ms` without an answer (30 s by default) the
+# Java client closes the connection and connects again. librdkafka calls it `socket.timeout.ms`, 60 s by default.
+#
+# Without a quota a replay takes all that it can get. Here the old records are in the page cache, and the live reader
+# loses milliseconds at most. In production old records often come from the disk, which the live readers need as well.
+# A `consumer_byte_rate` for the replay's `client.id` holds it back.
+
+# %% [markdown]
+# ## Deeper: From Kafka to Kafka, exactly once
+#
+# If the effect is a record in Kafka, results and offsets can be written in one transaction. A real Kafka alone runs this
+# here. The first application writes five of ten results and ends; a second one with the same
+# `transactional.id` starts.
+
+# %% in-a-transaction tags=["live"]
+from lessons.nb10_offsets import transactions
+
+transactions.killed_in_between(lab.real())
+
+# %% [markdown]
+# The five results of the first one stay in the log, and a reader with `isolation.level=read_committed` skips them. It is the
+# default of librdkafka; the Java client's default is `read_uncommitted`. Kafka Streams does the same with
+# `processing.guarantee=exactly_once_v2`. Notebook 11 shows how.
+
+# %% [markdown]
+# ## Deeper: Source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | auto-commit is at least once with synchronous work | in the Java client; librdkafka notes a record when `poll` returns it | [A loop from a tutorial](#A-loop-from-a-tutorial) |
+# | the offset is given on subscribing, raised on acknowledgement and kept in ZooKeeper | subscribing writes nothing; commits are records in `__consumer_offsets`, since 0.9 | [Who knows what](#Deeper:-Who-knows-what) |
+# | the committed offset is the last one processed | the next one to read | [Two positions](#Two-positions) |
+# | the broker delivers unacknowledged records again | the next reader fetches again; single acknowledgements exist in share groups (KIP-932) | [Two positions](#Two-positions) |
+# | exactly once needs Kafka Streams | a transactional producer with the offsets in its transaction does it too, since 0.11; into another system, an effect with a key | [Remember what was done](#Remember-what-was-done), notebook 11 |
+# | idempotent consumers need `enable.idempotence=true` | the two are independent | [Interview corner](#Interview-corner) |
+# | a consumer removes duplicates by producer id and sequence number | it cannot see them | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
+# | `offset.retention.minutes`, one day, from the last read | `offsets.retention.minutes`, 7 days since 2.0, from the moment when the group is empty (KIP-211) | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
+# | `auto.offset.reset=earliest` replays | only without a valid offset | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
+# | `max.poll.records` limits a fetch | it limits what `poll` returns | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
+# | `fetch.max.bytes` is a maximum; a large record stops a consumer | soft since 0.10.1: the first batch comes | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
+# | `offsetsForTimes` finds the record of that time | the first offset whose timestamp is not smaller | [Back to a point in time](#Back-to-a-point-in-time) |
+# | `poll(long)`, `close(Duration)` | `poll(Duration)` (KIP-266); `close(CloseOptions)` since 4.1 | |
+# | a pause of 1000 × attempt ms is exponential backoff | linear: 1, 2, 3 s; exponential is 1, 2, 4 s, with jitter | [A record that cannot be processed](#Deeper:-A-record-that-cannot-be-processed) |
+# | AckMode of Spring decides what the broker delivers again | it decides which position is committed | [Two positions](#Two-positions) |
+# | reading from the closest replica shows the same data | up to that replica's high watermark, which may stand still | [The closest replica](#Deeper:-The-closest-replica) |
+#
+# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`: notebook 11. Share groups,
+# which acknowledge single records: notebook 01. Heartbeats have a thread of their own since 0.10.1 (KIP-62): notebook 09.
