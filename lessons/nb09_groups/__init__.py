@@ -1,0 +1,1 @@
+"""Notebook 09: how the members of a group share partitions, and what it costs to change that."""

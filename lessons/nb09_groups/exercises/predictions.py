@@ -1,0 +1,190 @@
+"""The predictions of notebook 09: what each key run observes, and what it makes right."""
+
+from __future__ import annotations
+
+from kit.exercises.exercise import Observed, Prediction
+
+PROTOCOLS = ("range", "cooperative-sticky", "consumer")
+
+
+def assigned_by(seen: Observed) -> str:
+    by = seen["the assignment was worked out by"].split()
+    if by == ["coordinator"]:
+        return "a"
+    return "b" if len(by) == 1 else "c" if len(by) == seen["members"] else ""
+
+
+def two_topics(answer: str, seen: Observed) -> str:
+    shares = seen["partitions of each worker"]
+    if seen["workers without a partition"]:
+        return (
+            f"The shares are {shares}: a partition has one reader, and each topic is dealt out "
+            f"by itself, so {seen['workers without a partition']} workers have none."
+        )
+    return (
+        f"The shares are {shares}. An assignor that deals out each topic by itself gives the "
+        "first worker one partition more in each topic that does not divide evenly."
+    )
+
+
+def needless(answer: str, seen: Observed) -> str:
+    return (
+        f"{seen['needed moves']} partitions had lost their owner. Of the others, "
+        f"{seen['needless moves']} changed their owner although it was still there."
+    )
+
+
+def seconds(seen: Observed, protocol: str) -> float:
+    return float(seen[f"{protocol} › seconds without a reader"])
+
+
+def stopped(seen: Observed, protocol: str) -> int:
+    return int(seen[f"{protocol} › partitions that stopped"])
+
+
+def shortest(seen: Observed) -> str:
+    eager, cooperative, consumer = (seconds(seen, each) for each in PROTOCOLS)
+    if stopped(seen, "range") <= stopped(seen, "cooperative-sticky"):
+        return "a"
+    if not eager > max(cooperative, consumer):
+        return ""
+    if consumer < 0.75 * cooperative:
+        return "c"
+    return "d" if cooperative < 0.75 * consumer else "b"
+
+
+def in_figures(seen: Observed) -> str:
+    return "; ".join(
+        f"{each}: {stopped(seen, each)} stopped, {seconds(seen, each):.1f} s in all"
+        for each in PROTOCOLS
+    )
+
+
+def restarted(seen: Observed) -> str:
+    if not seen["rebalances that A took part in"]:
+        return "d" if seen["partitions without a reader meanwhile"] else ""
+    if seen["partitions without a reader meanwhile"]:
+        return "a"
+    return "b" if seen["B has what it had"] else "c"
+
+
+def slow(seen: Observed) -> str:
+    if seen["sessions that ran out"]:
+        return "c"
+    if seen["times B left by itself"]:
+        return "a" if seen["records processed twice"] else "d"
+    return "b"
+
+
+def storm(seen: Observed) -> str:
+    share = seen["committed"] / max(1, seen["processed"])
+    return "b" if share < 0.1 else "c" if share < 0.7 else "a"
+
+
+def kept(seen: Observed) -> str:
+    return (
+        f"The workers processed {seen['processed']} records, and {seen['committed']} are below a "
+        f"committed offset. The group is in generation {seen['generation']}."
+    )
+
+
+PREDICTIONS = (
+    Prediction(
+        "09-1",
+        "Three workers with the default settings join a new group. Which process works out who "
+        "reads which partition?",
+        (
+            "the coordinator, a broker",
+            "one of the workers",
+            "each worker for itself, by the same rule",
+            "the controller, with the leaders of the partitions",
+        ),
+        settle=assigned_by,
+        because={
+            "a": "The coordinator only collected and distributed: the assignment came from "
+            "{the assignment was worked out by}.",
+            "b": "Worked out by {the assignment was worked out by}: in this protocol the broker "
+            "does it.",
+            "c": "Only {the assignment was worked out by} sent an assignment; the others asked "
+            "for their part.",
+            "d": "No message went to the controller. The assignment came from "
+            "{the assignment was worked out by}.",
+        },
+    ),
+    Prediction(
+        "09-2",
+        "Two workers in one group subscribe to two topics with three partitions each. The "
+        "assignor is range. How many partitions has each worker, the larger share first?",
+        form="two numbers, such as 5 1",
+        settle=lambda seen: seen["partitions of each worker"],
+        explain=two_topics,
+    ),
+    Prediction(
+        "09-3",
+        "Nine partitions are dealt out to A, B and C by round robin: A has 0, 3, 6. A leaves. How "
+        "many of the partitions that B and C had change their reader?",
+        form="a number",
+        settle=lambda seen: seen["needless moves"],
+        explain=needless,
+    ),
+    Prediction(
+        "09-4",
+        "D joins while another worker, from which nothing moves, is busy with one record for six "
+        "seconds. Which group pays how much?",
+        (
+            "all three groups stop until the worker is done: they need its agreement",
+            "eager stops all partitions; the other two stop one, for about the same short time",
+            "eager stops all partitions for seconds; cooperative stops one, for seconds; the "
+            "consumer protocol stops one, for about a heartbeat",
+            "eager stops all partitions; the consumer protocol stops one for longer than "
+            "cooperative does, since it has to ask the coordinator",
+        ),
+        settle=shortest,
+        because=dict.fromkeys("abcd", in_figures),
+    ),
+    Prediction(
+        "09-5",
+        "B has two of six partitions, a session timeout of 10 s and a group.instance.id. It "
+        "closes its consumer and comes back after 3 s. What happens to its partitions?",
+        (
+            "no worker reads them for 3 s, then a rebalance gives them to another one",
+            "the others read them after a rebalance, and a second one gives them back to B",
+            "the others read them, and B gets other ones when it is back",
+            "no worker reads them for 3 s, and B goes on with them, without a rebalance",
+        ),
+        settle=restarted,
+        because=dict.fromkeys(
+            "abcd",
+            "A took part in {rebalances that A took part in} rebalances. Meanwhile "
+            "{partitions without a reader meanwhile} partitions had no reader.",
+        ),
+    ),
+    Prediction(
+        "09-6",
+        "B's loop needs 150 ms for each record. max.poll.records is 100, max.poll.interval.ms is "
+        "10 s, and the session timeout 6 s. There is a backlog of several hundred records. What "
+        "happens to B?",
+        (
+            "it leaves the group by itself, works on, and another worker handles the same records",
+            "nothing: its heartbeats arrive in time",
+            "the coordinator removes it when its session is over",
+            "it leaves the group by itself and stops at once, so no record is handled twice",
+        ),
+        settle=slow,
+        because=dict.fromkeys(
+            "abcd",
+            "A full batch takes {seconds for a full batch} s. B left by itself "
+            "{times B left by itself} times, {sessions that ran out} sessions ran out, and "
+            "{records processed twice} records were processed twice.",
+        ),
+    ),
+    Prediction(
+        "09-7",
+        "Each of four workers needs 150 ms for a record, with 100 records in a poll and a "
+        "max.poll.interval.ms of 10 s. After a minute two more join. After two minutes: how many "
+        "of the records that they have processed are behind a committed offset?",
+        ("nearly all", "nearly none", "about half", "all, and the lag is gone"),
+        settle=storm,
+        because=dict.fromkeys("abcd", kept),
+    ),
+)

@@ -1,0 +1,1077 @@
+# %% [markdown]
+# # 09 · Consumer groups
+#
+# A shop's orders are in a topic, and a group of workers reads them for billing. Each partition has
+# one reader. Workers come, restart, get slow and die, and each time the group decides again who
+# reads what. This notebook watches these decisions, and measures what they cost.
+#
+# **What you will be able to do**
+#
+# * say who works out an assignment, and foresee it for the assignors that you meet at work
+# * explain what stops during a rebalance, and for how long, in each of the three protocols
+# * tell a dead worker from a slow one by the clock that noticed it
+# * recognise a rebalance storm, and end it
+#
+# **Time:** {minutes}. You need partitions and offsets (notebook 03). A worker's loop calls `poll`,
+# handles the records that it returns, and calls `poll` again. The group's *coordinator* is one of
+# the brokers. A *rebalance* deals out the partitions again, by the rule of an *assignor*. The group
+# numbers these decisions: the *generation*, or the *epoch* in the consumer protocol. Python alone
+# is enough; with a real Kafka, many runs happen on both.
+#
+# ## Three workers start
+#
+# A, B and C subscribe to `orders`, with the group id `billing`. The first run is in virtual time,
+# with the engine's own consumer, which does what the Java client does. The diagram shows what they
+# and the coordinator say.
+
+# %% doorway tags=["setup"]
+import time
+from contextlib import closing
+
+from kit import lab
+from kit.drawings.chart import Chart
+from kit.group_panel import members
+from kit.group_panel.writing import Writing
+from lessons.nb09_groups import virtual_group as groups
+from lessons.nb09_groups.conversation import Conversation
+from lessons.nb09_groups.drawn import Stops, total
+from lessons.nb09_groups.workers import Team, at_once
+
+# %% 09-1 tags=["stub", "predict"]
+lab.predict("09-1")
+
+# %% 09-1 tags=["solution", "predict"]
+lab.predict("09-1", "b")
+
+# %% first-join tags=["sim"]
+protocol = "range"  # also "cooperative-sticky" and "consumer"
+names = "ABC"
+
+world = lab.world(seed=9)
+world.create_topic("orders", partitions=6)
+world.load("orders", period_us=50_000)
+talk = Conversation(world, "billing")
+for name in names:
+    members.join(world, name, "orders", "billing", protocol)
+talk.run(for_s=8)
+
+display(talk)
+seen = {
+    "the assignment was worked out by": " ".join(sorted({*talk.assigned_by})),
+    "members in the longest list": max(talk.member_lists.values(), default=0),
+    "members": len(names),
+}
+lab.verdict("09-1", seen)
+
+# %% [markdown]
+# The first member that joins becomes the group's leader. The coordinator's answer to the leader
+# lists all members, and the answers to the others do not. The leader runs the assignor and sends
+# the result with SyncGroup. The coordinator hands each member its own part, and never looks into
+# it. The wait before that is `group.initial.rebalance.delay.ms`: 3 s, and another 3 s when members
+# arrived in the first, so that a new group can assemble. That is the *classic* protocol. Set
+# `protocol = "consumer"`: there is no JoinGroup, the coordinator works it out, and every member
+# gets its part in the answer to a heartbeat, 5 s apart. So the first one gets everything, and gives
+# part of it back with its next heartbeat (KIP-848, ready for production since Kafka 4.0; clients
+# still use the classic one unless `group.protocol=consumer` is set).
+#
+# Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
+
+# %% watch tags=["read"]
+panel = lab.group_panel(world, "orders", "billing")
+panel.jump("A joins")
+panel
+
+# %% [markdown]
+# ## Two topics
+#
+# Two workers subscribe to `orders` and `payments`, which have three partitions each. They use
+# `range`, the assignor that Kafka's clients use by default. In runs on the engine and a real Kafka
+# the workers are confluent-kafka consumers; in virtual time they are the engine's own.
+
+# %% 09-2 tags=["stub", "predict"]
+lab.predict("09-2")
+
+# %% 09-2 tags=["solution", "predict"]
+lab.predict("09-2", "4 2")
+
+# %% two-topics tags=["both"]
+assignor, count = "range", 2  # also "roundrobin" and "consumer"; 3, 4 and 7 workers
+per_topic = 3
+
+
+def two_topics(cluster):
+    for topic in ("orders", "payments"):
+        cluster.create_topic(topic, partitions=per_topic)
+    with Team(cluster, ("orders", "payments"), "two-topics", assignor) as team:
+        for number in range(count):
+            team.add("ABCDEFG"[number])
+        team.covered(2 * per_topic)
+        shares = sorted(map(len, team.owned.values()), reverse=True)
+        return {
+            "partitions of each worker": " ".join(map(str, shares)),
+            "partitions in all": sum(shares),
+            "workers without a partition": shares.count(0),
+        }
+
+
+outcome = lab.both(two_topics)
+display(outcome)
+lab.verdict("09-2", outcome)
+
+# %% [markdown]
+# Range deals out each topic by itself, and what does not divide goes to the first members, in every
+# topic again. So one worker reads partition 1 of both topics, which it needs to join them by key.
+# `roundrobin` deals out all partitions together.
+#
+# Set `count = 7`. A group has at most one reader for a partition, so a worker may have none: it
+# stays in the group as a stand-by. With range and three partitions a topic, even the fourth is idle.
+#
+# ## A worker leaves
+#
+# Nine partitions, three workers, `roundrobin`. A leaves, so its partitions need new readers. B and C
+# stay. A worker often keeps something for each of its partitions: a cache, a window, an open file.
+
+# %% 09-3 tags=["stub", "predict"]
+lab.predict("09-3")
+
+# %% 09-3 tags=["solution", "predict"]
+lab.predict("09-3", 4)
+
+# %% one-leaves tags=["sim"]
+assignor, leaves = "roundrobin", "A"  # also "range", "sticky" and "cooperative-sticky"; "C"
+partitions = 9
+
+world = lab.world(seed=9)
+world.create_topic("orders", partitions=partitions)
+for name in "ABC":
+    members.join(world, name, "orders", "billing", assignor)
+world.run(for_s=10)
+before = groups.owned(world, "billing")
+members.act(world, "remove", leaves)
+world.run(for_s=8)
+moves = groups.Moves(before, groups.owned(world, "billing"))
+
+display(moves)
+seen = {"needless moves": len(moves.needless), "needed moves": len(moves.needed)}
+lab.verdict("09-3", seen)
+
+# %% [markdown]
+# Round robin starts again at the first partition, and does not know who had what. Set
+# `assignor = "sticky"`: it makes the shares equal, and moves as few
+# partitions as it can for that.
+# Each needless move costs you a cache. `cooperative-sticky` finds the same places as `sticky`; the
+# next run shows what it does differently.
+#
+# ## A worker joins while another is busy
+#
+# Three workers share seven partitions. One of them has a record that takes it six seconds, such as
+# a call to a slow service. At that moment D joins. There are three such groups at once: with `range`,
+# which is *eager* (all members give back everything before they join), with `cooperative-sticky`, and
+# with the consumer protocol. For each partition we note how long no worker reads it.
+
+# %% 09-4 tags=["stub", "predict"]
+lab.predict("09-4")
+
+# %% 09-4 tags=["solution", "predict"]
+lab.predict("09-4", "c")
+
+# %% pause tags=["both"]
+busy_s, count = 6.0, 7  # also 0 s; 6 partitions
+protocols = ("range", "cooperative-sticky", "consumer")
+drawn = Stops(count)
+
+
+def one_is_busy(cluster):
+    def joins(protocol):
+        topic = f"orders-{protocol}"
+        cluster.create_topic(topic, partitions=count)
+        with (closing(Writing(cluster.bootstrap, topic, count, 5 * count)),
+              Team(cluster, (topic,), topic, protocol) as team):  # fmt: skip
+            for name in "ABC":
+                team.add(name)
+            team.covered(count)
+            team.workers[team.least].stall(busy_s)  # from its next record on
+            time.sleep(0.3)
+            since = team.now_us
+            team.add("D")
+            team.read_by_all(count)
+            stops = drawn.note(cluster.name, protocol, since, team.pauses(since))
+            return {"partitions that stopped": len({index for index, _, _ in stops}),
+                    "seconds without a reader": lab.measured(total(stops), "s")}  # fmt: skip
+
+    return at_once(protocols, joins)
+
+
+outcome = lab.both(one_is_busy)
+display(outcome, drawn)
+lab.verdict("09-4", outcome)
+
+# %% [markdown]
+# **Eager**: every worker gives back everything, then waits in JoinGroup for the last one. The busy
+# worker takes part when its loop calls `poll` again. So seven partitions stop, for seconds, though
+# one of them moves. **Cooperative**: a first rebalance finds what must move, and only that is given
+# back; a second one assigns it. All other partitions are read all the time. The busy worker's
+# client joins the first one without its loop, since it has nothing to give. But the result is for
+# the loop, and before the next `poll` has taken it, the client cannot join the second one. (The
+# Java client joins in `poll` only: there the first one waits, before anything is given back.)
+# **Consumer protocol**: there is no moment at which all must meet. The coordinator takes the
+# partition from its owner with one heartbeat and gives it to D with the next (one second apart on
+# these clusters), and the others have no part in it. With `count = 6` the busy worker may be the
+# one that has to give: then the order of the last two can change.
+#
+# ## A worker restarts
+#
+# A deployment restarts B: it closes its consumer and is back three seconds later. The workers have a
+# `group.instance.id`, a name that survives the restart.
+
+# %% 09-5 tags=["stub", "predict"]
+lab.predict("09-5")
+
+# %% 09-5 tags=["solution", "predict"]
+lab.predict("09-5", "d")
+
+# %% restart tags=["both"]
+static, away_s = True, 3.0  # also False; and 15 s
+session_ms = 10_000
+
+
+def restart(cluster):
+    cluster.create_topic("orders", partitions=6)
+    settings = {"session.timeout.ms": session_ms}
+    with Team(cluster, ("orders",), "restart", "range", settings) as team:
+        names = {name: f"worker-{name}" if static else "" for name in "ABC"}
+        for name, instance in names.items():
+            team.add(name, instance=instance)
+        team.covered(6)
+        had, rebalances = team.owned["B"], team.count("A", "assigned")
+        team.workers["B"].leave()
+        time.sleep(away_s)
+        orphans = 6 - len(team.owned["A"]) - len(team.owned["C"])
+        team.add("B", instance=names["B"])
+        team.covered(6)
+        return {
+            "partitions without a reader meanwhile": orphans,
+            "rebalances that A took part in": team.count("A", "assigned") - rebalances,
+            "B has what it had": team.owned["B"] == had,
+        }
+
+
+outcome = lab.both(restart)
+display(outcome)
+lab.verdict("09-5", outcome)
+
+# %% [markdown]
+# A static member does not leave when it closes. The coordinator keeps its place and its partitions
+# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
+# rebalance. The price: no worker reads them in the meantime, and after a real crash the others wait for
+# the same timeout. Set `away_s = 15` to see it end, or `static = False` for two rebalances.
+#
+# ## A slow loop
+#
+# Two clocks look after a worker. Its heartbeats come from a thread of their own; if they stop for
+# `session.timeout.ms` (45 s by default, 6 s here), the process is taken for dead.
+# `max.poll.interval.ms` is the longest time between two polls. Here B needs 150 ms for a record, no
+# record is special, and heartbeats arrive.
+
+# %% 09-6 tags=["stub", "predict"]
+lab.predict("09-6")
+
+# %% 09-6 tags=["solution", "predict"]
+lab.predict("09-6", "a")
+
+# %% slow-loop tags=["sim"]
+per_record_ms, max_poll_records = 150, 100  # also 15 ms; 20 records
+max_poll_interval_ms = 10_000
+
+world = lab.world(seed=9, checked=False)
+world.create_topic("orders", partitions=2)
+world.load("orders", period_us=2_000, count=800)
+world.run(for_s=3)  # so there is a backlog
+settings = {
+    "max.poll.records": max_poll_records,
+    "max.poll.interval.ms": max_poll_interval_ms,
+}
+members.join(world, "A", "orders", "billing", settings=settings, work_us=1_000)
+members.join(world, "B", "orders", "billing", settings=settings, work_us=per_record_ms * 1_000)
+world.run(for_s=40)
+
+repeated = [each for each, times in groups.processed(world, "billing").items() if times > 1]
+seen = {
+    "seconds for a full batch": per_record_ms * max_poll_records / 1000,
+    "times B left by itself": groups.told(world, "B", "left"),
+    "sessions that ran out": groups.expired(world, "billing"),
+    "records processed twice": len(repeated),
+}
+print(seen)
+lab.verdict("09-6", seen)
+
+# %% [markdown]
+# One poll may return `max.poll.records`, and 100 × 150 ms is more than the interval. (The defaults are
+# 500 records and 5 minutes: 600 ms a record are too slow for them.)
+# The heartbeat thread notices it and says LeaveGroup: the coordinator does not know how slow a loop
+# is. A gets B's partition and begins at its last commit. B does not know yet. It works on, on records
+# that A has as well: it is a **zombie** until its next poll, and its commit is refused
+# (`UNKNOWN_MEMBER_ID`).
+#
+# ## The storm
+#
+# Now all workers are a little too slow, because a service behind them has become slow. An engineer
+# sees the lag grow and does what usually helps: after a minute, two more workers are added.
+
+# %% 09-7 tags=["stub", "predict"]
+lab.predict("09-7")
+
+# %% 09-7 tags=["solution", "predict"]
+lab.predict("09-7", "b")
+
+# %% storm tags=["sim"]
+max_poll_records, per_record_ms = 100, 150  # also 20 records
+first, more = "ABCD", "EF"
+
+world = lab.world(seed=9, checked=False)
+world.create_topic("orders", partitions=8)
+world.load("orders", period_us=1_000, count=4_000)
+world.run(for_s=6)
+settings = {"max.poll.records": max_poll_records, "max.poll.interval.ms": 10_000}
+progress = []
+for names in (first, more):
+    for name in names:
+        members.join(world, name, "orders", "billing",
+                     settings=settings, work_us=per_record_ms * 1_000)  # fmt: skip
+    for _ in range(6):
+        world.run(for_s=10)
+        done = sum(groups.processed(world, "billing").values())
+        progress.append((done, groups.committed(world, "billing")))
+
+series = {"processed": [(10.0 * (n + 1), done) for n, (done, _) in enumerate(progress)],
+          "committed": [(10.0 * (n + 1), kept) for n, (_, kept) in enumerate(progress)]}  # fmt: skip
+display(Chart("Two minutes of work", series, x="seconds", y="records", kind="line",
+              marks={60.0: "E and F join"}))  # fmt: skip
+seen = {"processed": progress[-1][0], "committed": progress[-1][1],
+        "generation": groups.generation(world, "billing")}  # fmt: skip
+lab.verdict("09-7", seen)
+
+# %% [markdown]
+# Everybody works, and nothing gets done. Each worker is thrown out in the middle of its batch,
+# cannot commit it, joins again, and so starts a rebalance. The others take part in it at their next
+# `poll`, and a worker that polls too late is thrown out as well. The next owner begins at the same offsets.
+# More workers mean more joins. That is a **rebalance storm**, and you find it by three signs: the
+# lag grows, the workers are busy, and the generation grows. Set `max_poll_records = 20`: a batch
+# takes 3 s, and the same workers make progress. Cure: smaller batches or a longer interval first,
+# then the slow service, and more workers last.
+#
+# At work you see it from outside.
+
+# %% at-work tags=["live"]
+cluster = lab.real() or lab.engine()
+cluster.create_topic("orders", partitions=3)
+with Team(cluster, ("orders",), "fleet") as team:
+    team.add("worker-A"), team.add("worker-B")
+    team.covered(3)
+    team.write("orders", 30, partitions=3)
+    team.wait(lambda team: team.processed == 30, 20, "all records to be processed")
+    display(lab.tool(cluster, "kafka-consumer-groups", "--describe", "--group", "fleet"))
+    coordinator = cluster.snapshot()["groups"]["fleet"]["coordinator"]
+lab.broker_log(cluster, coordinator, "fleet")
+
+# %% [markdown]
+# ## Read the code that did it
+#
+# The assignor that gave 4 and 2, and the thread that says LeaveGroup.
+
+# %% code tags=["read"]
+from engine.client.consumer.assignors import range as range_assignor
+from engine.client.consumer.heartbeats import Heartbeats
+
+display(lab.show(range_assignor.assign))
+lab.show(Heartbeats.is_poll_overdue)
+
+# %% [markdown]
+# ## Break it
+#
+# B is frozen here, and goes on ten seconds later; sessions are 6 s. Watch when the others find out,
+# and what B believes then. Go back to the start, and fork the story with `consumer`. Then kill A
+# where B is frozen.
+
+# %% broken tags=["read"]
+world = lab.world(seed=9)
+world.create_topic("orders", partitions=6)
+world.load("orders", period_us=50_000)
+for name in "ABC":
+    members.join(world, name, "orders", "billing", "range")
+world.run(for_s=10)
+members.act(world, "freeze", "B")
+world.run(for_s=10)
+members.act(world, "thaw", "B")
+world.run(for_s=5)
+
+panel = lab.group_panel(world, "orders", "billing")
+panel.jump("freeze B")
+panel
+
+# %% [markdown]
+# ## Your turn
+#
+# **09-8, range by hand.** One topic. `members` are the ids of its subscribers in any order. Range
+# sorts them, gives each a block of consecutive partitions, and the first ones get one more.
+
+
+# %% 09-8 tags=["stub"]
+def range_assignment(members, partitions):
+    """A dict from member to the list of its partitions."""
+
+
+# %% 09-8 tags=["solution"]
+def range_assignment(members, partitions):
+    """A dict from member to the list of its partitions."""
+    found, start = {}, 0
+    for place, member in enumerate(sorted(members)):
+        size = partitions // len(members) + (place < partitions % len(members))
+        found[member] = list(range(start, start + size))
+        start += size
+    return found
+
+
+# %% 09-8 tags=["check"]
+lab.check("09-8", range_assignment)
+
+# %% [markdown]
+# **09-9, which clock.** A worker stopped sending heartbeats at `silent_at` (seconds, or None if it
+# never did) and its last poll was at `polled_at`. It never polls again. Who ends its membership, and
+# when: `("coordinator", second)` or `("worker", second)`? A worker that is silent is frozen: it can do
+# nothing itself.
+
+
+# %% 09-9 tags=["stub"]
+def who_ends_it(silent_at, polled_at, session_s, max_poll_interval_s):
+    """("coordinator", second) or ("worker", second)."""
+
+
+# %% 09-9 tags=["solution"]
+def who_ends_it(silent_at, polled_at, session_s, max_poll_interval_s):
+    """("coordinator", second) or ("worker", second)."""
+    by_itself = polled_at + max_poll_interval_s
+    if silent_at is None or by_itself < silent_at:
+        return "worker", by_itself
+    return "coordinator", silent_at + session_s
+
+
+# %% 09-9 tags=["check"]
+lab.check("09-9", who_ends_it)
+
+# %% [markdown]
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. What happens when a consumer joins a group?</b></summary>
+# It finds the coordinator, the leader of one partition of `__consumer_offsets`, and joins. Classic:
+# all members join again, one of them computes the assignment, SyncGroup distributes it. Consumer
+# protocol: the coordinator computes a target, and heartbeats take each member there.
+# <i>Follow-up:</i> which partitions stop meanwhile? <b>Weak:</b> "Kafka rebalances." <b>Good:</b> join,
+# sync, leader. <b>Strong:</b> keeps the three protocols apart, and says what each waits for.
+# Evidence: <a href="#Three-workers-start">Three workers start</a>.
+# </details>
+# <details><summary><b>2. Eager, cooperative, KIP-848: what is the difference?</b></summary>
+# Eager: all give back everything and wait for the slowest. Cooperative: only what moves is given back,
+# in two rebalances, and the second waits for the slowest too. KIP-848: no common moment; a partition
+# moves when its owner has given it back and the new one asks.
+# <i>Follow-up:</i> does the sticky assignor avoid the stop? <b>Weak:</b> "cooperative is faster."
+# <b>Good:</b> what stops. <b>Strong:</b> knows that sticky is eager, and that the default list
+# runs range. Evidence: <a href="#A-worker-joins-while-another-is-busy">A worker joins</a>.
+# </details>
+# <details><summary><b>3. session.timeout.ms or max.poll.interval.ms: which one fired?</b></summary>
+# A silent process is removed by the coordinator after the session timeout. A living process that does
+# not poll leaves by itself after max.poll.interval.ms; its log says so.
+# <i>Follow-up:</i> what does the loop notice? <b>Weak:</b> "both are timeouts." <b>Good:</b> who
+# measures each. <b>Strong:</b> the zombie, its refused commit, and the records that repeat.
+# Evidence: <a href="#A-slow-loop">A slow loop</a>.
+# </details>
+# <details><summary><b>4. What does static membership give, and what does it cost?</b></summary>
+# A restart within the session timeout causes no rebalance, and caches stay useful. Meanwhile no
+# worker reads its partitions, and a crash is noticed just as late.
+# <i>Follow-up:</i> two workers have the same instance id: who loses? <b>Weak:</b> "a fixed id."
+# <b>Good:</b> no LeaveGroup. <b>Strong:</b> sizes the timeout between a restart and a bearable outage;
+# classic fences the older one, KIP-848 refuses the newer one.
+# Evidence: <a href="#A-worker-restarts">A worker restarts</a>.
+# </details>
+# <details><summary><b>5. The lag grows. Do you add consumers?</b></summary>
+# Not before looking: beyond the partition count they are idle, a hot partition has one reader, and in
+# a storm each join makes it worse.
+# <i>Follow-up:</i> what do you look at first? <b>Weak:</b> "scale out." <b>Good:</b> partition count
+# and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy, and
+# whether the generation grows. Evidence: <a href="#The-storm">The storm</a>.
+# </details>
+# <details><summary><b>6. Two of these workers run and log nothing unusual. What happened?</b></summary>
+# <pre>Warning: Consumer group 'billing' is rebalancing.
+#
+# GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG    CONSUMER-ID  HOST  CLIENT-ID
+# billing  orders  0          4100            61877           57777  -            -     -
+# billing  orders  1          4100            61902           57802  -            -     -
+# billing  orders  2          4100            61854           57754  -            -     -</pre>
+# The group is rebalancing, and if it says so a minute later as well, with the same offsets, it is a
+# storm: no member keeps a partition long enough to commit. Compare the time that a full batch takes with
+# max.poll.interval.ms. Evidence: <a href="#The-storm">The storm</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters are right.
+
+# %% 09-12 tags=["stub", "predict", "quiz"]
+lab.quiz("09-12")
+
+# %% 09-12 tags=["solution", "predict", "quiz"]
+lab.quiz("09-12", "a", "d")
+
+# %% 09-13 tags=["stub", "predict", "quiz"]
+lab.quiz("09-13")
+
+# %% 09-13 tags=["solution", "predict", "quiz"]
+lab.quiz("09-13", "b", "c")
+
+# %% [markdown]
+# ## Deeper: Needless moves
+#
+# **09-10, needless moves.** `before` and `after` are assignments: a dict from member to the list of
+# its partitions. Which partitions moved although their owner is still a member?
+
+
+# %% 09-10 tags=["stub"]
+def needless_moves(before, after):
+    """The partitions, in ascending order."""
+
+
+# %% 09-10 tags=["solution"]
+def needless_moves(before, after):
+    """The partitions, in ascending order."""
+    return sorted(
+        partition
+        for member, owned in before.items()
+        if member in after
+        for partition in owned
+        if partition not in after[member]
+    )
+
+
+# %% 09-10 tags=["check"]
+lab.check("09-10", needless_moves)
+
+# %% [markdown]
+# ## Deeper: The coordinator and its death
+#
+# A group's id says which partition of `__consumer_offsets` keeps it, and that partition's leader is the
+# coordinator. Twenty groups are asked for; then the coordinator of one of them is killed.
+
+# %% coordinator tags=["both"]
+from engine.coordinators.offsets_topic import partition_for
+from engine.wire import messages as m
+from kit.probes import clients
+from lessons.nb09_groups.workers import Team
+
+names = [f"group-{number}" for number in range(20)]
+
+
+def coordinator(cluster):
+    cluster.create_topic("orders", partitions=2)
+    with Team(cluster, ("orders",), names[0]) as team:
+        team.add("A")
+        team.covered(2)
+        found = clients.ask(
+            cluster, 101, m.FindCoordinatorRequest(key_type=0, coordinator_keys=names)
+        )
+        said = {each.key: each.node_id for each in found.coordinators}
+        topic = clients.admin(cluster).list_topics("__consumer_offsets", 10)
+        kept = topic.topics["__consumer_offsets"].partitions
+        computed = {name: kept[partition_for(name, len(kept))].leader for name in names}
+        dead = said[names[0]]
+        team.write("orders", 20, partitions=2)
+        team.wait(lambda t: t.processed == 20, 30, "20 records")
+        cluster.kill(dead)
+        team.write("orders", 20, partitions=2)
+        team.wait(lambda t: t.processed >= 40, 60, "20 more")
+        return {
+            "groups whose coordinator is the leader": sum(said[n] == computed[n] for n in names),
+            "records processed": team.processed,
+            "partitions that A lost": team.count("A", "lost"),
+        }
+
+
+lab.both(coordinator)
+
+# %% [markdown]
+# The new leader of that partition loads the group's records and goes on with the same generation. The
+# members learn of it by `NOT_COORDINATOR`, and ask again where the coordinator is.
+
+# %% [markdown]
+# ## Deeper: Lag and scaling
+#
+# Three partitions with a backlog, and workers that need 10 ms for a record. How fast is the backlog
+# read with one worker, with three, and with six?
+
+# %% scaling tags=["both"]
+import time
+
+from lessons.nb09_groups.workers import Team
+
+work_s, backlog = 0.01, 600
+counts = (1, 3, 6)
+
+
+def drain(cluster, count):
+    topic = f"lag-{count}"
+    cluster.create_topic(topic, partitions=3)
+    with Team(cluster, (topic,), topic, "range") as team:
+        for number in range(count):
+            team.add("ABCDEF"[number], work_s=work_s)
+        team.covered(3)
+        team.write(topic, backlog, partitions=3)
+        began = time.monotonic()
+        team.wait(lambda t: t.processed >= backlog, 60, "the backlog to be read")
+        return {
+            "records a second": lab.measured(backlog / (time.monotonic() - began), "records/s"),
+            "workers without a partition": sum(not each for each in team.owned.values()),
+        }
+
+
+def scaling(cluster):
+    return {f"workers: {count}": drain(cluster, count) for count in counts}
+
+
+lab.both(scaling)
+
+# %% [markdown]
+# Three workers are about three times as fast as one. The other three have no partition: the partition is
+# the unit of parallelism. Divide the rate that you need by the rate of one worker: that is the least
+# number of partitions.
+
+# %% [markdown]
+# ## Deeper: Two members of one name
+#
+# A second worker starts with a `group.instance.id` that a living one has, in both protocols.
+
+# %% one-name tags=["both"]
+from lessons.nb09_groups.workers import Team, at_once
+
+
+def one_name(cluster, protocol):
+    topic = f"names-{protocol}"
+    cluster.create_topic(topic, partitions=2)
+    with Team(cluster, (topic,), topic, protocol) as team:
+        older = team.add("A", instance="worker-1")
+        team.covered(2)
+        newer = team.add("B", instance="worker-1")
+        team.wait(lambda _: bool(older.errors or newer.errors), 30, "one of them to be refused")
+        return {"the older one": " ".join(older.errors), "the newer one": " ".join(newer.errors)}
+
+
+def same_name(cluster):
+    return at_once(("range", "consumer"), lambda protocol: one_name(cluster, protocol))
+
+
+lab.both(same_name)
+
+# %% [markdown]
+# In the classic protocol the newcomer takes over, and the older one is fenced. In the consumer
+# protocol the newcomer is refused as long as the older one lives.
+
+# %% [markdown]
+# ## Deeper: Join and sync, request by request
+#
+# Two members without a client library: this cell sends each request itself, so you see what a
+# library does for you. The first one founds the group. Then the second one knocks.
+
+# %% by-hand tags=["both"]
+from lessons.nb09_groups.by_hand import ByHand
+
+shares = ([0, 1, 2], [3, 4, 5])  # what the leader gives to each
+
+
+def by_hand(cluster):
+    cluster.create_topic("orders", partitions=6)
+    with ByHand(cluster, "by-hand") as first, ByHand(cluster, "by-hand") as second:
+        first.join()
+        alone = first.generation
+        first.sync({first: [0, 1, 2, 3, 4, 5]})
+        second.knock()
+        cluster.wait_until(lambda _: first.beat() != "NONE", 10)
+        told = first.beat()
+        first.join(), second.joined()
+        second.sync()  # it waits for the leader's
+        got = first.sync({first: shares[0], second: shares[1]}), second.synced()
+        return {
+            "the first member hears, by heartbeat": told,
+            "generations": [alone, first.generation, second.generation],
+            "members in each answer to JoinGroup": [first.member_count, second.member_count],
+            "partitions in each answer to SyncGroup": list(got),
+            "a heartbeat of the old generation": first.beat(alone),
+        }
+
+
+lab.both(by_hand)
+
+# %% [markdown]
+# The coordinator does not call a member: the member learns of a rebalance from the answer to its
+# next heartbeat, and joins again. JoinGroup is a meeting: its answer waits until all have come.
+# Only the leader learns who the members are, and each member learns only its own partitions. With
+# the consumer protocol all of this is one request, ConsumerGroupHeartbeat, and the coordinator
+# never waits for all.
+
+# %% [markdown]
+# ## Deeper: Two partitions without a reader
+#
+# A cooperative group rebalances twice: the first time a member gives something back, the second
+# time another member gets it. The member that gave begins the second one. Here it is a static
+# member, and it dies in between. All requests are sent by hand, as cooperative clients would send
+# them.
+
+# %% between-rounds tags=["both"]
+import time
+
+from lessons.nb09_groups.by_hand import ByHand
+
+instance = "worker-1"
+watched_s = 3.0
+
+
+def between_rounds(cluster):
+    cluster.create_topic("orders", partitions=4)
+    with (
+        ByHand(cluster, "two-rounds", instance=instance) as worker,
+        ByHand(cluster, "two-rounds") as new,
+    ):
+        worker.join()
+        worker.sync({worker: [0, 1, 2, 3]})
+        new.knock()
+        cluster.wait_until(lambda _: worker.beat() != "NONE", 10)
+        worker.join(), new.joined()
+        new.sync()
+        worker.sync({worker: [0, 1], new: []})  # 2 and 3 are free: for the second rebalance
+        new.synced()
+        # the worker dies here, before its second JoinGroup
+        with ByHand(cluster, "two-rounds", instance=instance) as replacement:
+            replacement.join()
+            got, until, beats = replacement.sync({}), time.monotonic() + watched_s, set()
+            while time.monotonic() < until:
+                beats |= {new.beat(), replacement.beat()}
+                time.sleep(0.2)
+            return {
+                "the replacement gets": got,
+                "its generation is the old one": replacement.generation == new.generation,
+                "all heartbeats say": sorted(beats),
+            }
+
+
+lab.both(between_rounds)
+
+# %% [markdown]
+# Static membership does what it promises: the replacement gets the place and the partitions without
+# a rebalance. But the old member was about to ask for one, and no other process knows that. Every
+# heartbeat is answered well, the group is stable, and two partitions have no reader until something
+# else begins a rebalance. Watch the lag of each partition, not only the state of the group.
+
+# %% [markdown]
+# ## Deeper: Four ways to go
+#
+# Two workers share two partitions. One of them is a process of its own, and it closes, is killed, is
+# frozen, or gets stuck in one record. When does the other worker have both partitions?
+
+# %% ways-to-go tags=["both"]
+from contextlib import closing
+
+from kit.group_panel.crew import Crew
+from lessons.nb09_groups.workers import Team, at_once
+
+ways = ("remove", "kill", "freeze", "stuck")
+settings = {"session.timeout.ms": 6_000, "max.poll.interval.ms": 15_000}
+
+
+def goes(cluster, way):
+    topic, work_ms = f"orders-{way}", 60_000 if way == "stuck" else 0
+    cluster.create_topic(topic, partitions=2)
+    with (Team(cluster, (topic,), topic, "range", settings) as team,
+          closing(Crew(cluster.bootstrap, topic, topic, settings, work_ms)) as crew):  # fmt: skip
+        stays, goer = team.add("stays"), crew.add("range")
+        team.wait(lambda _: len(stays.owned) == 1, 30, "a partition each")
+        team.write(topic, 20, partitions=2)
+        team.wait(lambda _: len(stays.processed) == 10, 30, "its half of the records")
+        began = team.now_us
+        if way != "stuck":
+            getattr(crew, way)(goer)  # a clean close, SIGKILL, or SIGSTOP
+        team.wait(lambda _: len(stays.owned) == 2, 60, "both partitions")
+        seconds = (team.now_us - began) / 1e6
+        if way == "freeze":
+            crew.thaw(goer)
+            team.wait(lambda _: any(each.kind == "lost" for each in crew.lines()), 20, "lost")
+        return {"seconds": lab.measured(seconds, "s"),
+                "it waited for": "nothing" if seconds < 4 else
+                "the session" if seconds < 11 else "the poll interval"}  # fmt: skip
+
+
+def four_ways(cluster):
+    return at_once(ways, lambda way: goes(cluster, way))
+
+
+lab.both(four_ways)
+
+# %% [markdown]
+# A clean close sends LeaveGroup, and the rebalance begins at once. No message reports a dead or
+# frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is no dead process,
+# since its heartbeats arrive. Its own client leaves, after `max.poll.interval.ms`. The frozen one
+# went on afterwards, and heard by `lost` that its partitions had gone to another member. So a long
+# session timeout delays the rescue from a crash, and a long poll interval the rescue from a stuck
+# loop.
+
+# %% [markdown]
+# ## Deeper: What a listener hears
+#
+# A consumer hears in callbacks when partitions come and go. Here each callback for partitions
+# that go takes two seconds, as one that writes out a cache. D joins three workers, in three protocols.
+
+# %% listeners tags=["both"]
+from lessons.nb09_groups.workers import Team, at_once
+
+handler_s, protocols = 2.0, ("range", "cooperative-sticky", "consumer")
+
+
+def listeners(cluster, protocol):
+    topic = f"orders-{protocol}"
+    cluster.create_topic(topic, partitions=7)
+    with Team(cluster, (topic,), topic, protocol, handler_s=handler_s) as team:
+        for name in "ABC":
+            team.add(name)
+        team.covered(7)
+        since = team.now_us
+        team.add("D")
+        team.covered(7)
+        gone = [line for line in team.lines(since) if line.kind == "revoked"]
+        return {
+            "members that give back": len({line.fields["client"] for line in gone}),
+            "partitions given back": sum(len(line.fields["partitions"]) for line in gone),
+            "assigned before it was given back": team.too_early(since),
+        }
+
+
+def d_joins(cluster):
+    return at_once(protocols, lambda protocol: listeners(cluster, protocol))
+
+
+lab.both(d_joins)
+
+# %% [markdown]
+# Eager: every member hears that all of its partitions go, and then which ones come, even if they are
+# the same. The other two: only the member that gives something hears of it. In all three, no
+# member gets a partition before its owner's callback has ended, so a commit in that callback reaches the
+# coordinator in time. Callbacks run inside `poll`. A member that was put out of its group hears `lost`
+# instead: its partitions belong to others already, and a commit there is refused.
+
+# %% [markdown]
+# ## Deeper: Refused
+#
+# What a coordinator does not accept.
+
+# %% refused tags=["both"]
+from lessons.nb09_groups.by_hand import ByHand
+
+session_ms = 500  # brokers allow 6 s to 30 min; those of this course from 1 s on
+
+
+def refused(cluster):
+    with ByHand(cluster, "range-only") as member, ByHand(cluster, "range-only", ["sticky"]) as odd:
+        member.join()
+        member.sync({member: [0]})
+        with ByHand(cluster, "hasty", session_ms=session_ms) as hasty:
+            too_short = hasty.join()
+        with ByHand(cluster, "", ["range"]) as nameless:
+            unnamed = nameless.join()
+        return {
+            "no group id": unnamed,
+            "a session of half a second": too_short,
+            "no assignor in common": odd.join(),
+            "a heartbeat of another generation": member.beat(member.generation + 1),
+        }
+
+
+lab.both(refused)
+
+# %% [markdown]
+# The group chooses an assignor that every member offers. That is why a change of assignor takes two
+# deployments: first all offer both, then the old one is taken out. The broker bounds the session
+# timeout (`group.min.session.timeout.ms`, `group.max.session.timeout.ms`), and not the poll interval,
+# which only the client knows.
+
+# %% [markdown]
+# ## Deeper: With and without a group
+#
+# Two readers that take partitions by themselves (`assign`), two groups, and a group of two, on the
+# same 100 records.
+
+# %% without-group tags=["both"]
+from contextlib import closing
+
+from confluent_kafka import Consumer, TopicPartition
+
+from lessons.nb09_groups.workers import Team
+
+count = 100
+
+
+def by_assign(cluster):
+    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused"}
+    more = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer(settings | more)
+    consumer.assign([TopicPartition("orders", 0), TopicPartition("orders", 1)])
+    read = [each.value() for each in consumer.consume(count, 20)]
+    consumer.close()
+    return len(read)
+
+
+def before_poll(cluster):
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "early"})
+    with closing(consumer):
+        consumer.subscribe(["orders"])
+        cluster.wait_until(lambda c: c.snapshot()["groups"].get("early", {}).get("members"))
+    return True
+
+
+def without_group(cluster):
+    cluster.create_topic("orders", partitions=2)
+    with Team(cluster, ("orders",), "billing") as two, Team(cluster, ("orders",), "audit") as one:
+        two.add("A"), two.add("B"), one.add("alone")
+        two.covered(2)
+        two.write("orders", count, partitions=2)
+        two.wait(lambda team: team.processed == one.processed == count, 30, "all records")
+        offsets = [set(each.processed) for each in two.workers.values()]
+        return {
+            "two readers by assign": [by_assign(cluster), by_assign(cluster)],
+            "the group of one": one.processed,
+            "the group of two": [len(each) for each in offsets],
+            "records that both of the two got": len(offsets[0] & offsets[1]),
+            "is the reader by assign a member": "unused" in cluster.snapshot()["groups"],
+            "a member before its first poll": before_poll(cluster),
+        }
+
+
+lab.both(without_group)
+
+# %% [markdown]
+# A group divides the partitions among its members; each group by itself gets everything, and so does
+# a reader that assigns. Reading removes nothing. A new `group.id` is a new reader, and
+# `auto.offset.reset` says where it begins. This client joins from a thread of its own as soon as it
+# subscribes; the Java client joins in its first `poll`.
+
+# %% [markdown]
+# ## Deeper: What begins a rebalance
+#
+# A subscribes to a pattern, `^events.*`. Each thing below happens once, and then two more that are
+# none of the group's business.
+
+# %% triggers tags=["both"]
+from lessons.nb09_groups.workers import Team
+
+
+def triggers(cluster):
+    cluster.create_topic("events", partitions=2)
+    with Team(cluster, ("^events.*",), "triggers", "range") as team:
+        team.add("A")
+        team.covered(2)
+        seen, last = {}, team.count("A", "assigned")
+
+        def note(what, partitions):
+            nonlocal last
+            team.covered(partitions)
+            seen[what], last = team.count("A", "assigned") > last, team.count("A", "assigned")
+
+        team.add("B"), note("a member joins", 2)
+        team.remove("B"), note("a member leaves", 2)
+        team.add_partitions("events", 4), note("partitions are added", 4)
+        cluster.create_topic("events.eu", partitions=1)
+        note("a topic that matches is created", 5)
+        cluster.create_topic("payments", partitions=1)
+        note("another topic is created", 5)
+        team.write("events", 40, partitions=4), note("records are written", 5)
+        return seen
+
+
+lab.both(triggers)
+
+# %% [markdown]
+# The group learns of new partitions and topics when a client refreshes its metadata, after
+# `metadata.max.age.ms` (5 minutes) at the latest. Here the clients ask every second. In the consumer
+# protocol the broker sees it by itself, and the pattern may be sent to the broker (RE2/J).
+
+# %% [markdown]
+# ## Deeper: How size and rounds count
+#
+# In virtual time: how long does an eager group of 3, 30 and 300 members stand still when one more
+# joins? And how many generations does a cooperative group need until nothing moves any more?
+
+# %% size tags=["sim"]
+from kit.group_panel import members
+from lessons.nb09_groups import virtual_group as groups
+
+sizes = (3, 30, 100)  # also 300, in a minute or two
+
+for size in sizes:
+    for assignor in ("range", "cooperative-sticky"):
+        world = groups.of_size(size, assignor)
+        before = groups.generation(world, "billing")
+        members.join(world, "new", "orders", "billing", assignor, groups.OF_SIZE)
+        seconds = groups.until_calm(world, "billing")
+        rounds = groups.generation(world, "billing") - before
+        print(f"{size:4} members  {assignor:20} {seconds:5.1f} s  generations: {rounds}")
+
+# %% [markdown]
+# Every member learns of the rebalance by its next heartbeat (3 s apart), and the slowest decides. So
+# size alone costs little, and one member that polls late costs everything.
+
+# %% [markdown]
+# ## Deeper: Heartbeats
+#
+# In virtual time: how many heartbeats come in 30 s, and what does one that is two
+# seconds late do?
+
+# %% heartbeats tags=["sim"]
+from kit import lab
+from kit.group_panel import members
+from lessons.nb09_groups import virtual_group as groups
+from lessons.nb09_groups.conversation import Conversation
+
+session_ms, late_ms = 6_000, 2_000
+
+for interval_ms in (2_000, 5_500):
+    world = lab.world(seed=9, checked=False)
+    world.create_topic("orders", partitions=2)
+    settings = {"session.timeout.ms": session_ms, "heartbeat.interval.ms": interval_ms,
+                "enable.auto.commit": False}  # a commit counts as a heartbeat  # fmt: skip
+    members.join(world, "A", "orders", "billing", settings=settings)
+    world.run(for_s=10)
+    talk = Conversation(world, "billing").run(for_s=30)
+    groups.delay_heartbeat(world, "billing", "A", late_ms)
+    world.run(for_s=15)
+    print(f"every {interval_ms} ms: {talk.quiet_heartbeats} in 30 s; "
+          f"one late: {groups.expired(world, 'billing')} sessions ended")  # fmt: skip
+
+# %% [markdown]
+# The defaults are 3 s and 45 s, so fourteen heartbeats in a row may be lost. With the consumer protocol
+# the broker sets both (`group.consumer.heartbeat.interval.ms`, 5 s; `group.consumer.session.timeout.ms`,
+# 45 s), and a client that sets its own is refused.
+
+# %% [markdown]
+# ## Deeper: Source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | session.timeout.ms is 10 s | 45 s since 3.0 (KIP-735); brokers allow 6 s to 30 min | [A slow loop](#A-slow-loop) |
+# | the heartbeat interval is a third of the session timeout | the defaults are 3 s and 45 s, a fifteenth; with the consumer protocol the broker says both (5 s, 45 s), and a client that sets them is refused | [A slow loop](#A-slow-loop) |
+# | a rebalance stops all consumers | only an eager one does | [A worker joins](#A-worker-joins-while-another-is-busy) |
+# | the sticky assignor removes the pause | it removes moves; it is eager | [A worker leaves](#A-worker-leaves) |
+# | the default assignor is cooperative since 3.0 | the default list is range and cooperative-sticky, and runs range until range is taken out | [A worker joins](#A-worker-joins-while-another-is-busy) |
+# | the group leader assigns | in the classic protocol; with `group.protocol=consumer` the coordinator does | [Three workers start](#Three-workers-start) |
+# | messages are divided equally | partitions are, as equally as the assignor can | [Two topics](#Two-topics) |
+# | each consumer gets at least one partition | a member may have none, and is a stand-by | [Two topics](#Two-topics) |
+# | a second static member of one name gets an error | classic fences the older one, KIP-848 refuses the newer one | [Two members](#Deeper:-Two-members-of-one-name) |
+# | the coordinator throws a slow consumer out | the consumer's own heartbeat thread leaves | [A slow loop](#A-slow-loop) |
+# | one partition has one consumer | in a consumer group; share groups (KIP-932) let several read it | notebook 01 |

@@ -1,0 +1,145 @@
+"""A group in virtual time: what its members own, have processed and have committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from html import escape
+
+from engine.sim.world.world import World
+from kit import lab
+from kit.group_panel import members
+from kit.group_panel.view import GONE
+
+Owned = Mapping[str, tuple[tuple[str, int], ...]]
+
+
+def owned(world: World, group: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    """What each member believes it owns; one that has left is not there."""
+    return {
+        name: tuple(sorted(each.owned))
+        for name, each in members.members(world, group).items()
+        if members.believes(world, each).state not in GONE
+    }
+
+
+def generation(world: World, group: str) -> int:
+    """The group's generation, or its epoch in the consumer protocol."""
+    found = world.snapshot()["groups"][group]
+    return int(found["generation"] if found["type"] == "classic" else found["epoch"])
+
+
+def processed(world: World, group: str) -> Counter[tuple[str, int, int]]:
+    """How often each record was processed, by topic, partition and offset."""
+    return Counter(
+        (record.topic, record.partition, record.offset)
+        for each in members.members(world, group).values()
+        if each.application is not None
+        for record in each.application.processed
+    )
+
+
+def committed(world: World, group: str) -> int:
+    """Records below the committed offsets."""
+    offsets = world.snapshot()["groups"][group]["offsets"]
+    return sum(at for by_partition in offsets.values() for at in by_partition.values())
+
+
+def told(world: World, name: str, kind: str) -> int:
+    """How many trace lines of this kind a member has written; the trace keeps the newest lines."""
+    return sum(node == name and line.kind == kind for _, node, line in world.cluster.trace)
+
+
+def expired(world: World, group: str) -> int:
+    """How many members the coordinator removed because their session was over."""
+    return sum(
+        isinstance(node, int) and dict(line.fields).get("group") == group and "session" in line.why
+        for _, node, line in world.cluster.trace
+    )
+
+
+OF_SIZE = {
+    "fetch.max.wait.ms": 20_000,
+    "heartbeat.interval.ms": 3_000,
+    "session.timeout.ms": 45_000,
+}
+"""Kafka's defaults; and few fetches, so that a large group is computed in seconds."""
+
+
+def of_size(size: int, assignor: str, seed: int = 9) -> World:
+    """A world with a calm group `billing` of so many members, and two partitions for each."""
+    world = lab.world(seed=seed, checked=False, rewindable=False)
+    world.create_topic("orders", partitions=2 * size)
+    for number in range(size):
+        members.join(world, f"m{number}", "orders", "billing", assignor, OF_SIZE)
+    until_calm(world, "billing")
+    return world
+
+
+def until_calm(world: World, group: str, calm_s: float = 5.0, step_s: float = 0.25) -> float:
+    """Runs until nothing has changed for `calm_s`; returns the seconds to the last change."""
+    began_us = changed_us = world.now_us
+    last = None
+    while world.now_us - changed_us < calm_s * 1e6:
+        world.run(for_s=step_s)
+        found = world.snapshot().get("groups", {}).get(group)
+        now = found and (found["state"], found["generation"])
+        if now != last or (found and found["state"] != "Stable"):
+            last, changed_us = now, world.now_us
+    return (changed_us - began_us) / 1e6
+
+
+def delay_heartbeat(world: World, group: str, member: str, ms: int) -> None:
+    """The member's next Heartbeat arrives so much later."""
+    coordinator = world.snapshot()["groups"][group]["coordinator"]
+    world.delay(member, coordinator, ms, api="Heartbeat")
+
+
+class Moves:
+    """The owner of each partition before and after, and what moved."""
+
+    def __init__(self, before: Owned, after: Owned) -> None:
+        self.before = {place: name for name, each in before.items() for place in each}
+        self.after = {place: name for name, each in after.items() for place in each}
+        self.members = set(after)
+
+    @property
+    def needed(self) -> list[tuple[str, int]]:
+        """Their owner is gone, so they must move."""
+        return [each for each, name in self.before.items() if name not in self.members]
+
+    @property
+    def needless(self) -> list[tuple[str, int]]:
+        """They moved although their owner is still there."""
+        return [
+            each
+            for each, name in self.before.items()
+            if name in self.members and self.after.get(each) != name
+        ]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(
+            f"{topic}-{index}  {self.before[topic, index]} → {self.after.get((topic, index), '-')}"
+            for topic, index in sorted(self.before)
+        )
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        places = sorted(self.before)
+        head = "".join(f"<th scope='col'>{index}</th>" for _, index in places)
+
+        def cell(place: tuple[str, int], owners: Mapping[tuple[str, int], str]) -> str:
+            name = escape(owners.get(place, "–"))
+            return f"<td><b>{name}</b></td>" if place in self.needless else f"<td>{name}</td>"
+
+        rows = "".join(
+            f"<tr><th scope='row'>{when}</th>{''.join(cell(p, owners) for p in places)}</tr>"
+            for when, owners in (("before", self.before), ("after", self.after))
+        )
+        return (
+            f"<table><thead><tr><th>partition</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            "<p>Bold: moved although its owner stayed.</p>"
+        )

@@ -1,0 +1,317 @@
+"""Members of a group for the cells that use sockets: confluent-kafka consumers, a thread each.
+
+    with Team(cluster, ("orders",), "billing", "cooperative-sticky") as team:
+        team.add("A")
+        team.add("B", work_s=2.0)          how long its loop takes for a record
+        team.covered(partitions=6)         every partition has an owner, and that lasts
+        team.owned                         {"A": [0, 1, 2], "B": [3, 4, 5]}
+
+A worker notes what its callbacks say (assigned, revoked, lost) and each record that it has
+processed.  From that, `pauses` works out when a partition had no reader.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
+
+from kit.clusters.interface import Cluster, WaitTimeout
+from kit.film.source import Frame, Line
+from kit.group_panel.crew import protocol_settings
+from kit.group_panel.ownership import Ownership, Pause
+from kit.probes import clients
+
+POLL_S = 0.05
+CALM_S = 1.0
+"""An assignment that has lasted so long is taken for the final one."""
+SETTINGS: Mapping[str, Any] = {
+    "auto.offset.reset": "earliest",
+    "auto.commit.interval.ms": 500,
+    "topic.metadata.refresh.interval.ms": 1000,
+    "fetch.wait.max.ms": 200,
+    "log_level": 0,
+}
+SESSION_MS = 45_000
+"""Kafka's default, for every protocol: a machine that stands still for some seconds ends none."""
+SILENT = logging.Logger("workers", logging.CRITICAL + 1)
+"""What a worker's client logs is in its `errors` as well."""
+
+
+class Worker:
+    """One consumer and its loop, in a thread."""
+
+    def __init__(
+        self,
+        name: str,
+        topics: tuple[str, ...],
+        settings: Mapping[str, Any],
+        work_s: float,
+        handler_s: float = 0.0,
+    ) -> None:
+        self.name, self.work_s, self._topics, self._handler_s = name, work_s, topics, handler_s
+        self.lines: list[Line] = []
+        self.processed: list[tuple[int, int]] = []
+        """Partition and offset of each record that its loop has finished."""
+        self.owned: dict[tuple[str, int], None] = {}
+        self.errors: list[str] = []
+        self._once_s = 0.0
+        self._fresh: dict[tuple[str, int], None] = {}
+        self._end = threading.Event()
+        self._consumer = Consumer(dict(settings), logger=SILENT)
+        self._thread = threading.Thread(target=self._run, name=f"worker-{name}", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Ends the loop and closes the consumer."""
+        self._end.set()
+        self._thread.join()
+
+    def stall(self, seconds: float) -> None:
+        """Its next record takes so much longer: one slow call to another service."""
+        self._once_s = seconds
+
+    def _run(self) -> None:
+        self._consumer.subscribe(
+            list(self._topics),
+            on_assign=self._assigned,
+            on_revoke=lambda _, given: self._dropped("revoked", given),
+            on_lost=lambda _, given: self._dropped("lost", given),
+        )
+        while not self._end.is_set():
+            self._take(self._consumer.poll(POLL_S))
+        try:
+            self._consumer.close()
+        except KafkaException as error:
+            self.errors.append(str(error.args[0].name()))
+        self.lines.append(self._line("left", []))
+
+    def _take(self, message: Any) -> None:
+        if message is None:
+            return
+        if message.error() is not None:
+            self.errors.append(str(message.error().str()).rsplit("Broker: ", 1)[-1])
+            return
+        self._end.wait(self.work_s + self._once_s)
+        self._once_s = 0.0
+        place = (message.topic(), message.partition())
+        self.processed.append((place[1], message.offset()))
+        if place in self._fresh:
+            del self._fresh[place]
+            self.lines.append(self._line("reads", [place]))
+
+    def _assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
+        places = [(each.topic, each.partition) for each in given]
+        self.owned |= dict.fromkeys(places)
+        self._fresh |= dict.fromkeys(places)
+        self.lines.append(self._line("assigned", places))
+
+    def _dropped(self, kind: str, given: list[TopicPartition]) -> None:
+        places = [(each.topic, each.partition) for each in given]
+        for place in places:
+            self._fresh.pop(place, None)
+        self._end.wait(self._handler_s)
+        for place in places:
+            self.owned.pop(place, None)
+        self.lines.append(self._line(kind, places))
+
+    def _line(self, kind: str, places: list[tuple[str, int]]) -> Line:
+        named = tuple(f"{topic}-{index}" for topic, index in sorted(places))
+        fields = {"client": self.name, "partitions": named}
+        return Line(time.time_ns() // 1000, -1, kind, "", fields)
+
+
+class Team:
+    """The workers of one group; ends them when it is left."""
+
+    def __init__(
+        self, cluster: Cluster, topics: tuple[str, ...], group: str, protocol: str = "range",
+        settings: Mapping[str, Any] | None = None, *, handler_s: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.topics, self.group, self._cluster = topics, group, cluster
+        self._protocol, self._handler_s = protocol, handler_s
+        self._settings = {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": group,
+            **SETTINGS,
+            **protocol_settings(protocol, SESSION_MS),
+            **(settings or {}),
+        }
+        self.workers: dict[str, Worker] = {}
+        self._earlier: list[Worker] = []
+
+    def __enter__(self) -> Team:
+        if self._protocol == "consumer":  # there the session is the group's, and not a client's
+            session = ConfigEntry(
+                "consumer.session.timeout.ms",
+                str(SESSION_MS),
+                incremental_operation=AlterConfigOpType.SET,
+            )
+            group = ConfigResource(ResourceType.GROUP, self.group, incremental_configs=[session])
+            admin = clients.admin(self._cluster)
+            admin.incremental_alter_configs([group])[group].result(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        threads = [threading.Thread(target=each.leave) for each in self.workers.values()]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    def add(self, name: str, work_s: float = 0.0, instance: str = "") -> Worker:
+        """One more member, or one that comes back; `instance` is its group.instance.id."""
+        chosen = {**self._settings, "client.id": name}
+        if instance:
+            chosen["group.instance.id"] = instance
+        if name in self.workers:
+            self._earlier.append(self.workers[name])
+        self.workers[name] = Worker(name, self.topics, chosen, work_s, self._handler_s)
+        return self.workers[name]
+
+    def remove(self, name: str) -> None:
+        """Closes a member's consumer and waits for that."""
+        worker = self.workers.pop(name)
+        worker.leave()
+        self._earlier.append(worker)
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        """A topic gets more partitions; returns when the controller has them."""
+        admin = clients.admin(self._cluster)
+        admin.create_partitions([NewPartitions(topic, total)])[topic].result(20)
+
+    @property
+    def processed(self) -> int:
+        """Records that all members together have processed."""
+        return sum(len(each.processed) for each in self.workers.values())
+
+    def write(self, topic: str, count: int, partitions: int) -> None:
+        """So many records, one partition after the other."""
+        servers = self._settings["bootstrap.servers"]
+        producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+        for number in range(count):
+            producer.produce(topic, str(number).encode(), partition=number % partitions)
+        producer.flush(20)
+
+    @property
+    def now_us(self) -> int:
+        return time.time_ns() // 1000
+
+    def count(self, name: str, kind: str) -> int:
+        """How often a member's callback said so: assigned, revoked, lost."""
+        return sum(line.kind == kind for line in self.workers[name].lines)
+
+    @property
+    def owned(self) -> dict[str, list[int]]:
+        """What each member believes it owns."""
+        return {name: sorted(index for _, index in dict(each.owned))
+                for name, each in self.workers.items()}  # fmt: skip
+
+    def wait(self, holds: Callable[[Team], bool], timeout_s: float, what: str) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not holds(self):
+            if time.monotonic() > deadline:
+                raise WaitTimeout(f"{self.group}: waited {timeout_s:g} s for {what}; {self.owned}")
+            time.sleep(0.05)
+
+    @property
+    def least(self) -> str:
+        """A member with the smallest share: not the one that will give a partition away."""
+        return min(self.owned, key=lambda name: (len(self.owned[name]), name))
+
+    @property
+    def agreed(self) -> bool:
+        """Each member believes what the coordinator says, and nothing is still to move."""
+        group = self._cluster.snapshot()["groups"].get(self.group)
+        if group is None or group["state"] != "Stable":
+            return False
+        said = {each["client_id"]: each["owns"] for each in group["members"]}
+        aims = {each["client_id"]: each.get("target", each["owns"]) for each in group["members"]}
+        believed = {(name, *place) for name, each in self.workers.items()
+                    for place in dict(each.owned)}  # fmt: skip
+        return said.keys() == self.workers.keys() and _places(said) == _places(aims) == believed
+
+    def covered(self, partitions: int, timeout_s: float = 60.0) -> None:
+        """Waits until every partition has one owner, and the coordinator wants no change."""
+        last: tuple[float, dict[str, list[int]]] = (time.monotonic(), {})
+
+        def holds(team: Team) -> bool:
+            nonlocal last
+            now = team.owned
+            if now != last[1]:
+                last = (time.monotonic(), now)
+            whole = sum(map(len, now.values())) == partitions
+            return whole and time.monotonic() - last[0] > CALM_S and team.agreed
+
+        self.wait(holds, timeout_s, f"{partitions} partitions to have an owner each")
+
+    def read_by_all(self, partitions: int, timeout_s: float = 60.0) -> None:
+        """Waits until the newest member reads, and no partition of the others has stopped."""
+        self.covered(partitions, timeout_s)
+        newest = next(reversed(self.workers.values()))
+        self.wait(lambda _: bool(newest.processed), timeout_s, f"{newest.name} to read")
+        self.wait(
+            lambda team: all(each.end_us is not None for each in team.pauses()),
+            timeout_s,
+            "every partition to be read",
+        )
+
+    def lines(self, since_us: int = 0) -> list[Line]:
+        """What the members' callbacks have said from a moment on, in the order of time."""
+        everybody = (*self._earlier, *self.workers.values())
+        said = (line for each in everybody for line in list(each.lines))
+        return sorted((line for line in said if line.time_us >= since_us),
+                      key=lambda line: line.time_us)  # fmt: skip
+
+    def too_early(self, since_us: int = 0) -> int:
+        """How often a partition was assigned while another member's callback still had it."""
+        had: dict[str, str] = {}
+        found = 0
+        for line in self.lines():
+            fields = line.fields or {}
+            client = fields["client"]
+            for name in fields.get("partitions", ()):
+                if line.kind == "assigned":
+                    owner = had.get(name, client)
+                    found += owner != client and line.time_us >= since_us
+                    had[name] = client
+                elif line.kind in ("revoked", "lost"):
+                    had.pop(name, None)
+        return found
+
+    def pauses(self, since_us: int = 0) -> list[Pause]:
+        """When a partition had no reader, from a moment on."""
+        followed = Ownership()
+        followed.follow([Frame(0, {"group": None}, tuple(self.lines()))])
+        found = (each for topic in self.topics for each in followed.pauses(topic))
+        return [each for each in found if each.start_us >= since_us]
+
+
+def _places(by_member: Mapping[str, Mapping[str, Sequence[int]]]) -> set[tuple[str, str, int]]:
+    """Each partition with the member that has it."""
+    return {
+        (name, topic, index)
+        for name, by_topic in by_member.items()
+        for topic, indexes in by_topic.items()
+        for index in indexes
+    }
+
+
+def at_once(
+    names: Sequence[str], run: Callable[[str], Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """What `run` returns for each name; all of them run at the same time."""
+    with ThreadPoolExecutor(len(names)) as threads:
+        return dict(zip(names, threads.map(run, names), strict=True))

@@ -1,0 +1,63 @@
+"""When a team is settled, and what was assigned too early."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kit.film.source import Line
+from lessons.nb09_groups.workers import Team
+
+
+def team(owned: dict[str, list[int]], members: list[dict[str, Any]], state: str = "Stable") -> Team:
+    """A team whose workers believe `owned`, of a coordinator that says `members`."""
+    group = {"members": members, "state": state}
+    cluster: Any = SimpleNamespace(bootstrap="", snapshot=lambda: {"groups": {"g": group}})
+    found = Team(cluster, ("orders",), "g")
+    workers: Any = {
+        name: SimpleNamespace(owned=dict.fromkeys(("orders", each) for each in places), lines=[])
+        for name, places in owned.items()
+    }
+    found.workers = workers
+    return found
+
+
+def said(name: str, owns: list[int], **more: Any) -> dict[str, Any]:
+    return {"client_id": name, "owns": {"orders": owns}, **more}
+
+
+@pytest.mark.parametrize(
+    ("members", "agreed"),
+    [
+        ([said("A", [0, 1]), said("B", [2])], True),
+        ([said("A", [0, 1, 2]), said("B", [])], False),
+        ([said("A", [0, 1], target={"orders": [0]}), said("B", [2])], False),
+        ([said("A", [0, 1])], False),
+    ],
+)
+def test_a_team_agrees_when_its_coordinator_wants_no_change(
+    members: list[dict[str, Any]], agreed: bool
+) -> None:
+    assert team({"A": [0, 1], "B": [2]}, members).agreed is agreed
+
+
+def test_a_group_that_rebalances_does_not_agree() -> None:
+    members = [said("A", [0, 1]), said("B", [2])]
+    assert not team({"A": [0, 1], "B": [2]}, members, "PreparingRebalance").agreed
+
+
+def line(at_us: int, client: str, kind: str, *partitions: str) -> Line:
+    return Line(at_us, -1, kind, "", {"client": client, "partitions": partitions})
+
+
+@pytest.mark.parametrize(("given_back_us", "found"), [(15, 0), (25, 1)])
+def test_too_early_is_before_the_owners_callback_has_ended(given_back_us: int, found: int) -> None:
+    both = team({"A": [], "B": [0]}, [])
+    both.workers["A"].lines[:] = [
+        line(10, "A", "assigned", "orders-0"),
+        line(given_back_us, "A", "revoked", "orders-0"),
+    ]
+    both.workers["B"].lines[:] = [line(20, "B", "assigned", "orders-0")]
+    assert both.too_early() == found
