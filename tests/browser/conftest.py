@@ -1,10 +1,11 @@
 """A JupyterLab with a browser in front of it, for tests that look at what a learner sees.
 
-One server and one Chromium serve a module (Playwright keeps an event loop running, which no other
-module may find); each test opens a notebook of its own.  They share a page, since JupyterLab takes
-seconds to start; one that asks for a context of its own (a screen's size, less motion) gets it.
-The server runs from the interpreter that runs the tests, on a free loopback port, with every
-Jupyter path in a temporary folder, in a session of its own, and is ended by its process id.
+One server and one Chromium serve this folder (Playwright keeps an event loop running, which no
+test outside it may find); each test opens a notebook of its own.  They share a page, since
+JupyterLab takes seconds to start; one that asks for a context of its own (a screen's size, less
+motion) gets it.  The server runs from the interpreter that runs the tests, on a free loopback
+port, with every Jupyter path in a temporary folder, in a session of its own, and is ended by its
+process id.
 
     def test_something(lab):
         with lab.open(lab.notebook("print('hello')")) as page:
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -71,6 +73,10 @@ SCROLL = """name => {
   const content = window.jupyterapp.shell.currentWidget.content;
   return content.scrollToItem(content.widgets.findIndex(cell => cell.model.id === name), "start");
 }"""
+SELECT = """name => {
+  const content = window.jupyterapp.shell.currentWidget.content;
+  content.activeCellIndex = content.widgets.findIndex(cell => cell.model.id === name);
+}"""
 STARTED = "() => window.jupyterapp?.restored.then(() => true)"
 OPEN = """path =>
   void window.jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" })"""
@@ -85,6 +91,8 @@ CLOSE = """path => {
 }"""
 VIEWPORT = {"width": 1280, "height": 900}
 ENGINE_ONLY = "%env KAFKALAB_REAL=off"
+KERNEL_LIST = re.compile(r"/api/kernels\?\d+$")
+"""JupyterLab asks for it every few seconds, and Jupyter fails to make it while a kernel ends."""
 START_TIMEOUT_S = 90
 STEP_TIMEOUT_MS = 60_000
 LESSON_TIMEOUT_MS = 240_000
@@ -101,8 +109,9 @@ class NotebookPage:
         page.on("console", self._note)
 
     def _note(self, message: Any) -> None:
-        if message.type == "error":
-            where = (message.location or {}).get("url", "")
+        where = (message.location or {}).get("url", "")
+        its_own = KERNEL_LIST.search(where) and "status of 500" in message.text
+        if message.type == "error" and not its_own:
             self._complain(f"{message.text} ({where})")
 
     def _complain(self, words: str) -> None:
@@ -124,6 +133,35 @@ class NotebookPage:
         self.page.locator(".jp-Notebook .jp-Cell").nth(cell).click()
         self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
         self.wait_idle()
+
+    def run_in_two_parts(self, second: str, between: str) -> None:
+        """Runs the cells above `second`, waits until `between` is drawn, and runs the others.
+
+        For a plot that keeps the page busy for seconds where there is no graphics card: anywidget
+        gives up on a model that the page does not get to within two seconds.
+        """
+        self.page.evaluate(SELECT, second)
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-above')")
+        self.wait_idle()
+        self.scroll_to(second)
+        self.page.locator(between).first.wait_for(state="attached")
+        self.page.evaluate(SELECT, second)
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-below')")
+        self.wait_idle()
+
+    def run_up_to(self, cell: str) -> None:
+        """Runs the cells above one, by its name, then that one, and shows it."""
+        self.page.evaluate(SELECT, cell)
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-above')")
+        self.wait_idle()
+        self.run_named(cell)
+
+    def run_named(self, cell: str) -> None:
+        """Runs one cell by its name and shows it."""
+        self.page.evaluate(SELECT, cell)
+        self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-cell')")
+        self.wait_idle()
+        self.scroll_to(cell)
 
     def wait_idle(self) -> None:
         """Waits until every cell that was started is done and the kernel rests."""
@@ -226,8 +264,18 @@ class JupyterLab:
         return page
 
     @contextmanager
-    def lesson(self, file: Path) -> Iterator[NotebookPage]:
-        """A notebook of the course as learners get it, the real side off: all its cells run."""
+    def lesson(
+        self,
+        file: Path,
+        *,
+        parts: tuple[str, str] | None = None,
+        up_to: str = "",
+        theme: str = "light",
+    ) -> Iterator[NotebookPage]:
+        """A notebook of the course as learners get it, the real side off: its cells run.
+
+        `parts` is what `run_in_two_parts` takes; `up_to` names the last cell to be run.
+        """
         from playwright.sync_api import expect
 
         path = self.bring(file)
@@ -235,9 +283,12 @@ class JupyterLab:
         content.cells.insert(0, nbformat.v4.new_code_cell(ENGINE_ONLY))
         nbformat.write(content, self.folder / path)
         expect.set_options(timeout=STEP_TIMEOUT_MS)
-        with self.open(path) as notebook:
+        with self.open(path, theme=theme) as notebook:
             notebook.page.set_default_timeout(LESSON_TIMEOUT_MS)
-            notebook.run_all()
+            if up_to:
+                notebook.run_up_to(up_to)
+            else:
+                notebook.run_in_two_parts(*parts) if parts else notebook.run_all()
             errors = notebook.page.locator(".jp-RenderedText[data-mime-type*=error]")
             expect(errors).to_have_count(0)
             yield notebook
@@ -252,7 +303,7 @@ class JupyterLab:
                 urllib.request.urlopen(urllib.request.Request(url, method="DELETE")).close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
     """A headless Chromium under Playwright."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -266,7 +317,7 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterLab]:
     """A running JupyterLab, open to the browser."""
     home = tmp_path_factory.mktemp("jupyter")

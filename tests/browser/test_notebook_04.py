@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from kit.course import PROJECT
+from tests.browser.conftest import SELECT
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(600)]
 
-SELECT = """name => {
-  const content = window.jupyterapp.shell.currentWidget.content;
-  content.activeCellIndex = content.widgets.findIndex(cell => cell.model.id === name);
-}"""
 PICTURES = ("produce-timeline", "idle-and-waiting", "stages")
 
 
