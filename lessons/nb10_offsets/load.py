@@ -31,13 +31,15 @@ Seen = Mapping[str, Any]
 
 
 def one_stands_still(cluster: Cluster) -> Seen:
-    """Three leaders with four records each; 101 is paused while a consumer reads all three."""
+    """Three leaders with four records each; a consumer that starts after 101's pause reads all."""
     cluster.create_topic(TOPIC, assignment={0: [101], 1: [102], 2: [103]})
     for partition in range(3):
         write(cluster, TOPIC, numbered(4), partition)
     there = cluster.snapshot()["brokers"][102]
     own = {"bootstrap.servers": f"{there['host']}:{there['port']}"}  # the metadata is not of 101
-    with Reader(cluster, own, partitions=[0, 1, 2]) as reader, _paused(cluster):
+    reads = Reader(cluster, own, partitions=[0, 1, 2], starts=False)
+    with reads as reader, _paused(cluster):
+        reader.start()
         reader.run(lambda: len(reader.processed) >= 8)
         reader.run(for_s=0.5)
         return {"partitions read": sorted({partition for partition, _, _ in reader.processed})}
