@@ -32,7 +32,7 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetDeleteRequest]) ->
     if shard is None or group is None or error is not Errors.NONE:
         answer.stored(now, error)
         return
-    written = shard.written(group.id)
+    written = shard.written(group.id).places(group.id)
     removed: list[TopicPartition] = []
     for topic in filter(lambda each: each.partitions, body.topics):
         topic_id = broker.metadata.topic_ids.get(topic.name)

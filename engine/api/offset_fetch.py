@@ -3,7 +3,8 @@
 The offset of a partition that has none is -1, as is any of an unknown group: neither is
 an error.  No list of topics means all that the group has.  `require_stable` waits for
 commits in flight (KIP-447), so that a consumer which takes over a partition sees the last
-commit of the one before.
+commit of the one before.  While a transaction is open that commits an offset here, the answer for
+this partition is UNSTABLE_OFFSET_COMMIT, and the consumer asks again.
 
     v1      errors only per partition
     v2      one error for the group; null topics mean all
@@ -14,7 +15,7 @@ commit of the one before.
     v10     topic ids instead of names; an unknown id is UNKNOWN_TOPIC_ID
 
 An offset committed under another id of a topic of this name (deleted, created again)
-does not count.  Left out: UNSTABLE_OFFSET_COMMIT, which needs transactions.
+does not count.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], ask
         answer.error_code = error
         return answer
     offsets = shard.offsets.of(asked.group_id)
+    pending = shard.offsets.pending_of(asked.group_id) if request.body.require_stable else {}
     wanted: list[tuple[str, bytes, Iterable[int]]]
     if asked.topics is None:
         wanted = _all_of(broker, version, offsets)
@@ -122,7 +124,12 @@ def _group(broker: Broker, now: int, request: Request[m.OffsetFetchRequest], ask
         if version >= FIRST_VERSION_WITH_TOPIC_IDS and not name:
             found = [_none(index, Errors.UNKNOWN_TOPIC_ID) for index in partitions]
         else:
-            found = [_partition(offsets.get((name, each)), topic_id, each) for each in partitions]
+            found = [
+                _none(each, Errors.UNSTABLE_OFFSET_COMMIT)
+                if (name, each) in pending
+                else _partition(offsets.get((name, each)), topic_id, each)
+                for each in partitions
+            ]
         answer.topics.append(Topics(name, topic_id, found))
     return answer
 

@@ -14,6 +14,9 @@ The topic is compacted: the last value of a key is the truth, a null value (a
 takes over reads it from the start.  Kafka's own tools read it too
 (`kafka-dump-log --offsets-decoder`).
 
+Offsets that are committed in a transaction lie in batches that carry the producer's id, and a
+control batch ends them.
+
 Values are written as 4.3 writes them: offsets in version 4 (which carries the topic id),
 or 1 when an old client asked for a retention of its own; group metadata in version 3.
 
@@ -26,9 +29,14 @@ import struct
 
 from engine.coordinators.classic.stored_group import GroupRecord
 from engine.coordinators.consumer.stored_group import KEYS, VALUES, ConsumerRecord
-from engine.coordinators.offsets import CommittedOffset, OffsetRecord
+from engine.coordinators.offsets import (
+    CommittedOffset,
+    OffsetRecord,
+    PendingOffset,
+    TransactionEnd,
+)
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
-from engine.coordinators.runtime.shard import AppendTerms, LogTopic
+from engine.coordinators.runtime.shard import AppendTerms, LogTopic, Transactions
 from engine.settings import Settings
 from engine.wire import codec
 from engine.wire import messages as m
@@ -37,7 +45,7 @@ OFFSET_COMMIT_KEY = 1
 GROUP_METADATA_KEY = 2
 _OFFSET_VALUE, _OFFSET_VALUE_WITH_EXPIRY, _GROUP_VALUE = 4, 1, 3
 
-StoredRecord = OffsetRecord | GroupRecord | ConsumerRecord
+StoredRecord = OffsetRecord | GroupRecord | ConsumerRecord | PendingOffset | TransactionEnd
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> StoredRecord | None:
@@ -75,6 +83,7 @@ def encode_record(record: StoredRecord) -> tuple[bytes, bytes | None]:
         key = _prefixed(GROUP_METADATA_KEY, m.GroupMetadataKey(group=record.group), 0)
         value = record.value
         return key, None if value is None else _prefixed(_GROUP_VALUE, value, _GROUP_VALUE)
+    assert isinstance(record, OffsetRecord), "the log says it by the batch around a record"
     where = m.OffsetCommitKey(group=record.group, topic=record.topic, partition=record.partition)
     key = _prefixed(OFFSET_COMMIT_KEY, where, 0)
     committed = record.committed
@@ -122,4 +131,11 @@ def _terms(settings: Settings) -> AppendTerms:
     )
 
 
-OFFSETS_LOG: LogTopic[StoredRecord] = LogTopic(OFFSETS_TOPIC, encode_record, decode_record, _terms)
+def _pending(record: StoredRecord, producer_id: int) -> StoredRecord:
+    """Only commits come in transactions; Kafka takes any other record there as it is."""
+    return PendingOffset(producer_id, record) if isinstance(record, OffsetRecord) else record
+
+
+OFFSETS_LOG: LogTopic[StoredRecord] = LogTopic(
+    OFFSETS_TOPIC, encode_record, decode_record, _terms, Transactions(_pending, TransactionEnd)
+)

@@ -4,7 +4,8 @@
     classic   the groups of the classic protocol: what the last group record of each id
               says, plus what is not stored, such as which answers wait
     consumer  the groups of the consumer protocol; an id is in one of the two
-    offsets   the last *replicated* offset of each (group, topic, partition)
+    offsets   the last *replicated* offset of each (group, topic, partition), and the pending
+              ones of open transactions
 
 A classic group changes in memory first and is written afterwards.  Its record, once replicated,
 adds nothing to what memory has; it is for the next coordinator.  A group of the consumer
@@ -26,7 +27,13 @@ from engine.coordinators.consumer.groups import ConsumerGroups
 from engine.coordinators.consumer.shown import shown
 from engine.coordinators.consumer.stored_group import ConsumerRecord
 from engine.coordinators.group_records import StoredRecord
-from engine.coordinators.offsets import CommittedOffset, OffsetRecord, Offsets, TopicPartition
+from engine.coordinators.offsets import (
+    Line,
+    OffsetRecord,
+    Offsets,
+    PendingOffset,
+    TransactionEnd,
+)
 from engine.coordinators.runtime.shard import Shard
 from engine.wire import consumer_protocol
 
@@ -61,7 +68,7 @@ class GroupShard:
 
     def replay(self, record: StoredRecord) -> None:
         match record:
-            case OffsetRecord():
+            case OffsetRecord() | PendingOffset() | TransactionEnd():
                 self.offsets.apply(record)
             case GroupRecord():
                 self.classic.replay(record)
@@ -69,11 +76,11 @@ class GroupShard:
                 self.consumer.replay(record)
 
     def replicated(self, record: StoredRecord) -> None:
-        if isinstance(record, OffsetRecord):
+        if isinstance(record, Line):
             self.offsets.apply(record)
 
     def loaded(self, now: int) -> None:
-        for group_id in self.offsets.by_group:  # groups of simple consumers
+        for group_id in self.offsets.groups:  # groups of simple consumers
             if group_id not in self.consumer.by_id:
                 self.classic.by_id.setdefault(group_id, Group(group_id))
         self.outbox.trace(
@@ -91,7 +98,7 @@ class GroupShard:
 
     # -- offsets
 
-    def written(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
+    def written(self, group_id: str) -> Offsets:
         """The group's offsets with those on their way: what a removal starts from."""
         return self.offsets.written(group_id, self.log.on_their_way())
 

@@ -35,27 +35,33 @@ def is_idle(group: AnyGroup) -> bool:
 
 def delete_group(shard: GroupShard, now: int, group: AnyGroup, then: Stored | None = None) -> None:
     """Forgets an empty group and its offsets; `then` hears when that is stored."""
-    forget(shard, now, group, tombstones(group.id, shard.written(group.id)), then)
+    where = shard.written(group.id).places(group.id)
+    forget(shard, now, group, tombstones(group.id, where), then)
 
 
 def topic_deleted(shard: GroupShard, now: int, topic: str) -> None:
     """The offsets of a deleted topic go with it, in all groups."""
     for group in shard.groups():
-        where = [each for each in shard.written(group.id) if each[0] == topic]
+        places = shard.written(group.id).places(group.id)
+        where = [each for each in places if each[0] == topic]
         shard.log.store(now, tombstones(group.id, where))
 
 
 def expire(shard: GroupShard, now: int) -> None:
-    """Forgets offsets past their time, and empty groups that have none left."""
+    """Forgets offsets past their time, and empty groups that have none left.
+
+    An open transaction keeps its group, and the offsets that it is going to replace.
+    """
     for group in shard.groups():
-        offsets = shard.written(group.id)
+        written = shard.written(group.id)
+        offsets, pending = written.of(group.id), written.pending_of(group.id)
         expired = [
             where
             for where, committed in offsets.items()
-            if _is_expired(shard, now, group, where[0], committed)
+            if where not in pending and _is_expired(shard, now, group, where[0], committed)
         ]
         records = tombstones(group.id, expired)
-        if is_idle(group) and len(expired) == len(offsets):
+        if is_idle(group) and len(expired) == len(offsets) and not pending:
             forget(shard, now, group, records)
         else:
             shard.log.store(now, records)

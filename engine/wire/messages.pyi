@@ -1293,6 +1293,40 @@ class SyncGroupRequest(RequestMessage[SyncGroupResponse]):
     assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] = ...
 
 
+class TxnOffsetCommitResponse(Message):
+    class TxnOffsetCommitResponseTopic(Structure):
+        name: str = ""
+        partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = ...
+
+    class TxnOffsetCommitResponsePartition(Structure):
+        partition_index: int = 0
+        error_code: int = 0
+
+    throttle_time_ms: int = 0
+    topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] = ...
+
+
+class TxnOffsetCommitRequest(RequestMessage[TxnOffsetCommitResponse]):
+    class TxnOffsetCommitRequestTopic(Structure):
+        name: str = ""
+        partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = ...
+
+    class TxnOffsetCommitRequestPartition(Structure):
+        partition_index: int = 0
+        committed_offset: int = 0
+        committed_leader_epoch: int = -1
+        committed_metadata: str | None = ""
+
+    transactional_id: str = ""
+    group_id: str = ""
+    producer_id: int = 0
+    producer_epoch: int = 0
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = ...
+
+
 class UnregisterBrokerResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0

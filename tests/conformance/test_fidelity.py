@@ -65,7 +65,7 @@ def test_what_any_module_leaves_out_is_on_the_page() -> None:
     ):
         row = next(line for line in rest.splitlines() if f"`engine/{module}.py`" in line)
         assert words in row
-    assert "UNSTABLE_OFFSET_COMMIT" in fidelity.left_out("OffsetFetch")
+    assert "share coordinators" in fidelity.left_out("FindCoordinator")
 
 
 def test_we_offer_only_what_kafka_offers_in_the_same_versions() -> None:

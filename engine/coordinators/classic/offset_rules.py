@@ -37,14 +37,39 @@ def check_commit(
         return Errors.GROUP_ID_NOT_FOUND if version >= 9 else Errors.ILLEGAL_GENERATION
     if generation < 0 and group.is_in(GroupState.EMPTY):
         return Errors.NONE
-    if generation < 0 and not member_id and instance_id is None:
+    if _is_nameless(member_id, instance_id, generation):
         return Errors.UNKNOWN_MEMBER_ID
+    error = _check_member(group, member_id, instance_id, generation)
+    return COMMIT_ANSWERS[group.state] if error is Errors.NONE else error
+
+
+def check_transactional_commit(
+    group: Group | None, member_id: str, instance_id: str | None, generation: int
+) -> Errors:
+    """The same for a commit in a transaction (KIP-447).
+
+    The member and the generation are checked, the state is not: a commit may come while the group
+    rebalances.  A producer that names no member is not fenced by the group at all; it is from
+    before KIP-447, and only its own epoch fences it.
+    """
+    if group is None:
+        return Errors.NONE if generation < 0 else Errors.ILLEGAL_GENERATION
+    if generation < 0 and group.is_in(GroupState.EMPTY):
+        return Errors.NONE
+    if _is_nameless(member_id, instance_id, generation):
+        return Errors.NONE
+    return _check_member(group, member_id, instance_id, generation)
+
+
+def _is_nameless(member_id: str, instance_id: str | None, generation: int) -> bool:
+    return generation < 0 and not member_id and instance_id is None
+
+
+def _check_member(group: Group, member_id: str, instance_id: str | None, generation: int) -> Errors:
     error = group.check_member(member_id, instance_id)
     if error is not Errors.NONE:
         return error
-    if generation != group.generation:
-        return Errors.ILLEGAL_GENERATION
-    return COMMIT_ANSWERS[group.state]
+    return Errors.NONE if generation == group.generation else Errors.ILLEGAL_GENERATION
 
 
 def committing(groups: ClassicGroups, now: int, group_id: str, member_id: str) -> None:

@@ -35,11 +35,12 @@ from engine.coordinators.runtime.writes import (
     Write,
     append_answer,
 )
-from engine.records import batch
+from engine.records import batch, control
 from engine.settings import Settings
 from engine.wire.errors import Errors
 
 _LOAD_BYTES = 1 << 20
+_ENDS = {control.ControlType.COMMIT: True, control.ControlType.ABORT: False}
 
 Written = TypeVar("Written", contravariant=True)
 
@@ -75,6 +76,24 @@ class AppendTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class Producer:
+    """The transactional producer in whose name records are written."""
+
+    id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions(Generic[Record]):
+    """What the state machine learns of records in a transaction, and of the marker behind them."""
+
+    pending: Callable[[Record, int], Record]
+    """A record that the producer of this id has written in a transaction."""
+    ended: Callable[[int, bool], Record]
+    """The end of the producer's transaction; True for a commit."""
+
+
+@dataclass(frozen=True, slots=True)
 class LogTopic(Generic[Record]):
     """An internal topic, and how its records are written; None is a kind we do not know."""
 
@@ -82,6 +101,8 @@ class LogTopic(Generic[Record]):
     encode: Callable[[Record], tuple[bytes, bytes | None]]
     decode: Callable[[bytes | None, bytes | None], Record | None]
     terms: Callable[[Settings], AppendTerms]
+    transactions: Transactions[Record] | None = None
+    """None for a topic that no producer's transaction reaches."""
 
 
 State = TypeVar("State", bound=StateMachine)
@@ -111,7 +132,7 @@ class Shard(Generic[Record, State]):
     def load(self, now: int, log: Log) -> None:
         """Rebuilds the state from the log."""
         self.loaded_end = log.log_end_offset
-        for record in _records(log, self.topic.decode):
+        for record in _records(log, self.topic):
             self.state.replay(record)
         self.state.loaded(now)
 
@@ -123,16 +144,42 @@ class Shard(Generic[Record, State]):
 
     # -- writing, and knowing what is written
 
-    def store(self, now: int, records: Sequence[Record], then: Stored | None = None) -> Errors:
+    def store(
+        self,
+        now: int,
+        records: Sequence[Record],
+        then: Stored | None = None,
+        producer: Producer | None = None,
+    ) -> Errors:
         """Appends `records`; `then` hears once, now or later, how it ended.
 
         With no records `then` still waits for what is on its way, because the decision that
-        there is nothing to write depends on it.
+        there is nothing to write depends on it.  With a `producer` they are part of its open
+        transaction.
         """
         if not records:
             if then is not None:
                 self.after_writes(now, then)
             return Errors.NONE
+        compression = self.topic.terms(self.host.settings).compression
+        data = encode_batch(self.topic, records, now // 1000, compression, producer)
+        if producer is not None:
+            assert self.topic.transactions is not None, "this topic knows no transactions"
+            records = [self.topic.transactions.pending(each, producer.id) for each in records]
+        return self._append(now, data, records, then)
+
+    def end_transaction(
+        self, now: int, marker: bytes, producer_id: int, committed: bool, then: Stored
+    ) -> Errors:
+        """Appends the batch with the marker that ends the producer's transaction here."""
+        assert self.topic.transactions is not None, "this topic knows no transactions"
+        end = self.topic.transactions.ended(producer_id, committed)
+        return self._append(now, marker, [end], then)
+
+    def _append(
+        self, now: int, data: bytes, records: Sequence[Record], then: Stored | None
+    ) -> Errors:
+        """Appends a batch; `records` take effect when it is replicated."""
         waiting = [] if then is None else [then]
         partition = self.host.replicas.partition(self.topic.name, self.index)
         end = 0 if partition is None else partition.log.log_end_offset + len(records)
@@ -141,11 +188,8 @@ class Shard(Generic[Record, State]):
             write.finish(now, Errors.NOT_COORDINATOR)
             return Errors.NOT_COORDINATOR
         self.writes.append(write)
-        terms = self.topic.terms(self.host.settings)
-        data = encode_batch(self.topic, write.records, now // 1000, terms.compression)
-        error = self.host.replicas.append(
-            now, self.topic.name, self.index, data, write, terms.timeout_ms
-        )
+        timeout_ms = self.topic.terms(self.host.settings).timeout_ms
+        error = self.host.replicas.append(now, self.topic.name, self.index, data, write, timeout_ms)
         if error is not Errors.NONE:
             self.writes.remove(write)
             error = append_answer(error)
@@ -190,19 +234,30 @@ class Shard(Generic[Record, State]):
 
 
 def encode_batch(
-    topic: LogTopic[Record], records: Sequence[Record], timestamp_ms: int, compression: int
+    topic: LogTopic[Record],
+    records: Sequence[Record],
+    timestamp_ms: int,
+    compression: int,
+    producer: Producer | None = None,
 ) -> bytes:
     """One record batch that holds `records` in order."""
     encoded = []
     for position, record in enumerate(records):
         key, value = topic.encode(record)
         encoded.append(batch.Record(position, timestamp_ms, key, value, ()))
-    return batch.encode(encoded, compression=compression)
+    if producer is None:
+        return batch.encode(encoded, compression=compression)
+    return batch.encode(
+        encoded,
+        compression=compression,
+        producer_id=producer.id,
+        producer_epoch=producer.epoch,
+        base_sequence=0,
+        transactional=True,
+    )
 
 
-def _records(
-    log: Log, decode: Callable[[bytes | None, bytes | None], Record | None]
-) -> Iterator[Record]:
+def _records(log: Log, topic: LogTopic[Record]) -> Iterator[Record]:
     """The log from its start to its end, without the kinds we do not know."""
     position = log.log_start_offset
     while position < log.log_end_offset:
@@ -211,9 +266,21 @@ def _records(
             return
         for header, start in batch.iterate(chunk):
             position = header.next_offset
-            if header.is_control:
-                continue
-            for each in batch.decode(chunk, start):
-                record = decode(each.key, each.value)
-                if record is not None:
-                    yield record
+            yield from _records_of(topic, header, batch.decode(chunk, start))
+
+
+def _records_of(
+    topic: LogTopic[Record], header: batch.BatchHeader, records: Sequence[batch.Record]
+) -> Iterator[Record]:
+    for each in records:
+        if header.is_control:
+            kind = control.control_type(each)
+            if topic.transactions is not None and kind in _ENDS:
+                yield topic.transactions.ended(header.producer_id, _ENDS[kind])
+            continue
+        record = topic.decode(each.key, each.value)
+        if record is None:
+            continue
+        if header.is_transactional and topic.transactions is not None:
+            record = topic.transactions.pending(record, header.producer_id)
+        yield record
