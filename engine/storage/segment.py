@@ -251,10 +251,10 @@ class Segment:
         self.disk.truncate(self.path, position)
         self.size = position
         self._starts = {o: p for o, p in self._starts.items() if p < position}
-        self._find_max_timestamp()
+        self.find_max_timestamp()
         return offset
 
-    def _find_max_timestamp(self) -> None:
+    def find_max_timestamp(self) -> None:
         """From the last entry of the time index, and the batches behind it."""
         if self.size == 0:
             self._first_timestamp = None

@@ -17,8 +17,8 @@ from html import escape
 from pathlib import Path
 
 from kit import jars
-from kit.clusters.interface import Cluster, ClusterError, NotOffered
-from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.data_dirs import data_dir
+from kit.clusters.interface import Cluster, ClusterError
 
 _PACKAGE = "org.apache.kafka.tools"
 CLASSES = {
@@ -108,16 +108,7 @@ def _copied(
     cluster: Cluster, broker: int | None, topic: str, partition: int, scratch: Path
 ) -> list[Path]:
     """Segments as they are now: a running broker goes on writing to its own."""
-    nodes = cluster.provider.nodes() if isinstance(cluster, KafkaCluster) else {}
-    if broker not in nodes:
-        raise ClusterError(f"Name a broker with broker=…: {', '.join(map(str, cluster.brokers))}.")
-    data_dir = nodes[broker].data_dir
-    if data_dir is None:
-        raise NotOffered(
-            f"The files of the {cluster.name} cluster's brokers cannot be read from here: the "
-            "engine and a local Kafka (KAFKALAB_REAL=local) show theirs."
-        )
-    own = Path(data_dir) / f"{topic}-{partition}"
+    own = data_dir(cluster, broker) / f"{topic}-{partition}"
     found = sorted(own.glob("*.log"))
     if not found:
         raise ClusterError(f"Broker {broker} holds no replica of {topic}-{partition}.")

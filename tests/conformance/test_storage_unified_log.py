@@ -27,6 +27,9 @@ from engine.storage.real_disk import RealDisk
 from engine.wire import uuids
 from engine.wire.errors import KafkaError
 from kit import jars
+from kit.segment_panel import lookups
+from kit.segment_panel.files import Folder
+from kit.segment_panel.folder import look
 
 NOW_MS = 1_700_000_000_000
 NOW = NOW_MS * 1000
@@ -267,6 +270,28 @@ def test_both_take_what_a_leader_sends(kafka: Ask, tmp_path: Path) -> None:
     pair.follow(fetched, 5)
     assert state(pair.log) == kafka("state")
     pair.compare_lookups()
+
+
+def test_the_segment_panel_reads_the_files_of_an_open_kafka_log(kafka: Ask, tmp_path: Path) -> None:
+    """Its indexes hold room for more entries; the look-ups in them are those of our log."""
+    pair = Pair(kafka, tmp_path)
+    for number in range(60):
+        records = [Record(0, NOW_MS + number, b"k", b"v" * 20) for _ in range(1 + number % 3)]
+        pair.append(encode(records, compression=number % 2), number // 20)
+    replica = look(Folder(pair.theirs), "orders-0")
+    assert [each.base_offset for each in replica.segments] == pair.log.segments.base_offsets
+    assert (replica.log_end, replica.notes) == (pair.log.log_end_offset, ())
+    assert list(replica.epochs) == pair.log.epochs.entries
+    assert any("bytes of zeros" in file.says for file in replica.segments[-1].files)
+    probed = 0
+    for offset in range(pair.log.log_end_offset):
+        found, ours = lookups.of_offset(replica, offset), pair.log.segments.from_offset(offset)[0]
+        assert (found.segment, found.position) == (ours.base_offset, ours.find(offset)[0])
+        probed += sum(step.kind == "probe" for step in found.steps)
+    assert probed > 50
+    for timestamp in range(NOW_MS - 2, NOW_MS + 60):
+        answer = pair.log.offset_for_timestamp(timestamp)
+        assert lookups.of_timestamp(replica, timestamp).offset == (answer[0] if answer else -1)
 
 
 BAD: list[tuple[str, dict[str, Any]]] = [
