@@ -64,7 +64,7 @@ _LENGTH_AT, _EPOCH_AT, _MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 8
 _BEFORE_LENGTH_ENDS = 12
 _LENGTH_MIN = HEADER_SIZE - _BEFORE_LENGTH_ENDS
 
-_LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 8, 16, 32
+_CODEC, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 7, 8, 16, 32, 64
 _SEQUENCES = 1 << 31
 
 
@@ -100,7 +100,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression(self) -> int:
-        return self.attributes & 7
+        return self.attributes & _CODEC
 
     @property
     def timestamp_type(self) -> int:
@@ -114,6 +114,11 @@ class BatchHeader(NamedTuple):
     @property
     def is_control(self) -> bool:
         return bool(self.attributes & _CONTROL)
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When its tombstones may go (KIP-534); the base timestamp holds it once it is set."""
+        return self.base_timestamp if self.attributes & _DELETE_HORIZON else None
 
     @property
     def last_sequence(self) -> int:
@@ -244,31 +249,54 @@ def encode(
     return _assemble(header, records, range(len(records)))
 
 
-def rebuild(header: BatchHeader, kept: Sequence[Record]) -> bytes:
+def rebuild(
+    header: BatchHeader, kept: Sequence[Record], delete_horizon_ms: int | None = None
+) -> bytes:
     """A batch with fewer records, as compaction leaves it.
 
     Offsets, the batch's own first and last offset, producer and sequence all stay, so that
-    the log has gaps but never renumbers, and idempotence still knows the last sequence.
+    the log has gaps but never renumbers, and idempotence still knows the last sequence.  With no
+    record left it is a header alone, of the old largest timestamp.  A new `delete_horizon_ms`
+    takes the place of the base timestamp; one that the batch has stays there.
     """
-    return _assemble(header, kept, [record.offset - header.base_offset for record in kept])
+    if not kept:
+        attributes = header.attributes & ~(_CODEC | _DELETE_HORIZON)
+        times = (NO_TIMESTAMP, header.max_timestamp)
+        return _seal(header._replace(attributes=attributes), times, 0, b"")
+    if delete_horizon_ms is None:
+        delete_horizon_ms = header.delete_horizon_ms
+    else:
+        header = header._replace(attributes=header.attributes | _DELETE_HORIZON)
+    deltas = [record.offset - header.base_offset for record in kept]
+    return _assemble(header, kept, deltas, delete_horizon_ms)
 
 
-def _assemble(header: BatchHeader, records: Sequence[Record], deltas: Iterable[int]) -> bytes:
-    base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
+def _assemble(
+    header: BatchHeader,
+    records: Sequence[Record],
+    deltas: Iterable[int],
+    base_timestamp: int | None = None,
+) -> bytes:
+    if base_timestamp is None:
+        base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
     max_timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
     if header.timestamp_type:
         max_timestamp = header.max_timestamp
     body = compression.compress(header.compression, encode_records(records, deltas, base_timestamp))
+    return _seal(header, (base_timestamp, max_timestamp), len(records), body)
+
+
+def _seal(header: BatchHeader, times: tuple[int, int], count: int, body: bytes) -> bytes:
+    """Header, body and the checksum; `times` are the base and the max timestamp."""
     checked = struct.pack(
         ">hiqqqhii",
         header.attributes,
         header.last_offset_delta,
-        base_timestamp,
-        max_timestamp,
+        *times,
         header.producer_id,
         header.producer_epoch,
         header.base_sequence,
-        len(records),
+        count,
     )
     before = struct.pack(
         ">qiibI",

@@ -6,6 +6,11 @@
     orders-0/00000000000000000042.snapshot    what was known of each producer at offset 42
     orders-0/leader-epoch-checkpoint          epoch -> first offset
 
+A cleaned segment goes through three more endings while it takes the place of old ones:
+
+    ….log.cleaned    being written         ….log.swap    complete, about to replace
+    ….log.deleted    replaced, kept for those that are still reading it
+
 Twenty digits hold any 64-bit offset, so the order of names is the order of offsets.
 """
 
@@ -16,6 +21,7 @@ OFFSET_INDEX = ".index"
 TIME_INDEX = ".timeindex"
 TRANSACTION_INDEX = ".txnindex"
 PRODUCER_SNAPSHOT = ".snapshot"
+CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 OF_A_SEGMENT = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 _DIGITS = 20

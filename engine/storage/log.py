@@ -7,15 +7,16 @@
 
 The leader gives each batch its offsets and its epoch, in place, and writes it with a
 single append; followers write the very same bytes.  From then on a batch is never
-changed.  Beside the records a log keeps three things that can be rebuilt from them: the
-indexes, the leader epochs, and the producers' states.
+changed; the cleaner of a compacted log writes new segments.  Beside the records a log keeps
+three things that can be rebuilt from them: the indexes, the leader epochs, and the producers'
+states.
 
 The log does not know who leads, what is committed or who may read; `engine.replication.partition`
 does.
 
 After a write has failed (disk full, say) the log takes no more appends until it is opened
 again: what is on disk and what is in memory may differ.  Simplified: compression.type is
-always `producer`; files are deleted at once, without file.delete.delay.ms, so a slow client
+always `producer`; retention deletes files at once, without file.delete.delay.ms, so a slow client
 that is being sent a part of one loses its connection.
 """
 
@@ -25,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.records.batch import BatchHeader, assign, decode, iterate, read_header, validate
-from engine.storage import checkpoints, retention
+from engine.storage import checkpoints, retention, swap
 from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
@@ -77,6 +78,7 @@ class Log:
         self.segments = Segments(disk, directory, segments)
         self.recovered = loader.report
         self.recovery_point = min(known.recovery_point, self.log_end_offset)
+        self.first_dirty_offset = min(known.first_dirty_offset, self.log_end_offset)
         self.producers = ProducerStates()
         self.snapshots = ProducerSnapshots(disk, directory)
         self.snapshots.keep_only(self.segments.base_offsets, self.log_end_offset)
@@ -299,6 +301,7 @@ class Log:
         end = self.log_end_offset = self.segments.active.truncate_to(offset)
         self.log_start_offset = min(self.log_start_offset, end)
         self.recovery_point = min(self.recovery_point, end)
+        self.first_dirty_offset = min(self.first_dirty_offset, self.segments.active.base_offset)
         self.epochs.truncate_from_end(end)
         self._rebuild_producers()
         return end
@@ -310,6 +313,7 @@ class Log:
         self.segments.create(offset, self._now_ms)
         self.log_start_offset = self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
+        self.first_dirty_offset = min(self.first_dirty_offset, offset)
         self.epochs.clear()
         self._rebuild_producers()
 
@@ -345,6 +349,12 @@ class Log:
             self.epochs.truncate_from_start(start)
             self._delete_below_start()
         return count
+
+    def replace_segments(self, new: Segment, old: list[Segment], now_ms: int) -> None:
+        """A cleaned segment takes the place of old ones (`engine.storage.swap`)."""
+        swap.replace(self.segments, new, old, now_ms)
+        for segment in old[1:]:
+            self.snapshots.delete(segment.base_offset)
 
     def remove_expired_producers(self, now: int) -> int:
         return self.producers.remove_expired(now // 1000, self.config.producer_id_expiration_ms)
@@ -386,6 +396,6 @@ class Log:
         self.disk.flush(self.directory)
 
     def delete(self) -> None:
-        for segment in self.segments:
+        for segment in (*self.segments, *(each for _, each in self.segments.retired)):
             segment.size = 0  # a reader stops here, even if a new file takes the name
         self.disk.delete(self.directory)

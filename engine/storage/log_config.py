@@ -5,6 +5,9 @@
 | segment.bytes, segment.ms, segment.index.bytes | when the active segment is rolled |
 | index.interval.bytes | how sparse the indexes are |
 | retention.ms, retention.bytes, cleanup.policy | which old segments go |
+| min.cleanable.dirty.ratio, min.compaction.lag.ms, max.compaction.lag.ms | when it is compacted |
+| delete.retention.ms | how long a tombstone stays after that |
+| file.delete.delay.ms | how long a replaced segment may still be read |
 | max.message.bytes | the largest batch taken |
 | message.timestamp.type, …before.max.ms, …after.max.ms | whose clock, and how far off |
 
@@ -34,6 +37,11 @@ class LogConfig:
     retention_ms: int = 7 * 24 * 3600 * 1000
     retention_bytes: int = UNLIMITED
     cleanup_policy: tuple[str, ...] = ("delete",)
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = (1 << 63) - 1
+    delete_retention_ms: int = 24 * 3600 * 1000
+    file_delete_delay_ms: int = 60_000
     max_message_bytes: int = (1 << 20) + 12
     message_timestamp_type: str = CREATE_TIME
     message_timestamp_before_max_ms: int = (1 << 63) - 1
@@ -52,6 +60,13 @@ class LogConfig:
         if internal is not None:
             given["segment_bytes"] = internal
         return cls(**given)
+
+    @property
+    def rolls_after_ms(self) -> int:
+        """A compacted log rolls in time for its records to be cleaned (KIP-354)."""
+        if not self.is_compacted:
+            return self.segment_ms
+        return min(self.segment_ms, self.max_compaction_lag_ms)
 
     @property
     def is_compacted(self) -> bool:

@@ -8,9 +8,9 @@ themselves is read through in either case: they can always be rebuilt.
 The leader epochs and the producers' states are then brought into line with what the log
 really holds.
 
-Simplified: segments are not compacted yet, so there are no swaps to finish; a directory
-must be writable.  Where whole batches are missing at the end of a segment, the segments behind
-it are dropped, so that no offset is skipped; Kafka drops them only if it had to cut something.
+Simplified: a directory must be writable.  Where whole batches are missing at the end of a
+segment, the segments behind it are dropped, so that no offset is skipped; Kafka drops them only if
+it had to cut something.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from engine.records.batch import CorruptBatch, decode
-from engine.storage import file_names, scan
+from engine.storage import file_names, scan, swap
 from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LogConfig
@@ -29,8 +29,6 @@ from engine.storage.recovery import Cut, RecoveryReport, count_intact
 from engine.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from engine.storage.segments import Segments
 
-_LEFTOVERS = (".deleted", ".cleaned")
-
 
 @dataclass(frozen=True, slots=True)
 class Checkpointed:
@@ -39,6 +37,7 @@ class Checkpointed:
     clean: bool = False
     recovery_point: int = 0
     log_start_offset: int = 0
+    first_dirty_offset: int = 0
 
 
 class LogLoader:
@@ -87,10 +86,8 @@ class LogLoader:
         )
 
     def _base_offsets(self) -> list[int]:
+        swap.finish(self.disk, self.directory)
         names = self.disk.list(self.directory)
-        for name in names:
-            if name.endswith(_LEFTOVERS):
-                self.disk.delete(f"{self.directory}/{name}")
         bases = file_names.offsets(names, file_names.LOG)
         for suffix in file_names.OF_A_SEGMENT[1:]:
             for orphan in [o for o in file_names.offsets(names, suffix) if o not in bases]:
@@ -121,7 +118,9 @@ class LogLoader:
 
     def _has_hole(self, bases: list[int], number: int, end: int) -> bool:
         """Whole batches are missing at a segment's end, a hole that only compaction may leave."""
-        return number + 1 < len(bases) and end < bases[number + 1] and not self.config.is_compacted
+        if number + 1 == len(bases) or self.config.is_compacted:
+            return False
+        return end < bases[number + 1] and self.known.first_dirty_offset < bases[number + 1]
 
     def _recover(self, segment: Segment) -> int:
         """Reads all of a segment and cuts it at the first damage; gives where its offsets end."""

@@ -10,7 +10,7 @@ starts of recently appended batches are remembered, so a follower or consumer at
 needs no search at all.
 
 Only the last segment of a log is written to.  It is rolled when it is full or old, and
-old segments are deleted whole: that is how a log forgets without ever rewriting.
+old segments are deleted whole, or replaced whole by a cleaned one: no file is ever edited.
 """
 
 from __future__ import annotations
@@ -58,20 +58,21 @@ class FileSlice:
 
 
 class Segment:
-    """The segment that begins at `base_offset`; `create` or load it before use."""
+    """The segment that begins at `base_offset`; `create` or load it before use.
 
-    def __init__(self, disk: Disk, directory: str, base_offset: int, created_ms: int) -> None:
+    Its files may have a `suffix`, behind their usual names.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: str, base_offset: int, created_ms: int, suffix: str = ""
+    ) -> None:
         self.disk = disk
         self.base_offset = base_offset
-        self.path = file_names.of_offset(directory, base_offset, file_names.LOG)
-        self.offset_index = OffsetIndex(
-            disk,
-            file_names.of_offset(directory, base_offset, file_names.OFFSET_INDEX),
-            base_offset,
-        )
-        self.time_index = TimeIndex(
-            disk, file_names.of_offset(directory, base_offset, file_names.TIME_INDEX), base_offset
-        )
+        self.suffix = suffix
+        self._stem = file_names.of_offset(directory, base_offset, "")
+        self.path = self._path(file_names.LOG)
+        self.offset_index = OffsetIndex(disk, self._path(file_names.OFFSET_INDEX), base_offset)
+        self.time_index = TimeIndex(disk, self._path(file_names.TIME_INDEX), base_offset)
         self.created_ms = created_ms
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
@@ -79,6 +80,9 @@ class Segment:
         self._first_timestamp: int | None = None
         self._not_indexed = 0  # bytes since the last index entry
         self._starts: dict[int, int] = {}  # base offset -> position, of the latest batches
+
+    def _path(self, kind: str) -> str:
+        return self._stem + kind + self.suffix
 
     def create(self) -> None:
         """Makes empty files; deletes leftovers of the same name."""
@@ -100,7 +104,7 @@ class Segment:
         """Whether `batch` belongs in a new segment: this one is full, or old, or too wide."""
         return (
             self.size > config.segment_bytes - batch.size_in_bytes
-            or (self.size > 0 and self._waited_ms(batch, now_ms) > config.segment_ms)
+            or (self.size > 0 and self._waited_ms(batch, now_ms) > config.rolls_after_ms)
             or self.offset_index.is_full(config.segment_index_bytes)
             or self.time_index.is_full(config.segment_index_bytes)
             or batch.last_offset - self.base_offset > RELATIVE_OFFSET_MAX
@@ -108,12 +112,17 @@ class Segment:
 
     def _waited_ms(self, batch: BatchHeader, now_ms: int) -> int:
         """By the records' own clock where they have one, so that replicas roll alike."""
+        if self.first_timestamp >= 0:
+            return batch.max_timestamp - self.first_timestamp
+        return now_ms - self.created_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first batch; -1 if there is none."""
         if self._first_timestamp is None:
             first = next(self.headers(0), None)
             self._first_timestamp = first[0].max_timestamp if first else NO_TIMESTAMP
-        if self._first_timestamp >= 0:
-            return batch.max_timestamp - self._first_timestamp
-        return now_ms - self.created_ms
+        return self._first_timestamp
 
     def append(self, data: bytes, batches: Sequence[BatchHeader], index_interval: int) -> None:
         """Writes whole batches, whose headers are `batches`, with one write."""
@@ -278,8 +287,18 @@ class Segment:
         self.offset_index.reset()
         self.time_index.reset()
 
+    def change_suffix(self, suffix: str) -> None:
+        """Renames the files, the batches first; slices of them can still be read."""
+        before = {kind: self._path(kind) for kind in file_names.OF_A_SEGMENT}
+        self.suffix = suffix
+        for kind, old in before.items():
+            if self.disk.exists(old):
+                self.disk.rename(old, self._path(kind))
+        self.path = self._path(file_names.LOG)
+        self.offset_index.path = self._path(file_names.OFFSET_INDEX)
+        self.time_index.path = self._path(file_names.TIME_INDEX)
+
     def delete(self) -> None:
         self.size = 0
-        stem = self.path[: -len(file_names.LOG)]
-        for suffix in file_names.OF_A_SEGMENT:
-            self.disk.delete(stem + suffix)
+        for kind in file_names.OF_A_SEGMENT:
+            self.disk.delete(self._path(kind))

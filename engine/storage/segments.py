@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from engine.storage.disk import Disk
+from engine.storage.file_names import DELETED
 from engine.storage.segment import FileSlice, Segment
 
 
@@ -25,6 +26,8 @@ class Segments:
         self.disk = disk
         self.directory = directory
         self._segments = segments
+        self.retired: list[tuple[int, Segment]] = []
+        """When they were replaced (ms), and the segments: no longer part of the log."""
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -62,6 +65,32 @@ class Segments:
     def from_offset(self, offset: int) -> list[Segment]:
         """The segment that holds `offset`, and all behind it."""
         return self._segments[self._number_of(offset) :]
+
+    def between(self, offset: int, end: int) -> list[Segment]:
+        """The segment that holds `offset`, and those behind it that begin below `end`."""
+        if offset >= end:
+            return []
+        return [each for each in self.from_offset(offset) if each.base_offset < end]
+
+    def replace(self, old: list[Segment], new: Segment) -> None:
+        """Puts `new` in the place of neighbours; the files are the caller's business."""
+        number = self._segments.index(old[0])
+        assert self._segments[number : number + len(old)] == old, "neighbours, in order"
+        self._segments[number : number + len(old)] = [new]
+
+    def retire(self, segment: Segment, now_ms: int) -> None:
+        """Keeps a replaced segment's files for those that are reading them."""
+        for _, before in [each for each in self.retired if each[1].path == segment.path + DELETED]:
+            before.delete()
+        segment.change_suffix(DELETED)
+        self.retired.append((now_ms, segment))
+
+    def delete_retired(self, up_to_ms: int) -> None:
+        """Deletes the files of segments that were replaced at that time or before."""
+        for at_ms, segment in self.retired:
+            if at_ms <= up_to_ms:
+                segment.delete()
+        self.retired = [each for each in self.retired if each[0] > up_to_ms]
 
     def _number_of(self, offset: int) -> int:
         if offset >= self._segments[-1].base_offset:

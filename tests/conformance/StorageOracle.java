@@ -7,12 +7,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
@@ -24,13 +27,18 @@ import org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogCleanerManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
+import org.apache.kafka.storage.internals.log.PreCleanStats;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.internals.utils.Throttler;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /** Kafka's own log, told what to do line by line; each line is answered with one line. */
@@ -48,9 +56,9 @@ public class StorageOracle {
     }
 
     static final ScheduledThreadPoolExecutor NEVER = new ScheduledThreadPoolExecutor(0);
-    /** Stands still at the time of the test's records. */
+    /** Stands still, at first at the time of the test's records; `now` sets it. */
     static class StoppedClock implements Time {
-        public long milliseconds() { return 1_700_000_000_000L; }
+        public long milliseconds() { return nowMs; }
         public long nanoseconds() { return Time.SYSTEM.nanoseconds(); }
         public void sleep(long ms) { Time.SYSTEM.sleep(ms); }
         public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs)
@@ -61,7 +69,10 @@ public class StorageOracle {
 
     static final short TRANSACTION_VERSION = 1;
 
+    static final Time CLOCK = new StoppedClock();
+    static long nowMs = 1_700_000_000_000L;
     static UnifiedLog log;
+    static final ConcurrentMap<TopicPartition, UnifiedLog> LOGS = new ConcurrentHashMap<>();
 
     static String open(String[] words) throws Exception {
         Properties config = new Properties();
@@ -72,7 +83,7 @@ public class StorageOracle {
         File directory = new File(words[1]);
         directory.mkdirs();
         log = UnifiedLog.create(directory, new LogConfig(config), Long.parseLong(words[3]),
-            Long.parseLong(words[4]), new AtOnce(), new BrokerTopicStats(), new StoppedClock(),
+            Long.parseLong(words[4]), new AtOnce(), new BrokerTopicStats(), CLOCK,
             300_000, new ProducerStateManagerConfig(Integer.MAX_VALUE, false), 600_000,
             new LogDirFailureChannel(1), Boolean.parseBoolean(words[2]), Optional.empty());
         return state();
@@ -88,6 +99,32 @@ public class StorageOracle {
             + " producers=" + new TreeMap<>(log.activeProducersWithLastSequence())
                 .toString().replace(" ", "");
     }
+
+    /** One pass of the cleaner, if the log is due: what was chosen, what was read and kept. */
+    static String compact(int buffer, double loadFactor, int ioBuffer) throws Exception {
+        log.updateHighWatermark(log.logEndOffset());
+        LOGS.clear();
+        LOGS.put(log.topicPartition(), log);
+        var manager = new LogCleanerManager(
+            List.of(log.dir().getParentFile()), LOGS, new LogDirFailureChannel(1));
+        var found = manager.grabFilthiestCompactedLog(CLOCK, new PreCleanStats());
+        if (found.isEmpty()) return "none";
+        var chosen = found.get();
+        var cleaner = new Cleaner(0, new SkimpyOffsetMap(buffer), ioBuffer, 1 << 20, loadFactor,
+            new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", Time.SYSTEM), CLOCK,
+            partition -> { });
+        long begin = System.nanoTime();
+        var done = cleaner.doClean(chosen, nowMs);
+        long took = System.nanoTime() - begin;
+        manager.doneCleaning(log.topicPartition(), log.dir().getParentFile(), done.getKey());
+        tookMs = took / 1_000_000;
+        var stats = done.getValue();
+        return "from=" + chosen.firstDirtyOffset() + " to=" + done.getKey()
+            + " clean=" + chosen.cleanBytes() + " dirty=" + chosen.cleanableBytes()
+            + " read=" + stats.messagesRead() + " kept=" + stats.messagesWritten();
+    }
+
+    static long tookMs;
 
     static String appended(LogAppendInfo info) {
         return info.firstOffset() + " " + info.lastOffset();
@@ -130,6 +167,11 @@ public class StorageOracle {
                 log.assignEpochStartOffset(Integer.parseInt(words[1]), log.logEndOffset());
                 return state();
             case "roll": log.roll(); return state();
+            case "now": nowMs = Long.parseLong(words[1]); return "now";
+            case "took": return String.valueOf(tookMs);
+            case "compact":
+                return compact(Integer.parseInt(words[1]), Double.parseDouble(words[2]),
+                    Integer.parseInt(words[3]));
             case "close": log.close(); return "closed";
             case "epoch":
                 return log.endOffsetForEpoch(Integer.parseInt(words[1]))

@@ -1,0 +1,80 @@
+"""Transactions as the cleaner comes past them: which records count, which markers may go.
+
+    [A data][B data][A ABORT][B COMMIT]      A's record is dropped, as if it were replaced
+
+The records of an aborted transaction are never read by a consumer in read_committed, so they do
+not count as the latest of their key, and go.  A marker has to stay as long as one record of its
+transaction does, or a reader would not know how that transaction ended.  When none is left, the
+marker may go too, but like a tombstone it waits for delete.retention.ms: a reader that is in the
+middle of the transaction may still need it.
+
+The caller hands in the aborted transactions of the range that it is about to read, in the order of
+the log, and then each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Protocol
+
+from engine.records import control
+from engine.records.batch import BatchHeader, Record
+from engine.records.control import ControlType
+
+
+class AbortedTransaction(Protocol):
+    """As the transaction index has it."""
+
+    @property
+    def producer_id(self) -> int: ...
+
+    @property
+    def first_offset(self) -> int: ...
+
+
+class CleanedTransactions:
+    """What one walk over the log has seen; `kept_aborted` are those whose marker stays."""
+
+    def __init__(self) -> None:
+        self.kept_aborted: list[AbortedTransaction] = []
+        self._waiting: list[tuple[int, int, AbortedTransaction]] = []
+        self._aborted: dict[int, AbortedTransaction] = {}
+        self._seen_of_aborted: dict[int, bool] = {}
+        self._committed: dict[int, bool] = {}
+
+    def add_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
+        for each in transactions:
+            heappush(self._waiting, (each.first_offset, each.producer_id, each))
+
+    def is_aborted(self, batch: BatchHeader) -> bool:
+        """Whether a data batch belongs to an aborted transaction."""
+        self._begin_up_to(batch.last_offset)
+        if not batch.is_transactional:
+            return False
+        if batch.producer_id in self._aborted:
+            self._seen_of_aborted[batch.producer_id] = True
+            return True
+        self._committed[batch.producer_id] = True
+        return False
+
+    def may_go(self, batch: BatchHeader, records: list[Record]) -> bool:
+        """Whether a control batch has outlived the records that it speaks of."""
+        self._begin_up_to(batch.last_offset)
+        if not records:
+            return True  # an earlier pass has emptied it
+        kind = control.control_type(records[0])
+        if kind is ControlType.ABORT:
+            transaction = self._aborted.pop(batch.producer_id, None)
+            if transaction and self._seen_of_aborted.pop(batch.producer_id, False):
+                self.kept_aborted.append(transaction)
+                return False
+            return True
+        if kind is ControlType.COMMIT:
+            return not self._committed.pop(batch.producer_id, False)
+        return False
+
+    def _begin_up_to(self, offset: int) -> None:
+        while self._waiting and self._waiting[0][0] <= offset:
+            transaction = heappop(self._waiting)[2]
+            self._aborted.setdefault(transaction.producer_id, transaction)
