@@ -110,7 +110,8 @@ class Send:
 
     `connection` names the sender's connection to that node that the request takes: requests on one
     connection are handled one after the other (engine/cluster/channels.py).  None is a connection
-    for this request alone.
+    for this request alone.  `version_max` is for a client that may not use a later version, even if
+    both sides know it.
     """
 
     destination: int
@@ -119,6 +120,7 @@ class Send:
     timeout_us: int
     envelope: Envelope | None = None
     connection: str | None = ""
+    version_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +213,11 @@ class Outbox:
         timeout_us: int = 30_000_000,
         envelope: Envelope | None = None,
         connection: str | None = "",
+        version_max: int | None = None,
     ) -> None:
-        self.effects.append(Send(destination, token, body, timeout_us, envelope, connection))
+        self.effects.append(
+            Send(destination, token, body, timeout_us, envelope, connection, version_max)
+        )
 
     def reply(self, request: AnyRequest, body: Message | None) -> None:
         self.effects.append(Reply(request.source, request.token, request.version, body, request))

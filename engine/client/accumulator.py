@@ -40,6 +40,8 @@ class Accumulator:
         self.free = settings.buffer_memory
         self.made = 0
         self.flushing = False
+        self.completing = False
+        """A transaction ends: its batches do not linger."""
         self.exhausted = False
         """A record waits for memory."""
 
@@ -107,7 +109,7 @@ class Accumulator:
         if batch.is_backing_off(batch.last_attempt_us, leader_epoch):
             return batch.last_attempt_us + batch.backoff_us
         full = len(queue) > 1 or batch.is_full or batch.retries > 0
-        if full or self.exhausted or self.flushing:
+        if full or self.exhausted or self.flushing or self.completing:
             return batch.last_attempt_us
         return batch.last_attempt_us + self.settings.linger_ms * 1000
 
@@ -146,6 +148,16 @@ class Accumulator:
         """Gives a finished batch's memory back."""
         self.free += batch.memory
         batch.memory = 0
+
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Takes out the batches without sequence numbers: those that never left."""
+        gone = []
+        for queue in self.queues.values():
+            kept = [batch for batch in queue if batch.has_sequence]
+            gone += [batch for batch in queue if not batch.has_sequence]
+            queue.clear()
+            queue.extend(kept)
+        return gone
 
     def expired(self, now: int) -> list[ProducerBatch]:
         """Takes out the batches whose delivery.timeout.ms is over, oldest first."""

@@ -25,6 +25,7 @@ from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
 from engine.client.producer_batch import Place, ProducerBatch
 from engine.client.settings import ProducerSettings
+from engine.client.transactions import Transactions
 from engine.client.verdicts import Verdicts
 from engine.events import Answered, Outbox
 from engine.wire import messages as m
@@ -57,11 +58,13 @@ STALE_METADATA = (
 
 
 class Completion:
-    """Keeps the batches in flight, by partition; `identity` is None without idempotence."""
+    """Keeps the batches in flight, by partition; `identity` is None without idempotence, and
+    `transactions` without a transactional.id."""
 
     def __init__(self, outbox: Outbox, settings: ProducerSettings, accumulator: Accumulator,
                  metadata: Metadata, identity: Idempotence | None, verdicts: Verdicts,
-                 backoff: ExponentialBackoff) -> None:  # fmt: skip
+                 backoff: ExponentialBackoff,
+                 transactions: Transactions | None = None) -> None:  # fmt: skip
         self.outbox = outbox
         self.settings = settings
         self.accumulator = accumulator
@@ -69,6 +72,7 @@ class Completion:
         self.identity = identity
         self.verdicts = verdicts
         self.backoff = backoff
+        self.transactions = transactions
         self.in_flight: dict[Place, list[ProducerBatch]] = {}
 
     def departed(self, batch: ProducerBatch) -> None:
@@ -171,6 +175,8 @@ class Completion:
         self, now: int, batch: ProducerBatch, what: str, error: Errors, renumber: bool
     ) -> None:
         self._done(batch)
+        if self.transactions is not None:
+            self.transactions.records_failed(error)
         if self.identity is not None:
             self.identity.failed(batch, error, renumber)
         self.verdicts.failed(now, batch, what)
@@ -205,6 +211,33 @@ class Completion:
         for queue in self.accumulator.queues.values():
             while queue:
                 self._fail(now, queue.popleft(), what, Errors.UNKNOWN_SERVER_ERROR, False)
+
+    # -- the end of a transaction
+
+    def has_batches(self) -> bool:
+        """Whether any batch is not done."""
+        under_way = (batch for batches in self.in_flight.values() for batch in batches)
+        return not self.accumulator.is_empty() or any(not batch.is_done for batch in under_way)
+
+    def drop_unsent(self, now: int, what: str) -> None:
+        """An abort: what never left is refused; what did leave is carried on to its answer."""
+        for batch in self.accumulator.take_unsent():
+            self._drop(now, batch, what)
+
+    def drop_all(self, now: int, what: str) -> None:
+        """The producer is of no use any more: nothing is waited for."""
+        for queue in self.accumulator.queues.values():
+            while queue:
+                self._drop(now, queue.popleft(), what)
+        for batches in self.in_flight.values():
+            for batch in batches:
+                if not batch.is_done:
+                    batch.maybe_stored = True
+                    self._drop(now, batch, what)
+
+    def _drop(self, now: int, batch: ProducerBatch, what: str) -> None:
+        self._done(batch)
+        self.verdicts.failed(now, batch, what)
 
 
 def name(place: Place) -> str:

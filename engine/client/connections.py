@@ -12,6 +12,9 @@ with NETWORK_EXCEPTION.  The client cannot know whether the broker has carried o
 `max.in.flight.requests.per.connection` counts what has no answer yet.  With acks=0 no answer
 comes, so nothing is ever in flight.
 
+The ApiVersions answer says which versions a broker offers, and which features the cluster has
+finalised; the answer with the highest epoch counts.
+
 A producer needs one such set.  A consumer has a second one, named `coordinator`: a broker handles
 the requests of a connection one after the other, so a heartbeat would wait behind a long fetch.
 
@@ -93,6 +96,10 @@ class Connections:
         self.nodes: dict[int, Connection] = {}
         self.sent = 0
         self.turn = 0
+        self.offered: dict[int, dict[int, int]] = {}
+        """By broker and API key: the latest version that the broker takes."""
+        self.features: dict[str, int] = {}
+        self.features_epoch = -1
 
     def node(self, number: int) -> Connection:
         return self.nodes.setdefault(number, Connection())
@@ -134,20 +141,24 @@ class Connections:
         body: Asked,
         answered: bool = True,
         timeout_us: int = 0,
+        version_max: int | None = None,
     ) -> None:
         """A request to a ready broker; without `answered` nothing is expected back.  A timeout
         of 0 is request.timeout.ms."""
-        self._send(now, number, purpose, body, answered, timeout_us or self.timeout_us)
+        timeout_us = timeout_us or self.timeout_us
+        self._send(now, number, purpose, body, answered, timeout_us, version_max)
 
     def _send(
         self, now: int, number: int, purpose: Purpose, body: Asked, answered: bool,
-        timeout_us: int,
+        timeout_us: int, version_max: int | None = None,
     ) -> None:  # fmt: skip
         self.sent += 1
         if answered:
             self.node(number).in_flight[self.sent] = (purpose, now, now + timeout_us)
         token = RequestToken(self.node(number).generation, self.sent, self.name)
-        self.outbox.send(number, token, body, timeout_us, connection=self.name)
+        self.outbox.send(
+            number, token, body, timeout_us, connection=self.name, version_max=version_max
+        )
 
     # -- answers
 
@@ -167,8 +178,16 @@ class Connections:
         node.muted_until = max(node.muted_until, now + throttled_us)
         if purpose == API_VERSIONS:
             node.state, node.failures = READY, 0
+            if isinstance(response.body, m.ApiVersionsResponse):
+                self._learn(response.source, response.body)
             return []
         return [Answer(response.source, purpose, sent_us, response.body)]
+
+    def _learn(self, number: int, body: m.ApiVersionsResponse) -> None:
+        self.offered[number] = {each.api_key: each.max_version for each in body.api_keys}
+        if body.finalized_features_epoch > self.features_epoch:
+            self.features_epoch = body.finalized_features_epoch
+            self.features = {each.name: each.max_version_level for each in body.finalized_features}
 
     def _lose(self, now: int, number: int, late: bool) -> list[Answer]:
         """The connection is gone; `late` if that is because an answer is overdue.

@@ -24,7 +24,9 @@ batches in flight there get new numbers, even one that may be stored.
 After sequence number 2,147,483,647 comes 0, and after epoch 32,767 a new id.  Then a later batch
 has a lower number; like the Java client, this producer does not allow for that.
 
-Left out: transactions.
+A transactional producer's id and epoch come from the transaction coordinator
+(engine/client/transactions.py).  It never adds one to its epoch by itself.  After a gap it must
+abort the transaction; then the next epoch begins with fresh numbers.
 """
 
 from __future__ import annotations
@@ -66,9 +68,12 @@ class Numbers:
 class Idempotence:
     """The producer's identity.  `fatal` is the error that it cannot recover from, or empty."""
 
-    def __init__(self, outbox: Outbox, resets: bool) -> None:
+    def __init__(self, outbox: Outbox, resets: bool, transactional: bool = False) -> None:
         self.outbox = outbox
         self.resets = resets
+        self.transactional = transactional
+        self.bumps = not resets and not transactional
+        """A gap makes it add one to its epoch."""
         self.identity = NO_IDENTITY
         self.partitions: dict[Place, Numbers] = {}
         self.unresolved: dict[Place, int] = {}
@@ -84,9 +89,11 @@ class Idempotence:
     def is_known(self) -> bool:
         return self.identity != NO_IDENTITY
 
-    def became(self, producer_id: int, epoch: int) -> None:
-        """The cluster has given us an id."""
+    def became(self, producer_id: int, epoch: int, forgets: bool = False) -> None:
+        """The cluster has given us an id; `forgets` begins with fresh numbers everywhere."""
         self.identity = (producer_id, epoch)
+        if forgets:
+            self.partitions, self.unresolved = {}, {}
         self.outbox.trace(f"{_HERE}.became", "producer_id", id=producer_id, epoch=epoch)
         self._restart()
 
@@ -137,6 +144,8 @@ class Idempotence:
             return
         if error == Errors.CLUSTER_AUTHORIZATION_FAILED:
             self.fatal = error.name
+        elif self.transactional:
+            self._failed_in_transaction(batch, error, renumber)
         elif self.resets:
             self._failed_before_kip_360(batch, error, renumber)
         elif error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER or renumber:
@@ -150,9 +159,18 @@ class Idempotence:
         elif renumber:
             self._adjust_sequences(batch)
 
+    def _failed_in_transaction(self, batch: ProducerBatch, error: Errors, renumber: bool) -> None:
+        if error == Errors.UNKNOWN_PRODUCER_ID:
+            self.partitions.pop(batch.place, None)  # the broker begins at 0 too
+            self.unresolved.pop(batch.place, None)
+        elif renumber:
+            self._adjust_sequences(batch)
+
     def _adjust_sequences(self, batch: ProducerBatch) -> None:
-        """Before KIP-360: the batches behind a refused one move up and take its numbers."""
+        """Without a new epoch: the batches behind a refused one move up and take its numbers."""
         numbers = self.numbers(batch.place)
+        if numbers.identity != (batch.producer_id, batch.producer_epoch):
+            return
         count = len(batch.records)
         numbers.next_sequence -= count
         for each in numbers.in_flight:
@@ -190,7 +208,7 @@ class Idempotence:
         if error == Errors.UNKNOWN_PRODUCER_ID:
             if log_start < 0 or batch.was_resequenced:
                 return True
-            if not self.resets:
+            if self.bumps:
                 self.restart_partition(place)
                 return True
             # Deleted with its records: nothing can be missing.  Otherwise something may be.
@@ -201,7 +219,7 @@ class Idempotence:
         is_next = batch.base_sequence == numbers.last_acknowledged + 1
         if place not in self.unresolved and (batch.was_resequenced or not is_next):
             return True  # one before it failed, so this one had to fail
-        if self.resets:
+        if not self.bumps:
             return False
         if place not in self.unresolved or batch.base_sequence == self.unresolved[place]:
             self.restart_partition(place)
@@ -212,20 +230,26 @@ class Idempotence:
         self.bump = True
         self.to_restart[place] = None
 
-    def settle(self) -> None:
-        """Before a round: decides about unresolved partitions, then raises the epoch if needed."""
+    def settle(self) -> bool:
+        """Before a round: decides about unresolved partitions, then raises the epoch if needed.
+        True if a transactional producer cannot know what is stored."""
+        in_doubt = False
         for place in list(self.unresolved):
             numbers = self.numbers(place)
             if not numbers.in_flight:
                 del self.unresolved[place]
                 if numbers.next_sequence == numbers.last_acknowledged + 1:
                     continue
+                if self.transactional:
+                    in_doubt = True
+                    continue
                 if self.resets:
                     self._reset("a batch was given up, and it is not known whether it was stored")
-                    return
+                    return False
                 self.restart_partition(place)
         if self.bump:
             self._bump_epoch()
+        return in_doubt
 
     def _bump_epoch(self) -> None:
         self.bump = False

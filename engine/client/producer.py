@@ -15,12 +15,22 @@ access denied.  delivery.timeout.ms begins only after that.
 
 Everything that happens leaves a trace line, so that a delivery timeline can be drawn:
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
-producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.
+producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.  With a
+transactional.id also: called, transition, request, response, coordinator, coordinator unknown,
+returned.
+
+    producer = Producer("shop", (101, 102, 103), {"transactional.id": "till-1"})
+    init_transactions → begin_transaction → send … → commit_transaction or abort_transaction
+
+Calls that wait for a coordinator return at once too: the producer is `busy` until they have
+returned, and then `error` says why one failed.  A call in the wrong state raises RuntimeError, and
+KafkaError in an error state.
 
 `sends` has each record with its verdict (engine/client/verdicts.py).  All random choices, of jitter
 and of partitions without a key, come from the seed.
 
-Left out: transactions, interceptors, serialisers, metrics; close() is `flush`, and no further send.
+Left out: interceptors, serialisers, metrics; close() is `flush`, and no further send; a Load has no
+transactions.
 """
 
 from __future__ import annotations
@@ -39,8 +49,13 @@ from engine.client.metadata import Metadata
 from engine.client.producer_batch import Sent
 from engine.client.sender import Sender
 from engine.client.settings import ProducerSettings
+from engine.client.transaction_calls import ABORT, COMMIT, INIT, SEND_OFFSETS, Calls
+from engine.client.transaction_requests import GroupMetadata, Offset
+from engine.client.transactional_sender import TransactionalSender
+from engine.client.transactions import Transactions
 from engine.client.verdicts import Verdicts
 from engine.events import Effect, Event, Expired, Outbox, Response
+from engine.wire.errors import Errors
 
 _HERE = "client.producer.Producer"
 MAX_BLOCK = "max.block.ms"
@@ -101,17 +116,29 @@ class Producer:
             given.max_in_flight_requests_per_connection, reconnect,
         )  # fmt: skip
         self.identity = (
-            Idempotence(self.outbox, given.sequence_gap == "reset")
+            Idempotence(self.outbox, given.sequence_gap == "reset", bool(given.transactional_id))
             if given.enable_idempotence
             else None
         )
+        self.transactions: Transactions | None = None
+        transactional: TransactionalSender | None = None
+        if given.transactional_id and self.identity is not None:
+            self.transactions = Transactions(
+                self.outbox, given.transactional_id, given.transaction_timeout_ms,
+                self.connections, self.identity,
+            )  # fmt: skip
+            transactional = TransactionalSender(
+                self.outbox, self.transactions, self.connections, self.metadata, bootstrap,
+                given.retry_backoff_ms,
+            )  # fmt: skip
+        self.calls = Calls(self.outbox, name, self.transactions, given.max_block_ms * 1000)
         completion = Completion(
             self.outbox, given, self.accumulator, self.metadata, self.identity, self.verdicts,
-            retry,
+            retry, self.transactions,
         )  # fmt: skip
         self.sender = Sender(
             self.outbox, given, bootstrap, self.accumulator, self.metadata, self.connections,
-            self.identity, completion, retry,
+            self.identity, completion, retry, transactional,
         )  # fmt: skip
 
     # -- the application's side
@@ -121,16 +148,45 @@ class Producer:
         partition: int | None = None,
     ) -> list[Effect]:  # fmt: skip
         """Hands one record over; its `Sent` is the last of `sends`."""
+        if self.transactions is not None:
+            self.transactions.check_send()
         number = len(self.verdicts.sends) + 1
         record = Sent(number, topic, -1 if partition is None else partition, key, value, now)
         self.verdicts.opened(record)
         self.metadata.add_topic(topic)
         too_large_for = self.accumulator.too_large(record)
         if too_large_for:
-            self.verdicts.turned_away(now, record, f"larger than {too_large_for}")
+            self._turn_away(now, record, f"larger than {too_large_for}", Errors.MESSAGE_TOO_LARGE)
         elif self.blocked or not self._accepted(now, record):
             self.outbox.trace(f"{_HERE}.send", "blocked", record=number)
             self.blocked.append(record)
+        return self._work(now)
+
+    def init_transactions(self, now: int) -> list[Effect]:
+        """Gets an id and an epoch; fences the older producers of this transactional.id."""
+        self.calls.begin(now, INIT, not self.blocked)
+        return self._work(now)
+
+    def begin_transaction(self, now: int) -> list[Effect]:
+        """What is sent from here on is committed or aborted together."""
+        self.calls.transactional().begin_transaction()
+        return self._work(now)
+
+    def send_offsets_to_transaction(
+        self, now: int, offsets: Mapping[tuple[str, int], Offset], group: GroupMetadata
+    ) -> list[Effect]:
+        """The group's offsets are committed with the transaction, or not at all (KIP-447)."""
+        self.calls.begin(now, SEND_OFFSETS, not self.blocked, offsets, group)
+        return self._work(now)
+
+    def commit_transaction(self, now: int) -> list[Effect]:
+        """Sends all that is left, then commits."""
+        self.calls.begin(now, COMMIT, not self.blocked)
+        return self._work(now)
+
+    def abort_transaction(self, now: int) -> list[Effect]:
+        """Drops what was not sent, then aborts."""
+        self.calls.begin(now, ABORT, not self.blocked)
         return self._work(now)
 
     def flush(self, now: int) -> list[Effect]:
@@ -147,6 +203,16 @@ class Producer:
     def sends(self) -> list[Sent]:
         """Every record, in the order in which it was handed over."""
         return self.verdicts.sends
+
+    @property
+    def busy(self) -> bool:
+        """A call has not returned yet."""
+        return bool(self.calls.operation)
+
+    @property
+    def error(self) -> str:
+        """Why the last call failed; empty if it did not."""
+        return self.calls.error
 
     @property
     def idle(self) -> bool:
@@ -189,8 +255,10 @@ class Producer:
         """Admits records that waited, sends in rounds while more get in, then sleeps."""
         self._admit(now)
         next_at = self.sender.run(now)
-        while self._admit(now):
+        while self._admit(now) or self.calls.carry_on(now, not self.blocked):
             next_at = self.sender.run(now)
+        if self.busy:
+            next_at = min(next_at, self.calls.until)
         limit_us = self.settings.max_block_ms * 1000
         if self.blocked:
             next_at = min(next_at, self.blocked[0].made_us + limit_us)
@@ -208,13 +276,18 @@ class Producer:
             if self._accepted(now, record):
                 any_in = True
             elif refusal := self.metadata.refusal(record.topic):
-                self.verdicts.turned_away(now, record, refusal)
+                self._turn_away(now, record, refusal, Errors[refusal])
             elif now - record.made_us >= self.settings.max_block_ms * 1000:
-                self.verdicts.turned_away(now, record, MAX_BLOCK)
+                self._turn_away(now, record, MAX_BLOCK, Errors.REQUEST_TIMED_OUT)
             else:
                 break
             self.blocked.pop(0)
         return any_in
+
+    def _turn_away(self, now: int, record: Sent, why: str, error: Errors) -> None:
+        self.verdicts.turned_away(now, record, why)
+        if self.transactions is not None:
+            self.transactions.records_failed(error)
 
     def _accepted(self, now: int, record: Sent) -> bool:
         """Puts a record into a batch; False while there is no such partition or no memory."""
@@ -238,6 +311,8 @@ class Producer:
             return False
         if sticky:
             self._count(sticky, record, growth)
+        if self.transactions is not None:
+            self.transactions.add(batch.place)
         place = f"{record.topic}-{record.partition}"
         self.outbox.trace(f"{_HERE}._accepted", "record", place, record=record.number,
                           batch=batch.number)  # fmt: skip

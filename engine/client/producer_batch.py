@@ -125,7 +125,7 @@ class ProducerBatch:
 
     # -- sending
 
-    def encode(self) -> bytes:
+    def encode(self, transactional: bool = False) -> bytes:
         """The batch as it goes over the wire: written when it is sent, not before."""
         return batch.encode(
             [batch.Record(0, r.made_us // 1000, r.key, r.value, ()) for r in self.records],
@@ -133,6 +133,7 @@ class ProducerBatch:
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             base_sequence=self.base_sequence,
+            transactional=transactional,
         )
 
     def is_backing_off(self, now: int, leader_epoch: int) -> bool:

@@ -10,6 +10,9 @@
 Metadata goes before records: while it is due no batch leaves, and the next free slot at any broker
 is for the metadata request.  Otherwise a backlog could hold it back for good.
 
+A transactional producer asks its coordinators between the rounds, and no batch leaves meanwhile
+(engine/client/transactional_sender.py).
+
 So three clocks run one inside the other: request.timeout.ms for one answer, retry.backoff.ms
 between attempts, delivery.timeout.ms around them all.  `retries` is no clock: do not rely on it.
 
@@ -27,6 +30,9 @@ from engine.client.idempotence import Idempotence
 from engine.client.metadata import Metadata
 from engine.client.producer_batch import Place, ProducerBatch
 from engine.client.settings import ProducerSettings
+from engine.client.transaction_requests import PRODUCE_1
+from engine.client.transactional_sender import TRANSACTIONAL, TransactionalSender
+from engine.client.transactions import ABORTED
 from engine.events import Outbox
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -36,12 +42,14 @@ PRODUCE, METADATA, PRODUCER_ID = "produce", "metadata", "producer-id"
 
 
 class Sender:
-    """Works through the accumulator; `identity` is None without idempotence."""
+    """Works through the accumulator; `identity` is None without idempotence, and `transactional`
+    without a transactional.id."""
 
     def __init__(self, outbox: Outbox, settings: ProducerSettings, bootstrap: tuple[int, ...],
                  accumulator: Accumulator, metadata: Metadata, connections: Connections,
                  identity: Idempotence | None, completion: Completion,
-                 backoff: ExponentialBackoff) -> None:  # fmt: skip
+                 backoff: ExponentialBackoff,
+                 transactional: TransactionalSender | None = None) -> None:  # fmt: skip
         self.outbox = outbox
         self.settings = settings
         self.bootstrap = bootstrap
@@ -51,6 +59,7 @@ class Sender:
         self.identity = identity
         self.backoff = backoff
         self.completion = completion
+        self.transactional = transactional
         self.asking_id = False
         self.ask_id_at = 0
         self.drain_index: dict[int, int] = {}
@@ -61,18 +70,43 @@ class Sender:
     def run(self, now: int) -> int:
         """Sends what may go; gives the moment when there will be more to do."""
         if self.identity is not None:
-            self.identity.settle()
+            in_doubt = self.identity.settle()
             if self.identity.fatal:
                 self.completion.give_up_all(now, self.identity.fatal)
+            if self.transactional is not None and self._transact(now, in_doubt):
+                self._ask_metadata(now)
+                return self._next_at(now)
         self.completion.expire(now)
         self._ask_for_id(now)
+        self._ask_metadata(now)
+        while self._send_one_each(now):
+            pass
+        return self._next_at(now)
+
+    def _transact(self, now: int, in_doubt: bool) -> bool:
+        """The transactions' part of a round; True while no batch may leave."""
+        assert self.transactional is not None
+        transactions = self.transactional.transactions
+        if in_doubt:
+            transactions.numbers_in_doubt()
+        lifecycle = transactions.lifecycle
+        failure = lifecycle.failure
+        if failure is not None and (lifecycle.is_fatal or lifecycle.is_unauthorised):
+            self.completion.drop_all(now, failure.error.name)
+        if lifecycle.is_fatal:
+            return True
+        if lifecycle.is_unauthorised:
+            transactions.reinitialise()
+        if lifecycle.drops_batches:
+            self.completion.drop_unsent(now, failure.error.name if failure else ABORTED)
+        self.accumulator.completing = lifecycle.is_completing
+        return self.transactional.work(now, self.completion.has_batches())
+
+    def _ask_metadata(self, now: int) -> None:
         if any(self.metadata.leader(place) < 0 for place in self.accumulator.waiting()):
             self.metadata.want()
         if self.metadata.due(now):
             self._ask(now, METADATA)
-        while self._send_one_each(now):
-            pass
-        return self._next_at(now)
 
     def _ask(self, now: int, what: str) -> bool:
         """Metadata, or a producer id: any broker can answer."""
@@ -93,6 +127,8 @@ class Sender:
     def _ask_for_id(self, now: int) -> None:
         if self.identity is None or self.identity.is_known or self.identity.fatal:
             return
+        if self.transactional is not None:
+            return  # the coordinator gives it
         if not self.asking_id and now >= self.ask_id_at:
             self.asking_id = self._ask(now, PRODUCER_ID)
 
@@ -128,10 +164,16 @@ class Sender:
             size += batch.size
             if filled and size > self.settings.max_request_size:
                 break
-            if self.identity is not None and not self.identity.may_leave(batch):
+            if not self._may_leave(batch):
                 break  # the next request begins with it, as the Java client's does
             filled.append(self._drain(now, place, epoch))
         return filled
+
+    def _may_leave(self, batch: ProducerBatch) -> bool:
+        by = self.transactional
+        if by is not None and not by.transactions.may_send_to(batch.place):
+            return False
+        return self.identity is None or self.identity.may_leave(batch)
 
     def _is_muted(self, place: Place) -> bool:
         """With one request in flight a partition has one batch in flight, to keep the order."""
@@ -150,10 +192,13 @@ class Sender:
 
     def _send(self, now: int, leader: int, batches: list[ProducerBatch]) -> None:
         request = m.ProduceRequest
+        transactions = self.transactional.transactions if self.transactional is not None else None
         topics: dict[str, m.ProduceRequest.TopicProduceData] = {}
         for batch in batches:
             topic, index = batch.place
-            part = request.PartitionProduceData(index=index, records=batch.encode())
+            part = request.PartitionProduceData(
+                index=index, records=batch.encode(bool(transactions))
+            )
             if topic not in topics:
                 topics[topic] = request.TopicProduceData(
                     name=topic, topic_id=self.metadata.topic_ids[topic]
@@ -167,10 +212,14 @@ class Sender:
             )  # fmt: skip
         acks = self.settings.acks_code
         body = request(acks=acks, timeout_ms=self.settings.request_timeout_ms,
-                       topic_data=list(topics.values()))  # fmt: skip
+                       topic_data=list(topics.values()),
+                       transactional_id=transactions.name if transactions else None)  # fmt: skip
         names = {each.topic_id: topic for topic, each in topics.items()}
         purpose = (PRODUCE, tuple(batches), names)
-        self.connections.send(now, leader, purpose, body, answered=acks != 0)
+        version_max = PRODUCE_1 if transactions and not transactions.is_v2 else None
+        self.connections.send(
+            now, leader, purpose, body, answered=acks != 0, version_max=version_max
+        )
         if acks == 0:
             for batch in batches:
                 self.completion.succeeded(now, batch, -1)
@@ -189,6 +238,8 @@ class Sender:
                     self.outbox.trace(f"{_HERE}.heard", "learned", why=change)
             case ("producer-id",):
                 self._heard_id(now, answer)
+            case (what,) if what == TRANSACTIONAL and self.transactional is not None:
+                self.transactional.heard(answer)
             case ("produce", batches, names):
                 body = answer.body
                 parts = _answers(body, names) if isinstance(body, m.ProduceResponse) else {}
@@ -222,6 +273,8 @@ class Sender:
         moments += self.connections.retry_at()
         if self.identity is not None and not self.asking_id:
             moments.append(self.ask_id_at)
+        if self.transactional is not None:
+            moments += self.transactional.next_at()
         return min((at for at in moments if at > now), default=now + 1_000_000)
 
 

@@ -11,6 +11,8 @@ Some of them depend on each other, and the client checks that (KIP-679):
 * six in flight is an error even if idempotence is only on by default; set enable.idempotence=false
   to have more.
 * delivery.timeout.ms must leave room for one linger and one request.
+* transactional.id needs idempotence.  The coordinator aborts a transaction that is open for longer
+  than transaction.timeout.ms.
 
 `checked=False` lets a lesson build what the client refuses, such as six in flight.
 
@@ -19,7 +21,8 @@ stand for the Java client's own, librdkafka's, and RoundRobinPartitioner.  `sequ
 chooses what a gap in the sequence numbers does to the producer: `kip-360` bumps the epoch
 and goes on; with `reset`, the way before Kafka 2.5, the record fails and a new id is asked for.
 
-Left out: serialisers (keys and values are bytes), interceptors, transactions, security.
+Left out: serialisers (keys and values are bytes), interceptors, two-phase commits
+(transaction.two.phase.commit.enable), security.
 """
 
 from __future__ import annotations
@@ -60,6 +63,8 @@ class ProducerSettings:
     retry_backoff_max_ms: int = number(1_000)
     retry_backoff_ms: int = number(100)
     sequence_gap: str = choice("kip-360", "kip-360", "reset")
+    transaction_timeout_ms: int = number(60_000, high=INT_MAX)
+    transactional_id: str = ""
 
     @classmethod
     def of(
@@ -97,6 +102,15 @@ class ProducerSettings:
 
 def _check_idempotence(values: dict[str, Any]) -> None:
     """Refuses what idempotence cannot work with, or turns it off if it was not asked for."""
+    _settle_idempotence(values)
+    if values.get("transactional_id") and not values.get("enable_idempotence", True):
+        raise KafkaError(
+            Errors.INVALID_CONFIG,
+            "transactional.id needs enable.idempotence=true, and so acks=all and retries above 0.",
+        )
+
+
+def _settle_idempotence(values: dict[str, Any]) -> None:
     explicit = "enable_idempotence" in values
     if not values.get("enable_idempotence", True):
         return

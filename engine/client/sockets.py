@@ -242,6 +242,8 @@ class SocketDriver(Generic[Driven]):
                 name = framing.API_NAMES[key]
                 raise RuntimeError(f"Broker {node} offers no {name}, so this client cannot use it.")
             version = min(type(effect.body).LATEST, offered)
+            if effect.version_max is not None:
+                version = min(version, effect.version_max)
         self.sent += 1
         link.last = effect.token
         if getattr(effect.body, "acks", -1) != 0:

@@ -106,6 +106,8 @@ class Calls:
             Call(sender, destination, life, effect.token, client_id, channel, effect.envelope)
         )
         body, version = effect.body, type(effect.body).LATEST
+        if effect.version_max is not None:
+            version = min(version, effect.version_max)
         if self.carriage is not None:
             body = self.carriage.pack_request(client_id, version, body)
         self.transmit(now, sender, destination, Arriving(number, version, body))

@@ -7,6 +7,56 @@ from engine.wire.structures import Message, RequestMessage, Structure
 __all__ = ["Message", "RequestMessage", "Structure"]
 
 
+class AddOffsetsToTxnResponse(Message):
+    throttle_time_ms: int = 0
+    error_code: int = 0
+
+
+class AddOffsetsToTxnRequest(RequestMessage[AddOffsetsToTxnResponse]):
+    transactional_id: str = ""
+    producer_id: int = 0
+    producer_epoch: int = 0
+    group_id: str = ""
+
+
+class AddPartitionsToTxnResponse(Message):
+    class AddPartitionsToTxnResult(Structure):
+        transactional_id: str = ""
+        topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = ...
+
+    class AddPartitionsToTxnTopicResult(Structure):
+        name: str = ""
+        results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult] = ...
+
+    class AddPartitionsToTxnPartitionResult(Structure):
+        partition_index: int = 0
+        partition_error_code: int = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult] = ...
+    results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = ...
+
+
+class AddPartitionsToTxnRequest(RequestMessage[AddPartitionsToTxnResponse]):
+    class AddPartitionsToTxnTransaction(Structure):
+        transactional_id: str = ""
+        producer_id: int = 0
+        producer_epoch: int = 0
+        verify_only: bool = False
+        topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = ...
+
+    class AddPartitionsToTxnTopic(Structure):
+        name: str = ""
+        partitions: Sequence[int] = ...
+
+    transactions: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction] = ...
+    v3_and_below_transactional_id: str = ""
+    v3_and_below_producer_id: int = 0
+    v3_and_below_producer_epoch: int = 0
+    v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = ...
+
+
 class AllocateProducerIdsResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0
@@ -718,6 +768,20 @@ class ElectLeadersRequest(RequestMessage[ElectLeadersResponse]):
     election_type: int = 0
     topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = ...
     timeout_ms: int = 60000
+
+
+class EndTxnResponse(Message):
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+class EndTxnRequest(RequestMessage[EndTxnResponse]):
+    transactional_id: str = ""
+    producer_id: int = 0
+    producer_epoch: int = 0
+    committed: bool = False
 
 
 class FetchResponse(Message):
