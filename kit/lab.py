@@ -27,8 +27,8 @@ from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, v
 __all__ = [
     "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
     "engine", "group_panel", "hint", "local", "measured", "mend",
-    "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "show",
-    "term", "tool", "verdict", "world",
+    "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "segments",
+    "show", "term", "tool", "verdict", "world",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -257,6 +257,17 @@ def group_panel(cluster: Any, topic: str, group: str, **options: Any) -> Any:
     from kit.group_panel.live_panel import GroupPanel
 
     return GroupPanel(cluster, topic, group, **options)
+
+
+def segments(cluster: Any, topic: str, partition: int = 0, *, broker: int | None = None) -> Any:
+    """The Segment panel: a replica's files, a batch's bytes, and look-ups through its indexes.
+
+    The leader's files, or those of a `broker`: `open_batch(segment, number)` opens a batch,
+    `walk(1)` goes on to the next, `look_up(offset=42)` and `look_up(time=…)` show the search.
+    """
+    from kit.segment_panel.panel import SegmentPanel
+
+    return SegmentPanel(cluster, topic, partition, broker=broker)
 
 
 def describe(cluster: Cluster, topic: str) -> Any:

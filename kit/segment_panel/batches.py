@@ -10,7 +10,6 @@ computed again, and a batch that is damaged is opened as far as it goes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 from engine.records import compression
 from engine.records.batch import (
@@ -27,8 +26,8 @@ from kit.segment_panel import records
 from kit.segment_panel.records import BYTES_SHOWN, Field
 from kit.segment_panel.wording import moment, size
 
-RECORDS_SHOWN = 6
-COMPRESSED_SHOWN = 64
+RECORDS_SHOWN = 4
+COMPRESSED_SHOWN = 48
 LAYOUT = (
     # field of BatchHeader, words, short, kind, bytes
     ("base_offset", "base offset", "base offset", "offset", 8),
@@ -131,25 +130,33 @@ def _packed(codec: str, header: BatchHeader, before: int, after: int) -> str:
 
 
 def _records(data: bytes, start: int, header: BatchHeader, first: int) -> list[Field]:
-    """The fields of a window of records, and one for the damage behind them."""
+    """The fields of a window of records, and one each for what lies before and behind."""
     found: list[Field] = []
+    count = max(0, header.records_count)
     end, seen = start, 0
-    for place in islice(records.places(data, start, max(0, header.records_count)), None):
+    for place in records.places(data, start, count):
+        if place.number == first and first:
+            found.append(_unopened(start, place.start, 0, first))
         seen, end = place.number + 1, place.end
-        if first <= place.number < first + RECORDS_SHOWN:
+        if place.number >= first:
             found += records.fields(data, place, header)
         if seen == first + RECORDS_SHOWN:
-            return found
-    if seen < header.records_count or end < len(data):
-        lost = f"{plural(header.records_count - seen, 'record')} cannot be read."
-        extra = f"{plural(len(data) - end, 'byte')} behind the last record."
-        if end < len(data):
-            found.append(
-                Field("unread", "?", "damage", end, len(data), "?",
-                      lost if seen < header.records_count else extra,
-                      data[end : end + BYTES_SHOWN], max(seen - 1, 0))
-            )  # fmt: skip
-    return found
+            break
+    if end == len(data):
+        return found
+    if seen == first + RECORDS_SHOWN and seen < count:
+        return [*found, _unopened(end, len(data), seen, count)]
+    lost = f"{plural(count - seen, 'record')} cannot be read."
+    extra = f"{plural(len(data) - end, 'byte')} behind the last record."
+    says = lost if seen < count else extra
+    shown = data[end : end + BYTES_SHOWN]
+    return [*found, Field("unread", "?", "damage", end, len(data), "?", says, shown)]
+
+
+def _unopened(start: int, end: int, first: int, behind: int) -> Field:
+    name = f"records {first}–{behind - 1}" if behind - first > 1 else f"record {first}"
+    says = "Not opened here: turn the records' pages."
+    return Field(name, "", "unopened", start, end, size(end - start), says, b"")
 
 
 def _header(data: bytes, header: BatchHeader, trouble: str) -> list[Field]:

@@ -24,7 +24,7 @@ from engine.storage.segment import Segment
 from kit.film.words import plural
 from kit.segment_panel.files import Read
 from kit.segment_panel.folder import Replica
-from kit.segment_panel.wording import moment, name
+from kit.segment_panel.wording import moment, name, offsets
 
 SCANNED_SHOWN = 24
 """Steps of a scan; of a longer one the middle is a single step."""
@@ -289,8 +289,7 @@ def _holds(header: BatchHeader, offset: int, position: int, segment: Segment) ->
 
 
 def _range(header: BatchHeader) -> str:
-    first, last = header.base_offset, header.last_offset
-    return str(first) if first == last else f"{first}–{last}"
+    return offsets(header.base_offset, header.last_offset)
 
 
 def _short(path: str) -> str:

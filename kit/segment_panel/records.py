@@ -19,7 +19,7 @@ from kit.segment_panel.wording import moment, shown
 
 HEADER = -1
 """The `record` of a field that belongs to the batch's header."""
-BYTES_SHOWN = 96
+BYTES_SHOWN = 64
 """Of one field; a longer one is cut in the picture."""
 
 

@@ -113,11 +113,7 @@ def facts(replica: Replica, known: Known) -> list[tuple[str, str]]:
 
 
 def to_plain(
-    replica: Replica,
-    known: Known,
-    chosen: OneSegment | None,
-    opened: Opened | None,
-    found: LookUp | None,
+    replica: Replica, known: Known, chosen: OneSegment | None, opened: Opened | None
 ) -> dict[str, Any]:
     return {
         "facts": facts(replica, known),
@@ -129,7 +125,6 @@ def to_plain(
         "notes": list(replica.notes),
         "segment": chosen.base_offset if chosen else -1,
         "opened": _opened(opened) if opened else {},
-        "lookup": _lookup(replica, found) if found else {},
     }
 
 
@@ -192,7 +187,7 @@ def printable(data: bytes) -> str:
 # -- a look-up
 
 
-def _lookup(replica: Replica, found: LookUp) -> dict[str, Any]:
+def lookup_to_plain(replica: Replica, found: LookUp) -> dict[str, Any]:
     return {
         "question": found.question,
         "answer": found.answer,

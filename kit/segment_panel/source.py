@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import ClusterError
@@ -25,6 +25,18 @@ class Known:
     log_start: int | None = None
     high_watermark: int | None = None
     log_end: int | None = None
+
+
+class Source(Protocol):
+    """Where a panel's replica comes from."""
+
+    broker: int
+    brokers: list[int]
+    known: Known
+    replica: Replica | None
+
+    def poll(self) -> bool:
+        """Looks again; True if something is not as it was.  May block."""
 
 
 class LiveSource:

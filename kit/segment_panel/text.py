@@ -20,7 +20,7 @@ from kit.segment_panel.lookups import LookUp
 from kit.segment_panel.records import Field
 from kit.segment_panel.scene import facts
 from kit.segment_panel.source import Known
-from kit.segment_panel.wording import name, size
+from kit.segment_panel.wording import name, offsets, size
 
 SEGMENTS_MOST = 12
 BYTES_MOST = 16
@@ -53,7 +53,9 @@ def render(
 
 def _segment(segment: OneSegment, is_chosen: bool) -> Iterator[str]:
     held = (
-        f"offsets {segment.base_offset}–{segment.next_offset - 1}" if segment.batches else "empty"
+        f"offsets {offsets(segment.base_offset, segment.next_offset - 1)}"
+        if segment.batches
+        else "empty"
     )
     active = ", active" if segment.is_active else ""
     batches = plural(len(segment.batches), "batch").replace("batchs", "batches")
@@ -70,10 +72,10 @@ def _opened(opened: Opened, segment: OneSegment) -> Iterator[str]:
     packed = "not compressed"
     if opened.codec != "none":
         packed = f"{opened.codec}, {opened.before} bytes of records in {opened.after}"
+    held = offsets(header.base_offset, header.last_offset)
     yield (
-        f"batch {header.base_offset}–{header.last_offset} at position {opened.position} of segment "
-        f"{segment.base_offset}: {opened.size} bytes, {plural(header.records_count, 'record')}, "
-        f"{packed}"
+        f"batch {held} at position {opened.position} of segment {segment.base_offset}: "
+        f"{opened.size} bytes, {plural(header.records_count, 'record')}, {packed}"
     )
     if opened.trouble:
         yield f"  damaged: {opened.trouble}"
@@ -81,12 +83,10 @@ def _opened(opened: Opened, segment: OneSegment) -> Iterator[str]:
     if opened.clear:
         yield "  the records, decompressed:"
         yield from map(_field, opened.clear)
-    if opened.last < header.records_count:
-        yield f"  records {opened.last}–{header.records_count - 1} are not opened here"
 
 
 def _field(each: Field) -> str:
-    place = f"bytes {each.start}–{each.end - 1}"
+    place = f"bytes {offsets(each.start, each.end - 1)}"
     data = each.data[:BYTES_MOST].hex(" ") + (" …" if each.end - each.start > BYTES_MOST else "")
     return f"  {place:<15}{data:<50} {each.name} = {each.value}"
 

@@ -41,6 +41,11 @@ def size(count: int) -> str:
     return f"{count / 1_000_000:.2f} MB"
 
 
+def offsets(first: int, last: int) -> str:
+    """`7`, or `7–9`."""
+    return str(first) if first == last else f"{first}–{last}"
+
+
 def name(path_name: str) -> str:
     """`…0042.index`: a segment's file without its leading zeros."""
     stem, dot, suffix = path_name.partition(".")

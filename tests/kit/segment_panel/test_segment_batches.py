@@ -57,7 +57,7 @@ def test_a_compressed_batch_shows_its_records_and_what_was_saved(codec: int) -> 
         assert unbroken(opened.stored, len(data))
         assert unbroken(opened.clear, opened.before)
         assert opened.stored[-1].name == "compressed records"
-    assert by_name(opened, 4)["value"].value == "“value 4”"
+    assert by_name(opened, 3)["value"].value == "“value 3”"
 
 
 binary = st.none() | st.binary(max_size=150)
@@ -88,6 +88,8 @@ def test_a_large_batch_is_walked_in_windows() -> None:
     opened = open_batch(data, 0, first=12)
     assert (opened.first, opened.last) == (12, 12 + RECORDS_SHOWN)
     assert by_name(opened, 12)["value"].value == "“value 12”"
+    assert unbroken(opened.stored, len(data))
+    assert "records 0–11" in by_name(opened)
     assert open_batch(data, 0, first=99).first == 19
 
 

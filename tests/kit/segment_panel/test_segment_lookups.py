@@ -13,7 +13,7 @@ from engine.storage.segment import Segment
 from kit.segment_panel import text
 from kit.segment_panel.folder import Replica
 from kit.segment_panel.lookups import SCANNED_SHOWN, LookUp, Step, of_offset, of_timestamp
-from kit.segment_panel.scene import to_plain
+from kit.segment_panel.scene import lookup_to_plain
 from kit.segment_panel.source import Known
 from tests.kit.segment_panel.toy_log import T, seen, written
 
@@ -157,7 +157,7 @@ def test_text_and_picture_tell_the_same_steps(tmp_path: Path) -> None:
     written(tmp_path)
     replica = seen(tmp_path)
     found = of_offset(replica, 9)
-    plain: dict[str, Any] = to_plain(replica, Known(), None, None, found)["lookup"]
+    plain: dict[str, Any] = lookup_to_plain(replica, found)
     words = text.render("orders-0", replica, Known(), None, None, found)
     for number, step in enumerate(plain["steps"], 1):
         assert f"  {number}. {step['says']}" in words
