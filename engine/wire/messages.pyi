@@ -745,6 +745,29 @@ class DescribeTopicPartitionsRequest(RequestMessage[DescribeTopicPartitionsRespo
     cursor: DescribeTopicPartitionsRequest.Cursor | None = None
 
 
+class DescribeTransactionsResponse(Message):
+    class TransactionState(Structure):
+        error_code: int = 0
+        transactional_id: str = ""
+        transaction_state: str = ""
+        transaction_timeout_ms: int = 0
+        transaction_start_time_ms: int = 0
+        producer_id: int = 0
+        producer_epoch: int = 0
+        topics: list[DescribeTransactionsResponse.TopicData] = ...
+
+    class TopicData(Structure):
+        topic: str = ""
+        partitions: Sequence[int] = ...
+
+    throttle_time_ms: int = 0
+    transaction_states: list[DescribeTransactionsResponse.TransactionState] = ...
+
+
+class DescribeTransactionsRequest(RequestMessage[DescribeTransactionsResponse]):
+    transactional_ids: list[str] = ...
+
+
 class ElectLeadersResponse(Message):
     class ReplicaElectionResult(Structure):
         topic: str = ""
@@ -1094,6 +1117,25 @@ class ListPartitionReassignmentsRequest(RequestMessage[ListPartitionReassignment
     topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = None
 
 
+class ListTransactionsResponse(Message):
+    class TransactionState(Structure):
+        transactional_id: str = ""
+        producer_id: int = 0
+        transaction_state: str = ""
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    unknown_state_filters: list[str] = ...
+    transaction_states: list[ListTransactionsResponse.TransactionState] = ...
+
+
+class ListTransactionsRequest(RequestMessage[ListTransactionsResponse]):
+    state_filters: list[str] = ...
+    producer_id_filters: Sequence[int] = ...
+    duration_filter: int = -1
+    transactional_id_pattern: str | None = None
+
+
 class MetadataResponse(Message):
     class MetadataResponseBroker(Structure):
         node_id: int = 0
@@ -1399,6 +1441,38 @@ class UnregisterBrokerResponse(Message):
 
 class UnregisterBrokerRequest(RequestMessage[UnregisterBrokerResponse]):
     broker_id: int = 0
+
+
+class WriteTxnMarkersResponse(Message):
+    class WritableTxnMarkerResult(Structure):
+        producer_id: int = 0
+        topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = ...
+
+    class WritableTxnMarkerTopicResult(Structure):
+        name: str = ""
+        partitions: list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult] = ...
+
+    class WritableTxnMarkerPartitionResult(Structure):
+        partition_index: int = 0
+        error_code: int = 0
+
+    markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult] = ...
+
+
+class WriteTxnMarkersRequest(RequestMessage[WriteTxnMarkersResponse]):
+    class WritableTxnMarker(Structure):
+        producer_id: int = 0
+        producer_epoch: int = 0
+        transaction_result: bool = False
+        topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] = ...
+        coordinator_epoch: int = 0
+        transaction_version: int = 0
+
+    class WritableTxnMarkerTopic(Structure):
+        name: str = ""
+        partition_indexes: Sequence[int] = ...
+
+    markers: list[WriteTxnMarkersRequest.WritableTxnMarker] = ...
 
 
 class RequestHeader(Message):
@@ -1728,6 +1802,28 @@ class ConsumerGroupRegularExpressionValue(Message):
     topics: list[str] = ...
     version: int = 0
     timestamp: int = 0
+
+
+class TransactionLogKey(Message):
+    transactional_id: str = ""
+
+
+class TransactionLogValue(Message):
+    class PartitionsSchema(Structure):
+        topic: str = ""
+        partition_ids: Sequence[int] = ...
+
+    producer_id: int = 0
+    previous_producer_id: int = -1
+    next_producer_id: int = -1
+    producer_epoch: int = 0
+    next_producer_epoch: int = -1
+    transaction_timeout_ms: int = 0
+    transaction_status: int = 0
+    transaction_partitions: list[TransactionLogValue.PartitionsSchema] | None = ...
+    transaction_last_update_timestamp_ms: int = 0
+    transaction_start_timestamp_ms: int = 0
+    client_transaction_version: int = 0
 
 
 class LeaderChangeMessage(Message):

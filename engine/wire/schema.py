@@ -218,6 +218,7 @@ RECORD_FILES = (
     "metadata_records",
     "group_records",
     "consumer_group_records",
+    "transaction_records",
     "control_records",
     "producer_snapshot",
 )

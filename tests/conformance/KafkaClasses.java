@@ -34,6 +34,7 @@ public class KafkaClasses {
         "org.apache.kafka.common.message.",
         "org.apache.kafka.common.metadata.",
         "org.apache.kafka.coordinator.group.generated.",
+        "org.apache.kafka.coordinator.transaction.generated.",
         "org.apache.kafka.server.log.remote.metadata.storage.generated.",
     };
     private static final HexFormat HEX = HexFormat.of();

@@ -74,7 +74,7 @@ def kafka_layout(definition: dict[str, Any], version: int) -> list[Any]:
     def layout(fields: list[dict[str, Any]]) -> list[Any]:
         out = []
         for f in fields:
-            if version not in versions(f["versions"]):
+            if version not in versions(f.get("versions") or f["taggedVersions"]):
                 continue
             tagged = version in versions(f.get("taggedVersions", "none"))
             nullable = version in versions(f.get("nullableVersions", "none"))

@@ -37,6 +37,9 @@ class Partition(Protocol):
     @property
     def high_watermark(self) -> int: ...
 
+    @property
+    def leader_epoch(self) -> int: ...
+
 
 class Appended(Protocol):
     """Hears how an append ended: replicated (NONE), timed out, or failed."""

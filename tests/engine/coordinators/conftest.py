@@ -51,6 +51,7 @@ class SharedPartition:
     def __init__(self) -> None:
         self.log = SharedLog()
         self.high_watermark = 0
+        self.leader_epoch = 0
         self.leader = 101
         self.under_way: list[tuple[Appended, int]] = []
         self.refuses = Errors.NONE
