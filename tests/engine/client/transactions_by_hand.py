@@ -38,6 +38,7 @@ class Hand:
         self.init_max = init_max
         self.features_epoch = 1
         self.answers_metadata = True
+        self.connects = True
         self.now = 1_000_000
         self.asked: list[Send] = []
         self.trace: list[Trace] = []
@@ -53,7 +54,7 @@ class Hand:
     def _connect(self) -> None:
         """Answers ApiVersions and Metadata as they come."""
         for each in list(self.asked):
-            if isinstance(each.body, m.ApiVersionsRequest):
+            if isinstance(each.body, m.ApiVersionsRequest) and self.connects:
                 self.give(each, self._versions())
             elif isinstance(each.body, m.MetadataRequest) and self.answers_metadata:
                 self.give(each, metadata())
