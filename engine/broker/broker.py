@@ -40,6 +40,7 @@ from engine.metadata.image import MetadataImage
 from engine.metadata.records import MetadataRecord
 from engine.quotas.client_quotas import ClientQuotas
 from engine.replication.alter_partition import AlterPartitionRetry, AlterPartitionRound
+from engine.replication.log_cleaner import CleanerTimer
 from engine.replication.purgatory import PurgatoryTimer
 from engine.replication.questions import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
 from engine.replication.replica_manager import BROKER_RESOURCE, PeriodicTimer, ReplicaManager
@@ -210,6 +211,8 @@ class Broker:
                 self.replicas.isr_changes.send(now)
             case PeriodicTimer(what):
                 self.replicas.do_periodically(now, what)
+            case CleanerTimer(thread):
+                self.replicas.cleaner.on_timer(now, thread)
             case LifecycleTimer():
                 self.lifecycle.heartbeat(now)
             case MetadataTimer():

@@ -5,6 +5,7 @@
     recovery-point-offset-checkpoint       how far each log is known to be flushed
     log-start-offset-checkpoint            how far each log is deleted from the front
                                            (these two as of the last minute)
+    cleaner-offset-checkpoint              how far each compacted log is clean
 
 A folder belongs to a topic *id*.  If it is left from a deleted topic of the same name, it is
 removed when the new topic's replica opens there.  If its topic no longer exists, it is removed
@@ -33,6 +34,7 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 FILES = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
+CLEANED = "cleaner-offset-checkpoint"
 _HERE = "replication.log_directory.LogDirectory"
 Key = tuple[str, int]
 
@@ -45,12 +47,12 @@ class LogDirectory:
         self.outbox = outbox
         self.clean_start = False
         self.has_begun = False
-        self.offsets: dict[str, dict[Key, int]] = {path: {} for path in FILES}
+        self.offsets: dict[str, dict[Key, int]] = {path: {} for path in (*FILES, CLEANED)}
 
     def start(self, clean: bool) -> None:
         """Reads the checkpoints; `clean` is whether the last stop was clean."""
         self.clean_start = clean
-        for path in FILES:
+        for path in self.offsets:
             self.offsets[path] = dict(checkpoints.read_offsets(self.disk, path))
 
     def open(self, now: int, key: Key, topic_id: bytes, config: LogConfig) -> Log:
@@ -64,6 +66,7 @@ class LogDirectory:
             self.clean_start,
             self.offsets[RECOVERY_POINTS].get(key, 0),
             self.offsets[LOG_STARTS].get(key, 0),
+            self.offsets[CLEANED].get(key, 0),
         )
         log = Log(self.disk, directory, config, now, known)
         if known_id != topic_id:
@@ -101,6 +104,17 @@ class LogDirectory:
             self.checkpoint(partitions, (path,))
         except OSError as error:
             self.outbox.trace(f"{_HERE}.checkpoint", "checkpoint-failed", "", str(error))
+
+    def checkpoint_cleaned(self, partitions: Mapping[Key, Partition]) -> None:
+        """Writes how far logs are clean, if that has moved; only those that were ever cleaned."""
+        held = {
+            key: partition.log.first_dirty_offset
+            for key, partition in partitions.items()
+            if partition.log.first_dirty_offset or key in self.offsets[CLEANED]
+        }
+        if self.offsets[CLEANED] != held and self.has_begun:
+            checkpoints.write_offsets(self.disk, CLEANED, held)
+            self.offsets[CLEANED] = held
 
     def close(self, partitions: Mapping[Key, Partition], broker_epoch: int) -> None:
         """Stops cleanly: flushes everything and writes the checkpoints."""

@@ -6,8 +6,9 @@ applied here at once, one by one, so that no role change is skipped.
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
                                                \\-> follower: one of the Fetchers
 
-Files are the LogDirectory's.  Timers: ISR checks every replica.lag.time.max.ms / 2, the
-checkpoints, retention.  Simplified: one log directory; a moved replica is deleted at once.
+Files are the LogDirectory's, compaction is the LogCleaner's.  Timers: ISR checks every
+replica.lag.time.max.ms / 2, the checkpoints, retention.  Simplified: one log directory; a moved
+replica is deleted at once.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from engine.replication.delayed_append import Appended, Coordinator, DelayedAppe
 from engine.replication.fetch_sessions import FetchSessions
 from engine.replication.fetchers import Fetchers
 from engine.replication.hosted import HostedPartitions
+from engine.replication.log_cleaner import LogCleaner, retain
 from engine.replication.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
@@ -68,6 +70,7 @@ class ReplicaManager:
         self.directory = log_directory.LogDirectory(disk, outbox)
         self.hosted = HostedPartitions(metadata)
         self.partitions = self.hosted.partitions
+        self.cleaner = LogCleaner(settings, outbox, self.partitions, self.directory)
         self.broker_epoch = -1
         self.purgatory = Purgatory(outbox)
         self.fetchers = Fetchers(node_id, settings, outbox, self.purgatory)
@@ -169,6 +172,7 @@ class ReplicaManager:
             partition.leader_id = NO_LEADER
             self.fetchers.release(partition)
             self._tell_coordinators(now, partition, was_leader)
+            self.cleaner.release(partition.key)
             partition.log.delete()
             self.directory.forget(partition.key)
             self.purgatory.check(now, partition.key)
@@ -225,15 +229,15 @@ class ReplicaManager:
                 partition.shrink_isr(now)
         elif what in log_directory.FILES:
             self.directory.try_checkpoint(self.partitions, what)
+            self.cleaner.wake(now)
         else:
             for partition in self.partitions.values():
-                if partition.log.delete_old_segments(now, partition.high_watermark):
-                    rule = "storage.retention.deletable"
-                    self.outbox.trace(rule, "deleted", partition.name, "retention",
-                                      to=partition.log.log_start_offset)  # fmt: skip
+                if not self.cleaner.is_cleaning(partition.key):
+                    retain(self.outbox, now, partition)
                 partition.log.remove_expired_producers(now)
         self._set_timer(what, now)
 
     def close(self) -> None:
         """Stops cleanly: flushes everything and writes the checkpoints."""
+        self.cleaner.close()
         self.directory.close(self.partitions, self.broker_epoch)

@@ -43,5 +43,7 @@ class Books:
     epochs: dict[int, int] = field(default_factory=dict)
     received: dict[tuple[NodeId, int], tuple[int, int]] = field(default_factory=dict)
     latest: dict[NodeId, int] = field(default_factory=dict)
+    is_compacted: bool = False
+    """Whether the cleaner has begun a pass over one of the copies."""
     unclean_at: int = -1
     deleted_to: int = 0

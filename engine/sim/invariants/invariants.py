@@ -12,6 +12,8 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
     strong ISR       every ISR member holds what the leader holds below its high watermark
     monotonic        within an epoch the high watermark and the log start only rise, in the
                      leader and for each consumer; "latest" never goes back at all
+    compaction       the latest record of each key survives, survivors stay where they were, and
+                     a tombstone outlives its delete horizon
     idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
                      producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
@@ -22,6 +24,9 @@ that at most min.insync.replicas - 1 machines have lost power and are not back i
 that lost power, or whose log has a changed bit, is not judged until it has registered again.  A
 changed batch that no recovery has found yet counts as what it was: the disk is wrong, not the
 replica.
+
+From the first pass of the cleaner on, the copies of a compacted log need not be alike: what
+compares their bytes ends there, and compaction.py judges each pass instead.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
 start.  groups.py judges consumer groups, where a campaign asks for it.
@@ -38,14 +43,14 @@ from engine.metadata.image import PartitionImage
 from engine.plain import Plain
 from engine.replication.partition import Partition
 from engine.replication.truncation import RULES
-from engine.sim.invariants import appended, promises
+from engine.sim.invariants import appended, compaction, promises
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
 from engine.sim.invariants.groups import GroupInvariants
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
-     "read", "received", "latest", "elected")
+     "read", "received", "latest", "elected", "cleaning", "cleaned")
 )  # fmt: skip
 HEARD = frozenset(("acknowledged", "read", "received", "latest"))
 UNCLEAN = ("unclean", "last known")
@@ -139,6 +144,12 @@ class Invariants:
                 self._epoch_heard(books, node, fields["epoch"])
             case "leader_epoch":
                 self._epoch_began(books, node, fields["epoch"])
+            case "cleaning":
+                books.is_compacted = True
+            case "cleaned":
+                replica = self._replica(books, node)
+                if replica is not None:
+                    compaction.judge(books, replica, fields["now_ms"])
             case "elected" if fields["reason"] in UNCLEAN:
                 self._forgive(books, fields["leader"])
 
@@ -236,7 +247,7 @@ class Invariants:
             # Records beyond its end are new: they were not deleted.
             books.deleted_to = min(books.deleted_to, replica.log.log_end_offset)
         promised = books.promised
-        if promised is None:
+        if promised is None or books.is_compacted:
             return
         if replica is None or self._chain(books, replica).at(promised[0]) != promised:
             self.losses.append(f"{books.name}: up to offset {promised[0]}, led by {leader}")
@@ -281,10 +292,10 @@ class Invariants:
         if leader is not None:
             if moved:
                 self._check_leader(books, image, leader)
-            if books.unsettled:
+            if books.unsettled and not books.is_compacted:
                 damaged = leader.node_id in self.damaged
                 promises.settle(books, leader, self._chain(books, leader), damaged)
-        if books.promised is not None:
+        if books.promised is not None and not books.is_compacted:
             self._check_promise(books, image, books.promised)
 
     def _check_leader(self, books: Books, image: PartitionImage, leader: Partition) -> None:
@@ -313,7 +324,7 @@ class Invariants:
                     f"{broker_id}, which is in the ISR"
                 )
             promises.check_log_start(books, member)
-            if last < max(member.log.log_start_offset, log_start):
+            if last < max(member.log.log_start_offset, log_start) or books.is_compacted:
                 continue
             if self._chain(books, member).at(last) != held:
                 raise Violation(

@@ -10,11 +10,9 @@ The map is built from the dirty part alone, which is enough: the clean part has 
 what replaces that record is dirty.  Copying begins at the start of the log, since the replaced
 records may be anywhere below.
 
-A step reads at most half of log.cleaner.io.buffer.size, so a broker can serve its clients between
-two steps.  Appends go to the active segment, which a pass never touches.  When a truncation or
-a retention check takes a segment that the pass counts on, it is given up, and another begins later.
-
-Simplified: Kafka cleans in threads of its own, log.cleaner.threads of them.
+A step reads at most half of the I/O buffer, so a broker can serve its clients between two steps.
+Appends go to the active segment, which a pass never touches.  When a truncation or a deletion
+takes a segment that the pass counts on, it is given up, and another begins later.
 """
 
 from __future__ import annotations
@@ -76,7 +74,10 @@ class Cleaning:
         self.end_offset = target.first_dirty_offset
         """The log is clean up to here, once the pass is over."""
         self.bytes_read = self.bytes_kept = 0
-        self._now_ms = now // 1000
+        """Of the segments that are replaced, and of the new ones."""
+        self.bytes_moved = 0
+        """Read and written so far, for the map too."""
+        self.now_ms = now // 1000
         self._read_max = max(io_buffer_size // 2, 1)
         self._transactions = CleanedTransactions()
         self.filter = self._filter()
@@ -178,7 +179,7 @@ class Cleaning:
         return RecordFilter(
             self.offsets,
             self._transactions,
-            self._now_ms,
+            self.now_ms,
             self.log.config.delete_retention_ms,
             self.target.first_uncleanable_offset,
             last_records(self.log.producers),
@@ -195,7 +196,9 @@ class Cleaning:
                 left.append(kept)
         if left:
             headers = [read_header(batch) for batch in left]
-            self._cleaned.append(b"".join(left), headers, self.log.config.index_interval_bytes)
+            data = b"".join(left)
+            self._cleaned.append(data, headers, self.log.config.index_interval_bytes)
+            self.bytes_moved += len(data)
         if self._position >= source.size:
             del self._sources[0]
             self._position = 0
@@ -212,7 +215,7 @@ class Cleaning:
         self.bytes_read += sum(segment.size for segment in old)
         self.bytes_kept += new.size
         self._whole = [each for each in self._whole if each[0] not in old]
-        self.log.replace_segments(new, old, self._now_ms)
+        self.log.replace_segments(new, old, self.now_ms)
         self._whole.append((new, new.size))
         self._cleaned = None
         if self._groups:
@@ -234,4 +237,5 @@ class Cleaning:
         for header, position in iterate(data):
             whole = position + header.size_in_bytes
         self._position += whole
+        self.bytes_moved += whole
         return data[:whole]
