@@ -30,12 +30,13 @@ from engine.storage import checkpoints, retention, swap
 from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
-from engine.storage.log_loader import Checkpointed, LogLoader, replay
+from engine.storage.log_loader import Checkpointed, LogLoader, note_end, replay
 from engine.storage.log_validator import Origin, validate_append
 from engine.storage.producer_snapshots import ProducerSnapshots
 from engine.storage.producer_states import ProducerStates
 from engine.storage.segment import FileSlice, Segment
 from engine.storage.segments import Segments
+from engine.storage.transaction_index import AbortedTransaction
 from engine.wire.errors import Errors, KafkaError
 
 NO_APPEND_TIME = -1
@@ -199,9 +200,10 @@ class Log:
                 self.producers.note(batch)
 
     def _note_marker(self, batch: BatchHeader) -> None:
-        found = self.segments.active.slice(batch.base_offset, 0, None, at_least_one=True)
+        active = self.segments.active
+        found = active.slice(batch.base_offset, 0, None, at_least_one=True)
         for record in decode(found.read() if found else b""):
-            self.producers.note_marker(batch, record)
+            note_end(self.producers, active, batch, record)
 
     def _should_roll(self, batch: BatchHeader) -> bool:
         return self.segments.active.should_roll(self.config, batch, self._now_ms)
@@ -260,6 +262,17 @@ class Log:
     def bytes_between(self, offset: int, limit_offset: int | None = None) -> int:
         """How many bytes there are to read; a fetch compares them with its min_bytes."""
         return self.segments.bytes_between(offset, self._below_end(limit_offset))
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """The first offset that a reader with read_committed must not see yet."""
+        unstable = self.producers.first_unstable_offset(high_watermark)
+        if unstable is None:
+            return high_watermark
+        return min(max(unstable, self.log_start_offset), high_watermark)
+
+    def aborted_transactions(self, found: FileSlice) -> list[AbortedTransaction]:
+        """Those that touch a slice, and perhaps some close behind it."""
+        return self.segments.aborted_transactions(found, self.log_end_offset)
 
     def _below_end(self, limit_offset: int | None) -> int | None:
         """The limit; None if it is not below the log's end."""
@@ -379,7 +392,7 @@ class Log:
 
     def _flush(self, segments: Sequence[Segment], up_to: int) -> None:
         for segment in segments:
-            for path in (segment.path, segment.offset_index.path, segment.time_index.path):
+            for path in segment.files():
                 self.disk.flush(path)
         self.mark_flushed(up_to)
 

@@ -18,16 +18,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from engine.records.batch import CorruptBatch, decode
+from engine.records.batch import BatchHeader, CorruptBatch, Record, decode
 from engine.storage import file_names, scan, swap
 from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LogConfig
 from engine.storage.offset_index import CorruptIndex
+from engine.storage.producer_snapshots import ProducerSnapshots
 from engine.storage.producer_states import ProducerStates
 from engine.storage.recovery import Cut, RecoveryReport, count_intact
 from engine.storage.segment import RELATIVE_OFFSET_MAX, Segment
 from engine.storage.segments import Segments
+from engine.storage.transaction_index import AbortedTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class LogLoader:
                 except (CorruptIndex, FileNotFoundError):
                     self.rebuilt.append(segment.path)
             damages = len(self.cuts)
-            end = self._recover(segment)
+            end = self._recover(segment, segments[:number])
             why = "it lies behind the damage" if len(self.cuts) > damages else ""
             if not why and number >= first_in_doubt and self._has_hole(bases, number, end):
                 why = f"the records from {end} on are missing before it"
@@ -122,19 +124,27 @@ class LogLoader:
             return False
         return end < bases[number + 1] and self.known.first_dirty_offset < bases[number + 1]
 
-    def _recover(self, segment: Segment) -> int:
-        """Reads all of a segment and cuts it at the first damage; gives where its offsets end."""
+    def _recover(self, segment: Segment, before: list[Segment]) -> int:
+        """Reads all of a segment and cuts it at the first damage; gives where its offsets end.
+
+        The transaction index is written again as well: which transactions were open at the
+        segment's start, the segments before it say.
+        """
         size = self.disk.size(segment.path)
         segment.reset()
         next_offset = segment.base_offset
         why = ""
+        producers: ProducerStates | None = None
         try:
-            for header, _ in scan.intact(self.disk, segment.path, 0, size):
+            for header, data in scan.intact(self.disk, segment.path, 0, size):
                 if header.base_offset < next_offset:
                     raise CorruptBatch(f"offset {header.base_offset} follows {next_offset - 1}")
                 if header.last_offset - segment.base_offset > RELATIVE_OFFSET_MAX:
                     raise CorruptBatch(f"offset {header.last_offset} is out of its range")
                 segment.note(header, self.config.index_interval_bytes)
+                if header.is_transactional:
+                    producers = producers or self._producers_at(segment.base_offset, before)
+                    _note(producers, segment, header, data)
                 if header.partition_leader_epoch > self.epochs.latest:
                     self.epochs.assign(header.partition_leader_epoch, header.base_offset)
                 next_offset = header.next_offset
@@ -148,6 +158,15 @@ class LogLoader:
             self.cuts.append(Cut(segment.path, valid, next_offset, size - valid, behind, why))
             self.disk.truncate(segment.path, valid)
         return next_offset
+
+    def _producers_at(self, offset: int, segments: list[Segment]) -> ProducerStates:
+        """The producers' states at `offset`, from a snapshot and the segments below it."""
+        producers = ProducerStates()
+        start = self.known.log_start_offset
+        begin = ProducerSnapshots(self.disk, self.directory).read(producers, start, offset)
+        if segments:
+            replay(producers, Segments(self.disk, self.directory, segments), begin, offset)
+        return producers
 
     def _delete(self, segments: list[Segment], first: int, why: str) -> None:
         """Deletes the segments from number `first` on, the last one first."""
@@ -170,6 +189,33 @@ def replay(producers: ProducerStates, segments: Segments, from_offset: int, to_o
             if not header.is_control:
                 producers.note(header)
                 continue
-            data = segment.disk.read(segment.path, position, header.size_in_bytes)
-            for record in decode(data):
+            for record in segment.records(header, position):
                 producers.note_marker(header, record)
+
+
+def _note(
+    producers: ProducerStates, segment: Segment, header: BatchHeader, data: memoryview
+) -> None:
+    if not header.is_control:
+        producers.note(header)
+        return
+    for record in decode(data):
+        note_end(producers, segment, header, record)
+
+
+def note_end(
+    producers: ProducerStates, segment: Segment, batch: BatchHeader, record: Record
+) -> None:
+    """Notes a marker; an abort goes into the segment's transaction index."""
+    ended = producers.note_marker(batch, record)
+    if ended is None or not ended.aborted:
+        return
+    stable = producers.first_undecided_offset
+    segment.transaction_index.append(
+        AbortedTransaction(
+            ended.producer_id,
+            ended.first_offset,
+            ended.last_offset,
+            ended.last_offset + 1 if stable is None else stable,
+        )
+    )

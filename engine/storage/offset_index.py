@@ -71,6 +71,12 @@ class OffsetIndex:
         slot = bisect_right(range(self.entries), position, key=self._position_at) - 1
         return self._position_at(slot) if slot >= 0 else 0
 
+    def offset_above(self, position: int) -> int | None:
+        """The first indexed offset whose batch begins at or above `position`; None if none."""
+        if not self.entries or position > self.last_position:
+            return None
+        return self._entry(bisect_left(range(self.entries), position, key=self._position_at))[0]
+
     def truncate_to(self, offset: int) -> None:
         """Drops the entries at or above `offset`."""
         self._cut(bisect_left(range(self.entries), offset, key=self._offset_at))

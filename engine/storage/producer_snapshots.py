@@ -109,17 +109,23 @@ class ProducerSnapshots:
 
         Snapshots outside that range, and corrupt ones, are deleted.
         """
-        producers.clear()
-        for offset in [o for o in self.offsets if not start_offset < o <= end_offset]:
+        loaded = self.read(producers, start_offset, end_offset)
+        for offset in [o for o in self.offsets if not start_offset < o <= loaded]:
             self.delete(offset)
-        while self.offsets:
-            offset = self.offsets[-1]
+        return loaded
+
+    def read(self, producers: ProducerStates, start_offset: int, end_offset: int) -> int:
+        """The same, and no file is deleted."""
+        producers.restore({})
+        for offset in reversed(self.offsets):
+            if not start_offset < offset <= end_offset:
+                continue
             path = self._path(offset)
             try:
-                producers.states = decode(self.disk.read(path, 0, self.disk.size(path)))
+                producers.restore(decode(self.disk.read(path, 0, self.disk.size(path))))
                 return offset
             except CorruptSnapshot:
-                self.delete(offset)
+                continue
         return start_offset
 
     def delete_before(self, offset: int) -> None:

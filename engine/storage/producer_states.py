@@ -16,8 +16,19 @@ its records may have been deleted, or its state expired.  Followers and recovery
 the leader has accepted without asking.
 
 This table is part of the log's state: it can be rebuilt by reading every batch, and
-`producer_snapshots` shortens that.  Transactions leave their mark here too: a
-transactional batch opens one, the end marker closes it.
+`producer_snapshots` shortens that.
+
+Transactions leave their mark here too: a transactional batch opens one, the end marker
+closes it.  Both matter to a reader with read_committed, which stops before the first offset that
+is still open:
+
+    offset    70     71     72     73     74     75
+              A1     B1     A2     commit B2     -      high watermark 74
+                     |             of A
+                     first unstable offset: B's transaction is open
+
+An ended transaction stays *unstable* until the high watermark has passed its marker, because a
+marker that is not replicated may be lost, and the transaction be open again.
 """
 
 from __future__ import annotations
@@ -91,6 +102,10 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.states: dict[int, ProducerState] = {}
+        self._open: dict[int, int] = {}
+        """The first offset of each open transaction by producer id, in the log's order."""
+        self._unreplicated: list[CompletedTransaction] = []
+        """Ended transactions whose marker was above the high watermark, in their markers' order."""
 
     def __iter__(self) -> Iterator[tuple[int, ProducerState]]:
         return iter(self.states.items())
@@ -104,10 +119,21 @@ class ProducerStates:
     @property
     def first_undecided_offset(self) -> int | None:
         """Where the oldest open transaction begins; None if none is open."""
-        return min(
-            (s.transaction_start for s in self.states.values() if s.transaction_start >= 0),
-            default=None,
-        )
+        return next(iter(self._open.values()), None)
+
+    def first_unstable_offset(self, high_watermark: int) -> int | None:
+        """Where the oldest transaction begins that is open, or whose end may still be lost."""
+        first = self.first_undecided_offset
+        for each in self._unreplicated:
+            if each.last_offset >= high_watermark and (first is None or each.first_offset < first):
+                first = each.first_offset
+        return first
+
+    def replicated_up_to(self, high_watermark: int) -> None:
+        """Markers below the high watermark cannot be lost any more."""
+        waiting = self._unreplicated
+        if waiting and waiting[0].last_offset < high_watermark:
+            self._unreplicated = [each for each in waiting if each.last_offset >= high_watermark]
 
     # -- what the leader asks before it appends
 
@@ -189,6 +215,7 @@ class ProducerStates:
         state.last_timestamp = batch.max_timestamp
         if batch.is_transactional and state.transaction_start < 0:
             state.transaction_start = batch.base_offset
+            self._open[batch.producer_id] = batch.base_offset
 
     def note_marker(self, batch: BatchHeader, record: Record) -> CompletedTransaction | None:
         """Ends the producer's transaction; None if there was nothing to end."""
@@ -200,8 +227,11 @@ class ProducerStates:
         state.transaction_start = -1
         if first_offset < 0:
             return None
+        del self._open[batch.producer_id]
         aborted = control.control_type(record) == control.ControlType.ABORT
-        return CompletedTransaction(batch.producer_id, first_offset, batch.base_offset, aborted)
+        ended = CompletedTransaction(batch.producer_id, first_offset, batch.base_offset, aborted)
+        self._unreplicated.append(ended)
+        return ended
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
         """Forgets producers idle for producer.id.expiration.ms; gives how many."""
@@ -214,8 +244,12 @@ class ProducerStates:
             del self.states[producer_id]
         return len(expired)
 
-    def clear(self) -> None:
-        self.states = {}
+    def restore(self, states: dict[int, ProducerState]) -> None:
+        """Takes over what a snapshot holds; {} forgets everything."""
+        self.states = states
+        starts = [(each.transaction_start, producer_id) for producer_id, each in states.items()]
+        self._open = {producer_id: start for start, producer_id in sorted(starts) if start >= 0}
+        self._unreplicated = []
 
     def _state(self, producer_id: int) -> ProducerState:
         state = self.states.get(producer_id)

@@ -1,8 +1,9 @@
-"""One segment: a file of batches and its two indexes.
+"""One segment: a file of batches and its indexes.
 
     00042.log        [batch 42-44][batch 45-45][batch 46-61]...      append only
     00042.index           45 -> 211          61 -> 402               sparse
     00042.timeindex       t9 -> 45           t17 -> 61               sparse, rising
+    00042.txnindex        only where a transaction was aborted
 
 To read at an offset: binary search in the index, then from header to header to the batch
 that contains it, then one read of whole batches.  Records are never looked at.  The
@@ -18,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.records.batch import BatchHeader, decode
+from engine.records.batch import BatchHeader, Record, decode
 from engine.storage import file_names, scan
 from engine.storage.disk import Disk
 from engine.storage.log_config import LogConfig
 from engine.storage.offset_index import OffsetIndex
 from engine.storage.time_index import NO_TIMESTAMP, TimeIndex
+from engine.storage.transaction_index import TransactionIndex
 from engine.wire.slices import SliceGone
 
 REMEMBERED_MAX = 32
@@ -73,6 +75,7 @@ class Segment:
         self.path = self._path(file_names.LOG)
         self.offset_index = OffsetIndex(disk, self._path(file_names.OFFSET_INDEX), base_offset)
         self.time_index = TimeIndex(disk, self._path(file_names.TIME_INDEX), base_offset)
+        self.transaction_index = TransactionIndex(disk, self._path(file_names.TRANSACTION_INDEX))
         self.created_ms = created_ms
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
@@ -95,6 +98,7 @@ class Segment:
         self.size = self.disk.size(self.path)
         self.offset_index.load()
         self.time_index.load()
+        self.transaction_index.load()
         self.max_timestamp = self.time_index.last_timestamp
         self.max_timestamp_offset = self.time_index.last_offset
 
@@ -164,6 +168,10 @@ class Segment:
     def headers(self, position: int) -> Iterator[tuple[BatchHeader, int]]:
         return scan.headers(self.disk, self.path, position, self.size)
 
+    def records(self, header: BatchHeader, position: int) -> list[Record]:
+        """The records of the batch at `position`."""
+        return decode(self.disk.read(self.path, position, header.size_in_bytes))
+
     def find(self, offset: int) -> tuple[int, BatchHeader | None]:
         """Position of the first batch that ends at or above `offset`; the size if none does.
 
@@ -228,7 +236,7 @@ class Segment:
         for header, position in self.headers(self.offset_index.lookup(known_offset)[1]):
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
-            for record in decode(self.disk.read(self.path, position, header.size_in_bytes)):
+            for record in self.records(header, position):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return record.offset, record.timestamp, header.partition_leader_epoch
         return None
@@ -239,7 +247,7 @@ class Segment:
         for header, position in self.headers(begin):
             if header.max_timestamp != self.max_timestamp:
                 continue
-            for record in decode(self.disk.read(self.path, position, header.size_in_bytes)):
+            for record in self.records(header, position):
                 if record.timestamp == self.max_timestamp:
                     return record.offset, record.timestamp, header.partition_leader_epoch
         return None
@@ -257,6 +265,7 @@ class Segment:
             offset = min(offset, header.base_offset)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
         self.disk.truncate(self.path, position)
         self.size = position
         self._starts = {o: p for o, p in self._starts.items() if p < position}
@@ -286,6 +295,7 @@ class Segment:
         self._starts = {}
         self.offset_index.reset()
         self.time_index.reset()
+        self.transaction_index.reset()
 
     def change_suffix(self, suffix: str) -> None:
         """Renames the files, the batches first; slices of them can still be read."""
@@ -297,8 +307,14 @@ class Segment:
         self.path = self._path(file_names.LOG)
         self.offset_index.path = self._path(file_names.OFFSET_INDEX)
         self.time_index.path = self._path(file_names.TIME_INDEX)
+        self.transaction_index.path = self._path(file_names.TRANSACTION_INDEX)
+
+    def files(self) -> list[str]:
+        """The paths of its files; the transaction index only if there is one."""
+        paths = [self.path, self.offset_index.path, self.time_index.path]
+        return [*paths, self.transaction_index.path] if self.transaction_index.size else paths
 
     def delete(self) -> None:
-        self.size = 0
+        self.size = self.transaction_index.size = 0
         for kind in file_names.OF_A_SEGMENT:
             self.disk.delete(self._path(kind))

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from engine.storage.disk import Disk
 from engine.storage.file_names import DELETED
 from engine.storage.segment import FileSlice, Segment
+from engine.storage.transaction_index import AbortedTransaction
 
 
 class Segments:
@@ -127,6 +128,27 @@ class Segments:
             end = segment.size if limit is None else segment.find(limit)[0]
             total += max(end - start, 0)
         return total
+
+    def aborted_transactions(
+        self, found: FileSlice, log_end_offset: int
+    ) -> list[AbortedTransaction]:
+        """Those that touch the slice.
+
+        As in Kafka, the offset index says where the slice ends, so a few behind it may be among
+        them.  A consumer that gets them early keeps them until it is there.
+        """
+        number = self._segments.index(found.segment)
+        offset = next(found.segment.headers(found.position))[0].base_offset
+        end = found.segment.offset_index.offset_above(found.position + found.length)
+        if end is None:
+            end = self.end_of(number, log_end_offset)
+        transactions: list[AbortedTransaction] = []
+        for segment in self._segments[number:]:
+            more, is_complete = segment.transaction_index.collect(offset, end)
+            transactions += more
+            if is_complete:
+                break
+        return transactions
 
     def _limit_in(self, number: int, limit_offset: int | None) -> int | None:
         """The limit for one segment; None when all of it lies below."""

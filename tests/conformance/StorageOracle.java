@@ -22,12 +22,14 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.properties.MetaPropertiesEnsemble;
 import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
 import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.Cleaner;
+import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogCleanerManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
@@ -140,6 +142,16 @@ public class StorageOracle {
             .orElse("none");
     }
 
+    /** What a reader with read_committed gets: its batches, and the aborted transactions. */
+    static String committed(long offset, int bytes) throws Exception {
+        FetchDataInfo found = log.read(offset, bytes, FetchIsolation.TXN_COMMITTED, true);
+        StringBuilder batches = new StringBuilder();
+        for (var batch : found.records.batches()) batches.append(batch.baseOffset()).append(" ");
+        return batches + "aborted " + found.abortedTransactions.orElse(List.of()).stream()
+            .map(each -> each.producerId() + "@" + each.firstOffset())
+            .collect(Collectors.joining(","));
+    }
+
     static String answer(String[] words) throws Exception {
         switch (words[0]) {
             case "open": return open(words);
@@ -177,6 +189,10 @@ public class StorageOracle {
                 return log.endOffsetForEpoch(Integer.parseInt(words[1]))
                     .map(e -> e.epoch() + " " + e.offset()).orElse("-1 -1");
             case "timestamp": return timestamp(Long.parseLong(words[1]));
+            case "stable":
+                log.updateHighWatermark(Long.parseLong(words[1]));
+                return String.valueOf(log.lastStableOffset());
+            case "committed": return committed(Long.parseLong(words[1]), Integer.parseInt(words[2]));
             case "offsets":
                 return new TreeMap<>(new OffsetCheckpointFile(new File(words[1]), null).read()
                     .entrySet().stream().collect(Collectors.toMap(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from engine.records import control
-from engine.records.batch import Record, encode
+from engine.records.batch import Record, encode, iterate
 from engine.storage import checkpoints
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
@@ -219,6 +219,109 @@ def test_random_histories_leave_the_same_files(kafka: Ask, tmp_path: Path, seed:
             )
     assert state(pair.log) == kafka("state")
     pair.compare_lookups()
+    pair.compare_files()
+
+
+class Transactions:
+    """Producers 7, 8 and 9 write in transactions, and a coordinator ends them, at random."""
+
+    def __init__(self, pair: Pair, ids: random.Random) -> None:
+        self.pair = pair
+        self.ids = ids
+        self.sequences: dict[int, int] = {}
+        self.high_watermark = 0
+
+    def write(self, epoch: int) -> None:
+        producer_id = self.ids.choice((-1, 7, 8, 9))
+        records = [Record(0, NOW_MS, None, b"v" * self.ids.randrange(80))] * self.ids.randint(1, 3)
+        if producer_id < 0:
+            self.pair.append(encode(records), epoch)
+            return
+        sequence = self.sequences.get(producer_id, 0)
+        self.sequences[producer_id] = sequence + len(records)
+        data = encode(
+            records,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=sequence,
+            transactional=True,
+        )
+        self.pair.append(data, epoch)
+
+    def end(self, epoch: int) -> None:
+        marker = control.end_transaction(
+            commit=self.ids.random() < 0.5,
+            producer_id=self.ids.choice((7, 8, 9)),
+            producer_epoch=0,
+            coordinator_epoch=3,
+            timestamp=NOW_MS,
+        )
+        self.pair.append(marker, epoch, "coordinator")
+
+    def cut(self) -> None:
+        log = self.pair.log
+        bases = [header.base_offset for each in log.segments for header, _ in each.headers(0)]
+        cut = self.ids.choice(bases[-8:])
+        self.pair.both(f"truncate {cut}", lambda: log.truncate_to(cut))
+        # A producer's next batch follows what the log has of it.
+        self.sequences = {pid: state.last_sequence + 1 for pid, state in log.producers}
+
+    def compare(self) -> None:
+        """The last stable offset below a high watermark, and what is read up to it."""
+        log = self.pair.log
+        end = log.log_end_offset
+        lowest = min(max(self.high_watermark, end - 6), end)
+        high_watermark = self.high_watermark = self.ids.randint(lowest, end)
+        log.producers.replicated_up_to(high_watermark)
+        stable = log.last_stable_offset(high_watermark)
+        assert str(stable) == self.pair.kafka(f"stable {high_watermark}")
+        offset = self.ids.randint(log.log_start_offset, stable)
+        found = log.slice(offset, 300, stable)
+        if found is None:
+            return
+        headers = [header for header, _ in iterate(found.read())]
+        ours = [
+            f"{each.producer_id}@{each.first_offset}" for each in log.aborted_transactions(found)
+        ]
+        # Kafka cuts a slice anywhere, so it is asked for as many bytes as whole batches have.
+        batches, _, theirs = self.pair.kafka(f"committed {offset} {len(found)}").partition(
+            "aborted "
+        )
+        assert [each.base_offset for each in headers] == [int(each) for each in batches.split()]
+        # Both take a few that begin behind the slice along; Kafka more where an entry of the
+        # offset index is exactly at its end.
+        more = [each for each in theirs.split(",") if each and each not in ours]
+        assert [each for each in theirs.split(",") if each and each not in more] == ours
+        assert all(int(each.partition("@")[2]) > headers[-1].last_offset for each in more)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_transactions_leave_the_same_index_and_show_the_same(
+    kafka: Ask, tmp_path: Path, seed: int
+) -> None:
+    ids = random.Random(seed)
+    pair = Pair(kafka, tmp_path)
+    transactions = Transactions(pair, ids)
+    epoch = 0
+    for _ in range(80):
+        choice = ids.random()
+        if choice < 0.6 or not pair.log.log_end_offset:
+            transactions.write(epoch)
+        elif choice < 0.9:
+            transactions.end(epoch)
+        elif choice < 0.93:
+            epoch += 1
+        elif choice < 0.96:
+            pair.both("roll", pair.log.roll)
+        elif pair.log.size_in_bytes:
+            transactions.cut()
+        transactions.compare()
+    pair.compare_files()
+    assert any(each.transaction_index.size for each in pair.log.segments)
+    pair.disk.close()
+    pair.disk = RealDisk(pair.disk.root)
+    pair.open(clean=False)
+    transactions.compare()
     pair.compare_files()
 
 
