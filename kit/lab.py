@@ -264,6 +264,7 @@ def segments(cluster: Any, topic: str, partition: int = 0, *, broker: int | None
 
     The leader's files, or those of a `broker`: `open_batch(segment, number)` opens a batch,
     `walk(1)` goes on to the next, `look_up(offset=42)` and `look_up(time=…)` show the search.
+    Over a simulated world there is time travel: `jump("kill 101")`, `goto(-1)`.
     """
     from kit.segment_panel.panel import SegmentPanel
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from kit.film import page
 
 HERE = Path(__file__).parent
-SCRIPTS = ("bars.js", "grid.js", "lookup.js", "panel.js")
+SCRIPTS = ("bars.js", "grid.js", "lookup.js", "time.js", "panel.js")
 
 
 def script() -> str:

@@ -43,7 +43,7 @@ function lookUp(scene, view) {
     h("ol", { key: "steps", class: "steps", tabindex: 0, "aria-label": "steps" }, lookup.steps.map((each, place) =>
       h("li", { key: place, class: `${place === at ? "now" : place > at ? "later" : ""} is-${each.kind}` },
         h("button", { type: "button", "data-do": "at", "data-at": place, "aria-current": place === at ? "step" : null },
-          h("span", { class: "sign" }, SIGNS[each.kind]), each.says, each.read && h("small", { key: "read" }, ` read ${number(each.read[2])} B at ${number(each.read[1])} of ${each.read[0]}${each.read[3] ? `: ${each.read[3]}` : ""}`))))));
+          h("span", { class: "sign" }, SIGNS[each.kind]), each.says, each.read && each.kind !== "read" && h("small", { key: "read" }, ` read ${number(each.read[2])} B at ${number(each.read[1])} of ${each.read[0]}${each.read[3] ? `: ${each.read[3]}` : ""}`))))));
 }
 
 const SIGNS = { segment: "▤", probe: "◇", entry: "◆", memory: "◈", read: "▭", batch: "▸", record: "●", answer: "✓" };

@@ -17,9 +17,9 @@ function heading(scene) {
       : h("button", { type: "button", "data-do": "follow", class: "when", "data-tip": "Open the newest batch, and go on doing so (F)" }, "▸ newest")));
 }
 
-const keys = () =>
-  h("div", { key: "keys", class: "keys" }, [["← →", "batches"], ["Home End", "first, last"], ["↑ ↓", "fields"], ["PgUp PgDn", "records"], ["L", "look up"], ["P N", "its steps"], ["F", "newest"], ["T", "read as text"]]
-    .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
+const keys = (timed) =>
+  h("div", { key: "keys", class: "keys" }, [["← →", "batches"], ["Home End", "first, last"], ["↑ ↓", "fields"], ["PgUp PgDn", "records"], ["L", "look up"], ["P N", "its steps"], ["F", "newest"], ["[ ]", "moments", "time"], ["space", "play", "time"], ["T", "read as text"]]
+    .filter(([, , only]) => !only || timed).map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
 
 function picture(model, view) {
   const scene = model.get("scene");
@@ -28,13 +28,14 @@ function picture(model, view) {
   return [
     patternsOf(view.id),
     heading(scene),
+    timeline(scene.timeline, view),
     folder(scene, view, steps ? { ...scene.lookup, at } : {}),
     lookUp(scene, view),
     scene.opened.stored ? batch(scene, view) : null,
     h("footer", { key: "footer" },
       h("p", { class: "caption", "aria-live": "polite" }, stressed(steps && !view.reads ? steps[at].says : scene.caption)),
       h("p", { class: "notice", role: "status" }, model.get("notice")),
-      keys(),
+      keys(Boolean(scene.timeline)),
       view.reading && h("pre", { key: "text", tabindex: 0 }, scene.text)),
   ];
 }
@@ -85,7 +86,30 @@ function render({ model, el }) {
     draw();
     root.querySelector(`#${view.id}field-${view.field}`)?.focus();
   };
+  const place = () => { // what was asked for last; the kernel's picture of it may be under way
+    const asked = model.get("position");
+    return asked < 0 ? model.get("scene").timeline.last : asked;
+  };
+  const travel = (at) => {
+    const t = model.get("scene").timeline;
+    if (!t) return;
+    view.reads = true;
+    model.set("position", Math.min(Math.max(0, at), t.last));
+    model.save_changes();
+  };
+  const play = (on = !view.playing) => {
+    clearInterval(view.ticking);
+    view.playing = on && Boolean(model.get("scene").timeline);
+    if (view.playing) {
+      if (place() === model.get("scene").timeline.last) travel(0);
+      view.ticking = setInterval(() => (place() === model.get("scene").timeline.last ? play(false) : travel(place() + 1)), PLAY_MS);
+    }
+    later();
+  };
   const does = {
+    moment: ({ at }) => { play(false); travel(Number(at)); },
+    moments: ({ by }) => { if (model.get("scene").timeline) { play(false); travel(place() + Number(by)); } },
+    play: () => play(),
     open: ({ segment, position }) => choose("open", { segment: Number(segment), position: Number(position) }),
     walk: ({ by }) => choose("walk", { by: Number(by) }),
     turn: ({ by }) => send("turn", { by: Number(by) }),
@@ -110,6 +134,7 @@ function render({ model, el }) {
     const field = event.target.closest?.("[data-field]");
     if (field && Number(field.dataset.field) !== view.field) { view.field = Number(field.dataset.field); later(); }
   });
+  root.addEventListener("input", ({ target }) => { if (target.dataset.do === "scrub") { play(false); travel(Number(target.value)); } });
   root.addEventListener("change", ({ target }) => {
     if (target.dataset.do === "what") { view.what = target.value; later(); }
     if (target.dataset.do === "broker") send("broker", { broker: Number(target.value) });
@@ -125,18 +150,21 @@ function render({ model, el }) {
     ArrowUp: () => focusField(-1), ArrowDown: () => focusField(root.contains(document.activeElement?.closest("[data-field]")) ? 1 : 0),
     PageUp: () => send("turn", { by: -1 }), PageDown: () => send("turn", { by: 1 }),
     p: () => stepTo(model.get("step") - 1), n: () => stepTo(model.get("step") + 1), f: () => choose("follow"),
+    "[": () => does.moments({ by: -1 }), "]": () => does.moments({ by: 1 }),
     l: () => root.querySelector(".ask input").focus(), t: () => { view.reading = !view.reading; later(); },
   };
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (["INPUT", "SELECT"].includes(event.target.tagName)) {
+    const writes = event.target.tagName === "INPUT" && event.target.type !== "range";
+    if (writes || event.target.tagName === "SELECT") {
       if (event.key === "Escape") root.focus();
       event.stopPropagation();
       return;
     }
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (!PLAIN[key]) return;
-    PLAIN[key]();
+    if (key === " " && event.target.tagName !== "BUTTON" && model.get("scene").timeline) play();
+    else if (!PLAIN[key] || (event.target.type === "range" && /^(Arrow|Home|End|Page)/.test(key))) return;
+    else PLAIN[key]();
     event.preventDefault();
     event.stopPropagation();
   });
@@ -144,7 +172,7 @@ function render({ model, el }) {
   const traits = ["scene", "notice", "step"].map((name) => `change:${name}`);
   traits.forEach((trait) => model.on(trait, later));
   let inView = true;
-  const watch = () => { if (inView && document.visibilityState === "visible") send("watch"); };
+  const watch = () => { if (inView && !model.get("scene").timeline && document.visibilityState === "visible") send("watch"); };
   const seen = new IntersectionObserver(([entry]) => { inView = entry.isIntersecting; watch(); });
   seen.observe(root);
   watch();
@@ -152,6 +180,7 @@ function render({ model, el }) {
   draw();
   return () => {
     clearInterval(watching);
+    clearInterval(view.ticking);
     seen.disconnect();
     sized.disconnect();
     traits.forEach((trait) => model.off(trait, later));

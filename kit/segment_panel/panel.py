@@ -6,18 +6,20 @@
     panel.look_up(offset=1234)                      # and panel.look_up(time=1700000000000)
     print(panel.text)
 
+Over a simulated world there is time travel: `panel.goto(20)` is the 21st moment of its recording,
+`panel.jump("kill 101")` the next one of that name.
+
 Without a choice the newest batch is open, and the panel follows the log.  A look-up keeps its
 steps as they were when it was made, while the broker goes on writing.
 
 All state is in traits, so a test needs no browser: `scene` is what is drawn; `segment` is a base
 offset and `batch` a position in that segment's file (-1: the newest); `record` is the first record
-that is opened, and `step` the step of the look-up in view.
+that is opened, `step` the step of the look-up in view, `position` the moment of a recorded world.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import UTC, datetime
 from typing import Any
 
 import anywidget
@@ -26,17 +28,17 @@ import traitlets
 from engine.records.batch import CorruptBatch
 from kit.film.attention import Attention
 from kit.film.output import put_out, with_still
-from kit.film.words import plural
-from kit.segment_panel import export, lookups, still, text
+from kit.film.steps import plain
+from kit.segment_panel import export, lookups, still, story, text
 from kit.segment_panel.batches import RECORDS_SHOWN, Opened, open_batch
 from kit.segment_panel.folder import Batch, OneSegment, Replica
 from kit.segment_panel.lookups import LookUp
+from kit.segment_panel.recording import WorldSource
 from kit.segment_panel.scene import lookup_to_plain, to_plain
 from kit.segment_panel.source import LiveSource, Source
-from kit.segment_panel.wording import moment, offsets
+from kit.segment_panel.wording import milliseconds
 
 NEWEST = -1
-GONE = "That batch is no longer there: the log was cut, or its segment deleted."
 
 
 class SegmentPanel(anywidget.AnyWidget):
@@ -51,6 +53,7 @@ class SegmentPanel(anywidget.AnyWidget):
     batch = traitlets.Int(NEWEST).tag(sync=True)
     record = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
+    position = traitlets.Int(NEWEST).tag(sync=True)
 
     def __init__(
         self,
@@ -62,6 +65,9 @@ class SegmentPanel(anywidget.AnyWidget):
         interval_s: float = 0.5,
         source: Source | None = None,
     ) -> None:
+        self._film: WorldSource | None = None
+        if source is None and hasattr(cluster, "goto"):
+            source = self._film = WorldSource(cluster, topic, partition, broker)
         self._source: Source = source or LiveSource(cluster, topic, partition, broker)
         self.attention = Attention(self._source.poll, self._show, self._say, interval_s)
         super().__init__()
@@ -71,6 +77,7 @@ class SegmentPanel(anywidget.AnyWidget):
         self._source.poll()  # what is not there is an error here, and a notice later
         self.on_msg(self._hear)
         self.observe(lambda change: self._show(), ["segment", "batch", "record", "step"])
+        self.observe(lambda change: self._travel(), ["position"])
         self._show()
 
     # -- looking
@@ -80,7 +87,8 @@ class SegmentPanel(anywidget.AnyWidget):
         self.attention.once()
 
     def close(self) -> None:
-        self.attention.close()
+        if hasattr(self, "attention"):  # a panel that could not be made is closed too
+            self.attention.close()
         super().close()
 
     def _say(self, words: str) -> None:
@@ -105,6 +113,39 @@ class SegmentPanel(anywidget.AnyWidget):
         """The folder as it was when it was last looked at."""
         assert self._source.replica is not None
         return self._source.replica
+
+    # -- the moments of a recorded world
+
+    def __len__(self) -> int:
+        """How many moments the timeline has; one on a running cluster."""
+        return len(self._film.frames) if self._film else 1
+
+    def __bool__(self) -> bool:
+        return True
+
+    def goto(self, place: int) -> None:
+        """To a moment, counted from 0; -1 is the last."""
+        if self._film is None:
+            self.notice = "A running cluster has no timeline: lab.world() has one."
+        else:
+            self.position = min(max(0, place if place >= 0 else len(self) + place), len(self) - 1)
+
+    def jump(self, words: str) -> bool:
+        """To the next moment whose name has these words; False if there is none."""
+        place = self._film.next_with(words) if self._film else None
+        if place is None:
+            self.notice = f"There is no {words!r} after this moment."
+            return False
+        self.goto(place)
+        return True
+
+    def _travel(self) -> None:
+        if self._film is not None:
+            at = self.position if self.position >= 0 else len(self) - 1
+            self._film.place = min(at, len(self) - 1)
+            self._film.poll()
+            self._forget()
+            self._show()
 
     # -- one batch
 
@@ -225,7 +266,7 @@ class SegmentPanel(anywidget.AnyWidget):
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
         match content:
-            case {"type": "watch"}:
+            case {"type": "watch"} if self._film is None:
                 self.attention.keep()
             case {"type": "open", "segment": int(segment), "position": int(position)}:
                 self._choose(segment, position, 0)
@@ -265,40 +306,17 @@ class SegmentPanel(anywidget.AnyWidget):
         said = text.render(
             self.title, self.replica, self._source.known, chosen, self.opened, self._lookup
         )
-        return f"{said}\n{self.caption.replace('**', '')}"
+        lines = [said, plain(self.caption)]
+        if self._film is not None:
+            place = f"moment {self._film.place + 1} of {len(self)}, {self._film.seconds:.3f} s"
+            lines.insert(0, f"{place}: {plain(self._film.sentence)}")
+        return "\n".join(lines)
 
     @property
     def caption(self) -> str:
         """One sentence on what is in view."""
-        segment, batch = self._chosen()
-        opened = self.opened
-        if segment is None:
-            return GONE
-        if not segment.batches and not segment.trouble:
-            return "The log is **empty**: its files are there, and hold no batch."
-        if segment.trouble and opened is None:
-            return f"Segment {segment.base_offset}: **{segment.trouble}**"
-        if opened is None or batch is None:
-            return GONE
-        header = opened.header
-        whole = (
-            f"Batch {offsets(header.base_offset, header.last_offset)}: "
-            f"{plural(header.records_count, 'record')} in {opened.size} bytes, at position "
-            f"{batch.position} of its segment, written in leader epoch "
-            f"{header.partition_leader_epoch}."
-        )
-        if opened.trouble:
-            return f"{whole} **Damaged**: {opened.trouble}."
-        if header.is_control:
-            return f"{whole} It is a **control batch**: no consumer hands it to an application."
-        if opened.codec != "none" and opened.before:
-            saved = 1 - opened.after / opened.before
-            words = f"saved {saved:.0%}" if saved > 0 else f"cost {-saved:.0%}"
-            return (
-                f"{whole} {opened.codec.capitalize()} made {opened.after} of {opened.before} bytes "
-                f"of records: it **{words}**."
-            )
-        return whole
+        segment, _ = self._chosen()
+        return story.caption(self.broker, self.replica, segment, self.opened)
 
     def _show(self) -> None:
         chosen, _ = self._chosen()
@@ -310,9 +328,22 @@ class SegmentPanel(anywidget.AnyWidget):
                 "broker": self.broker,
                 "brokers": self._source.brokers,
                 "follows": self.segment == NEWEST,
+                "timeline": self._timeline(),
                 "caption": self.caption,
                 "text": self.text,
             }
+
+    def _timeline(self) -> dict[str, Any] | None:
+        film = self._film
+        if film is None:
+            return None
+        return {
+            "at": film.place,
+            "last": len(self) - 1,
+            "seconds": film.seconds,
+            "says": film.sentence,
+            "marks": [list(mark) for mark in film.marks],
+        }
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         put_out(self._repr_mimebundle_()[0])
@@ -325,16 +356,3 @@ class SegmentPanel(anywidget.AnyWidget):
             self.title, self.replica, self._source.known, chosen, self.opened, self.caption
         )
         return with_still(live, self.text, picture)
-
-
-def milliseconds(time: int | str | None) -> int:
-    """A time as Kafka counts it; ValueError says how to write one."""
-    words = str(time).strip()
-    if words.lstrip("-").isdigit():
-        return int(words)
-    try:
-        when = datetime.fromisoformat(words.removesuffix("UTC").strip())
-    except ValueError:
-        example = moment(1_700_000_000_000)
-        raise ValueError(f"{words!r} is no time: milliseconds, or as in {example}.") from None
-    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Moments, bytes and sizes as a reader sees them."""
+"""Moments, bytes and sizes as a reader sees and writes them."""
 
 from __future__ import annotations
 
@@ -50,3 +50,16 @@ def name(path_name: str) -> str:
     """`…0042.index`: a segment's file without its leading zeros."""
     stem, dot, suffix = path_name.partition(".")
     return f"{int(stem)}{dot}{suffix}" if stem.isdigit() and len(stem) == 20 else path_name
+
+
+def milliseconds(time: int | str | None) -> int:
+    """A time as Kafka counts it; ValueError says how to write one."""
+    words = str(time).strip()
+    if words.lstrip("-").isdigit():
+        return int(words)
+    try:
+        when = datetime.fromisoformat(words.removesuffix("UTC").strip())
+    except ValueError:
+        example = moment(1_700_000_000_000)
+        raise ValueError(f"{words!r} is no time: milliseconds, or as in {example}.") from None
+    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -46,6 +46,15 @@ panel.go(3)
 panel
 """
 
+WORLD = """
+from kit import lab
+from tests.kit.panel.worlds import divergent
+
+panel = lab.segments(divergent(), "orders", broker=101)
+panel.goto(0)
+panel
+"""
+
 
 @contextmanager
 def panel_in(lab: Any, *cells: str, **context: Any) -> Iterator[tuple[Any, Any]]:
@@ -53,7 +62,7 @@ def panel_in(lab: Any, *cells: str, **context: Any) -> Iterator[tuple[Any, Any]]
     with lab.open(lab.notebook(*cells), **context) as notebook:
         notebook.run(0)
         panel = notebook.outputs.locator(".segment-panel")
-        panel.locator(".row").first.wait_for()
+        panel.locator(".folder").wait_for()
         yield notebook, panel
         assert notebook.complaints == []
 
@@ -134,6 +143,25 @@ def test_another_brokers_files_are_chosen_in_the_heading(lab: Any) -> None:
         chooser.select_option(other)
         expect(panel.locator("header .fact", has_text="replica")).to_have_text("replica follower")
         expect(panel.locator(".batch h4")).to_have_text("Batch 59")
+
+
+def test_a_recorded_world_goes_through_its_moments(lab: Any) -> None:
+    with panel_in(lab, WORLD) as (notebook, panel):
+        expect(panel.locator(".caption")).to_contain_text("has no folder")
+        clock = panel.locator(".travel .clock")
+        expect(clock).to_have_text("0.000 s")
+        panel.focus()
+        notebook.page.keyboard.press("]")
+        expect(clock).not_to_have_text("0.000 s")
+        panel.get_by_role("button", name="The end").click()
+        expect(panel.locator(".batch h4")).to_contain_text("Batch")
+        expect(panel.locator(".travel")).to_contain_text(re.compile(r"moment (\d+) of \1"))
+        panel.get_by_role("slider", name="timeline").fill("0")
+        expect(panel.locator(".caption")).to_contain_text("has no folder")
+        panel.focus()
+        notebook.page.keyboard.press(" ")
+        expect(panel.locator(".batch h4")).to_be_visible()
+        notebook.page.keyboard.press(" ")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -12,7 +12,9 @@ from engine.records.batch import encode
 from engine.storage.log import Log
 from kit.clusters.interface import ClusterError
 from kit.segment_panel.batches import RECORDS_SHOWN
-from kit.segment_panel.panel import GONE, SegmentPanel, milliseconds
+from kit.segment_panel.panel import SegmentPanel
+from kit.segment_panel.story import GONE
+from kit.segment_panel.wording import milliseconds
 from tests.kit.segment_panel.toy_cluster import ToyCluster
 from tests.kit.segment_panel.toy_log import T, values, written
 
