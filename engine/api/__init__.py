@@ -10,8 +10,8 @@ A handler is `handle(broker, now, request)` in the module named after its API.  
 `broker.outbox.reply`, at once or later.  It may raise KafkaError before it has changed anything;
 `dispatch` turns that into the API's own error answer.  Modules load when first needed.
 
-May import: broker, coordinators, coordinators.classic, coordinators.consumer, events, metadata,
-past, replication, settings, wire.
+May import: broker, coordinators, coordinators.classic, coordinators.consumer,
+coordinators.transactions, events, metadata, past, replication, settings, wire.
 """
 
 from __future__ import annotations

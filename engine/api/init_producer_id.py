@@ -1,32 +1,71 @@
-"""InitProducerId (key 22): an identity for an idempotent producer (KIP-98).
+"""InitProducerId (key 22): an identity for an idempotent or a transactional producer (KIP-98).
 
 Without a transactional id any broker answers with a fresh producer id and epoch 0.  A
 producer that names an id and epoch it already has (KIP-360) gets a fresh id too, as in
 Kafka when there is no transactional id.  An id without an epoch, or an epoch without an id, is an
 invalid request.
 
-Left out: transactional ids (TRANSACTIONAL_ID_AUTHORIZATION_FAILED until there is a coordinator).
+With a transactional id the coordinator answers: the same producer id as last time with a higher
+epoch, which fences the last producer of that name.  If that one left a transaction open, it is
+aborted first, and the answer is CONCURRENT_TRANSACTIONS until it is.
+
+    v3      the producer's id and epoch, to recover from an error (KIP-360)
+    v4      PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
+
+Left out: two-phase commit, version 6 (KIP-939).
 """
 
 from __future__ import annotations
 
-from engine.broker.broker import Broker
-from engine.events import Request
-from engine.wire import messages as m
-from engine.wire.errors import Errors
+from dataclasses import dataclass
 
-NONE = -1
-"""No id, or no epoch."""
+from engine.broker.broker import Broker
+from engine.coordinators.transactions.metadata import NO_EPOCH, NO_ID, TransactionMetadata
+from engine.coordinators.transactions.requests import start_producer
+from engine.events import Outbox, Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
 
 
 def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) -> None:
-    transactional_id = request.body.transactional_id
-    is_half = (request.body.producer_id == NONE) != (request.body.producer_epoch == NONE)
-    if transactional_id is None and not is_half:
+    body, waiting = request.body, Waiting(broker.outbox, request)
+    if (body.producer_id == NO_ID) != (body.producer_epoch == NO_EPOCH):
+        waiting.done(now, Errors.INVALID_REQUEST, None)
+    elif body.transactional_id is None:
         broker.producer_ids.give(request, broker.lifecycle.epoch)
-        return
-    refused = transactional_id and not is_half
-    error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if refused else Errors.INVALID_REQUEST
-    broker.outbox.reply(
-        request, m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
-    )
+    else:
+        try:
+            _start(broker, now, body, body.transactional_id, waiting)
+        except KafkaError as refused:
+            waiting.done(now, refused.code, None)
+
+
+def _start(
+    broker: Broker, now: int, body: m.InitProducerIdRequest, name: str, waiting: Waiting
+) -> None:
+    longest_ms = broker.settings["transaction.max.timeout.ms"]
+    if name and not 0 < body.transaction_timeout_ms <= longest_ms:
+        raise KafkaError(Errors.INVALID_TRANSACTION_TIMEOUT)
+    shard, error = broker.transactions.shard_of(now, name)
+    if shard is None:
+        raise KafkaError(error)
+    named = body.producer_id, body.producer_epoch
+    expected = None if body.producer_id == NO_ID else named
+    start_producer(shard, broker, now, name, body.transaction_timeout_ms, expected, waiting)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Answers once the epoch is replicated."""
+
+    outbox: Outbox
+    request: Request[m.InitProducerIdRequest]
+
+    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+        if error is Errors.PRODUCER_FENCED and self.request.version < 4:
+            error = Errors.INVALID_PRODUCER_EPOCH
+        answer = m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
+        if error is Errors.NONE and metadata is not None:
+            answer.producer_id = metadata.producer_id
+            answer.producer_epoch = metadata.producer_epoch
+        self.outbox.reply(self.request, answer)

@@ -22,6 +22,15 @@ from engine.coordinators.consumer.groups import MemberTimer
 from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopicCreation
 from engine.coordinators.group_shard import ExpiryTimer
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
+from engine.coordinators.transactions.markers import MarkerRound
+from engine.coordinators.transactions.transaction_coordinator import (
+    ExpiryScan,
+    TimeoutScan,
+    TransactionCoordinator,
+    TransactionsTopicCreation,
+)
+from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
+from engine.coordinators.transactions.transaction_shard import MarkerTimer
 from engine.events import (
     Answered,
     AnyRequest,
@@ -124,6 +133,8 @@ class Broker:
         )
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[OFFSETS_TOPIC] = self.groups
+        self.transactions = TransactionCoordinator(self)
+        self.replicas.coordinators[TRANSACTIONS_TOPIC] = self.transactions
         clean_epoch = checkpoints.take_clean_shutdown(disk)
         self.clean_start = clean_epoch is not None
         previous_epoch = -1 if clean_epoch is None else clean_epoch
@@ -197,6 +208,10 @@ class Broker:
                 self._relay(number, body)
             case OffsetsTopicCreation():
                 self.groups.topic_creation_answered(body)
+            case TransactionsTopicCreation():
+                self.transactions.topic_creation_answered(body)
+            case MarkerRound() as token:
+                self.transactions.markers_answered(now, token, body)
             case AutoCreation():
                 pass  # the client asks for metadata again and sees the result
 
@@ -221,6 +236,12 @@ class Broker:
                 self.producer_ids.ask()
             case SessionTimer() | JoinTimer() | SyncTimer() | MemberTimer() | ExpiryTimer():
                 self.groups.on_timer(now, token)
+            case MarkerTimer() | TimeoutScan() | ExpiryScan():
+                self.transactions.on_timer(now, token)
+
+    def new_producer_id(self) -> int | None:
+        """A producer id for a transactional id; None while the next block is on its way."""
+        return self.producer_ids.take(self.lifecycle.epoch)
 
     # -- metadata
 

@@ -45,6 +45,16 @@ class ProducerIds:
         self.waiting.append(request)
         self._serve()
 
+    def take(self, broker_epoch: int) -> int | None:
+        """A fresh id for the transaction coordinator; None until a block has come."""
+        self.broker_epoch = broker_epoch
+        if self.next_id < self.block_end:
+            self.next_id += 1
+            return self.next_id - 1
+        if not self.asking:
+            self.ask()
+        return None
+
     def _serve(self) -> None:
         while self.waiting and self.next_id < self.block_end:
             answer = m.InitProducerIdResponse(producer_id=self.next_id, producer_epoch=0)

@@ -15,6 +15,9 @@ the same shape from outside:
     groups       by id: type (classic, consumer), state, generation, coordinator, protocol_type,
                  protocol, leader, offsets by topic and partition,
                  members: id, instance_id, client_id, host, state, owns (partitions by topic)
+    transactions by transactional id: coordinator, coordinator_epoch, state, pending (the state on
+                 its way), producer_id, producer_epoch, next_producer_id, timeout_ms, start_ms,
+                 version, partitions and awaiting_markers by topic
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
         if image
         else {},
         "groups": _groups(cluster),
+        "transactions": _transactions(cluster),
     }
 
 
@@ -159,3 +163,12 @@ def _groups(cluster: Cluster) -> Plain:
             for name, group in broker.groups.snapshot().items():
                 groups[name] = {**group, "coordinator": broker_id}
     return groups
+
+
+def _transactions(cluster: Cluster) -> Plain:
+    ids: Plain = {}
+    for broker_id in cluster.spec.brokers:
+        broker = cluster.nodes.get(broker_id)
+        if broker is not None:
+            ids.update(broker.transactions.snapshot())
+    return ids

@@ -26,6 +26,6 @@ def test_no_broker_coordinates_a_transactional_id(world: World) -> None:
 def test_no_producer_id_is_given_to_one(world: World) -> None:
     ask = m.InitProducerIdRequest
     answer = world.ask(ask(transactional_id="t", transaction_timeout_ms=60_000), 101)
-    assert (answer.error_code, answer.producer_id) == (FINAL, -1)
+    assert (answer.error_code, answer.producer_id) == (Errors.NOT_COORDINATOR, -1)
     empty = world.ask(ask(transactional_id="", transaction_timeout_ms=60_000), 101)
     assert empty.error_code == Errors.INVALID_REQUEST

@@ -1,0 +1,151 @@
+"""AddPartitionsToTxn (key 24): these partitions belong to my transaction (KIP-98).
+
+Before its first record to a partition, a producer tells the coordinator.  The coordinator must
+know every partition that will need a marker, even if the producer is never heard of again.
+
+    v0-3    one transaction, from a client
+    v4      several transactions, from a broker: a leader adds or verifies what a producer has
+            sent to it (KIP-890); `verify_only` adds nothing
+    v2, v5  PRODUCER_FENCED, TRANSACTION_ABORTABLE instead of older errors
+
+If one topic or partition does not exist, none is added: the others say OPERATION_NOT_ATTEMPTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.broker.broker import Broker
+from engine.coordinators.transactions.metadata import TopicPartition, TransactionMetadata
+from engine.coordinators.transactions.requests import add_partitions, verify_partitions
+from engine.events import Outbox, Request
+from engine.wire import messages as m
+from engine.wire.errors import Errors, KafkaError
+
+AddRequest = m.AddPartitionsToTxnRequest
+AddResponse = m.AddPartitionsToTxnResponse
+TopicResult = AddResponse.AddPartitionsToTxnTopicResult
+FROM_BROKERS = 4
+TRANSACTION_VERSION_2 = 2
+"""A broker adds partitions only for clients that act by it."""
+
+
+def handle(broker: Broker, now: int, request: Request[m.AddPartitionsToTxnRequest]) -> None:
+    transactions = _transactions(request)
+    waiting = Waiting(broker.outbox, request, [None] * len(transactions))
+    for place, each in enumerate(transactions):
+        partitions = [(topic.name, index) for topic in each.topics for index in topic.partitions]
+        _one(broker, now, each, Row(waiting, place, each.transactional_id, partitions))
+    waiting.reply_if_complete()
+
+
+def refuse(
+    request: Request[m.AddPartitionsToTxnRequest], code: Errors, message: str | None
+) -> m.AddPartitionsToTxnResponse:
+    waiting = Waiting(Outbox(), request, [])
+    for each in _transactions(request):
+        partitions = [(topic.name, index) for topic in each.topics for index in topic.partitions]
+        waiting.rows.append(_result(each.transactional_id, partitions, [code] * len(partitions)))
+    return waiting.answer()
+
+
+def _transactions(
+    request: Request[m.AddPartitionsToTxnRequest],
+) -> Sequence[AddRequest.AddPartitionsToTxnTransaction]:
+    body = request.body
+    if request.version >= FROM_BROKERS:
+        return body.transactions
+    return [
+        AddRequest.AddPartitionsToTxnTransaction(
+            transactional_id=body.v3_and_below_transactional_id,
+            producer_id=body.v3_and_below_producer_id,
+            producer_epoch=body.v3_and_below_producer_epoch,
+            topics=body.v3_and_below_topics,
+        )
+    ]
+
+
+def _one(
+    broker: Broker, now: int, asked: AddRequest.AddPartitionsToTxnTransaction, row: Row
+) -> None:
+    exist = [_exists(broker, *each) for each in row.partitions]
+    if not all(exist):
+        unknown, others = Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.OPERATION_NOT_ATTEMPTED
+        row.fill([others if each else unknown for each in exist])
+        return
+    producer = asked.producer_id, asked.producer_epoch
+    shard, error = broker.transactions.shard_of(now, asked.transactional_id)
+    if shard is None:
+        row.done(now, error, None)
+        return
+    version = TRANSACTION_VERSION_2 if row.waiting.request.version >= FROM_BROKERS else 0
+    try:
+        if asked.verify_only:
+            row.fill(verify_partitions(shard, asked.transactional_id, producer, row.partitions))
+        else:
+            add_partitions(
+                shard, now, asked.transactional_id, producer, row.partitions, version, row
+            )
+    except KafkaError as refused:
+        row.done(now, refused.code, None)
+
+
+def _exists(broker: Broker, topic: str, index: int) -> bool:
+    image = broker.metadata.topic(topic)
+    return image is not None and index in image.partitions
+
+
+@dataclass(slots=True)
+class Waiting:
+    """The answer, which goes out when each transaction has its result."""
+
+    outbox: Outbox
+    request: Request[m.AddPartitionsToTxnRequest]
+    rows: list[AddResponse.AddPartitionsToTxnResult | None]
+    is_listed: bool = False
+
+    def reply_if_complete(self) -> None:
+        """Called once all are asked, and then by each late one."""
+        self.is_listed = True
+        if None not in self.rows:
+            self.outbox.reply(self.request, self.answer())
+
+    def answer(self) -> m.AddPartitionsToTxnResponse:
+        rows = [each for each in self.rows if each is not None]
+        if self.request.version >= FROM_BROKERS:
+            return AddResponse(results_by_transaction=rows)
+        topics = [topic for row in rows for topic in row.topic_results]
+        return AddResponse(results_by_topic_v3_and_below=topics)
+
+
+@dataclass(slots=True)
+class Row:
+    """One transaction of the request."""
+
+    waiting: Waiting
+    place: int
+    transactional_id: str
+    partitions: list[TopicPartition]
+
+    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+        if error is Errors.PRODUCER_FENCED and self.waiting.request.version < 2:
+            error = Errors.INVALID_PRODUCER_EPOCH
+        self.fill([error] * len(self.partitions))
+
+    def fill(self, errors: Sequence[Errors]) -> None:
+        self.waiting.rows[self.place] = _result(self.transactional_id, self.partitions, errors)
+        if self.waiting.is_listed:
+            self.waiting.reply_if_complete()
+
+
+def _result(
+    transactional_id: str, partitions: Sequence[TopicPartition], errors: Sequence[Errors]
+) -> AddResponse.AddPartitionsToTxnResult:
+    by_topic: dict[str, TopicResult] = {}
+    for (topic, index), error in zip(partitions, errors, strict=True):
+        result = by_topic.setdefault(topic, TopicResult(name=topic))
+        result.results_by_partition.append(
+            AddResponse.AddPartitionsToTxnPartitionResult(index, error)
+        )
+    return AddResponse.AddPartitionsToTxnResult(transactional_id, list(by_topic.values()))
