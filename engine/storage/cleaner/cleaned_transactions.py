@@ -8,44 +8,70 @@ transaction does, or a reader would not know how that transaction ended.  When n
 marker may go too, but like a tombstone it waits for delete.retention.ms: a reader that is in the
 middle of the transaction may still need it.
 
-The caller hands in the aborted transactions of the range that it is about to read, in the order of
-the log, and then each batch.
+A marker comes behind the records that it speaks of, and it may lie behind the part that is cleaned.
+So `AbortedTransactions` first looks at the headers of the whole log; then `CleanedTransactions` is
+shown each batch of the walk.
+
+Simplified: Kafka has the aborted transactions in the transaction index of each segment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Protocol
 
 from engine.records import control
 from engine.records.batch import BatchHeader, Record
 from engine.records.control import ControlType
 
 
-class AbortedTransaction(Protocol):
-    """As the transaction index has it."""
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    """Where it begins in this log, and its marker."""
 
-    @property
-    def producer_id(self) -> int: ...
+    producer_id: int
+    first_offset: int
+    last_offset: int
 
-    @property
-    def first_offset(self) -> int: ...
+
+class AbortedTransactions:
+    """Finds the aborted transactions of a log, batch by batch from its start."""
+
+    def __init__(self) -> None:
+        self.found: list[AbortedTransaction] = []
+        self._open: dict[int, int] = {}
+
+    def note(self, batch: BatchHeader) -> None:
+        """A data batch; one of a transaction may open it."""
+        if batch.is_transactional:
+            self._open.setdefault(batch.producer_id, batch.base_offset)
+
+    def note_marker(self, batch: BatchHeader, records: list[Record]) -> None:
+        """A control batch; an earlier pass may have emptied it."""
+        first_offset = self._open.pop(batch.producer_id, None)
+        if first_offset is None or not records:
+            return
+        if control.control_type(records[0]) is ControlType.ABORT:
+            marker = batch.last_offset
+            self.found.append(AbortedTransaction(batch.producer_id, first_offset, marker))
 
 
 class CleanedTransactions:
-    """What one walk over the log has seen; `kept_aborted` are those whose marker stays."""
+    """What one walk has seen; `kept_aborted` are those whose marker stays.
 
-    def __init__(self) -> None:
+    The walk begins at `start_offset`; transactions that have ended before it do not count.
+    """
+
+    def __init__(self, aborted: Iterable[AbortedTransaction], start_offset: int) -> None:
         self.kept_aborted: list[AbortedTransaction] = []
         self._waiting: list[tuple[int, int, AbortedTransaction]] = []
         self._aborted: dict[int, AbortedTransaction] = {}
         self._seen_of_aborted: dict[int, bool] = {}
         self._committed: dict[int, bool] = {}
-
-    def add_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
-        for each in transactions:
-            heappush(self._waiting, (each.first_offset, each.producer_id, each))
+        for each in aborted:
+            if each.last_offset >= start_offset:
+                heappush(self._waiting, (each.first_offset, each.producer_id, each))
 
     def is_aborted(self, batch: BatchHeader) -> bool:
         """Whether a data batch belongs to an aborted transaction."""

@@ -5,11 +5,11 @@
     [ clean segments ...][ dirty segments .........][ too young ...][ active segment ]
       one record per key    not yet looked at
 
-The dirty part ends at the first of three: the active segment, the last stable offset, a segment
-with a record younger than min.compaction.lag.ms.  A log is due when more than
-min.cleanable.dirty.ratio of its bytes are dirty: cleaning reads the clean part too, so it pays
-only when there is much to gain.  max.compaction.lag.ms makes it due in any case once a dirty
-segment is that old (KIP-354).  Of all logs that are due the dirtiest is next.
+The dirty part ends at the first of three: the active segment, the last stable offset (so no open
+transaction is in it), a segment with a record younger than min.compaction.lag.ms.  A log is due
+when more than min.cleanable.dirty.ratio of its bytes are dirty: cleaning reads the clean part too,
+so it pays only when there is much to gain.  max.compaction.lag.ms makes it due in any case once a
+dirty segment is that old (KIP-354).  Of all logs that are due the dirtiest is next.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def log_to_clean(log: Log, last_stable_offset: int, now_ms: int) -> LogToClean:
 def _first_uncleanable(log: Log, first_dirty: int, last_stable_offset: int, now_ms: int) -> int:
     """A pass never goes beyond this offset."""
     bounds = [last_stable_offset, log.segments.active.base_offset]
+    if log.producers.first_undecided_offset is not None:
+        bounds.append(log.producers.first_undecided_offset)
     lag_ms = log.config.min_compaction_lag_ms
     if lag_ms > 0:
         young = (s for s in _inactive_from(log, first_dirty) if s.max_timestamp > now_ms - lag_ms)

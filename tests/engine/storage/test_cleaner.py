@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from engine.records import control
 from engine.records.batch import Record, decode, encode, read_header
-from engine.storage.cleaner.cleaned_transactions import CleanedTransactions
+from engine.storage.cleaner.cleaned_transactions import AbortedTransaction, CleanedTransactions
 from engine.storage.cleaner.cleaning import TRANSITIONS, Cleaning, Phase
 from engine.storage.cleaner.log_to_clean import LogToClean, filthiest, log_to_clean
 from engine.storage.cleaner.offset_map import OffsetMap
@@ -260,7 +261,7 @@ def test_a_pass_reads_a_little_at_a_time(disk: Disk) -> None:
         append(log, ("new", "v"))
         phases.append(cleaning.phase)
         cleaning.step()
-    assert set(phases) == {Phase.INDEXING, Phase.COPYING, Phase.SWAPPING}
+    assert set(phases) == {Phase.SCANNING, Phase.INDEXING, Phase.COPYING, Phase.SWAPPING}
     assert len(phases) > 30
     assert {key for _, key, _ in records(log)} == {"new", *(f"k{n}" for n in range(5))}
 
@@ -281,7 +282,7 @@ def test_a_cut_or_deletion_meanwhile_ends_the_pass(disk: Disk, steps: int) -> No
 
 
 def test_every_state_of_a_pass_leads_to_its_end() -> None:
-    reachable = {Phase.INDEXING}
+    reachable = {Phase.SCANNING}
     for _ in TRANSITIONS:
         reachable |= {to for (phase, _), to in TRANSITIONS.items() if phase in reachable}
     assert reachable == set(Phase)
@@ -322,14 +323,7 @@ def test_a_second_pass_does_not_mix_up_replaced_segments(disk: Disk) -> None:
 # -- transactions
 
 
-class Aborted:
-    def __init__(self, producer_id: int, first_offset: int) -> None:
-        self.producer_id, self.first_offset = producer_id, first_offset
-
-
 def test_markers_stay_as_long_as_a_record_of_their_transaction() -> None:
-    from engine.records import control
-
     def batch(offset: int, producer_id: int) -> Any:
         return read_header(encode([Record(0, 0, b"k", b"v")], base_offset=offset,
                                   producer_id=producer_id, transactional=True))  # fmt: skip
@@ -340,9 +334,11 @@ def test_markers_stay_as_long_as_a_record_of_their_transaction() -> None:
         header = read_header(data)._replace(base_offset=offset)
         return transactions.may_go(header, decode(data))
 
-    seen = CleanedTransactions()
-    seen.add_aborted([Aborted(7, 0), Aborted(9, 10)])
-    assert seen.is_aborted(batch(0, 7))
+    ended = AbortedTransaction(8, 0, 0)
+    seen = CleanedTransactions(
+        [ended, AbortedTransaction(7, 0, 2), AbortedTransaction(9, 10, 11)], start_offset=1
+    )
+    assert seen.is_aborted(batch(1, 7))
     assert not seen.is_aborted(batch(1, 8))
     assert not end(seen, 2, 7, commit=False)
     assert not end(seen, 3, 8, commit=True)
@@ -351,6 +347,30 @@ def test_markers_stay_as_long_as_a_record_of_their_transaction() -> None:
     assert end(seen, 6, 8, commit=True)
     assert end(seen, 11, 9, commit=False)
     assert [each.producer_id for each in seen.kept_aborted] == [7]
+
+
+def end_transaction(log: Log, producer_id: int, commit: bool) -> None:
+    marker = control.end_transaction(
+        commit=commit, producer_id=producer_id, producer_epoch=0, coordinator_epoch=0,
+        timestamp=NOW_MS,
+    )  # fmt: skip
+    log.append_as_leader(marker, 0, NOW_MS * 1000, "coordinator")
+
+
+def test_an_aborted_record_replaces_nothing_and_goes(disk: Disk) -> None:
+    """The marker lies behind the part that is cleaned."""
+    log = Log(disk, "orders-0", COMPACT, NOW_MS * 1000)
+    append(log, ("a", "committed"), ("b", "old"))
+    for key, producer_id in (("a", 7), ("b", 8)):
+        append(log, (key, "in a transaction"), producer_id=producer_id, producer_epoch=0,
+               base_sequence=0, transactional=True)  # fmt: skip
+    log.roll()
+    assert due(log).dirty_bytes == 0
+    end_transaction(log, 7, commit=False)
+    end_transaction(log, 8, commit=True)
+    clean(log)
+    data = [(o, k, v) for o, k, v in records(log) if o < 4]
+    assert data == [(0, "a", "committed"), (3, "b", "in a transaction")]
 
 
 # -- a crash in the middle of it
