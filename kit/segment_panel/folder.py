@@ -21,6 +21,7 @@ from engine.storage.file_names import OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDE
 from engine.storage.offset_index import CorruptIndex
 from engine.storage.segment import Segment
 from engine.storage.segments import Segments
+from engine.storage.transaction_index import TransactionIndex
 from engine.wire import uuids
 from engine.wire.errors import KafkaError
 from kit.film.words import plural
@@ -29,7 +30,13 @@ from kit.segment_panel.files import ENTRY_SIZES, Moment, Readable
 ATTEMPTS = 3
 BATCHES_MOST = 20_000
 """In one segment; those behind are counted in bytes only."""
-ABORTED_TRANSACTION_SIZE = 34
+ABORTED_LISTED = 3
+PASSING = {
+    file_names.CLEANED: "being written by the cleaner",
+    file_names.SWAP: "about to take the place of the old file",
+    file_names.DELETED: "deleted soon",
+}
+"""What a file's last ending says of it."""
 CHECKPOINTS = (checkpoints.LOG_STARTS, checkpoints.HIGH_WATERMARKS)
 T = TypeVar("T")
 
@@ -243,8 +250,25 @@ def _says(moment: Moment, path: str, suffix: str) -> str:
             return f"damaged: {error}"
         return f"what was known of {plural(len(known), 'producer')}"
     if suffix == file_names.TRANSACTION_INDEX:
-        return plural(size // ABORTED_TRANSACTION_SIZE, "aborted transaction")
-    return "batches" if suffix == file_names.LOG else "deleted soon" * suffix.endswith(".deleted")
+        return _aborted(moment, path)
+    if suffix == file_names.LOG:
+        return "batches"
+    return PASSING.get(f".{suffix.rpartition('.')[2]}", "")
+
+
+def _aborted(moment: Moment, path: str) -> str:
+    index = TransactionIndex(moment, path)
+    try:
+        index.load()
+        found = list(index)
+    except CorruptIndex:
+        return "damaged: its entries contradict themselves"
+    listed = ", ".join(
+        f"{each.first_offset}–{each.last_offset} of producer {each.producer_id}"
+        for each in found[:ABORTED_LISTED]
+    )
+    more = ", …" if len(found) > ABORTED_LISTED else ""
+    return f"{plural(len(found), 'aborted transaction')}: offsets {listed}{more}"
 
 
 def _others(moment: Moment, directory: str, bases: list[int]) -> Iterator[File]:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.records import control
+from engine.records.batch import encode
 from engine.storage.memory_disk import MemoryDisk
 from kit.segment_panel.files import Folder, Moment
 from kit.segment_panel.folder import Vanished, look
 from kit.segment_panel.scene import marks, pieces
 from kit.segment_panel.source import Known
-from tests.kit.segment_panel.toy_log import NAME, seen, written
+from tests.kit.segment_panel.toy_log import NAME, T, seen, values, written
 
 
 def test_segments_and_batches_are_those_of_the_log(tmp_path: Path) -> None:
@@ -92,6 +94,26 @@ def test_room_that_kafka_reserves_behind_an_indexs_entries_is_no_entry(tmp_path:
     assert replica.log.active.offset_index.entries == index.entries
     said = {file.name.partition(".")[2]: file.says for file in replica.segments[-1].files}
     assert said["index"].startswith(f"{index.entries} entries, and 10,485,")
+
+
+def test_aborted_transactions_and_passing_files_are_named(tmp_path: Path) -> None:
+    log = written(tmp_path, batches=2)
+    data = encode(values(4), producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    log.append_as_leader(data, 0, T * 1000)
+    marker = control.end_transaction(
+        commit=False, producer_id=7, producer_epoch=0, coordinator_epoch=0, timestamp=T
+    )
+    log.append_as_leader(marker, 0, T * 1000, "coordinator")
+    (tmp_path / NAME / f"{0:020d}.log.cleaned").write_bytes(b"")
+    (tmp_path / NAME / f"{9:020d}.log.deleted").write_bytes(b"")
+    replica = seen(tmp_path)
+    said = {file.name[20:]: file.says for file in replica.segments[0].files}
+    assert said[".txnindex"] == "1 aborted transaction: offsets 4–6 of producer 7"
+    assert said[".log.cleaned"] == "being written by the cleaner"
+    assert {file.name[20:]: file.says for file in replica.others}[".log.deleted"] == "deleted soon"
+    with open(tmp_path / NAME / f"{0:020d}.txnindex", "ab") as file:
+        file.write(b"?")
+    assert any("contradict" in file.says for file in seen(tmp_path).segments[0].files)
 
 
 def test_a_broker_that_goes_on_writing_changes_nothing_in_the_picture(tmp_path: Path) -> None:
