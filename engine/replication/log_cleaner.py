@@ -141,7 +141,7 @@ class LogCleaner:
             and not self.is_cleaning(key)
         }
         target = filthiest(
-            log_to_clean(each.log, each.last_stable_offset, now // 1000)
+            log_to_clean(each.log, each.log.last_stable_offset(each.high_watermark), now // 1000)
             for each in self.partitions.values()
             if id(each.log) in logs
         )

@@ -8,63 +8,29 @@ transaction does, or a reader would not know how that transaction ended.  When n
 marker may go too, but like a tombstone it waits for delete.retention.ms: a reader that is in the
 middle of the transaction may still need it.
 
-A marker comes behind the records that it speaks of, and it may lie behind the part that is cleaned.
-So `AbortedTransactions` first looks at the headers of the whole log; then `CleanedTransactions` is
-shown each batch of the walk.
-
-Simplified: Kafka has the aborted transactions in the transaction index of each segment.
+Which transactions were aborted is in the segments' transaction indexes.  The cleaned segment gets
+one of its own, with those whose marker stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from engine.records import control
 from engine.records.batch import BatchHeader, Record
 from engine.records.control import ControlType
-
-
-@dataclass(frozen=True, slots=True)
-class AbortedTransaction:
-    """Where it begins in this log, and its marker."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-
-
-class AbortedTransactions:
-    """Finds the aborted transactions of a log, batch by batch from its start."""
-
-    def __init__(self) -> None:
-        self.found: list[AbortedTransaction] = []
-        self._open: dict[int, int] = {}
-
-    def note(self, batch: BatchHeader) -> None:
-        """A data batch; one of a transaction may open it."""
-        if batch.is_transactional:
-            self._open.setdefault(batch.producer_id, batch.base_offset)
-
-    def note_marker(self, batch: BatchHeader, records: list[Record]) -> None:
-        """A control batch; an earlier pass may have emptied it."""
-        first_offset = self._open.pop(batch.producer_id, None)
-        if first_offset is None or not records:
-            return
-        if control.control_type(records[0]) is ControlType.ABORT:
-            marker = batch.last_offset
-            self.found.append(AbortedTransaction(batch.producer_id, first_offset, marker))
+from engine.storage.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:
-    """What one walk has seen; `kept_aborted` are those whose marker stays.
+    """What one walk has seen; `kept` are the aborted transactions whose marker stays.
 
     The walk begins at `start_offset`; transactions that have ended before it do not count.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction], start_offset: int) -> None:
-        self.kept_aborted: list[AbortedTransaction] = []
+        self.kept: list[AbortedTransaction] = []
         self._waiting: list[tuple[int, int, AbortedTransaction]] = []
         self._aborted: dict[int, AbortedTransaction] = {}
         self._seen_of_aborted: dict[int, bool] = {}
@@ -93,7 +59,7 @@ class CleanedTransactions:
         if kind is ControlType.ABORT:
             transaction = self._aborted.pop(batch.producer_id, None)
             if transaction and self._seen_of_aborted.pop(batch.producer_id, False):
-                self.kept_aborted.append(transaction)
+                self.kept.append(transaction)
                 return False
             return True
         if kind is ControlType.COMMIT:

@@ -1,6 +1,5 @@
 """One pass of the cleaner over one log, in small steps.
 
-    SCANNING   go along the headers of the log: which transactions were aborted
     INDEXING   read the dirty part, note the latest offset of each key        (offset_map)
     COPYING    read a group of segments, write what is left of it             (record_filter)
     SWAPPING   the new segment takes the place of the group                   (swap)
@@ -19,10 +18,9 @@ takes a segment that the pass counts on, it is given up, and another begins late
 from __future__ import annotations
 
 from enum import Enum
-from itertools import islice
 
 from engine.records.batch import BatchHeader, decode, iterate, read_header
-from engine.storage.cleaner.cleaned_transactions import AbortedTransactions, CleanedTransactions
+from engine.storage.cleaner.cleaned_transactions import CleanedTransactions
 from engine.storage.cleaner.groups import group
 from engine.storage.cleaner.log_to_clean import LogToClean
 from engine.storage.cleaner.offset_map import OffsetMap
@@ -30,14 +28,10 @@ from engine.storage.cleaner.record_filter import RecordFilter, last_records
 from engine.storage.file_names import CLEANED
 from engine.storage.segment import Segment
 
-HEADERS_MAX = 500
-"""In one step of the scan."""
-
 
 class Phase(Enum):
     """Where a pass is."""
 
-    SCANNING = "scanning"
     INDEXING = "indexing"
     COPYING = "copying"
     SWAPPING = "swapping"
@@ -48,7 +42,6 @@ class Phase(Enum):
 class Passed(Enum):
     """What has happened to it."""
 
-    ALL_SCANNED = "the headers of the whole log are read"
     MAP_COMPLETE = "the map is full or the dirty part is read"
     GROUP_COPIED = "the group is copied"
     GROUP_SWAPPED = "the new segment is in place, and a group is left"
@@ -57,12 +50,10 @@ class Passed(Enum):
 
 
 TRANSITIONS: dict[tuple[Phase, Passed], Phase] = {
-    (Phase.SCANNING, Passed.ALL_SCANNED): Phase.INDEXING,
     (Phase.INDEXING, Passed.MAP_COMPLETE): Phase.COPYING,
     (Phase.COPYING, Passed.GROUP_COPIED): Phase.SWAPPING,
     (Phase.SWAPPING, Passed.GROUP_SWAPPED): Phase.COPYING,
     (Phase.SWAPPING, Passed.ALL_SWAPPED): Phase.CLEANED,
-    (Phase.SCANNING, Passed.OVERTAKEN): Phase.ABORTED,
     (Phase.INDEXING, Passed.OVERTAKEN): Phase.ABORTED,
     (Phase.COPYING, Passed.OVERTAKEN): Phase.ABORTED,
     (Phase.SWAPPING, Passed.OVERTAKEN): Phase.ABORTED,
@@ -79,7 +70,7 @@ class Cleaning:
         log = self.log = target.log
         self.target = target
         self.offsets = offsets
-        self.phase = Phase.SCANNING
+        self.phase = Phase.INDEXING
         self.end_offset = target.first_dirty_offset
         """The log is clean up to here, once the pass is over."""
         self.bytes_read = self.bytes_kept = 0
@@ -88,14 +79,14 @@ class Cleaning:
         """Read and written so far, for the map too."""
         self.now_ms = now // 1000
         self._read_max = max(io_buffer_size // 2, 1)
-        self._transactions = CleanedTransactions((), 0)
-        self.filter = self._filter()
         end = target.first_uncleanable_offset
         self._whole = [(each, each.size) for each in log.segments.between(0, end)]
-        self._log_end = log.log_end_offset
-        self._sources = [*log.segments]
-        self._position = 0
-        self._aborted = AbortedTransactions()
+        self._aborted = [each for segment in log.segments for each in segment.transaction_index]
+        start = target.first_dirty_offset
+        self._transactions = CleanedTransactions(self._aborted, start)
+        self.filter = self._filter()
+        self._sources = log.segments.between(start, end)
+        self._position = self._sources[0].offset_index.lookup(start)[1]
         self._groups: list[list[Segment]] = []
         self._cleaned: Segment | None = None
 
@@ -108,8 +99,6 @@ class Cleaning:
         if not self._is_whole():
             self._pass(Passed.OVERTAKEN)
             self.abort()
-        elif self.phase is Phase.SCANNING:
-            self._scan()
         elif self.phase is Phase.INDEXING:
             self._index()
         elif self.phase is Phase.COPYING:
@@ -128,32 +117,8 @@ class Cleaning:
         self.phase = TRANSITIONS[self.phase, passed]
 
     def _is_whole(self) -> bool:
-        if self.log.log_end_offset < self._log_end:
-            return False
         present = {id(segment) for segment in self.log.segments}
         return all(id(each) in present and each.size == size for each, size in self._whole)
-
-    # -- find the aborted transactions
-
-    def _scan(self) -> None:
-        source = self._sources[0]
-        for header, position in islice(source.headers(self._position), HEADERS_MAX):
-            self._position = position + header.size_in_bytes
-            if header.is_control:
-                data = source.disk.read(source.path, position, header.size_in_bytes)
-                self._aborted.note_marker(header, decode(data))
-            else:
-                self._aborted.note(header)
-        if self._position >= source.size:
-            del self._sources[0]
-            self._position = 0
-        if not self._sources:
-            self._pass(Passed.ALL_SCANNED)
-            start = self.target.first_dirty_offset
-            end = self.target.first_uncleanable_offset
-            self._sources = self.log.segments.between(start, end)
-            self._position = self._sources[0].offset_index.lookup(start)[1]
-            self._transactions = CleanedTransactions(self._aborted.found, start)
 
     # -- build the map
 
@@ -192,7 +157,7 @@ class Cleaning:
         segments = self.log.segments.between(0, self.end_offset)
         end = self.target.first_uncleanable_offset
         self._groups = group(segments, self.log.config, end)
-        self._transactions = CleanedTransactions(self._aborted.found, 0)
+        self._transactions = CleanedTransactions(self._aborted, 0)
         self._pass(Passed.MAP_COMPLETE)
         self._begin_group()
 
@@ -234,6 +199,9 @@ class Cleaning:
             data = b"".join(left)
             self._cleaned.append(data, headers, self.log.config.index_interval_bytes)
             self.bytes_moved += len(data)
+        for transaction in self._transactions.kept:
+            self._cleaned.transaction_index.append(transaction)
+        self._transactions.kept.clear()
         if self._position >= source.size:
             del self._sources[0]
             self._position = 0
@@ -245,7 +213,7 @@ class Cleaning:
         assert self._cleaned is not None
         new, old = self._cleaned, self._groups.pop(0)
         new.become_inactive()
-        for path in (new.path, new.offset_index.path, new.time_index.path):
+        for path in new.files():
             new.disk.flush(path)
         self.bytes_read += sum(segment.size for segment in old)
         self.bytes_kept += new.size

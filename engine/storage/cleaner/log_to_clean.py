@@ -75,8 +75,6 @@ def log_to_clean(log: Log, last_stable_offset: int, now_ms: int) -> LogToClean:
 def _first_uncleanable(log: Log, first_dirty: int, last_stable_offset: int, now_ms: int) -> int:
     """A pass never goes beyond this offset."""
     bounds = [last_stable_offset, log.segments.active.base_offset]
-    if log.producers.first_undecided_offset is not None:
-        bounds.append(log.producers.first_undecided_offset)
     lag_ms = log.config.min_compaction_lag_ms
     if lag_ms > 0:
         young = (s for s in _inactive_from(log, first_dirty) if s.max_timestamp > now_ms - lag_ms)

@@ -11,7 +11,7 @@ import pytest
 
 from engine.records import control
 from engine.records.batch import Record, decode, encode, read_header
-from engine.storage.cleaner.cleaned_transactions import AbortedTransaction, CleanedTransactions
+from engine.storage.cleaner.cleaned_transactions import CleanedTransactions
 from engine.storage.cleaner.cleaning import TRANSITIONS, Cleaning, Phase
 from engine.storage.cleaner.log_to_clean import LogToClean, filthiest, log_to_clean
 from engine.storage.cleaner.offset_map import OffsetMap
@@ -20,6 +20,7 @@ from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
 from engine.storage.log_loader import Checkpointed
 from engine.storage.memory_disk import MemoryDisk
+from engine.storage.transaction_index import AbortedTransaction
 from engine.wire.slices import SliceGone
 
 NOW_MS = 1_700_000_000_000
@@ -49,7 +50,7 @@ def log_of(disk: Disk, *records: Keyed, config: LogConfig = COMPACT) -> Log:
 
 
 def due(log: Log, now_ms: int = NOW_MS, last_stable_offset: int | None = None) -> LogToClean:
-    end = log.log_end_offset if last_stable_offset is None else last_stable_offset
+    end = last_stable_offset or log.last_stable_offset(log.log_end_offset)
     return log_to_clean(log, end, now_ms)
 
 
@@ -261,7 +262,7 @@ def test_a_pass_reads_a_little_at_a_time(disk: Disk) -> None:
         append(log, ("new", "v"))
         phases.append(cleaning.phase)
         cleaning.step()
-    assert set(phases) == {Phase.SCANNING, Phase.INDEXING, Phase.COPYING, Phase.SWAPPING}
+    assert set(phases) == {Phase.INDEXING, Phase.COPYING, Phase.SWAPPING}
     assert len(phases) > 30
     assert {key for _, key, _ in records(log)} == {"new", *(f"k{n}" for n in range(5))}
 
@@ -282,7 +283,7 @@ def test_a_cut_or_deletion_meanwhile_ends_the_pass(disk: Disk, steps: int) -> No
 
 
 def test_every_state_of_a_pass_leads_to_its_end() -> None:
-    reachable = {Phase.SCANNING}
+    reachable = {Phase.INDEXING}
     for _ in TRANSITIONS:
         reachable |= {to for (phase, _), to in TRANSITIONS.items() if phase in reachable}
     assert reachable == set(Phase)
@@ -334,9 +335,9 @@ def test_markers_stay_as_long_as_a_record_of_their_transaction() -> None:
         header = read_header(data)._replace(base_offset=offset)
         return transactions.may_go(header, decode(data))
 
-    ended = AbortedTransaction(8, 0, 0)
+    ended = AbortedTransaction(8, 0, 0, 0)
     seen = CleanedTransactions(
-        [ended, AbortedTransaction(7, 0, 2), AbortedTransaction(9, 10, 11)], start_offset=1
+        [ended, AbortedTransaction(7, 0, 2, 0), AbortedTransaction(9, 10, 11, 0)], start_offset=1
     )
     assert seen.is_aborted(batch(1, 7))
     assert not seen.is_aborted(batch(1, 8))
@@ -346,7 +347,7 @@ def test_markers_stay_as_long_as_a_record_of_their_transaction() -> None:
     assert not end(seen, 5, 7, commit=True)
     assert end(seen, 6, 8, commit=True)
     assert end(seen, 11, 9, commit=False)
-    assert [each.producer_id for each in seen.kept_aborted] == [7]
+    assert [each.producer_id for each in seen.kept] == [7]
 
 
 def end_transaction(log: Log, producer_id: int, commit: bool) -> None:
@@ -371,6 +372,24 @@ def test_an_aborted_record_replaces_nothing_and_goes(disk: Disk) -> None:
     clean(log)
     data = [(o, k, v) for o, k, v in records(log) if o < 4]
     assert data == [(0, "a", "committed"), (3, "b", "in a transaction")]
+
+
+def test_a_marker_that_stays_is_in_the_new_transaction_index(disk: Disk) -> None:
+    log = Log(disk, "orders-0", COMPACT, NOW_MS * 1000)
+    append(log, ("a", "committed"))
+    append(log, ("a", "no"), producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    end_transaction(log, 7, commit=False)
+    append(log, ("b", "later"), producer_id=7, producer_epoch=0, base_sequence=1)
+    log.roll()
+    before = list(log.segments[0].transaction_index)
+    assert [(each.first_offset, each.last_offset) for each in before] == [(1, 2)]
+    for left in (before, []):
+        clean(log)
+        assert list(log.segments[0].transaction_index) == left
+        again = Log(disk, "orders-0", COMPACT, NOW_MS * 1000, Checkpointed(True))
+        assert list(again.segments[0].transaction_index) == left
+        append(log, ("z", "1"))
+        log.roll()
 
 
 # -- a crash in the middle of it
