@@ -15,7 +15,6 @@ one of its own, with those whose marker stays.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from heapq import heappop, heappush
 
 from engine.records import control
 from engine.records.batch import BatchHeader, Record
@@ -31,13 +30,11 @@ class CleanedTransactions:
 
     def __init__(self, aborted: Iterable[AbortedTransaction], start_offset: int) -> None:
         self.kept: list[AbortedTransaction] = []
-        self._waiting: list[tuple[int, int, AbortedTransaction]] = []
+        lasting = [each for each in aborted if each.last_offset >= start_offset]
+        self._waiting = sorted(lasting, key=_first_offset, reverse=True)
         self._aborted: dict[int, AbortedTransaction] = {}
         self._seen_of_aborted: dict[int, bool] = {}
         self._committed: dict[int, bool] = {}
-        for each in aborted:
-            if each.last_offset >= start_offset:
-                heappush(self._waiting, (each.first_offset, each.producer_id, each))
 
     def is_aborted(self, batch: BatchHeader) -> bool:
         """Whether a data batch belongs to an aborted transaction."""
@@ -67,6 +64,10 @@ class CleanedTransactions:
         return False
 
     def _begin_up_to(self, offset: int) -> None:
-        while self._waiting and self._waiting[0][0] <= offset:
-            transaction = heappop(self._waiting)[2]
+        while self._waiting and self._waiting[-1].first_offset <= offset:
+            transaction = self._waiting.pop()
             self._aborted.setdefault(transaction.producer_id, transaction)
+
+
+def _first_offset(transaction: AbortedTransaction) -> int:
+    return transaction.first_offset

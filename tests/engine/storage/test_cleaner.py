@@ -268,18 +268,19 @@ def test_a_pass_reads_a_little_at_a_time(disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 3, 12])
-def test_a_cut_or_deletion_meanwhile_ends_the_pass(disk: Disk, steps: int) -> None:
+@pytest.mark.parametrize("cut", [2, 19], ids=["early", "in the last segment"])
+def test_a_cut_meanwhile_ends_the_pass(disk: Disk, steps: int, cut: int) -> None:
     log = log_of(disk, *[(f"k{n % 5}", "v" * 50) for n in range(20)])
     cleaning = cleaning_of(log)
     for _ in range(steps):
         cleaning.step()
-    log.truncate_to(2)
+    log.truncate_to(cut)
     while not cleaning.is_over:
         cleaning.step()
     assert cleaning.phase is Phase.ABORTED
     assert not [name for name in disk.list("orders-0") if name.endswith(".cleaned")]
     assert log.first_dirty_offset == 0
-    assert latest(log) == {"k0": "v" * 50, "k1": "v" * 50}
+    assert latest(log) == {f"k{n}": "v" * 50 for n in range(min(cut, 5))}
 
 
 def test_every_state_of_a_pass_leads_to_its_end() -> None:
@@ -306,8 +307,9 @@ def test_a_reader_of_a_replaced_segment_is_not_disturbed(disk: Disk) -> None:
 
 
 def test_a_second_pass_does_not_mix_up_replaced_segments(disk: Disk) -> None:
-    log = log_of(disk, *[("a", str(n)) for n in range(9)])
-    first = log.slice(0, 1 << 20)
+    one_segment = replace(COMPACT, segment_bytes=2000)
+    log = log_of(disk, *[("a", str(n)) for n in range(9)], config=one_segment)
+    first = log.slice(0, 1)
     clean(log)
     second = log.slice(0, 1 << 20)
     assert first is not None
@@ -438,6 +440,7 @@ def crashes() -> Iterator[tuple[int, MortalDisk, Log]]:
         log = log_of(disk, *VALUES)
         append(log, ("k0", "active"))
         log.flush()
+        log.config = replace(COMPACT, segment_bytes=1200)
         disk.armed = True
         try:
             clean(log)
@@ -476,6 +479,18 @@ def test_a_crash_at_any_moment_loses_no_key(power: str) -> None:
     assert count > 40
     for step in ("cleaned", "swap", "deleted"):
         assert {f"log.{step}", f"index.{step}", f"timeindex.{step}"} <= states
+
+
+def test_a_swap_that_was_cut_short_is_undone(disk: Disk) -> None:
+    """The batches have their new ending, an index has not."""
+    log = log_of(disk, ("a", "1"))
+    before = records(log)
+    first = "orders-0/00000000000000000000"
+    disk.append(f"{first}.log.swap", encode([Record(0, NOW_MS, b"other", b"1")]))
+    disk.append(f"{first}.txnindex.cleaned", b"")
+    assert records(Log(disk, "orders-0", COMPACT, NOW_MS * 1000)) == before
+    left = disk.list("orders-0")
+    assert not [name for name in left if name.endswith((".swap", ".cleaned"))]
 
 
 def test_a_compacted_log_that_is_no_longer_compacted_keeps_what_lies_behind_a_gap() -> None:
