@@ -1,0 +1,188 @@
+"""Lives of transactional ids: each answer of EndTxn, on our coordinator and on a live Kafka.
+
+Ours stands alone here, with leaders that write each marker at once.  A transactional id is brought
+into a state, then it gets one EndTxn; what a client can see must be the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pytest
+
+from engine import api
+from engine.coordinators.transactions.states import EndProtocol, EndRequest, TransactionState
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.probes.raw_client import RawClient
+from tests.engine.coordinators.transactions.conftest import (
+    NOT_OFFERED_YET,
+    Transactions,
+    added,
+)
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+S, R = TransactionState, EndRequest
+PATIENCE_S = 30
+BUSY = (
+    Errors.CONCURRENT_TRANSACTIONS,
+    Errors.NOT_COORDINATOR,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
+class Side(Protocol):
+    def ask(self, name: str, body: Any, version: int) -> Any: ...
+
+
+class Ours:
+    """Our coordinator; markers are written as soon as they are sent."""
+
+    def __init__(self) -> None:
+        self.cluster = Transactions(version=2)
+
+    def ask(self, name: str, body: Any, version: int) -> Any:
+        answer = self.cluster.call(body, version)
+        self.cluster.mark()
+        return answer
+
+
+class Theirs:
+    """The coordinator of each id, found as a client finds it."""
+
+    def __init__(self, cluster: KafkaCluster) -> None:
+        self.cluster = cluster
+        self.connections: dict[int, RawClient] = {}
+        self.coordinators: dict[str, int] = {}
+
+    def at(self, broker: int) -> RawClient:
+        if broker not in self.connections:
+            self.connections[broker] = RawClient(self.cluster, broker, "transactions")
+        return self.connections[broker]
+
+    def ask(self, name: str, body: Any, version: int) -> Any:
+        if name not in self.coordinators:
+            self.coordinators[name] = self.find(name)
+        return self.at(self.coordinators[name]).ask(body, version)
+
+    def find(self, name: str) -> int:
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            asked = m.FindCoordinatorRequest(key_type=1, coordinator_keys=[name])
+            (row,) = self.at(101).ask(asked, 4).coordinators
+            if row.error_code == Errors.NONE:
+                return int(row.node_id)
+            assert time.monotonic() < until, Errors(row.error_code)
+
+    def close(self) -> None:
+        for each in self.connections.values():
+            each.close()
+
+
+@pytest.fixture(scope="module")
+def theirs(local_cluster: KafkaCluster) -> Iterator[Theirs]:
+    local_cluster.create_topic("orders", partitions=2)
+    side = Theirs(local_cluster)
+    yield side
+    side.close()
+
+
+@pytest.fixture
+def ours(monkeypatch: pytest.MonkeyPatch) -> Ours:
+    for name, (key, low, high) in NOT_OFFERED_YET.items():
+        monkeypatch.setitem(api._BY_KEY, key, (name, low, high))
+    return Ours()
+
+
+class Life:
+    """A transactional id on one side, and the answers that its producer has heard."""
+
+    def __init__(self, side: Side, name: str) -> None:
+        self.side, self.name = side, name
+        self.producer = (-1, -1)
+        self.first_id = -1
+
+    def ask(self, body: Any, version: int) -> Any:
+        """The first answer that does not say: wait."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self.side.ask(self.name, body, version)
+            code = added(answer, 3)[0] if hasattr(answer, "results_by_transaction") else (
+                answer.error_code
+            )  # fmt: skip
+            if code not in BUSY:
+                return answer
+            assert time.monotonic() < until, Errors(code)
+
+    def start(self) -> None:
+        answer = self.ask(m.InitProducerIdRequest(self.name, 60_000), 5)
+        assert answer.error_code == Errors.NONE
+        self.producer = (answer.producer_id, answer.producer_epoch)
+        self.first_id = answer.producer_id
+
+    def add(self) -> Errors:
+        request = m.AddPartitionsToTxnRequest
+        body = request(
+            v3_and_below_transactional_id=self.name,
+            v3_and_below_producer_id=self.producer[0],
+            v3_and_below_producer_epoch=self.producer[1],
+            v3_and_below_topics=[request.AddPartitionsToTxnTopic("orders", [0])],
+        )
+        return added(self.ask(body, 3), 3)[0]
+
+    def end(self, committed: bool, protocol: EndProtocol, epoch: int | None = None) -> Any:
+        number = self.producer[1] if epoch is None else epoch
+        body = m.EndTxnRequest(self.name, self.producer[0], number, committed)
+        return self.ask(body, 5 if protocol is EndProtocol.EPOCH_BUMPED else 4)
+
+    def described(self) -> tuple[str, int, bool]:
+        """State, epoch, and whether the producer id is the first one, once no marker is owed."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            body = m.DescribeTransactionsRequest([self.name])
+            (row,) = self.side.ask(self.name, body, 0).transaction_states
+            assert row.error_code == Errors.NONE
+            if not row.transaction_state.startswith("Prepare"):
+                return row.transaction_state, row.producer_epoch, row.producer_id == self.first_id
+            assert time.monotonic() < until, row
+
+    def reach(self, state: TransactionState, protocol: EndProtocol) -> None:
+        """Two starts, so that there is an epoch before the current one; then `state`."""
+        self.start()
+        self.start()
+        if state is S.EMPTY:
+            return
+        assert self.add() is Errors.NONE
+        if state is not S.ONGOING:
+            answer = self.end(state is S.COMPLETE_COMMIT, protocol)
+            assert answer.error_code == Errors.NONE
+            if protocol is EndProtocol.EPOCH_BUMPED:
+                self.producer = (answer.producer_id, answer.producer_epoch)
+        assert self.described()[0] == str(state)
+
+
+def lived(side: Side, protocol: EndProtocol, state: TransactionState, asked: EndRequest) -> Any:
+    """What the one EndTxn heard, and what the id is then."""
+    life = Life(side, f"{protocol}-{state}-{asked.name}")
+    life.reach(state, protocol)
+    epoch = life.producer[1] - (asked in (R.COMMIT_AGAIN, R.ABORT_AGAIN))
+    answer = life.end(asked in (R.COMMIT, R.COMMIT_AGAIN), protocol, epoch)
+    same_id = answer.producer_id in (-1, life.first_id)
+    return Errors(answer.error_code), answer.producer_epoch, same_id, life.described(), life.add()
+
+
+@pytest.mark.parametrize("asked", EndRequest, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT], ids=str
+)
+@pytest.mark.parametrize("protocol", EndProtocol, ids=lambda each: each.name)
+def test_an_end_is_answered_as_by_kafka(
+    theirs: Theirs, ours: Ours, protocol: EndProtocol, state: TransactionState, asked: EndRequest
+) -> None:
+    expected = lived(theirs, protocol, state, asked)
+    assert lived(ours, protocol, state, asked) == expected
