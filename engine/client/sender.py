@@ -111,6 +111,8 @@ class Sender:
     def _ask(self, now: int, what: str) -> bool:
         """Metadata, or a producer id: any broker can answer."""
         known = tuple(self.metadata.nodes) or self.bootstrap
+        if self.transactional is not None:
+            known = self.transactional.brokers()
         node = self.connections.any_ready(now, known)
         if node is None:
             return False

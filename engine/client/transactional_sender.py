@@ -57,6 +57,11 @@ class TransactionalSender:
             self._send(now)
         return True
 
+    def brokers(self) -> tuple[int, ...]:
+        """Those that any request may go to.  FindCoordinator names a broker before Metadata names
+        them all; if it is the only one known and dies, the bootstrap brokers are left."""
+        return tuple(dict.fromkeys((*self.metadata.nodes, *self.bootstrap)))
+
     def _take(self, now: int, has_batches: bool) -> bool:
         self.current = self.transactions.next_request(has_batches)
         self.node, self.began_us, self.send_at = None, now, 0
@@ -69,9 +74,7 @@ class TransactionalSender:
         if self.node is not None:
             pass
         elif wanted.coordinator is None:
-            self.node = self.connections.any_ready(
-                now, tuple(self.metadata.nodes) or self.bootstrap
-            )
+            self.node = self.connections.any_ready(now, self.brokers())
             if self.node is None:
                 return False
         else:
