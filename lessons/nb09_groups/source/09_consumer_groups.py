@@ -189,7 +189,7 @@ def one_is_busy(cluster):
               Team(cluster, (topic,), topic, protocol) as team):  # fmt: skip
             for name in "ABC":
                 team.add(name)
-            team.covered(count)
+            team.read_by_all(count)
             team.workers[team.least].stall(busy_s)  # from its next record on
             time.sleep(0.3)
             since = team.now_us

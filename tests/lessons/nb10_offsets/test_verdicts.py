@@ -19,17 +19,18 @@ DEFINED = {each.id: each for each in PREDICTIONS}
 
 COMMITS_ONLY_RISE = """
 from engine.__main__ import main
-from engine.coordinators import offsets
+from engine.coordinators.offsets import OffsetRecord, Offsets
 
-takes = offsets._apply
+takes = Offsets.apply
 
-def compares(known, record):
-    before = known.get((record.topic, record.partition))
-    if record.committed and before and record.committed.offset < before.offset:
-        return
-    takes(known, record)
+def compares(self, line):
+    if isinstance(line, OffsetRecord) and line.committed:
+        before = self.of(line.group).get((line.topic, line.partition))
+        if before and line.committed.offset < before.offset:
+            return
+    takes(self, line)
 
-offsets._apply = compares
+Offsets.apply = compares
 main()
 """
 
