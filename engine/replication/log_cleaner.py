@@ -14,9 +14,10 @@ Kafka's does: it is what deletes old records where cleanup.policy is compact,del
 
 After a disk error or a corrupt batch a log is not cleaned again before the broker restarts.
 
-Simplified: a thread is a timer, and a step reads 64 KiB at most, so that clients are served in
-between; Kafka reads half of log.cleaner.io.buffer.size at once.  The cleaner looks for its first
-work every replica.high.watermark.checkpoint.interval.ms, and deletes replaced files when it rests.
+Simplified: a dedupe buffer too small for one key is traced, where Kafka does not start; a thread
+is a timer, and a step reads 64 KiB at most, so that clients are served in between; Kafka reads
+half of log.cleaner.io.buffer.size at once.  The cleaner looks for its first work every
+replica.high.watermark.checkpoint.interval.ms, and deletes replaced files when it rests.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ READ_MAX = 64 * 1024
 STEP_US = 10_000
 """From one step to the next."""
 Key = tuple[str, int]
+_HERE = "replication.log_cleaner.LogCleaner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,11 @@ class LogCleaner:
             return False
         threads = self.settings["log.cleaner.threads"]
         buffer_size = min(self.settings["log.cleaner.dedupe.buffer.size"] // threads, BUFFER_MAX)
-        offsets = OffsetMap(buffer_size, self.settings["log.cleaner.io.buffer.load.factor"])
+        try:
+            offsets = OffsetMap(buffer_size, self.settings["log.cleaner.io.buffer.load.factor"])
+        except ValueError as error:
+            self.outbox.trace(f"{_HERE}.on_timer", "cleaning-failed", "", str(error))
+            return False
         io_buffer_size = min(self.settings["log.cleaner.io.buffer.size"] // threads, 2 * READ_MAX)
         key = logs[id(target.log)]
         self.passes[thread] = (key, Cleaning(target, offsets, now, io_buffer_size))
@@ -167,8 +173,9 @@ class LogCleaner:
         except (OSError, CorruptBatch) as error:
             self.uncleanable[key] = str(error)
             del self.passes[thread]
-            rule = "replication.log_cleaner.LogCleaner.on_timer"
-            self.outbox.trace(rule, "cleaning-failed", f"{key[0]}-{key[1]}", str(error))
+            self.outbox.trace(
+                f"{_HERE}.on_timer", "cleaning-failed", f"{key[0]}-{key[1]}", str(error)
+            )
             return 0
         if cleaning.is_over:
             del self.passes[thread]

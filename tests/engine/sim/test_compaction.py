@@ -228,3 +228,11 @@ def test_a_world_forks_in_the_middle_of_a_pass() -> None:
         each.run(for_s=20)
         assert table(each, 101) == expected
     assert world.trace_lines() == copy.trace_lines()
+
+
+def test_a_map_without_room_is_reported_and_the_broker_goes_on() -> None:
+    world = world_of({**SETTINGS, "log.cleaner.dedupe.buffer.size": 20})
+    fill(world, 30)
+    world.run(for_s=8)
+    assert "dedupe" in world.trace_lines(("cleaning-failed",))[0]
+    assert len(records(world, 101)) == 300
