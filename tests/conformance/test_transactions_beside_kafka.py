@@ -186,3 +186,46 @@ def test_an_end_is_answered_as_by_kafka(
 ) -> None:
     expected = lived(theirs, protocol, state, asked)
     assert lived(ours, protocol, state, asked) == expected
+
+
+def took_over(side: Side) -> list[Any]:
+    """A second producer starts while the first has a transaction open."""
+    life = Life(side, "taken-over")
+    life.start()
+    assert life.add() is Errors.NONE
+    zombie = life.producer
+    life.start()
+    heard: list[Any] = [life.producer[1], life.producer[0] == zombie[0], life.described()]
+    for version in (1, 2, 4, 5):
+        ask = m.EndTxnRequest(life.name, *zombie, True)
+        heard.append(Errors(life.ask(ask, version).error_code))
+    for version in (3, 4, 5):
+        ask_id = m.InitProducerIdRequest(life.name, 60_000, *zombie)
+        heard.append(Errors(life.ask(ask_id, version).error_code))
+    heard.append(life.add())
+    again = life.ask(m.InitProducerIdRequest(life.name, 60_000, -1, -1), 5)
+    return [*heard, again.error_code, again.producer_epoch]
+
+
+def test_a_takeover_is_what_it_is_in_kafka(theirs: Theirs, ours: Ours) -> None:
+    assert took_over(ours) == took_over(theirs)
+
+
+def recovered(side: Side) -> list[Any]:
+    """A producer names the id and epoch that it has, right, repeated, and wrong (KIP-360)."""
+    life = Life(side, "recovered")
+    life.start()
+    producer_id, epoch = life.producer
+    heard: list[Any] = []
+    for named in ((producer_id, epoch), (producer_id, epoch), (producer_id, epoch + 5),
+                  (producer_id + 1, epoch), (producer_id, -1), (-1, epoch)):  # fmt: skip
+        answer = life.ask(m.InitProducerIdRequest(life.name, 60_000, *named), 5)
+        heard.append((Errors(answer.error_code), answer.producer_epoch))
+    for timeout_ms in (0, -1, 900_001):
+        answer = life.ask(m.InitProducerIdRequest(life.name, timeout_ms), 5)
+        heard.append(Errors(answer.error_code))
+    return heard
+
+
+def test_a_recovery_is_what_it_is_in_kafka(theirs: Theirs, ours: Ours) -> None:
+    assert recovered(ours) == recovered(theirs)
