@@ -17,7 +17,7 @@ Everything that happens leaves a trace line, so that a delivery timeline can be 
 record, sent, answered, retry, acknowledged or reported, refused, unknown, expired, split,
 producer_id, epoch_bump, id_reset, learned, connecting, disconnected, blocked.  With a
 transactional.id also: called, transition, request, response, coordinator, coordinator unknown,
-returned.
+joined, returned.
 
     producer = Producer("shop", (101, 102, 103), {"transactional.id": "till-1"})
     init_transactions → begin_transaction → send … → commit_transaction or abort_transaction
@@ -176,6 +176,12 @@ class Producer:
         self, now: int, offsets: Mapping[tuple[str, int], Offset], group: GroupMetadata
     ) -> list[Effect]:
         """The group's offsets are committed with the transaction, or not at all (KIP-447)."""
+        if group.generation > 0 and not group.member_id:
+            raise ValueError(
+                f"Generation {group.generation} of {group.group_id} needs a member id."
+            )
+        if not offsets:
+            return self._work(now)
         self.calls.begin(now, SEND_OFFSETS, not self.blocked, offsets, group)
         return self._work(now)
 

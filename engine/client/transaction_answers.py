@@ -111,8 +111,7 @@ class Answers:
             error = denied if denied in failed.values() else next(iter(failed.values()))
             self._failed(wanted, error)
             return
-        transactions.added |= dict.fromkeys(errors)
-        transactions.is_started = True
+        transactions.joined(errors, wanted.api)
         wanted.result.close()
 
     def _group(self, wanted: Wanted, body: m.AddOffsetsToTxnResponse) -> None:

@@ -97,6 +97,19 @@ class Wanted:
         return type(self.body).__name__.removesuffix("Request")
 
     @property
+    def about(self) -> str:
+        """What it is about, in a few words: for the trace."""
+        match self.body:
+            case m.FindCoordinatorRequest():
+                return str(self.body.coordinator_keys[0])
+            case m.AddPartitionsToTxnRequest():
+                topics = self.body.v3_and_below_topics
+                return ", ".join(f"{each.name}-{i}" for each in topics for i in each.partitions)
+            case m.EndTxnRequest():
+                return "commit" if self.body.committed else "abort"
+        return self.group.group_id if self.group else ""
+
+    @property
     def is_end(self) -> bool:
         return isinstance(self.body, m.EndTxnRequest)
 

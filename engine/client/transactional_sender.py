@@ -112,8 +112,8 @@ class TransactionalSender:
         self.is_in_flight = True
         producer_id, epoch = self.transactions.identity.identity
         self.outbox.trace(
-            f"{_HERE}._send", "request", api=wanted.api, broker=node, producer_id=producer_id,
-            epoch=epoch, retry=wanted.is_retry,
+            f"{_HERE}._send", "request", api=wanted.api, about=wanted.about, broker=node,
+            producer_id=producer_id, epoch=epoch, retry=wanted.is_retry,
         )  # fmt: skip
         self.connections.send(now, node, (TRANSACTIONAL,), wanted.body,
                               version_max=wanted.version_max)  # fmt: skip

@@ -18,11 +18,13 @@ A transaction to which nothing was added has no EndTxn: no broker knows of it.
 
 Simplified: `send` in a wrong state leaves nothing behind, where the Java client has put the record
 into a batch already.
+
+Left out: the abort of an open transaction when the producer is closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.client import transaction_requests as requests
@@ -132,10 +134,16 @@ class Transactions:
         if self.lifecycle.state != State.IN_TRANSACTION or place in self.added:
             return
         if self.is_v2:
-            self.added[place] = None
-            self.is_started = True
+            self.joined([place], "its first batch adds it")
         elif place not in self.new and place not in self.pending:
             self.new[place] = None
+
+    def joined(self, places: Iterable[Place], why: str) -> None:
+        """Partitions are in the transaction: their batches may leave."""
+        for place in places:
+            self.added[place] = None
+            self.outbox.trace(f"{_HERE}.joined", "joined", f"{place[0]}-{place[1]}", why)
+        self.is_started = True
 
     def _complete(self, commits: bool) -> Result:
         if self.new:

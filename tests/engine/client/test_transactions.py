@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from engine.client.transaction_requests import GroupMetadata
 from engine.client.transaction_states import TRANSITIONS, State
 from engine.records import batch
 from engine.wire.errors import KafkaError
 from tests.engine.client.transactions_by_hand import (
     ANSWERS,
     COORDINATOR,
+    GROUP,
     GROUP_COORDINATOR,
+    OFFSETS,
     PRODUCER_ID,
     Hand,
 )
@@ -162,6 +165,15 @@ def test_in_protocol_2_the_offsets_go_to_the_group_at_once() -> None:
     assert hand.waiting() == ["EndTxn"]
 
 
+def test_no_offsets_are_nothing_to_send_and_a_generation_needs_its_member() -> None:
+    hand = Hand()
+    hand.open()
+    hand.do("send_offsets_to_transaction", {}, GROUP)
+    assert (hand.waiting(), hand.producer.busy) == ([], False)
+    with pytest.raises(ValueError, match="Generation 4 of billing needs a member id"):
+        hand.do("send_offsets_to_transaction", OFFSETS, GroupMetadata("billing", 4))
+
+
 def test_while_a_request_is_under_way_no_batch_leaves() -> None:
     hand = Hand(version=2)
     hand.open()
@@ -283,6 +295,9 @@ def test_the_trace_has_every_transition_and_request() -> None:
         ("InTransaction", "CommittingTransaction"),
         ("CommittingTransaction", "Ready"),
     ]
+    joined = [each.partition for each in hand.trace if each.kind == "joined"]
+    about = [each["about"] for each in lines if each["kind"] == "request"]
+    assert (joined, about) == (["orders-0"], ["till", "", "orders-0", "commit"])
     asked = ["FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "EndTxn"]
     assert [each["api"] for each in lines if each["kind"] == "request"] == asked
     assert [each["api"] for each in lines if each["kind"] == "response"] == asked
