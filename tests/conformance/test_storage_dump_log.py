@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.records import compression, control
+from engine.coordinators.runtime.shard import encode_batch
+from engine.coordinators.transactions.metadata import TransactionMetadata
+from engine.coordinators.transactions.states import TransactionState
+from engine.coordinators.transactions.transaction_records import (
+    TRANSACTIONS_LOG,
+    TransactionRecord,
+)
+from engine.records import batch, compression, control
 from engine.records.batch import Record, encode
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
@@ -119,3 +126,19 @@ def test_the_producers_snapshots_read(dump: Dump, directory: Path) -> None:
     last = output.splitlines()[-1]
     assert "coordinatorEpoch: 1 currentTxnFirstOffset: OptionalLong.empty" in last
     assert "lastSequence: 2499 lastOffset: 2499 offsetDelta: 9" in last
+
+
+def test_the_records_of_transactional_ids_read(dump: Dump, tmp_path: Path) -> None:
+    whole = TransactionMetadata(
+        7, 5, 60_000, 30, TransactionState.PREPARE_COMMIT, (("orders", 0), ("orders", 2)), 20
+    )
+    records = [TransactionRecord("t", whole, version) for version in (0, 1)]
+    records.append(TransactionRecord("u", None))
+    data = batch.assign(encode_batch(TRANSACTIONS_LOG, records, 1_000, 0), 0, 0)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data)
+    output = dump([path], "--transaction-log-decoder")
+    for part in ('"transactionalId":"t"', '"producerId":7', '"producerEpoch":5',
+                 '"transactionStatus":2', '"partitionIds":[0,2]'):  # fmt: skip
+        assert output.count(part) == 2, part
+    assert '{"transactionalId":"u"}} payload: <DELETE>' in output
