@@ -128,6 +128,8 @@ class Transactions:
         self.lifecycle.check_healthy()
         self._check_nothing_pending("send")
         self.lifecycle.check_open("send")
+        if not self.identity.is_known:
+            raise RuntimeError(f"{self.name} has no producer id: its init_transactions failed.")
 
     def add(self, place: Place) -> None:
         """A record is in a batch of this partition: it must be in the transaction."""

@@ -165,6 +165,14 @@ both(
     "init init begin A ! commit",
     {"InitProducerId": ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED",)},
 )
+SCRIPTS["a start that is to be aborted, protocol 1"] = Script(
+    "init abort init begin abort", {"InitProducerId": ("TRANSACTION_ABORTABLE",)}, 1
+)
+both(
+    "the coordinator has forgotten the producer before an abort",
+    "init begin A ! abort abort",
+    {"EndTxn": ("UNKNOWN_PRODUCER_ID",)},
+)
 both("misuse", "begin init init begin begin commit commit abort")
 SCRIPTS["batches that never left are dropped, protocol 1"] = Script(
     "init begin A AddPartitionsToTxn? abort begin B commit", {}, 1, LINGERS

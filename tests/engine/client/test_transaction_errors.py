@@ -340,6 +340,15 @@ def test_access_that_was_refused_may_be_granted_later() -> None:
     assert hand.state == "Ready"
 
 
+def test_a_producer_without_an_id_sends_nothing_even_if_its_start_was_aborted() -> None:
+    hand = at("InitProducerId", version=1)
+    hand.answer("InitProducerId", Errors.TRANSACTION_ABORTABLE)
+    hand.do("abort_transaction")
+    hand.do("begin_transaction")
+    with pytest.raises(RuntimeError, match="has no producer id"):
+        hand.send()
+
+
 def test_a_record_that_is_too_large_ends_its_transaction() -> None:
     hand = Hand(max_request_size=100)
     hand.open()

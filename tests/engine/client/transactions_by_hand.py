@@ -54,6 +54,8 @@ class Hand:
     def _connect(self) -> None:
         """Answers ApiVersions and Metadata as they come."""
         for each in list(self.asked):
+            if not any(asked is each for asked in self.asked):
+                continue  # answered by an answer to another one
             if isinstance(each.body, m.ApiVersionsRequest) and self.connects:
                 self.give(each, self._versions())
             elif isinstance(each.body, m.MetadataRequest) and self.answers_metadata:
