@@ -27,6 +27,17 @@ DIFFERENCES: tuple[Difference, ...] = (
         "A real broker compresses the batch again; the engine keeps the codec it came with.",
     ),
     Difference(
+        "segment_settings",
+        "gzip sent, the topic says zstd",
+        "A real broker compresses the batch again; the engine keeps the codec it came with.",
+    ),
+    Difference(
+        "segment_settings",
+        "preallocate: bytes of a new log file",
+        "A real broker reserves the space of a segment; the engine takes preallocate without "
+        "effect.",
+    ),
+    Difference(
         "what_it_says",
         "feature level › share.version",
         "Share groups (KIP-932) are shown on a real Kafka only.",

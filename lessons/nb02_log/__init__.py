@@ -1,0 +1,1 @@
+"""Notebook 02: topics, partitions, and the log as bytes on a disk."""

@@ -1,0 +1,185 @@
+"""The predictions of notebook 02: what each key run observes, and what it makes right."""
+
+from __future__ import annotations
+
+from kit.exercises.exercise import Observed, Prediction
+
+
+def after_reading(seen: Observed) -> str:
+    if seen["the bytes are the same"]:
+        return "b"
+    before, after = seen["bytes before reading"], seen["bytes after reading"]
+    return "c" if after == before else "a" if after < before else "d"
+
+
+def order_read(seen: Observed) -> str:
+    parts = seen["numbers in each partition"]
+    if any(part == seen["numbers read"] for part in parts) and len(parts) > 1:
+        return "c"
+    if seen["the whole read ascends"]:
+        return "a"
+    return "d" if seen["each partition ascends"] else "b"
+
+
+def what_is_written(seen: Observed) -> str:
+    fields = set(seen["fields that differ"])
+    if not fields:
+        return "d"
+    if "records" in fields:
+        return "c"
+    if "checksum" in fields:
+        return "b"
+    return "a" if fields == {"base offset", "leader epoch"} else ""
+
+
+def how_sparse(seen: Observed) -> str:
+    batches, offsets, times = (
+        seen[name] for name in ("batches", "entries of .index", "entries of .timeindex")
+    )
+    if offsets <= 1:
+        return "d"
+    if offsets > batches / 2:
+        return "a"
+    return "b" if times > batches / 2 else "c"
+
+
+def last_segment(answer: str, seen: Observed) -> str:
+    files = ", ".join(seen["the .log files"])
+    if answer == "0":
+        return (
+            f"The files are {files}. The clock that counts is that of the records: their "
+            "timestamps are more than an hour apart, however fast they were sent."
+        )
+    if answer == str(seen["offsets"][-1]):
+        return (
+            f"The files are {files}. A new segment begins with a clock of its own: its age counts "
+            "from its own first record."
+        )
+    return f"The files are {files}: a segment has the offset of its first record as its name."
+
+
+def first_sent(answer: str, seen: Observed) -> str:
+    if answer == str(seen["asked for"]):
+        return (
+            f"The answer begins with offset {seen['first offset in the answer']}. No record of a "
+            "batch can be reached without the others: the client drops those below "
+            f"{seen['first offset that a client hands out']}."
+        )
+    return (
+        f"The answer begins with offset {seen['first offset in the answer']}: the batch comes "
+        f"whole, {seen['bytes in the answer']} bytes of {seen['bytes in the log']} in the log."
+    )
+
+
+def next_offset(answer: str, seen: Observed) -> str:
+    new, first = seen["offset of the next record"], seen["first offset that a consumer gets"]
+    if answer.isdigit() and int(answer) < new:
+        return (
+            f"It got {new}. Nothing moves up: the first record is {first} now, and still "
+            f"“{seen['its value']}”."
+        )
+    return f"It got {new}: the offset behind the last record. What was deleted does not count."
+
+
+PREDICTIONS = (
+    Prediction(
+        "02-1",
+        "A partition has some records. A consumer reads all of them, and then a second one does. "
+        "What has become of the broker's file?",
+        ("it is shorter: what was read is gone",
+         "it is the same, byte for byte",
+         "it is as long as it was, and the records that were read are marked",
+         "it is longer: it also says how far each consumer has read"),
+        settle=after_reading,
+        because={
+            "a": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
+            "log is not a queue.",
+            "b": "{bytes before reading} bytes before, {bytes after reading} after.",
+            "c": "The two forms are equal: {the bytes are the same}. Not one bit says that someone "
+            "has read.",
+            "d": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
+            "group's position is kept elsewhere, in a topic of its own.",
+        },
+    ),
+    Prediction(
+        "02-2",
+        "The numbers 0 to 99 were written to three partitions in turn, by one producer. One "
+        "consumer now reads the whole topic from its beginning. Which numbers does it get, in "
+        "which order?",
+        ("0 to 99 in the order in which they were sent",
+         "all of them, in no order that one could rely on",
+         "0 to 99, three times: each partition has all of them",
+         "all of them; those of one partition ascend, the whole does not"),
+        settle=order_read,
+        because={
+            "a": "The whole read ascends: {the whole read ascends}. Nothing in the topic says "
+            "which of two records in different partitions came first.",
+            "b": "Each partition ascends: {each partition ascends}. That one may rely on.",
+            "c": "The partitions have {numbers in each partition} numbers: a topic is shared out "
+            "among its partitions. Copies are replicas, and another matter.",
+            "d": "Each partition ascends: {each partition ascends}; the whole: "
+            "{the whole read ascends}.",
+        },
+    ),
+    Prediction(
+        "02-3",
+        "A producer sends a batch of three records to a partition that has one record already. "
+        "What does the broker change in the batch before it writes it to the file?",
+        ("two fields of the header: the base offset and the leader epoch",
+         "the base offset, the leader epoch, and so the checksum",
+         "it takes the batch apart and writes each record with its offset",
+         "nothing at all"),
+        settle=what_is_written,
+        because={
+            "a": "What differs: {fields that differ}.",
+            "b": "What differs: {fields that differ}. The checksum begins behind the two fields, "
+            "so it need not be computed again.",
+            "c": "What differs: {fields that differ}, {bytes that differ in the file} of "
+            "{bytes sent} bytes. A record only holds its distance to the batch's base offset.",
+            "d": "What differs: {fields that differ}. The producer could not know the offset.",
+        },
+    ),
+    Prediction(
+        "02-4",
+        "300 records of 1,000 bytes, each in a batch of its own, with rising timestamps. "
+        "index.interval.bytes is 4,096. How many entries have the two indexes?",
+        ("300 each: one for every record",
+         "about 75 in .index, and 300 in .timeindex",
+         "about 75 each",
+         "one: where the segment begins"),
+        settle=how_sparse,
+        because={
+            "a": "{entries of .index} and {entries of .timeindex}, for {batches} batches. An index "
+            "of every record would be as much work as the log itself.",
+            "b": "{entries of .index} and {entries of .timeindex}. The time index gets an entry "
+            "when the offset index does.",
+            "c": "{entries of .index} and {entries of .timeindex} for {bytes of .log} bytes.",
+            "d": "{entries of .index} and {entries of .timeindex}, for {bytes of .log} bytes.",
+        },
+    ),
+    Prediction(
+        "02-5",
+        "segment.ms is one hour. Four records, offsets 0 to 3, are sent within a second; their "
+        "timestamps lie 0, 30, 90 and 120 minutes after the first. Which offset is the name of "
+        "the last .log file?",
+        form="an offset",
+        settle=lambda seen: seen["base offset of the last"],
+        explain=last_segment,
+    ),
+    Prediction(
+        "02-6",
+        "A partition has one batch with the records 0 to 399, compressed with gzip. A consumer's "
+        "Fetch asks for offset 250. Which offset has the first record in the broker's answer?",
+        form="an offset",
+        settle=lambda seen: seen["first offset in the answer"],
+        explain=first_sent,
+    ),
+    Prediction(
+        "02-7",
+        "A partition has the records 0 to 9, and everything below offset 4 is deleted. Which "
+        "offset does the next record get that is sent?",
+        form="an offset",
+        settle=lambda seen: seen["offset of the next record"],
+        explain=next_offset,
+    ),
+)  # fmt: skip
