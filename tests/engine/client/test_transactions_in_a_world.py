@@ -38,6 +38,8 @@ CALLS = ("commit_transaction", "abort_transaction")
 def markers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
     """The markers that reached a partition's leader, where a stand-in takes them."""
     found: list[tuple[str, int, bool]] = []
+    _stand_in_for_batches(monkeypatch)
+    _stand_in_for_finding(monkeypatch)
     if "WriteTxnMarkers" in api.VERSIONS:
         return found
 
@@ -63,15 +65,16 @@ def markers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     offered = {24: "AddPartitionsToTxn", 25: "AddOffsetsToTxn", 26: "EndTxn", 27: "WriteTxnMarkers"}
     for key, name in offered.items():
-        monkeypatch.setitem(api._BY_KEY, key, (name, 0, 5))
+        if key not in api._BY_KEY:
+            monkeypatch.setitem(api._BY_KEY, key, (name, 0, 5))
     api._module.cache_clear()
-    _stand_in_for_batches(monkeypatch)
-    _stand_in_for_finding(monkeypatch)
     return found
 
 
 def _stand_in_for_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = produce._check
+    known = getattr(produce, "_check", None)
+    if known is None:
+        return
 
     def check(*arguments: Any) -> None:
         try:
@@ -84,10 +87,14 @@ def _stand_in_for_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _stand_in_for_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = find_coordinator._find
+    known = getattr(find_coordinator, "_find", None)
+    if known is None:
+        return
 
     def find(broker: Any, key_type: int, key: str, answer: Any) -> None:
         known(broker, key_type, key, answer)
+        if not answer.error_code:
+            return
         leader = broker.transactions.find(key)
         if leader is None:
             answer.error_code = Errors.COORDINATOR_NOT_AVAILABLE
