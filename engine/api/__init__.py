@@ -11,7 +11,8 @@ A handler is `handle(broker, now, request)` in the module named after its API.  
 `dispatch` turns that into the API's own error answer.  Modules load when first needed.
 
 May import: broker, coordinators, coordinators.classic, coordinators.consumer,
-coordinators.transactions, events, metadata, past, replication, settings, wire.
+coordinators.runtime, coordinators.transactions, events, metadata, past, records, replication,
+settings, storage, wire.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ VERSIONS: dict[str, tuple[int, int, int]] = {
     "DeleteRecords": (21, 0, 2),
     "InitProducerId": (22, 0, 5),
     "OffsetForLeaderEpoch": (23, 2, 4),
+    "AddPartitionsToTxn": (24, 0, 5),
+    "AddOffsetsToTxn": (25, 0, 4),
+    "EndTxn": (26, 0, 5),
+    "WriteTxnMarkers": (27, 1, 2),
+    "TxnOffsetCommit": (28, 0, 5),
     "DescribeConfigs": (32, 1, 4),
     "AlterConfigs": (33, 0, 2),
     "AlterReplicaLogDirs": (34, 1, 2),
@@ -65,6 +71,8 @@ VERSIONS: dict[str, tuple[int, int, int]] = {
     "DescribeCluster": (60, 0, 2),
     "DescribeProducers": (61, 0, 0),
     "UnregisterBroker": (64, 0, 0),
+    "DescribeTransactions": (65, 0, 0),
+    "ListTransactions": (66, 0, 2),
     "ConsumerGroupHeartbeat": (68, 0, 1),
     "ConsumerGroupDescribe": (69, 0, 1),
     "ListConfigResources": (74, 0, 1),

@@ -1,17 +1,15 @@
-"""FindCoordinator (key 10): which broker looks after this group?
+"""FindCoordinator (key 10): which broker looks after this group, or this transactional id?
 
-The leader of the group's partition of `__consumer_offsets`; any broker knows it.  If the
-topic does not exist yet, the controller is asked to create it, and the client gets
-COORDINATOR_NOT_AVAILABLE until it is there.
+The leader of the group's partition of `__consumer_offsets`, or of the id's partition of
+`__transaction_state`; any broker knows it.  If the topic does not exist yet, the controller is
+asked to create it, and the client gets COORDINATOR_NOT_AVAILABLE until it is there.
 
     v0      groups only
     v1      a type: 0 group, 1 transaction
     v4      several keys at once (KIP-699)
     v6      type 2: share groups
 
-Left out: transaction coordinators (TRANSACTIONAL_ID_AUTHORIZATION_FAILED until there is one, the
-only error that all clients take as final) and share coordinators (INVALID_REQUEST, as from a
-broker without one).
+Left out: share coordinators (INVALID_REQUEST, as from a broker without one).
 """
 
 from __future__ import annotations
@@ -45,20 +43,17 @@ def handle(broker: Broker, now: int, request: Request[m.FindCoordinatorRequest])
 _MESSAGES: dict[int, str] = {
     Errors.NONE: "NONE",
     Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    Errors.INVALID_REQUEST: "This broker coordinates groups only.",
+    Errors.INVALID_REQUEST: "This broker coordinates groups and transactions only.",
 }
 
 
 def _find(broker: Broker, key_type: int, key: str, answer: Answer) -> None:
     """Fills in the coordinator, or an error and no node."""
     answer.node_id, answer.host, answer.port = -1, "", -1
-    if key_type == TRANSACTION:
-        answer.error_code = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return
-    if key_type != GROUP:
+    if key_type not in (GROUP, TRANSACTION):
         answer.error_code = Errors.INVALID_REQUEST
         return
-    leader = broker.groups.find(key)
+    leader = (broker.groups if key_type == GROUP else broker.transactions).find(key)
     if leader is None:
         answer.error_code = Errors.COORDINATOR_NOT_AVAILABLE
         return

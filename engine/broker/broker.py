@@ -17,6 +17,7 @@ from random import Random
 from engine.broker.lifecycle import Heartbeat, Lifecycle, LifecycleTimer, Registration
 from engine.broker.metadata_fetcher import MetadataFetcher, MetadataRound, MetadataTimer
 from engine.broker.producer_ids import BlockRequest, BlockTimer, ProducerIds
+from engine.broker.transaction_verification import TransactionVerification, VerificationRound
 from engine.coordinators.classic.groups import JoinTimer, SessionTimer, SyncTimer
 from engine.coordinators.consumer.groups import MemberTimer
 from engine.coordinators.group_coordinator import GroupCoordinator, OffsetsTopicCreation
@@ -134,6 +135,7 @@ class Broker:
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[OFFSETS_TOPIC] = self.groups
         self.transactions = TransactionCoordinator(self)
+        self.verification = TransactionVerification(self)
         self.replicas.coordinators[TRANSACTIONS_TOPIC] = self.transactions
         clean_epoch = checkpoints.take_clean_shutdown(disk)
         self.clean_start = clean_epoch is not None
@@ -208,6 +210,8 @@ class Broker:
                 self._relay(number, body)
             case OffsetsTopicCreation():
                 self.groups.topic_creation_answered(body)
+            case VerificationRound(number):
+                self.verification.answered(now, number, body)
             case TransactionsTopicCreation():
                 self.transactions.topic_creation_answered(body)
             case MarkerRound() as token:

@@ -46,6 +46,7 @@ from engine.coordinators.offsets_topic import (
 from engine.coordinators.removal import expire, topic_deleted
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.runtime import Runtime
+from engine.coordinators.runtime.writes import Stored
 from engine.events import Answered
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -116,6 +117,23 @@ class GroupCoordinator:
         """Offsets of a deleted topic go with it."""
         for shard in list(self.runtime.shards.values()):
             topic_deleted(shard.state, now, topic)
+
+    def end_transaction(
+        self,
+        now: int,
+        index: int,
+        marker: bytes,
+        producer_id: int,
+        committed: bool,
+        bumps: bool,
+        then: Stored,
+    ) -> None:
+        """A transaction that committed offsets here has ended; `then` hears that it is stored."""
+        shard = self.runtime.shards.get(index)
+        if shard is None:
+            then.stored(now, Errors.NOT_COORDINATOR)
+        else:
+            shard.end_transaction(now, marker, producer_id, committed, bumps, then)
 
     def on_timer(self, now: int, timer: GroupTimer | MemberTimer | ExpiryTimer) -> None:
         """A timer of one of the shards, or of a group, fired."""

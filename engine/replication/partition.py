@@ -15,9 +15,11 @@ Rules worth knowing, all in `advance_high_watermark`:
   committed was always held by that many replicas
 * it never goes back while the leader stays
 
+Below the high watermark is the last stable offset: a consumer with read_committed stops before
+the oldest transaction whose end is open, or not replicated (KIP-98).
+
 A new leader starts a new epoch at its log end, and knows nothing about its followers
-until they fetch.  Simplified: one log directory, no reassignment, no transactions yet
-(the last stable offset equals the high watermark).
+until they fetch.  Simplified: one log directory, no reassignment yet.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        return self.high_watermark
+        return self.log.last_stable_offset(self.high_watermark)
 
     def check_leader_epoch(self, requested: int) -> Errors:
         """Fences a request that speaks of another epoch than ours (KIP-320); -1 is no claim."""
@@ -155,9 +157,15 @@ class Partition:
     # -- the leader's work
 
     def append_as_leader(
-        self, now: int, records: bytes, acks: int, origin: Origin = "client"
+        self,
+        now: int,
+        records: bytes,
+        acks: int,
+        origin: Origin = "client",
+        guard: int | None = None,
+        marker_bumps: bool = False,
     ) -> AppendInfo:
-        """Appends a producer's batch.  Raises KafkaError with the code for the client."""
+        """Appends a batch.  Raises KafkaError with the code for the client; see `Log`."""
         if not self.is_leader:
             raise KafkaError(Errors.NOT_LEADER_OR_FOLLOWER, f"{self.name} is led elsewhere")
         if acks == -1 and self.is_under_min_isr:
@@ -166,7 +174,9 @@ class Partition:
                 f"{self.name} has {len(self.isr.committed)} in-sync replicas, "
                 f"min.insync.replicas asks for {self.min_in_sync_replicas}",
             )
-        info = self.log.append_as_leader(records, self.leader_epoch, now, origin)
+        info = self.log.append_as_leader(
+            records, self.leader_epoch, now, origin, guard, marker_bumps
+        )
         if not info.duplicate:
             self._trace("append_as_leader", "append", base=info.base_offset,
                         last=info.last_offset, epoch=self.leader_epoch)  # fmt: skip
@@ -206,9 +216,13 @@ class Partition:
                 committed = follower.log_end_offset
         if committed <= self.high_watermark:
             return False
-        self.high_watermark = committed
+        self._commit_up_to(committed)
         self._trace("advance_high_watermark", "high_watermark", to=committed)
         return True
+
+    def _commit_up_to(self, offset: int) -> None:
+        self.high_watermark = offset
+        self.log.producers.replicated_up_to(offset)
 
     def _is_rejoining(self, now: int, follower: FollowerState, end: int) -> bool:
         """Caught up and allowed in, only not confirmed yet: wait, or it would never get in."""
@@ -266,7 +280,7 @@ class Partition:
         committed = max(start, min(leader_high_watermark, end))
         if committed == self.high_watermark:
             return False
-        self.high_watermark = committed
+        self._commit_up_to(committed)
         self._trace("follow_high_watermark", "high_watermark", to=committed)
         return True
 

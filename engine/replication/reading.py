@@ -154,11 +154,16 @@ def read(
     size = min(budget, asked.max_bytes)
     if asked.fetch_offset < log.log_end_offset and size < 0:
         raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
+    found = None
     if asked.fetch_offset < limit and (size or at_least_one):
         found = log.slice(asked.fetch_offset, size, limit, at_least_one)
         if found:
             # The codec takes a slice for its bytes (engine.wire.slices).
             data.records = cast(bytes, found) if terms.slices else found.read()
     if terms.isolation_level == READ_COMMITTED:
-        data.aborted_transactions = []
+        aborted = log.aborted_transactions(found) if found else []
+        data.aborted_transactions = [
+            m.FetchResponse.AbortedTransaction(each.producer_id, each.first_offset)
+            for each in aborted
+        ]
     return data

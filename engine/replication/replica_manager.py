@@ -192,7 +192,15 @@ class ReplicaManager:
     # -- appends of this broker's coordinators
 
     def append(
-        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+        self,
+        now: int,
+        topic: str,
+        index: int,
+        batch: bytes,
+        then: Appended,
+        timeout_ms: int,
+        guard: int | None = None,
+        marker_bumps: bool = False,
     ) -> Errors:
         """Appends a coordinator's batch with acks=all; `then` gets the result.
 
@@ -200,7 +208,7 @@ class ReplicaManager:
         """
         try:
             partition = self.hosted.leading(topic, index)
-            info = partition.append_as_leader(now, batch, -1, "coordinator")
+            info = partition.append_as_leader(now, batch, -1, "coordinator", guard, marker_bumps)
         except KafkaError as error:
             return error.code
         pending = PendingAppend(partition.key, info.last_offset + 1)

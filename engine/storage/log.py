@@ -99,12 +99,21 @@ class Log:
     # -- append
 
     def append_as_leader(
-        self, buffer: bytes, leader_epoch: int, now: int, origin: Origin = "client"
+        self,
+        buffer: bytes,
+        leader_epoch: int,
+        now: int,
+        origin: Origin = "client",
+        guard: int | None = None,
+        marker_bumps: bool = False,
     ) -> AppendInfo:
         """Appends one batch with the next offsets and this epoch.
 
         Raises KafkaError with the code for the producer.  A batch of an idempotent
         producer that is already here is not appended again (`duplicate`).
+
+        With a `guard` (NO_GUARD is never right) a batch that opens a transaction must have been
+        verified under it.  `marker_bumps`: a marker's epoch is later than its transaction's.
         """
         now_ms = self._now_ms = now // 1000
         header = validate_append(buffer, self.config, now_ms, origin, self.directory)
@@ -113,9 +122,11 @@ class Log:
                 return AppendInfo(
                     known.first_offset, known.last_offset, known.timestamp, duplicate=True
                 )
+            if guard is not None and header.is_transactional and not header.is_control:
+                self.producers.check_guard(header, guard)
             self.producers.check(header, check_sequence=origin == "client")
             if header.is_control:
-                self.producers.check_marker(header, decode(buffer)[0])
+                self.producers.check_marker(header, decode(buffer)[0], marker_bumps)
         append_time = None
         if self.config.message_timestamp_type == LOG_APPEND_TIME:
             append_time = now_ms

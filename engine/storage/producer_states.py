@@ -44,7 +44,9 @@ BATCHES_REMEMBERED = 5
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 NO_SEQUENCE = -1
+NO_GUARD = 0
 SEQUENCE_MAX = (1 << 31) - 1
+EPOCH_MAX = (1 << 15) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,20 @@ class ProducerState:
             self.batches = []
 
 
+@dataclass(slots=True)
+class Guard:
+    """A verification of a producer's transaction here (KIP-890).
+
+    `lowest_sequence` is the lowest that came meanwhile: a batch behind it must not be first in.
+    """
+
+    number: int
+    since_ms: int
+    epoch: int
+    lowest_sequence: int
+    bumps: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class CompletedTransaction:
     """A transaction that a marker has ended in this partition."""
@@ -104,6 +120,9 @@ class ProducerStates:
         self.states: dict[int, ProducerState] = {}
         self._open: dict[int, int] = {}
         """The first offset of each open transaction by producer id, in the log's order."""
+        self._guards: dict[int, Guard] = {}
+        """By producer id: the verification under way."""
+        self._last_guard = 0
         self._unreplicated: list[CompletedTransaction] = []
         """Ended transactions whose marker was above the high watermark, in their markers' order."""
 
@@ -186,14 +205,68 @@ class ProducerStates:
                 f"{who} sent sequence {batch.base_sequence}, {expected} was expected",
             )
 
-    def check_marker(self, batch: BatchHeader, record: Record) -> None:
-        """Raises KafkaError for an end marker from a deposed coordinator."""
+    def check_marker(self, batch: BatchHeader, record: Record, bumps: bool = False) -> None:
+        """Raises KafkaError for an end marker from a deposed coordinator, or of an old transaction.
+
+        `bumps`: the producer's epoch grows with each transaction (transaction.version 2), so the
+        marker of an open one has a later epoch than its records.  A marker with their epoch ended
+        the transaction before, and comes late (KAFKA-17754).
+        """
         state = self.states.get(batch.producer_id)
+        if state is None:
+            return
+        is_same = batch.producer_epoch == state.epoch != EPOCH_MAX
+        if bumps and is_same and state.transaction_start >= 0:
+            raise KafkaError(
+                Errors.INVALID_PRODUCER_EPOCH,
+                f"the open transaction of producer {batch.producer_id} has epoch {state.epoch} "
+                "itself: this marker is of the one before",
+            )
         epoch = control.read_marker(record).coordinator_epoch
-        if state is not None and epoch < state.coordinator_epoch:
+        if epoch < state.coordinator_epoch:
             raise KafkaError(
                 Errors.TRANSACTION_COORDINATOR_FENCED,
                 f"coordinator epoch {epoch} is older than {state.coordinator_epoch}",
+            )
+
+    def is_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has an open transaction here, in this epoch."""
+        state = self.states.get(producer_id)
+        return state is not None and state.transaction_start >= 0 and state.epoch == epoch
+
+    def guard(self, now_ms: int, producer_id: int, epoch: int, sequence: int, bumps: bool) -> int:
+        """The number to bring back when the coordinator has verified the transaction.
+
+        A marker, or the transaction's first record, takes it away.  `bumps`: the client's epoch
+        grows with each transaction (transaction.version 2).
+        """
+        guard = self._guards.get(producer_id)
+        if guard is None:
+            self._last_guard += 1
+            guard = self._guards[producer_id] = Guard(self._last_guard, now_ms, epoch, sequence)
+        elif epoch > guard.epoch:
+            guard.epoch, guard.lowest_sequence = epoch, sequence
+        elif epoch == guard.epoch:
+            guard.lowest_sequence = min(guard.lowest_sequence, sequence)
+        guard.bumps = bumps
+        return guard.number
+
+    def check_guard(self, batch: BatchHeader, number: int) -> None:
+        """Raises KafkaError if this would open a transaction that was not verified."""
+        if self.is_open(batch.producer_id, batch.producer_epoch):
+            return
+        guard = self._guards.get(batch.producer_id)
+        if guard is None or guard.number != number:
+            raise KafkaError(
+                Errors.INVALID_TXN_STATE, "Record was not part of an ongoing transaction"
+            )
+        first = 0 if guard.bumps else guard.lowest_sequence
+        is_new = batch.producer_id not in self.states or not guard.bumps
+        if is_new and batch.base_sequence > first:
+            raise KafkaError(
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {batch.producer_id} sends sequence {batch.base_sequence}, and "
+                f"{first} has yet to come",
             )
 
     # -- what is noted once a batch is in the log
@@ -213,6 +286,8 @@ class ProducerStates:
             )
         )
         state.last_timestamp = batch.max_timestamp
+        if batch.is_transactional:
+            self._guards.pop(batch.producer_id, None)
         if batch.is_transactional and state.transaction_start < 0:
             state.transaction_start = batch.base_offset
             self._open[batch.producer_id] = batch.base_offset
@@ -220,6 +295,7 @@ class ProducerStates:
     def note_marker(self, batch: BatchHeader, record: Record) -> CompletedTransaction | None:
         """Ends the producer's transaction; None if there was nothing to end."""
         state = self._state(batch.producer_id)
+        self._guards.pop(batch.producer_id, None)
         first_offset = state.transaction_start
         state.take_epoch(batch.producer_epoch)
         state.coordinator_epoch = control.read_marker(record).coordinator_epoch
@@ -242,12 +318,16 @@ class ProducerStates:
         ]
         for producer_id in expired:
             del self.states[producer_id]
+        for producer_id, guard in list(self._guards.items()):
+            if now_ms - guard.since_ms >= expiration_ms:
+                del self._guards[producer_id]
         return len(expired)
 
     def restore(self, states: dict[int, ProducerState]) -> None:
         """Takes over what a snapshot holds; {} forgets everything."""
         self.states = states
         starts = [(each.transaction_start, producer_id) for producer_id, each in states.items()]
+        self._guards = {}
         self._open = {producer_id: start for start, producer_id in sorted(starts) if start >= 0}
         self._unreplicated = []
 

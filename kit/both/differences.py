@@ -55,7 +55,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "what_it_says",
         "feature level › transaction.version",
-        "The engine does not have transactions yet.",
+        "The engine finalises no transaction.version yet, so clients use protocol 1 (KIP-98).",
     ),
 )
 

@@ -1,6 +1,6 @@
 """From Kafka to Kafka, exactly once: results and offsets in one transaction of a real Kafka.
 
-The engine has no transactions yet; notebook 11 shows how they work.
+Notebook 11 shows how they work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COUNT, BEFORE_THE_CRASH = 10, 5
 def killed_in_between(cluster: Cluster | None) -> Table | str:
     """Ten orders become ten charges; the first application ends after five of them."""
     if cluster is None:
-        return "This run needs a real Kafka: the engine has no transactions yet (notebook 11)."
+        return "This run needs a real Kafka; `kafkalab doctor` says how to get one."
     for topic in (TOPIC, RESULTS):
         cluster.create_topic(topic, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(COUNT))

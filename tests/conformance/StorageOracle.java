@@ -69,7 +69,7 @@ public class StorageOracle {
         }
     }
 
-    static final short TRANSACTION_VERSION = 1;
+    static short transactionVersion = 1;
 
     static final Time CLOCK = new StoppedClock();
     static long nowMs = 1_700_000_000_000L;
@@ -159,7 +159,7 @@ public class StorageOracle {
             case "append":
                 return appended(log.appendAsLeader(records(words[3]), Integer.parseInt(words[1]),
                     AppendOrigin.valueOf(words[2]), RequestLocal.noCaching(),
-                    VerificationGuard.SENTINEL, TRANSACTION_VERSION));
+                    VerificationGuard.SENTINEL, transactionVersion));
             case "follow":
                 return appended(log.appendAsFollower(records(words[2]), Integer.parseInt(words[1])));
             case "truncate": log.truncateTo(Long.parseLong(words[1])); return state();
@@ -189,6 +189,7 @@ public class StorageOracle {
                 return log.endOffsetForEpoch(Integer.parseInt(words[1]))
                     .map(e -> e.epoch() + " " + e.offset()).orElse("-1 -1");
             case "timestamp": return timestamp(Long.parseLong(words[1]));
+            case "transaction-version": transactionVersion = Short.parseShort(words[1]); return words[1];
             case "stable":
                 log.updateHighWatermark(Long.parseLong(words[1]));
                 return String.valueOf(log.lastStableOffset());

@@ -10,7 +10,6 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import TransactionalIdAuthorizationFailed
 
 from kit.clusters.kafka_cluster import KafkaCluster
 
@@ -143,16 +142,28 @@ def test_topics_groups_and_records_are_administered(engine_cluster) -> None:
     run(work())
 
 
-def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
-    """There are no transactions yet; on a retriable error the client would wait out its timeout."""
+def test_a_transaction_is_whole_or_nothing(engine_cluster: KafkaCluster) -> None:
+    engine_cluster.create_topic("aio-transfers", partitions=1)
+    servers = engine_cluster.bootstrap
 
-    async def begin() -> None:
-        servers = engine_cluster.bootstrap
-        producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id="t")
-        try:
-            await asyncio.wait_for(producer.start(), PATIENCE_S / 3)
-        finally:
-            await producer.stop()
+    async def transact() -> list[bytes]:
+        producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id="aio")
+        await producer.start()
+        async with producer.transaction():
+            await producer.send_and_wait("aio-transfers", b"A")
+        await producer.begin_transaction()
+        await producer.send_and_wait("aio-transfers", b"B")
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await producer.send_and_wait("aio-transfers", b"C")
+        await producer.stop()
+        reader = AIOKafkaConsumer(
+            "aio-transfers", bootstrap_servers=servers, auto_offset_reset="earliest",
+            isolation_level="read_committed",
+        )  # fmt: skip
+        await reader.start()
+        found = [(await reader.getone()).value for _ in range(2)]
+        await reader.stop()
+        return found
 
-    with pytest.raises(TransactionalIdAuthorizationFailed):
-        run(begin())
+    assert run(transact()) == [b"A", b"C"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from confluent_kafka import (
     ConsumerGroupTopicPartitions,
     ElectionType,
     IsolationLevel,
-    KafkaError,
     KafkaException,
     Producer,
     TopicCollection,
@@ -251,15 +249,3 @@ def test_groups_are_administered(engine_cluster, admin) -> None:
     admin.delete_consumer_groups(["readers"])["readers"].result(PATIENCE_S)
     remaining = admin.list_consumer_groups().result(PATIENCE_S).valid
     assert "readers" not in [group.group_id for group in remaining]
-
-
-def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
-    """There are no transactions yet; on a retriable error the client would wait out its timeout."""
-    config = {"bootstrap.servers": engine_cluster.bootstrap, "transactional.id": "t"}
-    began = time.monotonic()
-    with pytest.raises(KafkaException) as refused:
-        Producer(config).init_transactions(PATIENCE_S)
-    error = refused.value.args[0]
-    assert error.fatal()
-    assert error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert time.monotonic() - began < PATIENCE_S / 3

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import TopicAlreadyExistsError, TransactionalIdAuthorizationFailedError
+from kafka.errors import TopicAlreadyExistsError
 from kafka.structs import OffsetAndMetadata
 
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -174,11 +173,33 @@ def test_groups_and_records_are_administered(engine_cluster, admin) -> None:
     assert "readers" not in str(admin.list_groups())
 
 
-def test_a_transactional_producer_is_refused_at_once(engine_cluster: KafkaCluster) -> None:
-    """There are no transactions yet; on a retriable error the client would wait out its timeout."""
-    producer = KafkaProducer(bootstrap_servers=engine_cluster.bootstrap, transactional_id="t")
-    began = time.monotonic()
-    with pytest.raises(TransactionalIdAuthorizationFailedError):
-        producer.init_transactions()
-    assert time.monotonic() - began < PATIENCE_S / 3
-    producer.close(timeout=0)
+def test_a_reader_with_read_committed_sees_whole_transactions(engine_cluster: KafkaCluster) -> None:
+    engine_cluster.create_topic("transfers", partitions=1)
+    producer = KafkaProducer(bootstrap_servers=engine_cluster.bootstrap, transactional_id="bank")
+    producer.init_transactions()
+    for values, ends in (
+        ("A B", producer.commit_transaction),
+        ("C D", producer.abort_transaction),
+        ("E F", producer.commit_transaction),
+    ):
+        producer.begin_transaction()
+        for value in values.split():
+            producer.send("transfers", value.encode())
+        producer.flush()  # an abort drops what was not sent
+        ends()
+    producer.close()
+    assert transfers(engine_cluster, "read_committed", 4) == "A B E F"
+    assert transfers(engine_cluster, "read_uncommitted", 6) == "A B C D E F"
+
+
+def transfers(cluster: KafkaCluster, isolation: str, count: int) -> str:
+    reader = KafkaConsumer(
+        "transfers",
+        bootstrap_servers=cluster.bootstrap,
+        isolation_level=isolation,
+        auto_offset_reset="earliest",
+        group_id=None,
+    )
+    values = [next(reader).value.decode() for _ in range(count)]
+    reader.close()
+    return " ".join(values)

@@ -325,6 +325,50 @@ def test_random_transactions_leave_the_same_index_and_show_the_same(
     pair.compare_files()
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_both_take_and_refuse_the_same_markers(kafka: Ask, tmp_path: Path, version: int) -> None:
+    pair = Pair(kafka, tmp_path)
+    kafka(f"transaction-version {version}")
+    pair.both("lead 0", lambda: pair.log.epochs.assign(0, 0))
+
+    def append(data: bytes, origin: Origin) -> str:
+        try:
+            bumps = version == 2
+            info = pair.log.append_as_leader(data, 0, NOW, origin, marker_bumps=bumps)
+            ours = f"{info.base_offset} {info.last_offset}"
+        except KafkaError as error:
+            ours = f"error {error.code.name}"
+        theirs = kafka(f"append 0 {origin.upper()} {base64.b64encode(data).decode()}")
+        assert ours == " ".join(theirs.split()[:2])
+        return ours.split()[0]
+
+    def data(epoch: int) -> str:
+        record = [Record(0, NOW_MS, None, b"v")]
+        return append(
+            encode(
+                record, producer_id=7, producer_epoch=epoch, base_sequence=0, transactional=True
+            ),
+            "client",
+        )
+
+    def marker(epoch: int, coordinator_epoch: int = 3) -> str:
+        return append(
+            control.end_transaction(
+                commit=True,
+                producer_id=7,
+                producer_epoch=epoch,
+                coordinator_epoch=coordinator_epoch,
+                timestamp=NOW_MS,
+            ),
+            "coordinator",
+        )
+
+    answers = [data(0), marker(0), marker(1), marker(1), data(1), marker(1), data(0)]
+    answers += [marker(2, 2), marker(2), marker(1)]
+    assert answers.count("error") >= 3
+    kafka("transaction-version 1")
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_each_opens_the_others_files(kafka: Ask, tmp_path: Path, clean: bool) -> None:
     ids = random.Random(5)

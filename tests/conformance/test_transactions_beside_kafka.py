@@ -12,14 +12,12 @@ from typing import Any, Protocol
 
 import pytest
 
-from engine import api
 from engine.coordinators.transactions.states import EndProtocol, EndRequest, TransactionState
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from tests.engine.coordinators.transactions.conftest import (
-    NOT_OFFERED_YET,
     Transactions,
     added,
 )
@@ -93,9 +91,7 @@ def theirs(local_cluster: KafkaCluster) -> Iterator[Theirs]:
 
 
 @pytest.fixture
-def ours(monkeypatch: pytest.MonkeyPatch) -> Ours:
-    for name, (key, low, high) in NOT_OFFERED_YET.items():
-        monkeypatch.setitem(api._BY_KEY, key, (name, low, high))
+def ours() -> Ours:
     return Ours()
 
 

@@ -3,6 +3,6 @@
 May import: broker, events, metadata, past, records, replication, storage, wire.
 """
 
-from engine.api.produce.produce import handle
+from engine.api.produce.produce import handle, refuse
 
-__all__ = ["handle"]
+__all__ = ["handle", "refuse"]

@@ -5,8 +5,10 @@ asks again who leads.  acks=1 is answered when the leader's log has the batch, a
 the high watermark has passed it, or when `timeout_ms` is over.  A batch is validated and stored as
 it came: records are not decoded, except inside a compressed batch where the log's rules ask for it.
 
-Left out: transactions (a transactional batch is refused with INVALID_TXN_STATE), magic
-0 and 1 (gone since Kafka 4.0).
+The first batch of a transaction in a partition waits until its coordinator knows of it: see
+`transactions.py` here.
+
+Left out: magic 0 and 1 (gone since Kafka 4.0).
 Simplified: null records are refused as no batch; Kafka 4.3.1 never answers them.  The refusal of an
 unknown batch format has no text.
 Versions: 5+ tell where the log starts; 7+ may bring zstd; 8+ say which records are at fault
@@ -15,9 +17,14 @@ Versions: 5+ tell where the log starts; 7+ may bring zstd; 8+ say which records 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from engine import past
+from engine.api.produce import transactions
 from engine.api.produce.answers import Part, produce_answer, refusal
 from engine.api.produce.delayed_produce import DelayedProduce
+from engine.api.produce.transactions import Batches
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.topic_names import INTERNAL
@@ -25,6 +32,7 @@ from engine.records.compression import ZSTD
 from engine.replication.delayed_append import PendingAppend
 from engine.replication.hosted import HostedPartitions, Key
 from engine.storage.log_validator import one_batch
+from engine.storage.producer_states import NO_GUARD
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -36,17 +44,68 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 
 def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None:
+    batches = _by_topic(broker.replicas.hosted, request.body)
+    transactional = transactions.batches(batches)
+    if transactional and request.body.transactional_id is None:
+        raise KafkaError(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not transactions.verify(broker, now, request, transactional, Waiting(broker, request)):
+        _answer(broker, now, request, batches, {}, {})
+
+
+def refuse(
+    request: Request[m.ProduceRequest], code: Errors, message: str | None
+) -> m.ProduceResponse:
+    topic_response = m.ProduceResponse.TopicProduceResponse
+    return m.ProduceResponse(
+        responses=[
+            topic_response(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    refusal((topic.name, each.index), KafkaError(code))
+                    for each in topic.partition_data
+                ],
+            )
+            for topic in request.body.topic_data
+        ]
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A request whose transaction is being verified."""
+
+    broker: Broker
+    request: Request[m.ProduceRequest]
+
+    def go_on(self, now: int, refused: Mapping[Key, KafkaError], guards: Mapping[Key, int]) -> None:
+        batches = _by_topic(self.broker.replicas.hosted, self.request.body)
+        _answer(self.broker, now, self.request, batches, refused, guards)
+
+
+def _answer(
+    broker: Broker,
+    now: int,
+    request: Request[m.ProduceRequest],
+    asked: Batches,
+    refused: Mapping[Key, KafkaError],
+    guards: Mapping[Key, int],
+) -> None:
+    """Appends what may be appended, and answers now or when it is replicated."""
     body = request.body
     hosted = broker.replicas.hosted
     answer = m.ProduceResponse()
     parts: dict[Key, Part] = {}
     waiting: list[tuple[PendingAppend, Part]] = []
-    for (name, topic_id), batches in _by_topic(hosted, body).items():
+    for (name, topic_id), batches in asked.items():
         topic_answer = m.ProduceResponse.TopicProduceResponse(name=name, topic_id=topic_id)
         answer.responses.append(topic_answer)
         for index, records in batches.items():
             key = (name, index)
-            part, pending = _append(broker, now, request, key, records)
+            if key in refused:
+                part, pending = refusal(key, refused[key]), None
+            else:
+                part, pending = _append(broker, now, request, key, records, guards.get(key))
             if pending is not None:
                 waiting.append((pending, part))
             parts[key] = part
@@ -54,13 +113,13 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
     for key in parts:
         broker.replicas.purgatory.check(now, key)
     if body.acks == 0:
-        refused = [
+        refusals = [
             f"{topic}-{index}: {Errors(each.error_code).name}"
             for (topic, index), each in parts.items()
             if each.error_code
         ]
-        if refused:
-            why = f"a record sent with acks=0 could not be appended ({', '.join(refused)})"
+        if refusals:
+            why = f"a record sent with acks=0 could not be appended ({', '.join(refusals)})"
             broker.outbox.hang_up(request, why)
         broker.outbox.reply(request, None)
     elif body.acks == 1 or not waiting:
@@ -71,11 +130,9 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
         broker.replicas.purgatory.try_or_wait(now, delayed, keys, body.timeout_ms)
 
 
-def _by_topic(
-    hosted: HostedPartitions, body: m.ProduceRequest
-) -> dict[tuple[str, bytes], dict[int, bytes]]:
+def _by_topic(hosted: HostedPartitions, body: m.ProduceRequest) -> Batches:
     """The records by topic and partition; of a partition that is named twice, the last."""
-    found: dict[tuple[str, bytes], dict[int, bytes]] = {}
+    found: Batches = {}
     for topic in body.topic_data:
         name = topic.name or hosted.topic_name(topic.topic_id)
         for asked in topic.partition_data:
@@ -84,7 +141,7 @@ def _by_topic(
 
 
 def _append(
-    broker: Broker, now: int, request: Request, key: Key, records: bytes
+    broker: Broker, now: int, request: Request, key: Key, records: bytes, guard: int | None
 ) -> tuple[Part, PendingAppend | None]:
     """Appends one partition's batch: its part of the answer, and what acks=all waits for."""
     hosted, log_start_offset = broker.replicas.hosted, -1
@@ -94,7 +151,9 @@ def _append(
         log_start_offset = partition.log.log_start_offset
         if past.KIP_360 in broker.before:
             past.refuse_unknown_producer(partition.log, records)
-        info = partition.append_as_leader(now, records, request.body.acks)
+        if transactions.are_verified(broker, request.body):
+            guard = guard or NO_GUARD
+        info = partition.append_as_leader(now, records, request.body.acks, guard=guard)
     except KafkaError as error:
         return refusal(key, error, log_start_offset), None
     part = Part(
@@ -116,11 +175,6 @@ def _check(request: Request, hosted: HostedPartitions, key: Key, records: bytes)
     header = one_batch(records)
     if header.compression == ZSTD and request.version < FIRST_VERSION_WITH_ZSTD:
         raise KafkaError(Errors.UNSUPPORTED_COMPRESSION_TYPE)
-    if header.is_transactional:
-        named = body.transactional_id is not None
-        raise KafkaError(
-            Errors.INVALID_TXN_STATE if named else Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        )
     if body.acks not in VALID_ACKS:
         raise KafkaError(Errors.INVALID_REQUIRED_ACKS)
     if key[0] in INTERNAL and request.client_id != ADMIN_CLIENT_ID:

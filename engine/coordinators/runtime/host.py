@@ -53,12 +53,21 @@ class Replicas(Protocol):
     def partition(self, topic: str, index: int) -> Partition | None: ...
 
     def append(
-        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+        self,
+        now: int,
+        topic: str,
+        index: int,
+        batch: bytes,
+        then: Appended,
+        timeout_ms: int,
+        guard: int | None = None,
+        marker_bumps: bool = False,
     ) -> Errors:
         """Appends with acks=all to a partition led here.
 
         NONE when it is under way: `then` hears the end, perhaps before this returns.  Any
-        other error is the reason why nothing was appended, and `then` hears nothing.
+        other error is the reason why nothing was appended, and `then` hears nothing.  `guard` and
+        `marker_bumps` are for transactions: see `engine.storage.log`.
         """
         ...
 

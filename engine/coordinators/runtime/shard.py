@@ -77,10 +77,14 @@ class AppendTerms:
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """The transactional producer in whose name records are written."""
+    """The transactional producer in whose name records are written.
+
+    `guard` is that of a verification, None where none is needed.
+    """
 
     id: int
     epoch: int
+    guard: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +170,28 @@ class Shard(Generic[Record, State]):
         if producer is not None:
             assert self.topic.transactions is not None, "this topic knows no transactions"
             records = [self.topic.transactions.pending(each, producer.id) for each in records]
-        return self._append(now, data, records, then)
+        guard = None if producer is None else producer.guard
+        return self._append(now, data, records, then, guard)
 
     def end_transaction(
-        self, now: int, marker: bytes, producer_id: int, committed: bool, then: Stored
+        self, now: int, marker: bytes, producer_id: int, committed: bool, bumps: bool, then: Stored
     ) -> Errors:
-        """Appends the batch with the marker that ends the producer's transaction here."""
+        """Appends the batch with the marker that ends the producer's transaction here.
+
+        `bumps` as in `engine.storage.producer_states`.
+        """
         assert self.topic.transactions is not None, "this topic knows no transactions"
         end = self.topic.transactions.ended(producer_id, committed)
-        return self._append(now, marker, [end], then)
+        return self._append(now, marker, [end], then, None, bumps)
 
     def _append(
-        self, now: int, data: bytes, records: Sequence[Record], then: Stored | None
+        self,
+        now: int,
+        data: bytes,
+        records: Sequence[Record],
+        then: Stored | None,
+        guard: int | None = None,
+        marker_bumps: bool = False,
     ) -> Errors:
         """Appends a batch; `records` take effect when it is replicated."""
         waiting = [] if then is None else [then]
@@ -189,7 +203,9 @@ class Shard(Generic[Record, State]):
             return Errors.NOT_COORDINATOR
         self.writes.append(write)
         timeout_ms = self.topic.terms(self.host.settings).timeout_ms
-        error = self.host.replicas.append(now, self.topic.name, self.index, data, write, timeout_ms)
+        error = self.host.replicas.append(
+            now, self.topic.name, self.index, data, write, timeout_ms, guard, marker_bumps
+        )
         if error is not Errors.NONE:
             self.writes.remove(write)
             error = append_answer(error)

@@ -15,7 +15,8 @@ until readers see it.
 A marker may be written twice, when its answer was lost.  The second one ends nothing.
 
 Simplified: a request carries the markers of one transaction; Kafka puts those of several
-transactions for one broker together.
+transactions for one broker together.  So here each request has a connection of its own, and no
+transaction waits until another's markers are replicated.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def send(shard: TransactionShard, now: int, transaction: Transaction) -> None:
         token = MarkerRound(
             shard.log.index, shard.coordinator_epoch, transaction.id, shard.last_round
         )
-        shard.outbox.send(leader, token, _request(shard, metadata, partitions))
+        request = _request(shard, metadata, partitions)
+        shard.outbox.send(leader, token, request, connection=None)
     if leaderless:
         _later(shard, now, transaction)
 

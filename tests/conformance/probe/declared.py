@@ -64,14 +64,7 @@ DECLARED: tuple[Declared, ...] = (
         "one voter, without an address; directory ids are zero",
     ),
     Declared("DescribeLogDirs", ("*",), ("*.total_bytes", "*.usable_bytes"), "volume sizes"),
-    Declared("FindCoordinator", ("a transaction*",), ("*",), "transaction coordinators"),
     Declared("FindCoordinator", ("a share group",), ("*",), "share coordinators"),
-    Declared(
-        "InitProducerId",
-        ("a transactional name*", "transactional_id: *"),
-        ("*",),
-        "transactional ids",
-    ),
     # -- where Kafka 4.3.1 slips, and we do not follow
     Declared(
         "AlterConfigs",

@@ -72,10 +72,17 @@ class Side:
         frame = framing.write_request(version, 7, "probe", request)
         api = framing.API_NAMES[request.API_KEY]
         broker = self.coordinator if api in GROUP_APIS else broker
+        if isinstance(request, m.InitProducerIdRequest) and request.transactional_id:
+            broker = self._coordinator_of(request.transactional_id)
         answer = self.raw(bytes(frame), broker)
         if answer in NO_ANSWER:
             return answer
         return framing.read_response(request.API_KEY, version, answer)[1]
+
+    def _coordinator_of(self, transactional_id: str) -> int:
+        find = m.FindCoordinatorRequest("", 1, [transactional_id])
+        answer: int = self.until(Until(find, found)).coordinators[0].node_id
+        return answer
 
     def raw(self, frame: bytes, broker: int = 101) -> Any:
         """The bytes of the answer to any bytes, or CLOSED or SILENT."""
@@ -135,7 +142,9 @@ class Side:
         offered = {each.api_key for each in self.ask(m.ApiVersionsRequest("probe", "1")).api_keys}
         if ADD_PARTITIONS_TO_TXN in offered:
             self.until(Until(m.FindCoordinatorRequest("", 1, ["t"]), found))
-        self.until(Until(m.InitProducerIdRequest(None, 0), lambda each: not each.error_code))
+        for broker in self.brokers:  # each fetches a block of ids when it first needs one
+            given = Until(m.InitProducerIdRequest(None, 0), lambda each: not each.error_code)
+            self.until(given, broker)
         for topic in (TOPIC, COMPACT):
             known = self.until(led(topic)).topics[0]
             self.topic_ids[topic] = known.topic_id

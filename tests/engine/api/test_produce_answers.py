@@ -66,11 +66,11 @@ def test_a_time_out_changes_the_error_only(world: World) -> None:
 
 
 def test_a_transactional_batch_needs_a_transactional_id(world: World) -> None:
-    """And there are no transactions yet."""
+    """And a coordinator; the answer to none is one that a producer repeats."""
     numbers = {"transactional": True, "producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     request = produce(world, b"k", **numbers)
     assert (
         reported(world.ask(request, 101)).error_code == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     )
     request.transactional_id = "t"
-    assert reported(world.ask(request, 101)).error_code == Errors.INVALID_TXN_STATE
+    assert reported(world.ask(request, 101)).error_code == Errors.NOT_ENOUGH_REPLICAS

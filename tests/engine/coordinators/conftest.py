@@ -78,7 +78,14 @@ class StubReplicas:
         return self.shared if (topic, index) == (OFFSETS_TOPIC, 0) else None
 
     def append(
-        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+        self,
+        now: int,
+        topic: str,
+        index: int,
+        batch: bytes,
+        then: Appended,
+        timeout_ms: int,
+        *rest: object,
     ) -> Errors:
         shared = self.shared
         if shared.leader != self.broker.node_id:

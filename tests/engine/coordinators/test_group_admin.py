@@ -64,8 +64,6 @@ def test_a_coordinator_is_found_in_every_version(groups: Any, version: int):
 
 def test_several_keys_and_other_kinds_of_coordinator(groups: Any):
     assert find(groups, "g", "h") == [(0, 101, "localhost")] * 2
-    no_transactions = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert find(groups, "t", kind=1) == [(no_transactions, -1, "")]
     assert find(groups, "s", kind=2) == [(Errors.INVALID_REQUEST, -1, "")]
     groups.lead(None)
     assert find(groups, "g") == [(Errors.COORDINATOR_NOT_AVAILABLE, -1, "")]

@@ -58,7 +58,7 @@ def end(groups: Any, committed: bool, producer_id: int = 7) -> Heard:
         timestamp=groups.now // 1000,
     )  # fmt: skip
     shard = groups.coordinator.shards[0]
-    shard.log.end_transaction(groups.now, marker, producer_id, committed, heard)
+    shard.log.end_transaction(groups.now, marker, producer_id, committed, False, heard)
     return heard
 
 

@@ -96,7 +96,14 @@ class FakeReplicas:
         return self.hosted if (topic, index) == (TOPIC, 0) else None
 
     def append(
-        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+        self,
+        now: int,
+        topic: str,
+        index: int,
+        batch: bytes,
+        then: Appended,
+        timeout_ms: int,
+        *rest: object,
     ) -> Errors:
         if self.refuses is Errors.NONE:
             self.add(batch)

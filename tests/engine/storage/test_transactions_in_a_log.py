@@ -12,7 +12,9 @@ from engine.storage.log import Checkpointed, Log
 from engine.storage.log_config import LogConfig
 from engine.storage.memory_disk import MemoryDisk
 from engine.storage.offset_index import CorruptIndex
+from engine.storage.producer_states import NO_GUARD
 from engine.storage.transaction_index import AbortedTransaction, TransactionIndex
+from engine.wire.errors import Errors, KafkaError
 
 NOW_MS = 1_700_000_000_000
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=1)
@@ -181,3 +183,86 @@ def test_an_index_that_contradicts_itself_is_corrupt(data: bytes):
     disk.append(INDEX, data)
     with pytest.raises(CorruptIndex):
         TransactionIndex(disk, INDEX).load()
+
+
+# -- late markers, late records (KIP-890)
+
+
+def bumped(producer_epoch: int) -> bytes:
+    return control.end_transaction(
+        commit=True, producer_id=7, producer_epoch=producer_epoch, coordinator_epoch=1,
+        timestamp=NOW_MS,
+    )  # fmt: skip
+
+
+def transactional(epoch: int, sequence: int = 0) -> bytes:
+    record = [Record(0, NOW_MS, None, b"value", ())]
+    return encode(record, producer_id=7, producer_epoch=epoch, base_sequence=sequence,
+                  transactional=True)  # fmt: skip
+
+
+def test_a_late_marker_does_not_end_the_next_transaction():
+    log = Writers().log
+    now = NOW_MS * 1000
+    log.append_as_leader(transactional(0), 0, now)
+    log.append_as_leader(bumped(1), 0, now, "coordinator", marker_bumps=True)
+    log.append_as_leader(bumped(1), 0, now, "coordinator", marker_bumps=True)  # a repetition
+    log.append_as_leader(transactional(1), 0, now)
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(bumped(1), 0, now, "coordinator", marker_bumps=True)
+    assert refused.value.code == Errors.INVALID_PRODUCER_EPOCH
+    assert log.producers.is_open(7, 1)
+    log.append_as_leader(bumped(1), 0, now, "coordinator")  # before KIP-890: torn in two
+    assert not log.producers.is_open(7, 1)
+
+
+def test_a_record_opens_no_transaction_that_was_not_verified():
+    log = Writers().log
+    now = NOW_MS * 1000
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(transactional(0), 0, now, guard=NO_GUARD)
+    assert refused.value.code == Errors.INVALID_TXN_STATE
+    guard = taken(log, 0)
+    assert guard == taken(log, 0) != NO_GUARD
+    log.append_as_leader(transactional(0), 0, now, guard=guard)
+    log.append_as_leader(transactional(0, 1), 0, now, guard=NO_GUARD)  # the rest needs none
+
+
+def test_a_marker_takes_away_what_was_verified_before_it():
+    log = Writers().log
+    guard = taken(log, 0)
+    log.append_as_leader(bumped(0), 0, NOW_MS * 1000, "coordinator")
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(transactional(0), 0, NOW_MS * 1000, guard=guard)
+    assert refused.value.code == Errors.INVALID_TXN_STATE
+
+
+def taken(log: Log, sequence: int, bumps: bool = False) -> int:
+    return log.producers.guard(NOW_MS, 7, 0, sequence, bumps)
+
+
+@pytest.mark.parametrize("bumps", [False, True])
+def test_what_was_sent_later_is_not_let_in_first(bumps: bool):
+    log = Writers().log
+    guard = taken(log, 0, bumps)  # sequence 0 comes, and has to come again
+    assert taken(log, 1, bumps) == guard
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(transactional(0, 1), 0, NOW_MS * 1000, guard=guard)
+    assert refused.value.code == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    log.append_as_leader(transactional(0, 0), 0, NOW_MS * 1000, guard=guard)
+    log.append_as_leader(transactional(0, 1), 0, NOW_MS * 1000, guard=NO_GUARD)
+
+
+def test_the_last_epoch_ends_its_own_transaction():
+    log = Writers().log
+    last = (1 << 15) - 1
+    log.append_as_leader(transactional(last), 0, NOW_MS * 1000)
+    log.append_as_leader(bumped(last), 0, NOW_MS * 1000, "coordinator", marker_bumps=True)
+    assert not log.producers.is_open(7, last)
+
+
+def test_a_guard_does_not_stay_for_good():
+    log = Writers().log
+    guard = taken(log, 0)
+    log.remove_expired_producers((NOW_MS + log.config.producer_id_expiration_ms) * 1000)
+    assert taken(log, 0) != guard

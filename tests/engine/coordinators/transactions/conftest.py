@@ -41,7 +41,14 @@ class Replicas:
         return self.shared if (topic, index) == (TRANSACTIONS_TOPIC, 0) else None
 
     def append(
-        self, now: int, topic: str, index: int, batch: bytes, then: Appended, timeout_ms: int
+        self,
+        now: int,
+        topic: str,
+        index: int,
+        batch: bytes,
+        then: Appended,
+        timeout_ms: int,
+        *rest: object,
     ) -> Errors:
         shared = self.shared
         if shared.leader != self.node_id:
@@ -323,19 +330,3 @@ def make() -> type[Transactions]:
 def cluster() -> Transactions:
     """A cluster whose coordinator is broker 101, at transaction.version 0."""
     return Transactions()
-
-
-NOT_OFFERED_YET = {
-    "AddPartitionsToTxn": (24, 0, 5),
-    "AddOffsetsToTxn": (25, 0, 4),
-    "EndTxn": (26, 0, 5),
-    "DescribeTransactions": (65, 0, 0),
-    "ListTransactions": (66, 0, 2),
-}
-
-
-@pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The APIs answer here; clients see them once partitions can end a transaction."""
-    for name, (key, low, high) in NOT_OFFERED_YET.items():
-        monkeypatch.setitem(api._BY_KEY, key, (name, low, high))

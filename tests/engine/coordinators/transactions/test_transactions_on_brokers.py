@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -64,14 +64,14 @@ class Leaders:
 
 
 @pytest.fixture
-def leaders(monkeypatch: pytest.MonkeyPatch) -> Leaders:
+def leaders(monkeypatch: pytest.MonkeyPatch) -> Iterator[Leaders]:
     stand_in = Leaders()
     module = ModuleType("engine.api.write_txn_markers")
     module.handle = stand_in.handle  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(api._BY_KEY, 27, ("WriteTxnMarkers", 1, 2))
     api._module.cache_clear()
-    return stand_in
+    yield stand_in
+    api._module.cache_clear()
 
 
 class Producer:

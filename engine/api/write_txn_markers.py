@@ -1,0 +1,123 @@
+"""WriteTxnMarkers (key 27): the coordinator's decision arrives at a leader (KIP-98).
+
+Each marker ends one producer's transaction in some partitions: a batch with one control record,
+COMMIT or ABORT.  The answer waits until the markers are replicated.  In `__consumer_offsets` the
+group coordinator learns of it too, because a commit makes pending offsets count.
+
+    v2    the transaction's version: from 2 on the marker's epoch is later than its records'
+          (KIP-1228), so that a late marker cannot end the next transaction (KAFKA-17754)
+
+An administrator's abort of a hanging transaction is this request, too (KIP-664).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.broker.broker import Broker
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
+from engine.events import Outbox, Request
+from engine.records import control
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+
+Marker = m.WriteTxnMarkersRequest.WritableTxnMarker
+Result = m.WriteTxnMarkersResponse.WritableTxnMarkerResult
+Topic = m.WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
+Row = m.WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+
+_FIRST_VERSION_THAT_BUMPS = 2
+_NOT_LEADING = (
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_COORDINATOR,
+)
+
+
+def handle(broker: Broker, now: int, request: Request[m.WriteTxnMarkersRequest]) -> None:
+    answer = Answer(broker.outbox, request, m.WriteTxnMarkersResponse())
+    appends: list[tuple[Marker, str, RowWaiting]] = []
+    for marker in request.body.markers:
+        topics: dict[str, list[Row]] = {}
+        for topic in marker.topics:
+            for index in topic.partition_indexes:
+                row = Row(index)
+                topics.setdefault(topic.name, []).append(row)
+                appends.append((marker, topic.name, RowWaiting(answer, row)))
+        rows = [Topic(name, each) for name, each in topics.items()]
+        answer.body.markers.append(Result(marker.producer_id, rows))
+    answer.missing = len(appends) + 1
+    for marker, name, waiting in appends:
+        error = _append(broker, now, marker, name, waiting)
+        if error is not Errors.NONE:
+            waiting.appended(now, error)
+    answer.one_less()
+
+
+def _append(broker: Broker, now: int, marker: Marker, topic: str, row: RowWaiting) -> Errors:
+    """NONE if the append is under way: `row` hears its end."""
+    index = row.row.partition_index
+    if (topic, index) not in broker.replicas.partitions:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    batch = control.end_transaction(
+        commit=marker.transaction_result,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        coordinator_epoch=marker.coordinator_epoch,
+        timestamp=now // 1000,
+    )
+    bumps = marker.transaction_version >= _FIRST_VERSION_THAT_BUMPS
+    if topic == OFFSETS_TOPIC:
+        ends = (marker.producer_id, marker.transaction_result, bumps)
+        broker.groups.end_transaction(now, index, batch, *ends, row)
+        return Errors.NONE
+    timeout_ms = broker.settings["request.timeout.ms"]
+    return broker.replicas.append(now, topic, index, batch, row, timeout_ms, None, bumps)
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """Goes out when the last of its rows is known."""
+
+    outbox: Outbox
+    request: Request[m.WriteTxnMarkersRequest]
+    body: m.WriteTxnMarkersResponse
+    missing: int = 0
+
+    def one_less(self) -> None:
+        self.missing -= 1
+        if not self.missing:
+            self.outbox.reply(self.request, self.body)
+
+
+@dataclass(slots=True, eq=False)
+class RowWaiting:
+    """One marker in one partition."""
+
+    answer: Answer
+    row: Row
+
+    def appended(self, now: int, error: Errors) -> None:
+        self.row.error_code = error
+        self.answer.one_less()
+
+    def stored(self, now: int, error: Errors) -> None:
+        """The same from the group coordinator, in a leader's words."""
+        self.appended(now, Errors.NOT_LEADER_OR_FOLLOWER if error in _NOT_LEADING else error)
+
+
+def refuse(
+    request: Request[m.WriteTxnMarkersRequest], code: Errors, message: str | None
+) -> m.WriteTxnMarkersResponse:
+    return m.WriteTxnMarkersResponse(
+        markers=[
+            Result(
+                marker.producer_id,
+                [
+                    Topic(topic.name, [Row(index, code) for index in topic.partition_indexes])
+                    for topic in marker.topics
+                ],
+            )
+            for marker in request.body.markers
+        ]
+    )
