@@ -15,6 +15,8 @@ from kit.group_panel.seats import Seat, seats, with_names
 
 KEEP_TELLING_US = 5_000_000
 NAMED_MOST = 8
+POLLED_LATE = ("consumer poll timeout has expired.", "the member is stale")
+"""Why a member has lost its partitions if no coordinator took them: classic, and KIP-848."""
 
 
 def caption(frames: Sequence[Frame], number: int, topic: str, ownership: Ownership) -> str:
@@ -240,15 +242,25 @@ def _clients(frame: Frame) -> Iterator[Step]:
             case "rejoin":
                 yield Step(MINOR, "", f"{name} hears that it must join again{why}.")
             case "joining":
-                yield Step(MINOR, "", f"{name} sends JoinGroup and waits for the others.")
+                said = "sends JoinGroup and waits for the others"
+                if _is_of_consumer_protocol(line):
+                    said = (
+                        "asks to join, with a heartbeat of epoch 0, and waits for no other member"
+                    )
+                yield Step(MINOR, "", f"{name} {said}.")
             case "joined":
                 leads = ", and **leads**: it computes who gets what" if line["leader"] else ""
-                yield Step(MINOR, "", f"{name} is in generation {line['generation']}{leads}.")
+                number = "epoch" if _is_of_consumer_protocol(line) else "generation"
+                yield Step(MINOR, "", f"{name} is in {number} {line['generation']}{leads}.")
             case "fenced":
                 said = f"{name} hears that the coordinator does not know it any more{why}."
                 yield Step(NOTABLE, f"{name} fenced", said)
             case "commit failed":
                 yield Step(NOTABLE, "refused", f"A commit of {name} is **refused**{why}.")
+
+
+def _is_of_consumer_protocol(line: Line) -> bool:
+    return line.rule.startswith("client.consumer.consumer_group.")
 
 
 def _given_up(frame: Frame, topic: str, now: Snapshot) -> Iterator[Step]:
@@ -259,16 +271,20 @@ def _given_up(frame: Frame, topic: str, now: Snapshot) -> Iterator[Step]:
             mine = [name.rpartition("-") for name in line["partitions"] or ()]
             given = sorted(int(index) for name, _, index in mine if name == topic)
             if given:
-                yield _told(kind, line["client"], given, now, topic)
+                yield _told(line, given, now, topic)
 
 
-def _told(kind: str, name: str, given: Sequence[int], now: Snapshot, topic: str) -> Step:
+def _told(line: Line, given: Sequence[int], now: Snapshot, topic: str) -> Step:
+    kind, name = line.kind, line["client"]
     if kind == "assigned":
         return Step(NOTABLE, "", f"{name} has {named(given)} now, and asks where to begin.")
     if kind == "reads":
         return Step(MINOR, "", f"{name} processes its first record of {named(given)}.")
     if kind == "lost":
-        said = f"{name} **has lost** {named(given)}: it hears that it is no longer a member, and "
+        why = "it hears that it is no longer a member"
+        if line.why in POLLED_LATE:
+            why = "it did not poll for max.poll.interval.ms, so its own client ended its membership"
+        said = f"{name} **has lost** {named(given)}: {why}, and it "
         return Step(MAJOR, f"{name} lost {len(given)}", f"{said}cannot commit what it read.")
     kept = (now["clients"].get(name, {}).get("owned") or {}).get(topic) or ()
     rest = f" and keeps {named(sorted(kept))}" if kept else ""

@@ -15,6 +15,9 @@ from kit.group_panel.scene import build
 from kit.group_panel.time_panel import GroupTimePanel
 from tests.kit.group_panel.toy_group import belief, group_of, member, shown
 
+SESSION = {"range": {"session.timeout.ms": 45_000}, "consumer": {}}
+"""With the consumer protocol the group has it, 45 s by default."""
+
 
 def story(protocol: str = "range") -> World:
     """A reads alone; B joins; B is frozen until it is removed; B goes on; A dies."""
@@ -99,6 +102,53 @@ def test_a_frozen_member_is_a_zombie_once_its_session_is_over(panel: GroupTimePa
     assert drawn(panel)["A"] == own(0, 1, 2, 3)
     panel.jump("B lost")
     assert "B" not in drawn(panel)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "joins"),
+    [("range", "B sends JoinGroup"), ("consumer", "B asks to join, with a heartbeat of epoch 0")],
+)
+def test_a_member_that_thaws_too_late_to_poll_left_by_itself(protocol: str, joins: str) -> None:
+    """Its session runs still, so no coordinator has taken anything from it."""
+    found = thawed(protocol, frozen_s=12)
+    assert found.jump("B lost")
+    assert "B" in {str(each["client_id"]) for each in group(found)["members"]}
+    assert "max.poll.interval.ms, so its own client ended its membership" in found.caption
+    assert "it hears" not in found.caption
+    told = [found._film.captions(place) for place in range(len(found))]
+    assert any(joins in said for captions in told[found.position :] for said in captions)
+    if protocol == "consumer":
+        assert not any("JoinGroup" in said or "generation" in said
+                       for captions in told for said in captions)  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", ["range", "consumer"])
+def test_a_member_that_thaws_in_time_keeps_what_it_has(protocol: str) -> None:
+    found = thawed(protocol, frozen_s=5)
+    assert found.jump("thaw B")
+    kept = drawn(found)["B"]
+    assert not found.jump("B lost")
+    found.go(len(found) - 1)
+    assert drawn(found)["B"] == kept
+
+
+def thawed(protocol: str, frozen_s: int) -> GroupTimePanel:
+    """A and B, of sessions as long as Kafka's default; B is frozen and goes on."""
+    world = World(seed=7, checked=False)
+    world.create_topic("orders", partitions=4)
+    world.load("orders", period_us=40_000)
+    for name in "AB":
+        members.join(world, name, "orders", "g", protocol, SESSION[protocol])
+    world.run(for_s=10)
+    members.act(world, "freeze", "B")
+    world.run(for_s=frozen_s)
+    members.act(world, "thaw", "B")
+    world.run(for_s=5)
+    return GroupTimePanel(world, "orders", "g")
+
+
+def group(panel: GroupTimePanel) -> Any:
+    return panel.frame().snapshot["group"]
 
 
 def test_a_pause_begins_with_the_owners_end_and_is_over_with_a_record(
