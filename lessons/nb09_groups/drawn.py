@@ -124,4 +124,5 @@ def total(bars: Iterable[Bar]) -> float:
 
 def _told(bars: list[Bar]) -> str:
     stopped = len({index for index, _, _ in bars})
-    return f"{stopped} partitions stopped, {total(bars):.1f} s in all"
+    what = "partition" if stopped == 1 else "partitions"
+    return f"{stopped} {what} stopped, {total(bars):.1f} s added up"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from html import escape
 
+from engine.client.consumer.application import WORKING
 from engine.sim.world.world import World
 from kit import lab
 from kit.group_panel import members
@@ -43,6 +44,23 @@ def committed(world: World, group: str) -> int:
     """Records below the committed offsets."""
     offsets = world.snapshot()["groups"][group]["offsets"]
     return sum(at for by_partition in offsets.values() for at in by_partition.values())
+
+
+def signs(world: World, group: str, topic: str) -> dict[str, int]:
+    """What an engineer can look at: work done and kept, the lag, busy workers, the generation."""
+    ends = sum(max(log["high_watermark"] for log in each["logs"].values())
+               for each in world.snapshot()["topics"][topic]["partitions"].values())  # fmt: skip
+    kept = committed(world, group)
+    return {
+        "processed": sum(processed(world, group).values()),
+        "committed": kept,
+        "lag": ends - kept,
+        "busy workers": sum(
+            each.application is not None and each.application.state == WORKING
+            for each in members.members(world, group).values()
+        ),
+        "generation": generation(world, group),
+    }
 
 
 def told(world: World, name: str, kind: str) -> int:

@@ -291,6 +291,16 @@ class Team:
                     had.pop(name, None)
         return found
 
+    def gap(self, partitions: Sequence[int], since_us: int) -> float:
+        """Seconds from a moment until each of these, of the first topic, was assigned again."""
+        waiting = {f"{self.topics[0]}-{index}" for index in partitions}
+        for line in self.lines(since_us):
+            if line.kind == "assigned":
+                waiting -= {*(line.fields or {}).get("partitions", ())}
+                if not waiting:
+                    return (line.time_us - since_us) / 1e6
+        raise ValueError(f"{sorted(waiting)} have no reader yet")
+
     def pauses(self, since_us: int = 0) -> list[Pause]:
         """When a partition had no reader, from a moment on."""
         followed = Ownership()

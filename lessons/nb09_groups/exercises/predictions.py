@@ -7,6 +7,10 @@ from kit.exercises.exercise import Observed, Prediction
 PROTOCOLS = ("range", "cooperative-sticky", "consumer")
 
 
+def number(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
 def assigned_by(seen: Observed) -> str:
     by = seen["the assignment was worked out by"].split()
     if by == ["coordinator"]:
@@ -16,10 +20,10 @@ def assigned_by(seen: Observed) -> str:
 
 def two_topics(answer: str, seen: Observed) -> str:
     shares = seen["partitions of each worker"]
-    if seen["workers without a partition"]:
+    if idle := seen["workers without a partition"]:
         return (
             f"The shares are {shares}: a partition has one reader, and each topic is dealt out "
-            f"by itself, so {seen['workers without a partition']} workers have none."
+            f"by itself, so {number(idle, 'worker has', 'workers have')} none."
         )
     return (
         f"The shares are {shares}. An assignor that deals out each topic by itself gives the "
@@ -48,6 +52,8 @@ def shortest(seen: Observed) -> str:
         return "a"
     if not eager > max(cooperative, consumer):
         return ""
+    if max(cooperative, consumer) < 1:
+        return "b"
     if consumer < 0.75 * cooperative:
         return "c"
     return "d" if cooperative < 0.75 * consumer else "b"
@@ -55,15 +61,16 @@ def shortest(seen: Observed) -> str:
 
 def in_figures(seen: Observed) -> str:
     return "; ".join(
-        f"{each}: {stopped(seen, each)} stopped, {seconds(seen, each):.1f} s in all"
+        f"{each}: {number(stopped(seen, each), 'partition', 'partitions')} stopped, "
+        f"{seconds(seen, each):.1f} s added up"
         for each in PROTOCOLS
     )
 
 
 def restarted(seen: Observed) -> str:
     if not seen["rebalances that A took part in"]:
-        return "d" if seen["partitions without a reader meanwhile"] else ""
-    if seen["partitions without a reader meanwhile"]:
+        return "d" if seen["partitions without a reader when B is back"] else ""
+    if seen["partitions without a reader when B is back"]:
         return "a"
     return "b" if seen["B has what it had"] else "c"
 
@@ -91,8 +98,8 @@ def kept(seen: Observed) -> str:
 PREDICTIONS = (
     Prediction(
         "09-1",
-        "Three workers with the default settings join a new group. Which process works out who "
-        "reads which partition?",
+        "Three workers join a new group, in the protocol that clients use by default. Which "
+        "process works out who reads which partition?",
         (
             "the coordinator, a broker",
             "one of the workers",
@@ -155,8 +162,8 @@ PREDICTIONS = (
         settle=restarted,
         because=dict.fromkeys(
             "abcd",
-            "A took part in {rebalances that A took part in} rebalances. Meanwhile "
-            "{partitions without a reader meanwhile} partitions had no reader.",
+            "A took part in {rebalances that A took part in} rebalances. When B "
+            "came back, {partitions without a reader when B is back} partitions had no reader.",
         ),
     ),
     Prediction(
@@ -182,7 +189,7 @@ PREDICTIONS = (
         "09-7",
         "Each of four workers needs 150 ms for a record, with 100 records in a poll and a "
         "max.poll.interval.ms of 10 s. After a minute two more join. After two minutes: how many "
-        "of the records that they have processed are behind a committed offset?",
+        "of the records that they have processed are below a committed offset?",
         ("nearly all", "nearly none", "about half", "all, and the lag is gone"),
         settle=storm,
         because=dict.fromkeys("abcd", kept),

@@ -12,11 +12,16 @@
 # * tell a dead worker from a slow one by the clock that noticed it
 # * recognise a rebalance storm, and end it
 #
-# **Time:** {minutes}. You need partitions and offsets (notebook 03). A worker's loop calls `poll`,
-# handles the records that it returns, and calls `poll` again. The group's *coordinator* is one of
-# the brokers. A *rebalance* deals out the partitions again, by the rule of an *assignor*. The group
-# numbers these decisions: the *generation*, or the *epoch* in the consumer protocol. Python alone
-# is enough; with a real Kafka, many runs happen on both.
+# **Time:** {minutes}. You need partitions and offsets (notebook 03). Python alone is enough; with a
+# real Kafka, many runs happen on both.
+#
+# Five words come back in every run:
+#
+# * a worker's **loop** calls `poll`, handles the records that it returns, and calls `poll` again
+# * the **coordinator** of the group is one of the brokers
+# * a **rebalance** deals out the partitions again
+# * an **assignor** is the rule by which that is done
+# * the **generation** numbers these decisions; in the consumer protocol it is the **epoch**
 #
 # ## Three workers start
 #
@@ -66,12 +71,13 @@ lab.verdict("09-1", seen)
 # %% [markdown]
 # The first member that joins becomes the group's leader. The coordinator's answer to the leader
 # lists all members, and the answers to the others do not. The leader runs the assignor and sends
-# the result with SyncGroup. The coordinator hands each member its own part, and never looks into
-# it. The wait before that is `group.initial.rebalance.delay.ms`: 3 s, and another 3 s when members
+# the result with SyncGroup, the request by which every member asks for its part. The coordinator
+# hands each member its own part, and never looks into it. The wait before that is `group.initial.rebalance.delay.ms`: 3 s, and another 3 s when members
 # arrived in the first, so that a new group can assemble. That is the *classic* protocol. Set
 # `protocol = "consumer"`: there is no JoinGroup, the coordinator works it out, and every member
 # gets its part in the answer to a heartbeat, 5 s apart. So the first one gets everything, and gives
-# part of it back with its next heartbeat (KIP-848, ready for production since Kafka 4.0; clients
+# part of it back with its next heartbeat. Each join is a new epoch of the group; a member shows the
+# epoch of the last target that it has reached, so the three need not agree at once (KIP-848, ready for production since Kafka 4.0; clients
 # still use the classic one unless `group.protocol=consumer` is set).
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
@@ -120,7 +126,7 @@ lab.verdict("09-2", outcome)
 
 # %% [markdown]
 # Range deals out each topic by itself, and what does not divide goes to the first members, in every
-# topic again. So one worker reads partition 1 of both topics, which it needs to join them by key.
+# topic again. So one worker reads partition 1 of both topics: it needs that to match records of one key.
 # `roundrobin` deals out all partitions together.
 #
 # Set `count = 7`. A group has at most one reader for a partition, so a worker may have none: it
@@ -159,7 +165,7 @@ lab.verdict("09-3", seen)
 # Round robin starts again at the first partition, and does not know who had what. Set
 # `assignor = "sticky"`: it makes the shares equal, and moves as few
 # partitions as it can for that.
-# Each needless move costs you a cache. `cooperative-sticky` finds the same places as `sticky`; the
+# Each needless move costs you a cache. `cooperative-sticky` gives the same shares as `sticky`; the
 # next run shows what it does differently.
 #
 # ## A worker joins while another is busy
@@ -168,6 +174,7 @@ lab.verdict("09-3", seen)
 # a call to a slow service. At that moment D joins. There are three such groups at once: with `range`,
 # which is *eager* (all members give back everything before they join), with `cooperative-sticky`, and
 # with the consumer protocol. For each partition we note how long no worker reads it.
+# The seconds in the table are a sum: seven partitions that stop for four seconds make 28.
 
 # %% 09-4 tags=["stub", "predict"]
 lab.predict("09-4")
@@ -209,11 +216,17 @@ lab.verdict("09-4", outcome)
 # %% [markdown]
 # **Eager**: every worker gives back everything, then waits in JoinGroup for the last one. The busy
 # worker takes part when its loop calls `poll` again. So seven partitions stop, for seconds, though
-# one of them moves. **Cooperative**: a first rebalance finds what must move, and only that is given
-# back; a second one assigns it. All other partitions are read all the time. The busy worker's
-# client joins the first one without its loop, since it has nothing to give. But the result is for
-# the loop, and before the next `poll` has taken it, the client cannot join the second one. (The
-# Java client joins in `poll` only: there the first one waits, before anything is given back.)
+# one of them moves.
+#
+# **Cooperative**: all other partitions are read all the time. The one that moves takes three steps:
+#
+# 1. A first rebalance finds what must move, and its owner gives it back.
+# 2. A second rebalance assigns it. It needs every member, and the busy one comes with its next `poll`.
+# 3. So the one partition lies free until then, for seconds.
+#
+# That is how this client does it. The Java client joins in `poll` only: there the first rebalance
+# waits already, before anything is given back.
+#
 # **Consumer protocol**: there is no moment at which all must meet. The coordinator takes the
 # partition from its owner with one heartbeat and gives it to D with the next (one second apart on
 # these clusters), and the others have no part in it. With `count = 6` the busy worker may be the
@@ -244,13 +257,15 @@ def restart(cluster):
             team.add(name, instance=instance)
         team.covered(6)
         had, rebalances = team.owned["B"], team.count("A", "assigned")
+        since = team.now_us
         team.workers["B"].leave()
         time.sleep(away_s)
         orphans = 6 - len(team.owned["A"]) - len(team.owned["C"])
         team.add("B", instance=names["B"])
         team.covered(6)
         return {
-            "partitions without a reader meanwhile": orphans,
+            "partitions without a reader when B is back": orphans,
+            "seconds without a reader": lab.measured(team.gap(had, since), "s"),
             "rebalances that A took part in": team.count("A", "assigned") - rebalances,
             "B has what it had": team.owned["B"] == had,
         }
@@ -264,14 +279,15 @@ lab.verdict("09-5", outcome)
 # A static member does not leave when it closes. The coordinator keeps its place and its partitions
 # until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
 # rebalance. The price: no worker reads them in the meantime, and after a real crash the others wait for
-# the same timeout. Set `away_s = 15` to see it end, or `static = False` for two rebalances.
+# the same timeout. Set `away_s = 15`: after 10 s the session ends, and the others take over. Set
+# `static = False` for two rebalances and a short gap.
 #
 # ## A slow loop
 #
 # Two clocks look after a worker. Its heartbeats come from a thread of their own; if they stop for
 # `session.timeout.ms` (45 s by default, 6 s here), the process is taken for dead.
-# `max.poll.interval.ms` is the longest time between two polls. Here B needs 150 ms for a record, no
-# record is special, and heartbeats arrive.
+# `max.poll.interval.ms` is the longest time between two polls. Here B needs 150 ms for each record,
+# and its heartbeats arrive.
 
 # %% 09-6 tags=["stub", "predict"]
 lab.predict("09-6")
@@ -310,10 +326,10 @@ lab.verdict("09-6", seen)
 # 500 records and 5 minutes: 600 ms a record are too slow for them.)
 # The heartbeat thread notices it and says LeaveGroup: the coordinator does not know how slow a loop
 # is. A gets B's partition and begins at its last commit. B does not know yet. It works on, on records
-# that A has as well: it is a **zombie** until its next poll, and its commit is refused
-# (`UNKNOWN_MEMBER_ID`).
+# that A has as well: it is a **zombie** until its next poll. Its commit fails (`COMMIT_FAILED`): the client knows
+# that it is out.
 #
-# ## The storm
+# ## A slow service
 #
 # Now all workers are a little too slow, because a service behind them has become slow. An engineer
 # sees the lag grow and does what usually helps: after a minute, two more workers are added.
@@ -340,27 +356,38 @@ for names in (first, more):
                      settings=settings, work_us=per_record_ms * 1_000)  # fmt: skip
     for _ in range(6):
         world.run(for_s=10)
-        done = sum(groups.processed(world, "billing").values())
-        progress.append((done, groups.committed(world, "billing")))
+        progress.append(groups.signs(world, "billing", "orders"))
 
-series = {"processed": [(10.0 * (n + 1), done) for n, (done, _) in enumerate(progress)],
-          "committed": [(10.0 * (n + 1), kept) for n, (_, kept) in enumerate(progress)]}  # fmt: skip
-display(Chart("Two minutes of work", series, x="seconds", y="records", kind="line",
-              marks={60.0: "E and F join"}))  # fmt: skip
-seen = {"processed": progress[-1][0], "committed": progress[-1][1],
-        "generation": groups.generation(world, "billing")}  # fmt: skip
+series = {name: [(10.0 * (n + 1), each[name]) for n, each in enumerate(progress)]
+          for name in ("processed", "committed", "lag")}  # fmt: skip
+marks = {60.0: f"{' and '.join(more)} join"} if more else {}
+display(Chart("Two minutes of work", series, x="seconds", y="records", kind="line", marks=marks))
+for n, each in enumerate(progress[1::2]):
+    print(f"{20 * (n + 1):3} s ", *(f"{name} {each[name]:5}" for name in each))
+seen = progress[-1]
 lab.verdict("09-7", seen)
 
 # %% [markdown]
-# Everybody works, and nothing gets done. Each worker is thrown out in the middle of its batch,
-# cannot commit it, joins again, and so starts a rebalance. The others take part in it at their next
-# `poll`, and a worker that polls too late is thrown out as well. The next owner begins at the same offsets.
-# More workers mean more joins. That is a **rebalance storm**, and you find it by three signs: the
-# lag grows, the workers are busy, and the generation grows. Set `max_poll_records = 20`: a batch
-# takes 3 s, and the same workers make progress. Cure: smaller batches or a longer interval first,
-# then the slow service, and more workers last.
+# Everybody works, and nothing gets done. A batch takes 15 s and the interval is 10 s, so each worker
+# fails by itself: its client leaves in the middle of the batch, cannot commit it, and joins again.
+# Leaving is one rebalance and joining another. The next owner begins at the same offsets. That is a
+# **rebalance storm**, and you find it by three signs: the lag does not fall (while producers write,
+# it grows), the workers are busy, and the generation grows. E and F do not help: they have the same
+# batch and the same interval. Set `first, more = "A", ""`: one worker alone fails in the same way.
+# Set `max_poll_records = 20`: a batch takes 3 s, and the workers make progress. Cure: smaller batches
+# or a longer interval first, then the slow service, and more workers last.
 #
-# At work you see it from outside.
+# From outside, Kafka's tool shows this in such a storm:
+#
+# ```
+# Warning: Consumer group 'billing' is rebalancing.
+#
+# GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG    CONSUMER-ID  HOST  CLIENT-ID
+# billing  orders  0          4100            61877           57777  -            -     -
+# billing  orders  1          4100            61902           57802  -            -     -
+# ```
+#
+# Compare a group that is well, with the coordinator's log:
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine()
@@ -377,21 +404,26 @@ lab.broker_log(cluster, coordinator, "fleet")
 # %% [markdown]
 # ## Read the code that did it
 #
-# The assignor that gave 4 and 2, and the thread that says LeaveGroup.
+# The part of range that deals out one topic, as often as there are topics; and what the heartbeat
+# thread does at each turn: it leaves, or sends a heartbeat.
 
 # %% code tags=["read"]
-from engine.client.consumer.assignors import range as range_assignor
-from engine.client.consumer.heartbeats import Heartbeats
+from engine.client.consumer.assignors.range import _Topic
+from engine.client.consumer.classic import ClassicMembership
 
-display(lab.show(range_assignor.assign))
-lab.show(Heartbeats.is_poll_overdue)
+display(lab.show(_Topic.share_out))
+lab.show(ClassicMembership.beat)
 
 # %% [markdown]
 # ## Break it
 #
-# B is frozen here, and goes on ten seconds later; sessions are 6 s. Watch when the others find out,
-# and what B believes then. Go back to the start, and fork the story with `consumer`. Then kill A
-# where B is frozen.
+# B is frozen here, and goes on ten seconds later. Its session is 6 s.
+#
+# 1. Step on. Watch when the others find out, and what B believes then.
+# 2. Press Home, and fork the story with `consumer`. There the group sets the session, to 45 s: so B
+#    is a member still when it goes on, and its partitions have no reader until then. But B is late
+#    for `max.poll.interval.ms`, which is 10 s here: its own client leaves, and joins again.
+# 3. Press "drop 2", go to "freeze B", and kill A there.
 
 # %% broken tags=["read"]
 world = lab.world(seed=9)
@@ -414,6 +446,7 @@ panel
 #
 # **09-8, range by hand.** One topic. `members` are the ids of its subscribers in any order. Range
 # sorts them, gives each a block of consecutive partitions, and the first ones get one more.
+# `partitions` is the number of partitions that the topic has.
 
 
 # %% 09-8 tags=["stub"]
@@ -467,7 +500,8 @@ lab.check("09-9", who_ends_it)
 # <details><summary><b>1. What happens when a consumer joins a group?</b></summary>
 # It finds the coordinator, the leader of one partition of `__consumer_offsets`, and joins. Classic:
 # all members join again, one of them computes the assignment, SyncGroup distributes it. Consumer
-# protocol: the coordinator computes a target, and heartbeats take each member there.
+# protocol: the coordinator computes a target, and tells each member its part in the answers to
+# its heartbeats.
 # <i>Follow-up:</i> which partitions stop meanwhile? <b>Weak:</b> "Kafka rebalances." <b>Good:</b> join,
 # sync, leader. <b>Strong:</b> keeps the three protocols apart, and says what each waits for.
 # Evidence: <a href="#Three-workers-start">Three workers start</a>.
@@ -497,10 +531,10 @@ lab.check("09-9", who_ends_it)
 # </details>
 # <details><summary><b>5. The lag grows. Do you add consumers?</b></summary>
 # Not before looking: beyond the partition count they are idle, a hot partition has one reader, and in
-# a storm each join makes it worse.
+# a storm the new ones fail as the others do.
 # <i>Follow-up:</i> what do you look at first? <b>Weak:</b> "scale out." <b>Good:</b> partition count
 # and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy, and
-# whether the generation grows. Evidence: <a href="#The-storm">The storm</a>.
+# whether the generation grows. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
 # <details><summary><b>6. Two of these workers run and log nothing unusual. What happened?</b></summary>
 # <pre>Warning: Consumer group 'billing' is rebalancing.
@@ -511,7 +545,7 @@ lab.check("09-9", who_ends_it)
 # billing  orders  2          4100            61854           57754  -            -     -</pre>
 # The group is rebalancing, and if it says so a minute later as well, with the same offsets, it is a
 # storm: no member keeps a partition long enough to commit. Compare the time that a full batch takes with
-# max.poll.interval.ms. Evidence: <a href="#The-storm">The storm</a>.
+# max.poll.interval.ms. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
 #
 # ## Quiz
@@ -672,7 +706,7 @@ def same_name(cluster):
 lab.both(same_name)
 
 # %% [markdown]
-# In the classic protocol the newcomer takes over, and the older one is fenced. In the consumer
+# In the classic protocol the newcomer takes over, and the older one is *fenced*: every request of it is refused. In the consumer
 # protocol the newcomer is refused as long as the older one lives.
 
 # %% [markdown]
@@ -767,7 +801,7 @@ lab.both(between_rounds)
 # %% [markdown]
 # Static membership does what it promises: the replacement gets the place and the partitions without
 # a rebalance. But the old member was about to ask for one, and no other process knows that. Every
-# heartbeat is answered well, the group is stable, and two partitions have no reader until something
+# heartbeat is answered without an error, the group is stable, and two partitions have no reader until something
 # else begins a rebalance. Watch the lag of each partition, not only the state of the group.
 
 # %% [markdown]
@@ -1003,8 +1037,9 @@ lab.both(triggers)
 # %% [markdown]
 # ## Deeper: How size and rounds count
 #
-# In virtual time: how long does an eager group of 3, 30 and 300 members stand still when one more
-# joins? And how many generations does a cooperative group need until nothing moves any more?
+# In virtual time: one more member joins a group of 3, 30 and 100. How long is it until nothing moves
+# any more, and how many generations does that take? An eager group stands still in that time; a
+# cooperative one goes on reading what does not move.
 
 # %% size tags=["sim"]
 from kit.group_panel import members

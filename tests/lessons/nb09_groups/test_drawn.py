@@ -31,9 +31,9 @@ def bars(svg: str) -> list[tuple[float, float]]:
 
 def test_sums_and_order() -> None:
     assert stops().text.splitlines() == [
-        "range, engine: 3 partitions stopped, 12.0 s in all",
-        "cooperative-sticky, engine: 1 partitions stopped, 4.0 s in all",
-        "consumer, engine: 1 partitions stopped, 0.5 s in all",
+        "range, engine: 3 partitions stopped, 12.0 s added up",
+        "cooperative-sticky, engine: 1 partition stopped, 4.0 s added up",
+        "consumer, engine: 1 partition stopped, 0.5 s added up",
     ]
 
 

@@ -62,6 +62,7 @@ def pauses(**by_protocol: tuple[int, float]) -> dict[str, Any]:
         (pauses(range=(7, 24.0), cooperative_sticky=(1, 4.1), consumer=(1, 0.5)), "c"),
         (pauses(range=(7, 24.0), cooperative_sticky=(1, 0.5), consumer=(1, 0.5)), "b"),
         (pauses(range=(7, 24.0), cooperative_sticky=(1, 0.3), consumer=(1, 2.0)), "d"),
+        (pauses(range=(7, 2.0), cooperative_sticky=(1, 0.677), consumer=(1, 0.411)), "b"),
         (pauses(range=(7, 24.0), cooperative_sticky=(7, 24.0), consumer=(7, 24.0)), "a"),
     ],
 )
@@ -73,6 +74,12 @@ def test_the_order_of_the_pauses_decides(seen: dict[str, Any], letter: str) -> N
 def test_a_storm_is_work_that_is_not_committed(committed: int, letter: str) -> None:
     seen = {"processed": 10_000, "committed": committed, "generation": 9}
     assert settled("09-7", seen) == letter
+
+
+def test_the_storm_shows_its_signs() -> None:
+    seen = seen_by("09", "storm")
+    assert (seen["lag"], seen["busy workers"], seen["committed"]) == (4_000, 6, 0)
+    assert seen["generation"] > 2
 
 
 @pytest.mark.parametrize(
