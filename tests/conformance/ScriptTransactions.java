@@ -51,7 +51,11 @@ public class ScriptTransactions {
                     open(words);
                     break;
                 case "init":
-                    producer.initTransactions();
+                    try {
+                        producer.initTransactions();
+                    } finally {
+                        awaitStart();
+                    }
                     break;
                 case "begin":
                     producer.beginTransaction();
@@ -117,6 +121,22 @@ public class ScriptTransactions {
             field.setAccessible(true);
             Object manager = field.get(producer);
             while (is(manager, "hasOngoingTransaction") && !is(manager, "hasError") && !is(manager, "isCompleting")) {
+                Thread.sleep(1);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+
+    /** The call ends before its state does: the next one in between would be a misuse. */
+    private static void awaitStart() throws InterruptedException {
+        try {
+            Field field = KafkaProducer.class.getDeclaredField("transactionManager");
+            field.setAccessible(true);
+            Object manager = field.get(producer);
+            Field state = manager.getClass().getDeclaredField("currentState");
+            state.setAccessible(true);
+            while (state.get(manager).toString().equals("INITIALIZING")) {
                 Thread.sleep(1);
             }
         } catch (ReflectiveOperationException e) {

@@ -57,5 +57,7 @@ def _read(client: RawClient) -> list[batch.Record]:
         data = bytes(part.records or b"")
         if not data:
             return read
-        read += [each for each in batch.decode_all(data) if each.offset >= offset]
-        offset = read[-1].offset + 1
+        for header, start in batch.iterate(data):
+            if not header.is_control and header.last_offset >= offset:
+                read += batch.decode(data, start)
+            offset = max(offset, header.next_offset)
