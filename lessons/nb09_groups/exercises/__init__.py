@@ -40,7 +40,7 @@ QUIZ = (
         explanation="A batch must be finished within the poll interval. Make the batch smaller "
         "or the interval longer.",
         because={
-            "a": "A full batch takes as long as before, and each join is one more rebalance.",
+            "a": "A full batch takes as long as before, so the new members fail as the others do.",
             "d": "The heartbeats arrive: no session runs out in a storm.",
             "e": "The heartbeats arrive. They say that the process lives, and no more.",
         },

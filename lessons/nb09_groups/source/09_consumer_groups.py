@@ -402,6 +402,10 @@ with Team(cluster, ("orders",), "fleet") as team:
 lab.broker_log(cluster, coordinator, "fleet")
 
 # %% [markdown]
+# A rebalance begins with the line "Preparing to rebalance": the coordinator is in the state
+# `PreparingRebalance` and waits until the members have joined. In a storm such lines follow each
+# other, and the generation in them grows.
+#
 # ## Read the code that did it
 #
 # The part of range that deals out one topic, as often as there are topics; and what the heartbeat
@@ -706,8 +710,8 @@ def same_name(cluster):
 lab.both(same_name)
 
 # %% [markdown]
-# In the classic protocol the newcomer takes over, and the older one is *fenced*: every request of it is refused. In the consumer
-# protocol the newcomer is refused as long as the older one lives.
+# In the classic protocol the newcomer takes over, and the older one is *fenced*: every request of it
+# is refused. In the consumer protocol the newcomer is refused as long as the older one lives.
 
 # %% [markdown]
 # ## Deeper: Join and sync, request by request
