@@ -7,8 +7,7 @@ metric is refused.
 
 Features (KIP-584) are what brokers must agree on before they use it: *supported* is a range of
 levels that this software knows, *finalised* the level the controller has switched on.  The
-engine lists the features it implements, and no others: a client that saw transaction.version 2
-would rely on it.
+engine lists the features it implements, and no others: a client relies on what it sees here.
 
 Left out: controller listeners; rejecting a client that reached the wrong node.
 Versions: 1+ throttle time, 3+ flexible and features; below 4 a feature that starts at level 0
@@ -22,7 +21,12 @@ import re
 from engine import api
 from engine.broker.broker import Broker
 from engine.events import Request
-from engine.metadata.features import ELR_FEATURE, GROUP_FEATURE, METADATA_VERSION
+from engine.metadata.features import (
+    ELR_FEATURE,
+    GROUP_FEATURE,
+    METADATA_VERSION,
+    TRANSACTION_FEATURE,
+)
 from engine.metadata.image import MetadataImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -32,6 +36,7 @@ SUPPORTED_FEATURES = {
     ELR_FEATURE: (0, 1),
     GROUP_FEATURE: (0, 1),
     "metadata.version": (METADATA_VERSION, METADATA_VERSION),
+    TRANSACTION_FEATURE: (0, 2),
 }
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

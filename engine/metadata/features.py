@@ -4,8 +4,8 @@ A feature level is a promise that every node of the cluster keeps: once finalise
 them act by it.  Kafka 4.3 finalises metadata.version 30 (4.3-IV0), group.version,
 share.version and streams.version 1, transaction.version 2 and
 eligible.leader.replicas.version 1 in a new cluster.  This engine finalises what it
-implements and nothing else, because clients act on it: a finalised transaction.version 2
-would make producers skip AddPartitionsToTxn.
+implements and nothing else, because clients act on it: with a finalised transaction.version 2,
+for instance, producers no longer send AddPartitionsToTxn (KIP-890).
 
 kraft.version is no FeatureLevelRecord but a control record of the quorum; with one fixed
 voter it is 0.
@@ -20,6 +20,7 @@ from engine.wire import messages as m
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 GROUP_FEATURE = "group.version"
+TRANSACTION_FEATURE = "transaction.version"
 METADATA_VERSION = 30
 """4.3-IV0, the level of Kafka 4.3's releases."""
 
@@ -27,6 +28,7 @@ FINALISED: dict[str, int] = {
     "metadata.version": METADATA_VERSION,
     ELR_FEATURE: 1,
     GROUP_FEATURE: 1,
+    TRANSACTION_FEATURE: 2,
 }
 
 

@@ -52,11 +52,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         "feature level › streams.version",
         "The rebalance protocol of Kafka Streams (KIP-1071) is shown on a real Kafka only.",
     ),
-    Difference(
-        "what_it_says",
-        "feature level › transaction.version",
-        "The engine finalises no transaction.version yet, so clients use protocol 1 (KIP-98).",
-    ),
 )
 
 

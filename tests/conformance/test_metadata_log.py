@@ -122,6 +122,7 @@ def test_dump_log_names_every_record_and_version(dumped: list[dict[str, Any]]) -
         ("FEATURE_LEVEL_RECORD", 0),
         ("FEATURE_LEVEL_RECORD", 0),
         ("FEATURE_LEVEL_RECORD", 0),
+        ("FEATURE_LEVEL_RECORD", 0),
         ("CONFIG_RECORD", 0),
         ("REGISTER_BROKER_RECORD", 4),
         ("BROKER_REGISTRATION_CHANGE_RECORD", 0),

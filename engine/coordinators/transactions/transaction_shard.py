@@ -26,9 +26,9 @@ from engine.coordinators.runtime.shard import Shard
 from engine.coordinators.transactions.metadata import TopicPartition, TransactionMetadata
 from engine.coordinators.transactions.states import PREPARED
 from engine.coordinators.transactions.transaction_records import TransactionRecord
+from engine.metadata.features import TRANSACTION_FEATURE
 from engine.wire.errors import Errors
 
-TRANSACTION_VERSION = "transaction.version"
 AT_ONCE = 0
 """A time that is past: the timer rings before anything else happens."""
 
@@ -83,7 +83,7 @@ class TransactionShard:
     @property
     def version(self) -> int:
         """The finalised transaction.version."""
-        return self.log.host.metadata.features.get(TRANSACTION_VERSION, 0)
+        return self.log.host.metadata.features.get(TRANSACTION_FEATURE, 0)
 
     # -- what the runtime asks of a state machine
 

@@ -38,7 +38,7 @@ def test_every_offered_version_has_a_schema() -> None:
 
 def test_only_features_that_the_engine_has_are_finalised() -> None:
     broker = FakeBroker()
-    broker.metadata.features = {"transaction.version": 2, "eligible.leader.replicas.version": 1}
+    broker.metadata.features = {"share.version": 1, "eligible.leader.replicas.version": 1}
     answer = broker.ask(m.ApiVersionsRequest("a", "1"), 4)
     assert [(f.name, f.max_version_level) for f in answer.finalized_features] == [
         ("eligible.leader.replicas.version", 1)

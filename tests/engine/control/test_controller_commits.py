@@ -38,12 +38,14 @@ def test_new_cluster_opens_with_an_epoch_its_features_and_min_in_sync(new_bench:
         "FeatureLevelRecord",
         "FeatureLevelRecord",
         "FeatureLevelRecord",
+        "FeatureLevelRecord",
         "ConfigRecord",
     ]
     assert bench.image.features == {
         "metadata.version": 30,
         "eligible.leader.replicas.version": 1,
         "group.version": 1,
+        "transaction.version": 2,
     }
 
 
