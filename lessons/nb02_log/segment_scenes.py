@@ -13,7 +13,6 @@ from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients, requests
 from kit.probes.own_producer import OwnProducer
 from kit.probes.stored_batches import stored
-from kit.tables import Table
 from lessons.nb02_log import on_disk, writing
 
 Seen = Mapping[str, Any]
@@ -177,7 +176,7 @@ def _flush_settings(cluster: Cluster, topic: str) -> list[str]:
     return [str(found[name].value) for name in ("flush.messages", "flush.ms")]
 
 
-def gaps(cluster: Cluster) -> Table:
+def gaps(cluster: Cluster) -> dict[str, str]:
     """Offsets around a transaction's end."""
     cluster.create_topic("paid")
     settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "lesson-02"}
@@ -190,12 +189,12 @@ def gaps(cluster: Cluster) -> Table:
         producer.commit_transaction(30)
     fetch = requests.fetching(clients.topic_id(cluster, "paid"))
     answer = requests.first_partition(clients.ask(cluster, cluster.leader("paid"), fetch))
-    (header, _), (marker, _) = list(batch.iterate(answer.records))[:2]
+    batches = [header for header, _ in batch.iterate(answer.records)]
+    marker = next(header for header in batches if header.is_control)
     seen = [str(each.offset()) for each in writing.messages(cluster, "paid")]
-    rows = [
-        ("offsets that a consumer sees", ", ".join(seen)),
-        ("attributes of the records' batch", f"{header.attributes:#b}"),
-        ("attributes of the marker", f"{marker.attributes:#b}"),
-        ("records in the marker's batch", str(marker.records_count)),
-    ]
-    return Table("Two transactions of three records", ("observed", cluster.name), rows)
+    return {
+        "offsets that a consumer sees": ", ".join(seen),
+        "attributes of the records' batch": f"{batches[0].attributes:#b}",
+        "attributes of the marker": f"{marker.attributes:#b}",
+        "records in the marker's batch": str(marker.records_count),
+    }

@@ -746,11 +746,10 @@ for rule in ("timestamp", "sequence"):
 # %% [markdown]
 # ## Deeper: Gaps
 #
-# Two transactions of three records each, on a real Kafka.
+# Two transactions of three records each.
 
-# %% gaps tags=["live"]
-kafka = lab.real()
-display(segment_scenes.gaps(kafka) if kafka else lab.real_absence())
+# %% gaps tags=["both"]
+lab.both(segment_scenes.gaps)
 
 # %% [markdown]
 # Offset 3 is the marker that ends the first transaction: a control batch (bits 4 and 5) with a record

@@ -952,14 +952,14 @@ lab.both(load.live_reader)
 # %% [markdown]
 # ## Deeper: From Kafka to Kafka, exactly once
 #
-# If the effect is a record in Kafka, results and offsets can be written in one transaction. A real Kafka alone runs this
-# here. The first application writes five of ten results and ends; a second one with the same
-# `transactional.id` starts.
+# If the effect is a record in Kafka, results and offsets can be written in one transaction. The first
+# application here writes five of ten results and ends; a second one with the same `transactional.id`
+# starts.
 
-# %% in-a-transaction tags=["live"]
+# %% in-a-transaction tags=["both"]
 from lessons.nb10_offsets import transactions
 
-transactions.killed_in_between(lab.real())
+lab.both(transactions.killed_in_between)
 
 # %% [markdown]
 # The five results of the first one stay in the log, and a reader with `isolation.level=read_committed` skips them. It is the
