@@ -1,8 +1,9 @@
 """DescribeProducers (key 61): which producers a partition remembers (KIP-664).
 
-The leader answers.  `last_sequence` is what the next batch of an idempotent producer must follow;
-`current_txn_start_offset` other than -1 is an open transaction, and one that never closes is what
-this API was made to find.
+Any replica answers, for each remembers what it has replicated; a tool that searches one broker for
+hanging transactions asks it about all that it hosts.  `last_sequence` is what the next batch of an
+idempotent producer must follow; `current_txn_start_offset` other than -1 is an open transaction,
+and one that never closes is what this API was made to find.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _partition(broker: Broker, topic: str, index: int) -> Response.PartitionResp
             raise KafkaError(Errors.INVALID_TOPIC_EXCEPTION, problem)
         if broker.metadata.topic(topic) is None:
             raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {topic}.")
-        producers = broker.replicas.hosted.leading(topic, index).log.producers
+        producers = broker.replicas.hosted.serving(topic, index).log.producers
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.text
         return answer

@@ -1,8 +1,9 @@
 """WriteTxnMarkers (key 27): the coordinator's decision arrives at a leader (KIP-98).
 
 Each marker ends one producer's transaction in some partitions: a batch with one control record,
-COMMIT or ABORT.  The answer waits until the markers are replicated.  In `__consumer_offsets` the
-group coordinator learns of it too, because a commit makes pending offsets count.
+COMMIT or ABORT.  The answer waits until the markers are replicated.  It has one row for each
+producer id, however many markers name it.  In `__consumer_offsets` the group coordinator learns of
+it too, because a commit makes pending offsets count.
 
     v2    the transaction's version: from 2 on the marker's epoch is later than its records'
           (KIP-1228), so that a late marker cannot end the next transaction (KAFKA-17754)
@@ -12,7 +13,7 @@ An administrator's abort of a hanging transaction is this request, too (KIP-664)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.broker.broker import Broker
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
@@ -35,17 +36,15 @@ _NOT_LEADING = (
 
 
 def handle(broker: Broker, now: int, request: Request[m.WriteTxnMarkersRequest]) -> None:
-    answer = Answer(broker.outbox, request, m.WriteTxnMarkersResponse())
+    answer = Answer(broker.outbox, request)
     appends: list[tuple[Marker, str, RowWaiting]] = []
     for marker in request.body.markers:
-        topics: dict[str, list[Row]] = {}
-        for topic in marker.topics:
-            for index in topic.partition_indexes:
-                row = Row(index)
-                topics.setdefault(topic.name, []).append(row)
-                appends.append((marker, topic.name, RowWaiting(answer, row)))
-        rows = [Topic(name, each) for name, each in topics.items()]
-        answer.body.markers.append(Result(marker.producer_id, rows))
+        named = {
+            (each.name, index): None for each in marker.topics for index in each.partition_indexes
+        }
+        for topic, index in named:
+            row = answer.row(marker.producer_id, topic, index)
+            appends.append((marker, topic, RowWaiting(answer, row)))
     answer.missing = len(appends) + 1
     for marker, name, waiting in appends:
         error = _append(broker, now, marker, name, waiting)
@@ -81,13 +80,24 @@ class Answer:
 
     outbox: Outbox
     request: Request[m.WriteTxnMarkersRequest]
-    body: m.WriteTxnMarkersResponse
+    rows: dict[int, dict[str, dict[int, Row]]] = field(default_factory=dict)
+    """By producer id, topic and partition.  Of two markers the one that ends last is told."""
     missing: int = 0
+
+    def row(self, producer_id: int, topic: str, index: int) -> Row:
+        topics = self.rows.setdefault(producer_id, {})
+        return topics.setdefault(topic, {}).setdefault(index, Row(index))
 
     def one_less(self) -> None:
         self.missing -= 1
         if not self.missing:
-            self.outbox.reply(self.request, self.body)
+            markers = [
+                Result(
+                    producer_id, [Topic(name, list(rows.values())) for name, rows in each.items()]
+                )
+                for producer_id, each in self.rows.items()
+            ]
+            self.outbox.reply(self.request, m.WriteTxnMarkersResponse(markers=markers))
 
 
 @dataclass(slots=True, eq=False)

@@ -28,7 +28,7 @@ class FakeReplicas:
         self.partitions: dict[tuple[str, int], Any] = {}
         self.hosted = self
 
-    def leading(self, topic: str, index: int) -> Any:
+    def serving(self, topic: str, index: int) -> Any:
         if (topic, index) not in self.partitions:
             raise KafkaError(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         return self.partitions[topic, index]
