@@ -33,7 +33,7 @@ from engine.events import Outbox, Request
 from engine.metadata.image import MetadataImage, TopicImage
 from engine.storage.producer_states import NO_GUARD
 from engine.wire import messages as m
-from engine.wire.errors import Errors
+from engine.wire.errors import Errors, KafkaError
 
 Asked = m.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 Topic = m.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
@@ -100,7 +100,11 @@ def _verify(broker: Broker, now: int, storing: Storing) -> None:
         kind = ADDS
     elif request.version >= _FIRST_VERSION_THAT_KNOWS_ABORTABLE:
         kind = REPORTS_ABORTABLE
-    storing.guard = producers.guard(now // 1000, *producer, 0, kind == ADDS)
+    try:
+        storing.guard = producers.guard(now // 1000, *producer, 0, kind == ADDS)
+    except KafkaError as error:
+        storing.answer.stored(now, append_answer(error.code))
+        return
     broker.verification.ask(now, body.transactional_id, producer, [key], kind, storing)
 
 

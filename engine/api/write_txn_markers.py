@@ -81,7 +81,7 @@ class Answer:
     outbox: Outbox
     request: Request[m.WriteTxnMarkersRequest]
     rows: dict[int, dict[str, dict[int, Row]]] = field(default_factory=dict)
-    """By producer id, topic and partition.  Of two markers the one that ends last is told."""
+    """By producer id, topic and partition.  Of two markers the one that ends last is answered."""
     missing: int = 0
 
     def row(self, producer_id: int, topic: str, index: int) -> Row:

@@ -100,7 +100,7 @@ class Guard:
     since_ms: int
     epoch: int
     lowest_sequence: int
-    bumps: bool = False
+    bumps: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +172,14 @@ class ProducerStates:
 
         Group and transaction coordinators write without sequences: `check_sequence` False.
         """
-        state = self.states.get(batch.producer_id)
-        if state is None:
-            return
-        who = f"producer {batch.producer_id}"
-        if batch.producer_epoch < state.epoch:
-            raise KafkaError(
-                Errors.INVALID_PRODUCER_EPOCH,
-                f"{who} writes with epoch {batch.producer_epoch}, epoch {state.epoch} was seen",
-            )
+        self.check_epoch(batch.producer_id, batch.producer_epoch)
         if batch.is_control:
+            return
+        state = self.states.get(batch.producer_id)
+        who = f"producer {batch.producer_id}"
+        if check_sequence:
+            self._check_first(batch, state, who)
+        if state is None:
             return
         if check_sequence:
             self._check_sequence(batch, state, who)
@@ -189,6 +187,33 @@ class ProducerStates:
             raise KafkaError(
                 Errors.INVALID_TXN_STATE,
                 f"{who} writes outside its open transaction",
+            )
+
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        """Raises KafkaError for a zombie: a later epoch has written here."""
+        state = self.states.get(producer_id)
+        if state is not None and epoch < state.epoch:
+            raise KafkaError(
+                Errors.INVALID_PRODUCER_EPOCH,
+                f"producer {producer_id} writes with epoch {epoch}, epoch {state.epoch} was seen",
+            )
+
+    def _check_first(self, batch: BatchHeader, state: ProducerState | None, who: str) -> None:
+        """While a transaction is verified, what was sent later must not be first in.
+
+        A producer whose epoch grows with each transaction begins with sequence 0; so one that
+        is new here has sent something else before.
+        """
+        guard = self._guards.get(batch.producer_id)
+        if guard is None:
+            return
+        first = guard.lowest_sequence
+        if guard.bumps and (state is None or not state.batches):
+            first = min(first, 0)
+        if batch.base_sequence > first:
+            raise KafkaError(
+                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"{who} sends sequence {batch.base_sequence}, and {first} has yet to come",
             )
 
     def _check_sequence(self, batch: BatchHeader, state: ProducerState, who: str) -> None:
@@ -237,36 +262,31 @@ class ProducerStates:
     def guard(self, now_ms: int, producer_id: int, epoch: int, sequence: int, bumps: bool) -> int:
         """The number to bring back when the coordinator has verified the transaction.
 
-        A marker, or the transaction's first record, takes it away.  `bumps`: the client's epoch
-        grows with each transaction (transaction.version 2).
+        A marker, or the transaction's first record, takes it away.  `bumps`: the epoch of the
+        client that asked first grows with each transaction (transaction.version 2).  Raises
+        KafkaError for a zombie, so that no coordinator is asked on its behalf.
         """
+        self.check_epoch(producer_id, epoch)
         guard = self._guards.get(producer_id)
         if guard is None:
             self._last_guard += 1
-            guard = self._guards[producer_id] = Guard(self._last_guard, now_ms, epoch, sequence)
+            guard = Guard(self._last_guard, now_ms, epoch, sequence, bumps)
+            self._guards[producer_id] = guard
         elif epoch > guard.epoch:
             guard.epoch, guard.lowest_sequence = epoch, sequence
         elif epoch == guard.epoch:
             guard.lowest_sequence = min(guard.lowest_sequence, sequence)
-        guard.bumps = bumps
         return guard.number
 
     def check_guard(self, batch: BatchHeader, number: int) -> None:
         """Raises KafkaError if this would open a transaction that was not verified."""
         if self.is_open(batch.producer_id, batch.producer_epoch):
             return
+        self.check_epoch(batch.producer_id, batch.producer_epoch)
         guard = self._guards.get(batch.producer_id)
         if guard is None or guard.number != number:
             raise KafkaError(
                 Errors.INVALID_TXN_STATE, "Record was not part of an ongoing transaction"
-            )
-        first = 0 if guard.bumps else guard.lowest_sequence
-        is_new = batch.producer_id not in self.states or not guard.bumps
-        if is_new and batch.base_sequence > first:
-            raise KafkaError(
-                Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {batch.producer_id} sends sequence {batch.base_sequence}, and "
-                f"{first} has yet to come",
             )
 
     # -- what is noted once a batch is in the log

@@ -69,7 +69,10 @@ def verify(
     transactional: Mapping[Key, BatchHeader],
     then: Waiting,
 ) -> bool:
-    """Asks the coordinator if a batch opens a transaction here; False if nothing is to be asked."""
+    """Asks the coordinator if a batch opens a transaction here; False if nothing is verified.
+
+    A zombie's batch is refused without a question.
+    """
     body = request.body
     if len({(each.producer_id, each.producer_epoch) for each in transactional.values()}) > 1:
         raise KafkaError(
@@ -84,20 +87,27 @@ def verify(
     elif request.version >= FIRST_VERSION_THAT_KNOWS_ABORTABLE:
         kind = REPORTS_ABORTABLE
     guards: dict[Key, int] = {}
+    refused: dict[Key, KafkaError] = {}
     producer = (-1, -1)
     for key, header in transactional.items():
         partition = broker.replicas.hosted.partitions.get(key)
         if partition is None or not partition.is_leader:
             continue
         producer = (header.producer_id, header.producer_epoch)
-        if not partition.log.producers.is_open(*producer):
-            guards[key] = partition.log.producers.guard(
+        producers = partition.log.producers
+        if producers.is_open(*producer):
+            continue
+        try:
+            guards[key] = producers.guard(
                 now // 1000, *producer, header.base_sequence, kind == ADDS
             )
+        except KafkaError as error:
+            refused[key] = KafkaError(error.code)
     if not guards:
-        return False
+        then.go_on(now, refused, {})
+        return True
     assert body.transactional_id is not None, "only then batches are verified"
-    asking = Asking(then, kind, guards)
+    asking = Asking(then, kind, guards, refused)
     broker.verification.ask(now, body.transactional_id, producer, list(guards), kind, asking)
     return True
 
@@ -109,10 +119,11 @@ class Asking:
     then: Waiting
     kind: int
     guards: dict[Key, int]
+    refused: dict[Key, KafkaError]
 
     def verified(self, now: int, errors: dict[Key, Errors]) -> None:
         refused = {key: self._refusal(error) for key, error in errors.items() if error}
-        self.then.go_on(now, refused, self.guards)
+        self.then.go_on(now, {**self.refused, **refused}, self.guards)
 
     def _refusal(self, error: Errors) -> KafkaError:
         if error is Errors.INVALID_TXN_STATE:

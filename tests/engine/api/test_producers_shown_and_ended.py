@@ -88,7 +88,7 @@ def test_the_markers_of_one_producer_have_one_row(world: World) -> None:
     ]
 
 
-def test_two_markers_for_one_partition_are_both_written_and_told_once(world: World) -> None:
+def test_two_markers_for_one_partition_are_both_written_and_share_a_row(world: World) -> None:
     end = world.replica(101, TOPIC, 0).log.log_end_offset
     assert written(world, marker(7, 0), marker(7, 0, commit=False)) == [
         (7, {(TOPIC, 0): Errors.NONE})

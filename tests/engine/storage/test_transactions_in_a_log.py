@@ -253,6 +253,53 @@ def test_what_was_sent_later_is_not_let_in_first(bumps: bool):
     log.append_as_leader(transactional(0, 1), 0, NOW_MS * 1000, guard=NO_GUARD)
 
 
+def refusal(log: Log, epoch: int, sequence: int, guard: int) -> Errors:
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_leader(transactional(epoch, sequence), 0, NOW_MS * 1000, guard=guard)
+    return refused.value.code
+
+
+def test_a_zombie_is_refused_by_its_epoch_and_not_verified():
+    log = Writers().log
+    log.append_as_leader(bumped(5), 0, NOW_MS * 1000, "coordinator")
+    with pytest.raises(KafkaError) as refused:
+        log.producers.guard(NOW_MS, 7, 4, 0, bumps=True)
+    assert refused.value.code == Errors.INVALID_PRODUCER_EPOCH
+    assert refusal(log, 4, 0, NO_GUARD) == Errors.INVALID_PRODUCER_EPOCH, (
+        "and not INVALID_TXN_STATE"
+    )
+    assert refusal(log, 5, 0, NO_GUARD) == Errors.INVALID_TXN_STATE
+
+
+def test_a_marker_alone_leaves_a_producer_new_to_its_sequences():
+    """Its first record after the marker has sequence 0, if its epoch grows (KIP-890)."""
+    log = Writers().log
+    log.append_as_leader(bumped(0), 0, NOW_MS * 1000, "coordinator")
+    guard = taken(log, 3, bumps=True)
+    assert refusal(log, 0, 3, guard) == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    older = Writers().log
+    older.append_as_leader(bumped(0), 0, NOW_MS * 1000, "coordinator")
+    assert refusal(older, 0, 3, taken(older, 3)) == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    older.append_as_leader(transactional(0, 0), 0, NOW_MS * 1000, guard=taken(older, 0))
+
+
+def test_a_known_producer_keeps_its_order_too_while_it_is_verified():
+    log = Writers().log
+    log.append_as_leader(transactional(0, 0), 0, NOW_MS * 1000)
+    log.append_as_leader(bumped(0), 0, NOW_MS * 1000, "coordinator")
+    guard = taken(log, 2, bumps=True)
+    assert taken(log, 1, bumps=True) == guard
+    assert refusal(log, 0, 2, guard) == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    log.append_as_leader(transactional(0, 1), 0, NOW_MS * 1000, guard=guard)
+
+
+def test_a_guard_remembers_the_kind_of_client_that_asked_first():
+    log = Writers().log
+    guard = taken(log, 3)
+    assert taken(log, 3, bumps=True) == guard
+    log.append_as_leader(transactional(0, 3), 0, NOW_MS * 1000, guard=guard)
+
+
 def test_the_last_epoch_ends_its_own_transaction():
     log = Writers().log
     last = (1 << 15) - 1
