@@ -10,7 +10,8 @@ really holds.
 
 Simplified: a directory must be writable.  Where whole batches are missing at the end of a
 segment, the segments behind it are dropped, so that no offset is skipped; Kafka drops them only if
-it had to cut something.
+it had to cut something.  Compaction leaves such holes too: a log that was compacted until less than
+a minute before its broker died may lose segments that were whole.
 """
 
 from __future__ import annotations
