@@ -28,7 +28,7 @@ __all__ = [
     "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
     "engine", "group_panel", "hint", "local", "measured", "mend",
     "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "segments",
-    "show", "term", "tool", "verdict", "world",
+    "show", "term", "tool", "transactions", "verdict", "world",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -269,6 +269,17 @@ def segments(cluster: Any, topic: str, partition: int = 0, *, broker: int | None
     from kit.segment_panel.panel import SegmentPanel
 
     return SegmentPanel(cluster, topic, partition, broker=broker)
+
+
+def transactions(cluster: Any, *topics: str) -> Any:
+    """The Transaction panel: the coordinator's state, markers in the logs, the LSO, two readers.
+
+    Over a simulated world there is time travel: `jump("PrepareCommit")`, `press("kill", "app")`,
+    `zombie("transfer")`; `kit/transaction_panel/producers.py` are its producers.
+    """
+    from kit.transaction_panel.time_panel import TransactionTimePanel
+
+    return TransactionTimePanel(cluster, *topics)
 
 
 def describe(cluster: Cluster, topic: str) -> Any:

@@ -15,7 +15,10 @@ from typing import Any
 HERE = Path(__file__).parent
 LIVE = (HERE / "tree.js",)
 RECORDED = (HERE / "tree.js", HERE / "deck.js")
+TIMED = (HERE / "marks.js", HERE / "stage.js")
+TAKES = HERE / "takes.js"
 LOOK = HERE / "film.css"
+TIMED_LOOK = HERE / "timeline.css"
 EXPORTS = "export default { render };"
 
 PAGE = """<!doctype html>

@@ -1,6 +1,6 @@
-/* The timeline of a group: a row for each partition, with its lag and the times in which it had no reader.  Put behind board.js. */
+/* The timeline of a group: a row for each partition, with its lag and the times in which it had no reader.  Put behind board.js and marks.js. */
 
-const LAG_WIDTH = 64, MARKS = 30, AXIS = 20, TITLE = 18;
+const LAG_WIDTH = 64, AXIS = 20, TITLE = 18;
 const ROWS_MOST = 80, ROWS_SHOWN = 48;
 
 function barsLayout(lags, width, takes = 1) {
@@ -12,21 +12,6 @@ function barsLayout(lags, width, takes = 1) {
 
 const nice = (us) => [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 1.2e8, 3e8].find((step) => us / step <= 9) ?? 6e8;
 const short = (us) => (us >= 1e5 ? `${(us / 1e6).toFixed(1)} s` : `${Math.round(us / 1e3)} ms`);
-
-/* Names on the timeline: the newest first, where there is room; what does not fit is a dot. */
-function marks(list, x, now) {
-  let free = Infinity, last = Infinity;
-  return list.toReversed().map(([number, at, name]) => {
-    const centre = x(at), half = name.length * 2.9 + 6;
-    const fits = centre + half < free && centre - half > -6;
-    if (!fits && last - centre < 9) return null;
-    last = centre;
-    if (fits) free = centre - half;
-    return h("g", { key: `mark ${number}`, class: `mark ${at <= now ? "past" : ""}`, "data-do": "go", "data-number": number },
-      h("title", {}, name), h("circle", { cx: centre, cy: MARKS - 7, r: 3.6 }),
-      fits && h("text", { x: centre, y: MARKS - 15, "text-anchor": "middle" }, name));
-  });
-}
 
 /* Of very many partitions, those that stopped longest, then those with most lag. */
 function chosen(t, lags) {

@@ -8,7 +8,7 @@ from typing import Any
 from kit.film import page
 
 HERE = Path(__file__).parent
-BOTH = [HERE / name for name in ("board.js", "bars.js", "stage.js")]
+BOTH = [HERE / "board.js", *page.TIMED, HERE / "bars.js"]
 
 
 def live_script() -> str:
@@ -16,11 +16,11 @@ def live_script() -> str:
 
 
 def style() -> str:
-    return page.together([page.LOOK, HERE / "group.css"])
+    return page.together([page.LOOK, page.TIMED_LOOK, HERE / "group.css"])
 
 
 def time_script() -> str:
-    return page.together([*page.RECORDED, *BOTH, HERE / "time.js"])
+    return page.together([*page.RECORDED, *BOTH, page.TAKES, HERE / "time.js"])
 
 
 def write(file: Path, film: dict[str, Any], position: int) -> Path:

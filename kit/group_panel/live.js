@@ -47,7 +47,7 @@ function livePicture(model, view) {
 }
 
 function render({ model, el }) {
-  const { root, view, draw, later, stop } = stage(el, "Group panel", (view) => {
+  const { root, view, draw, later, stop } = stage(el, "group-panel", "Group panel", (view) => {
     const scene = model.get("scene");
     return scene.members && [livePicture(model, view), model.get("position") === NOW ? "" : "past"];
   });

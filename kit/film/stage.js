@@ -1,10 +1,13 @@
-/* What both Group panels do in a browser: the element they draw into, mouse and keyboard. */
+/* What a panel with a timeline does in a browser: the element it draws into, mouse and keyboard.
 
-/* `picture(view)` gives the tree and a class for the panel, or nothing while there is nothing. */
-function stage(el, name, picture) {
+   Put behind a script that says from which widths on it is WIDE or MID. */
+
+/* `kind` is the panel's class, such as "group-panel"; `picture(view)` gives the tree and one more
+   class, or nothing while there is nothing. */
+function stage(el, kind, name, picture) {
   const root = document.createElement("section");
-  const view = { id: `group-${Math.random().toString(36).slice(2, 8)}-`, width: 0, source: "", reading: false, playing: false };
-  root.className = "film-panel group-panel";
+  const view = { id: `${kind}-${Math.random().toString(36).slice(2, 8)}-`, width: 0, source: "", reading: false, playing: false };
+  root.className = `film-panel ${kind}`;
   for (const [attribute, value] of [["role", "group"], ["aria-label", name], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(attribute, value);
   }
@@ -15,7 +18,7 @@ function stage(el, name, picture) {
     const mode = view.width >= WIDE ? "wide" : view.width >= MID ? "mid" : "narrow";
     const resized = view.drawnAt !== view.width ? "resized" : ""; // then pieces jump, they do not travel
     view.drawnAt = view.width;
-    const look = `film-panel group-panel ${mode} ${drawn[1]} ${resized}`;
+    const look = `film-panel ${kind} ${mode} ${drawn[1]} ${resized}`;
     if (root.className !== look) root.className = look;
     patch(root, drawn[0]);
     const list = root.querySelector("aside"), here = [...root.querySelectorAll("aside .now")].at(-1) ?? list.lastElementChild;
@@ -36,8 +39,9 @@ function stage(el, name, picture) {
   return { root, view, draw, later, stop: () => sized.disconnect() };
 }
 
-/* `does` has a function for each thing that can be asked for; what it lacks is not there. */
-function controls(root, view, later, say, does) {
+/* `does` has a function for each thing that can be asked for; what it lacks is not there.
+   `onMember` are the keys of a member's own buttons, by their places. */
+function controls(root, view, later, say, does, onMember = { r: 0, k: 1, z: 2 }) {
   const own = {
     ...does,
     source: ({ source }) => { view.source = view.source === source ? "" : source; later(); },
@@ -58,7 +62,6 @@ function controls(root, view, later, say, does) {
     later();
   });
   const PLAIN = { Home: does.first, End: does.last, a: does.add, f: does.fork, n: does.next, v: does.take };
-  const ON_MEMBER = { r: 0, k: 1, z: 2 };
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -69,7 +72,7 @@ function controls(root, view, later, say, does) {
     else if (key === " " && event.target.tagName !== "BUTTON") does.play();
     else if (key === "t") { view.reading = !view.reading; later(); }
     else if (key === "o") { const line = [...root.querySelectorAll("aside button.now[data-source]:not([aria-disabled])")].at(-1); if (line || view.source) own.source(line?.dataset ?? { source: view.source }); }
-    else if (key in ON_MEMBER && member) member.querySelectorAll(".buttons button")[ON_MEMBER[key]]?.click();
+    else if (key in onMember && member) member.querySelectorAll(".buttons button")[onMember[key]]?.click();
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,0 +1,126 @@
+/* The Transaction panel over a recorded world: plays the film that kit/transaction_panel/film.py made.
+
+   Each moment has the same room on the timeline: a commit takes milliseconds, and the time before it
+   seconds.  `render` is the widget; `playAlone` (kit/film/takes.js) plays a film without a kernel. */
+
+const BAND = 15, BAND_LEFT = 96;
+
+function projector(film) {
+  const { pools, takes } = film, p = takesOf(film);
+  const all = (name, step) => step[name].map((place) => pools[name][place]);
+  const scenes = takes.map((take) => take.steps.map((step) => ({
+    ids: all("ids", step), clients: all("clients", step), rows: all("rows", step), records: pools.records[step.records],
+    readers: pools.readers[step.readers], empty: step.empty, facts: step.facts, step,
+  })));
+  const marks = p.named((step, at) => at);
+  return { ...p, scene: p.of(scenes), at: (place) => Math.round(place), bars: (at, take) => ({ marks: marks[take], now: at, end: p.last, start: 0 }) };
+}
+
+/* Each transactional id's state, moment by moment. */
+function bands(p, take) {
+  const rows = new Map();
+  for (let at = 0; at <= p.last; at++) {
+    for (const each of p.scene(at, take).ids) {
+      const spans = rows.get(each.id) ?? rows.set(each.id, []).get(each.id), before = spans.at(-1);
+      if (before && before.state === each.state && before.to === at) before.to = at + 1;
+      else spans.push({ state: each.state, from: at, to: at + 1 });
+    }
+  }
+  return [...rows];
+}
+
+function timeBars(p, at, take, width, title) {
+  const left = width < MID ? 60 : BAND_LEFT, room = Math.max(80, width - left - 8), x = (place) => left + (place / Math.max(1, p.last)) * room;
+  const rows = bands(p, take), top = MARKS + (title ? 18 : 0), low = top + Math.max(1, rows.length) * BAND;
+  return h("svg", { key: `bars ${take}`, class: "bars", width, height: low + 6, role: "img", "aria-label": "the state of each transactional id over time" },
+    title && h("text", { key: "title", class: "take-name", x: 0, y: 13 }, title),
+    rows.map(([name, spans], row) => h("g", { key: name, class: "band" },
+      h("text", { x: left - 8, y: top + row * BAND + 11, "text-anchor": "end" }, cut(name, left - 10)),
+      spans.map((span, place) => h("g", { key: place, class: `span ${span.state}` },
+        h("title", {}, `${name}: ${span.state}`),
+        h("rect", { x: x(span.from), y: top + row * BAND + 1, width: Math.max(2, x(Math.min(span.to, p.last)) - x(span.from)), height: BAND - 2 }),
+        x(span.to) - x(span.from) > span.state.length * 5.6 + 6 && h("text", { key: "says", class: "says", x: x(span.from) + 4, y: top + row * BAND + 11 }, span.state))))),
+    h("rect", { key: "later", class: "later", x: x(at), y: top - 2, width: Math.max(0, x(p.last) - x(at)), height: low - top + 4 }),
+    h("line", { key: "now", class: "now", x1: x(at), x2: x(at), y1: top - 6, y2: low + 4 }),
+    h("g", { key: "marks", transform: `translate(0,${top - MARKS})` }, marks(p.bars(at, take).marks, x, at, width)));
+}
+
+function slider(p, at, width, words) {
+  const left = width < MID ? 60 : BAND_LEFT;
+  return h("input", { key: "slider", class: "slider", type: "range", min: 0, max: Math.max(1, p.last), step: 1, value: at,
+    style: `margin-left: ${left - 8}px; width: ${Math.max(80, width - left - 8) + 16}px`, "aria-label": "timeline", "aria-valuetext": words });
+}
+
+function deck(p, at, view) {
+  const end = at === p.last, alone = p.film.alone;
+  const button = (action, sign, label, tip, off) => h("button", { key: action, type: "button", "data-do": action, "aria-label": label, "data-tip": tip, "aria-disabled": off ? "true" : null }, sign);
+  return h("div", { key: "deck", class: "deck" },
+    h("span", { class: "group" },
+      button("first", icon("first"), "first step", "First step (Home)", at === 0),
+      button("back", icon("back"), "step back", "One step back (←)", at === 0),
+      button("play", icon(view.playing ? "pause" : "play"), view.playing ? "stop playing" : "play", view.playing ? "Stop (space)" : "Play (space)"),
+      button("forth", icon("step"), "step", end ? "The end: let the world go on (→)" : "One step (→)", end && alone),
+      button("last", icon("last"), "last step", "Last step (End)", end),
+      button("next", "next event", "next named event", "The next named step (N)", end)),
+    p.takes.length > 1 && h("span", { key: "takes", class: "group", role: "radiogroup", "aria-label": "timeline in view" }, p.takes.map((take, number) =>
+      h("button", { key: number, type: "button", role: "radio", "aria-checked": String(view.take === number), class: `take take${number + 1} ${view.take === number ? "chosen" : ""}`, "data-do": "take", "data-take": number, "data-tip": "Which timeline the picture shows (V)" }, `timeline ${number + 1}`))),
+    h("span", { key: "fork", class: "group fork" },
+      h("button", { key: "branch", type: "button", class: "go", "data-do": "fork", "aria-disabled": alone ? "true" : null, "data-tip": alone ? NO_ENGINE : "A second timeline from here (F); a button of a producer makes one too" }, icon("fork"), " fork here"),
+      p.takes.length > 1 && !alone && h("button", { key: "forget", type: "button", "data-do": "forget", "data-tip": "Drop timeline 2" }, "drop 2")));
+}
+
+function words(p, at) {
+  const takes = p.split(at) ? [0, 1] : [0];
+  return [...takes.flatMap((take) => {
+    const scene = p.scene(at, take);
+    return [`${takes.length > 1 ? `timeline ${take + 1}, ` : ""}t = ${seconds(scene.step.t)} s`, ...scene.ids.map((each) => `${each.id}: ${each.state}`), ...[...scene.clients, ...scene.rows, ...scene.readers].map((each) => each.text)];
+  }), plain(narration(p, at))].filter(Boolean).join("\n");
+}
+
+function picture(p, view, notice) {
+  const at = view.at, take = p.split(at) ? view.take : 0, scene = p.scene(at, take);
+  const refused = p.film.alone ? NO_ENGINE : p.split(at) && take === 0 ? "Timeline 1 stays as it was: show timeline 2 or drop it." : "";
+  const width = view.width - 34, narrow = view.width < MID, inside = Math.max(240, (view.width >= WIDE ? view.width - 264 : view.width) - 34);
+  const two = p.takes.length > 1;
+  return [
+    ledgerPatterns(view.id),
+    h("header", { key: "heading" },
+      h("span", { class: "title" }, h("b", {}, "Transactions"), h("b", {}, p.film.title ? ` · ${p.film.title}` : "")),
+      scene.facts.map(([name, value]) => fact(name, value)),
+      h("span", { key: "edge", class: "edge" }, h("span", { class: "when" }, "t = ", h("b", { class: "clock" }, `${seconds(p.time(at))} s`), h("small", {}, ` event ${scene.step.event}`)))),
+    h("div", { key: "body", class: "body" },
+      h("div", { key: "board", class: "board" },
+        scene.ids.map((each) => idCard(each, scene.clients, p.film.edges, Math.min(640, inside - 24), view.id, refused)),
+        loose(scene, refused),
+        ledger(scene, inside, narrow, view.id),
+        readersOf(scene)),
+      trace(p, at, take, view)),
+    source(p.film.sources, view),
+    h("footer", { key: "footer" },
+      h("div", { class: "caption", "aria-live": "polite" }, captions(p, at).map(([name, sentence]) =>
+        h("p", { key: name }, name && h("i", { class: `take${name}`, "aria-label": `timeline ${name}` }, name), stressed(sentence)))),
+      notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
+      h("div", { class: "scroll" },
+        p.takes.map((each, number) => timeBars(p, at, number, width, two ? `timeline ${number + 1}` : "")),
+        slider(p, at, width, `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at))}`)),
+      deck(p, at, view),
+      ledgerLegend(view.id),
+      h("div", { key: "keys", class: "keys" }, [["← →", "step"], ["Home End", "ends"], ["space", "play"], ["N", "next event"], ["F", "fork here"], ["V", "other timeline"], ["O", "source"],
+        ["B S G C X K", "begin, send, group offsets, commit, abort, kill (on a producer)"], ["T", "read as text"]]
+        .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`))),
+      view.reading && h("pre", { key: "text", class: "reading", tabindex: 0 }, words(p, at))),
+  ];
+}
+
+const render = (widget) => travel(widget, {
+  kind: "transaction-panel", name: "Transaction panel, time travel", projector, picture, view: {},
+  does: (ask) => ({
+    press: ({ action, name }) => ask({ type: "press", action, name }),
+    zombie: ({ id }) => ask({ type: "zombie", id }),
+    broker: ({ action, broker }) => ask({ type: "broker", action, broker: Number(broker) }),
+    fork: () => ask({ type: "fork" }),
+  }),
+  onMember: { b: 0, s: 1, g: 2, c: 3, x: 4, k: 5 },
+});
+
+export default { render };
