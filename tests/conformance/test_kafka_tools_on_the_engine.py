@@ -1,40 +1,21 @@
-"""Kafka's own command-line tools, as they come in its jars, on the engine.
-
-All of them run in one JVM (`KafkaTools.java`), for each start of one costs a second.
-"""
+"""Kafka's own command-line tools on the engine; test_transaction_tools.py has one more."""
 
 from __future__ import annotations
 
-import base64
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 
 import pytest
 from confluent_kafka import Consumer
 
-from kit import jars
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.testing import require_local_kafka
+from tests.conformance.kafka_tools import PATIENCE_S, KafkaTools
 
 pytestmark = pytest.mark.real
 
-PATIENCE_S = 30
-TOOLS = "org.apache.kafka.tools"
-CLASSES = {
-    "topics": f"{TOOLS}.TopicCommand",
-    "console-producer": f"{TOOLS}.ConsoleProducer",
-    "console-consumer": f"{TOOLS}.consumer.ConsoleConsumer",
-    "consumer-groups": f"{TOOLS}.consumer.group.ConsumerGroupCommand",
-    "get-offsets": f"{TOOLS}.GetOffsetShell",
-    "configs": "kafka.admin.ConfigCommand",
-    "leader-election": f"{TOOLS}.LeaderElectionCommand",
-    "producer-perf-test": f"{TOOLS}.ProducerPerformance",
-    "consumer-perf-test": f"{TOOLS}.ConsumerPerformance",
-    "dump-log": f"{TOOLS}.DumpLogSegments",
-}
 Tool = Callable[..., str]
 
 
@@ -42,33 +23,8 @@ Tool = Callable[..., str]
 def tool(engine_cluster: KafkaCluster) -> Iterator[Tool]:
     """Runs a tool by its short name; gives what it printed, and fails if it failed."""
     require_local_kafka()
-    program = str(Path(__file__).with_name("KafkaTools.java"))
-    command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    process = subprocess.Popen(
-        [*command, "-cp", jars.classpath(), program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-    def run(name: str, *arguments: str, given: str = "") -> str:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if name != "dump-log":
-            arguments = ("--bootstrap-server", engine_cluster.bootstrap, *arguments)
-        spoken = base64.b64encode(given.encode()).decode()
-        process.stdin.write("\t".join([CLASSES[name], spoken, *arguments]) + "\n")
-        process.stdin.flush()
-        code, _, printed = process.stdout.readline().strip().partition("\t")
-        text = base64.b64decode(printed).decode()
-        assert code == "0", text
-        return text
-
-    yield run
-    assert process.stdin is not None
-    process.stdin.close()
-    process.wait(PATIENCE_S)
+    with KafkaTools() as tools:
+        yield partial(tools.run, engine_cluster.bootstrap)
 
 
 def test_topics(engine_cluster: KafkaCluster, tool: Tool) -> None:
