@@ -92,8 +92,10 @@ def recorded(answer: str) -> str:
     return f"Recorded: {answer}. Run the next cell to see."
 
 
-def settled(exercise_id: str, answer: str, reply: Mapping, closing: str = "") -> Card:
-    """What a run says of a prediction."""
+def settled(
+    exercise_id: str, answer: str, reply: Mapping, closing: str = "", is_later: bool = False
+) -> Card:
+    """What a run says of a prediction; a later run with the same prediction only shows."""
     choices = reply["choices"]
 
     def text(value: str) -> str:
@@ -110,8 +112,10 @@ def settled(exercise_id: str, answer: str, reply: Mapping, closing: str = "") ->
     if not answer:
         closing = f'You made no prediction: answer lab.predict("{exercise_id}") before you run.'
         return Card("→", f"{exercise_id}  What the run says", tuple(rows), closing)
-    passed = reply["passed"]
+    passed = None if is_later else reply["passed"]
     heading = {True: "As you predicted", False: NOT_AS_PREDICTED, None: "What the run says"}
+    if is_later:
+        heading[None] = "What this run says"
     mark = {True: "✓", False: "✗", None: "→"}[passed]
     colour = {True: GREEN, False: ORANGE, None: BLUE}[passed]
     return Card(mark, f"{exercise_id}  {heading[passed]}", tuple(rows), closing, colour, passed)

@@ -53,19 +53,22 @@ def verdict(exercise_id: str, seen: Any) -> cards.Card:
     """What a run says of a prediction.  `seen` is what the run observed.
 
     `seen` is a mapping from the name of each observation to a number, a text or a list, or the
-    outcome of `lab.both`: then the prediction is settled on each side.
+    outcome of `lab.both`: then the prediction is settled on each side.  A prediction is about the
+    run that settles it first.  A later run, with other values perhaps, shows what it saw and is
+    neither right nor wrong, until the prediction is recorded again.
     """
     try:
         sides = sides_of(seen)
-        answer = progress_file.read().get(exercise_id, progress_file.Entry()).answer or ""
+        before = progress_file.read().get(exercise_id, progress_file.Entry())
+        answer = before.answer or ""
         reply = ask("settle", id=exercise_id, answer=answer, sides=sides)
     except (JudgeFailed, TypeError, progress_file.ProgressUnreadable) as failure:
         return cards.problem(exercise_id, str(failure))
     closing = ""
     if reply["passed"] is not None:
-        entry, saved = progress_file.attempt(exercise_id, reply["passed"], seen_on=", ".join(sides))
+        entry, saved = progress_file.settle(exercise_id, reply["passed"], ", ".join(sides))
         closing = _kept(entry) if saved else NOT_SAVED
-    return cards.settled(exercise_id, answer, reply, closing)
+    return cards.settled(exercise_id, answer, reply, closing, is_later=before.is_settled)
 
 
 def quiz(exercise_id: str, *choices: str) -> Any:

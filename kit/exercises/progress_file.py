@@ -36,6 +36,8 @@ class Entry:
     first_right: bool | None = None
     seen_on: str | None = None
     """The sides of the run that judged a prediction last: "engine, Kafka"."""
+    is_settled: bool = False
+    """A run has judged the prediction since it was recorded."""
 
 
 class ProgressUnreadable(Exception):
@@ -91,26 +93,33 @@ def update(exercise_id: str, change: Callable[[Entry], Entry]) -> tuple[Entry, b
 
 def record(exercise_id: str, answer: str) -> tuple[Entry, bool]:
     """Keeps a prediction; until a run has judged one, a new answer replaces the old one."""
-    return update(exercise_id, lambda entry: replace(entry, answer=answer))
+    return update(exercise_id, lambda entry: replace(entry, answer=answer, is_settled=False))
 
 
-def attempt(
-    exercise_id: str, passed: bool, answer: str | None = None, seen_on: str | None = None
-) -> tuple[Entry, bool]:
+def attempt(exercise_id: str, passed: bool, answer: str | None = None) -> tuple[Entry, bool]:
     """Counts one more attempt, right or wrong; a solved exercise stays solved."""
 
     def tried(entry: Entry) -> Entry:
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        entry = replace(entry, attempts=entry.attempts + 1)
-        if answer is not None:
-            entry = replace(entry, answer=answer)
-        if seen_on is not None:
-            entry = replace(entry, seen_on=seen_on)
-        if entry.answer is not None and entry.first_answer is None:
-            entry = replace(entry, first_answer=entry.answer, first_right=passed)
-        return replace(entry, passed_at=now) if passed and not entry.passed_at else entry
+        return _tried(entry if answer is None else replace(entry, answer=answer), passed)
 
     return update(exercise_id, tried)
+
+
+def settle(exercise_id: str, passed: bool, seen_on: str) -> tuple[Entry, bool]:
+    """A run on these sides judged the prediction that is kept."""
+
+    def settled(entry: Entry) -> Entry:
+        return replace(_tried(entry, passed), seen_on=seen_on, is_settled=True)
+
+    return update(exercise_id, settled)
+
+
+def _tried(entry: Entry, passed: bool) -> Entry:
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entry = replace(entry, attempts=entry.attempts + 1)
+    if entry.answer is not None and entry.first_answer is None:
+        entry = replace(entry, first_answer=entry.answer, first_right=passed)
+    return replace(entry, passed_at=now) if passed and not entry.passed_at else entry
 
 
 def forget(prefix: str = "") -> int:

@@ -49,6 +49,17 @@ def test_the_run_settles_it_with_the_numbers_that_it_saw() -> None:
     assert "surprised" in repr(exercises.progress())
 
 
+def test_a_later_run_is_neither_right_nor_wrong_until_it_is_recorded_again() -> None:
+    exercises.predict("99-1", "b")
+    assert exercises.verdict("99-1", SEEN).passed
+    later = exercises.verdict("99-1", SEEN | {"high watermark": 5})
+    assert later.passed is None
+    assert "What this run says" in repr(later)
+    assert "Your first answer was b, which was right; that one counts." in repr(later)
+    exercises.predict("99-1", "a")
+    assert exercises.verdict("99-1", SEEN).passed is False
+
+
 def test_until_its_run_a_prediction_may_be_changed() -> None:
     exercises.predict("99-1", "a")
     exercises.predict("99-1", "b")
@@ -104,6 +115,7 @@ def test_a_comparison_settles_it_on_both_sides_and_says_where_they_differ() -> N
     assert card.passed
     assert "the engine and Kafka show  102" in repr(card)
     assert entry("99-5").seen_on == "the engine, Kafka"
+    exercises.predict("99-5", "102")
     differs = exercises.verdict("99-5", compare("s", {"behind": [102]}, {"behind": [103]}))
     assert differs.passed is False
     assert "the engine shows  102" in repr(differs)
