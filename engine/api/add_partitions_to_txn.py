@@ -9,6 +9,9 @@ know every partition that will need a marker, even if the producer is never hear
     v2, v5  PRODUCER_FENCED, TRANSACTION_ABORTABLE instead of older errors
 
 If one topic or partition does not exist, none is added: the others say OPERATION_NOT_ATTEMPTED.
+
+Simplified: a broker's request about no transaction gets an empty answer; Kafka 4.3.1 never
+answers it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from engine.wire.errors import Errors, KafkaError
 AddRequest = m.AddPartitionsToTxnRequest
 AddResponse = m.AddPartitionsToTxnResponse
 TopicResult = AddResponse.AddPartitionsToTxnTopicResult
+PartitionResult = AddResponse.AddPartitionsToTxnPartitionResult
 FROM_BROKERS = 4
 TRANSACTION_VERSION_2 = 2
 """A broker adds partitions only for clients that act by it."""
@@ -35,8 +39,7 @@ def handle(broker: Broker, now: int, request: Request[m.AddPartitionsToTxnReques
     transactions = _transactions(request)
     waiting = Waiting(broker.outbox, request, [None] * len(transactions))
     for place, each in enumerate(transactions):
-        partitions = [(topic.name, index) for topic in each.topics for index in topic.partitions]
-        _one(broker, now, each, Row(waiting, place, each.transactional_id, partitions))
+        _one(broker, now, each, Row(waiting, place, each))
     waiting.reply_if_complete()
 
 
@@ -44,9 +47,7 @@ def refuse(
     request: Request[m.AddPartitionsToTxnRequest], code: Errors, message: str | None
 ) -> m.AddPartitionsToTxnResponse:
     waiting = Waiting(Outbox(), request, [])
-    for each in _transactions(request):
-        partitions = [(topic.name, index) for topic in each.topics for index in topic.partitions]
-        waiting.rows.append(_result(each.transactional_id, partitions, [code] * len(partitions)))
+    waiting.rows += [_alike(each, code) for each in _transactions(request)]
     return waiting.answer()
 
 
@@ -69,10 +70,13 @@ def _transactions(
 def _one(
     broker: Broker, now: int, asked: AddRequest.AddPartitionsToTxnTransaction, row: Row
 ) -> None:
-    exist = [_exists(broker, *each) for each in row.partitions]
+    named = [(topic.name, index) for topic in asked.topics for index in topic.partitions]
+    partitions = list(dict.fromkeys(named))
+    exist = [_exists(broker, *each) for each in partitions]
     if not all(exist):
         unknown, others = Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.OPERATION_NOT_ATTEMPTED
-        row.fill([others if each else unknown for each in exist])
+        errors = [others if each else unknown for each in exist]
+        row.fill(_each(asked.transactional_id, partitions, errors))
         return
     producer = asked.producer_id, asked.producer_epoch
     shard, error = broker.transactions.shard_of(now, asked.transactional_id)
@@ -82,11 +86,10 @@ def _one(
     version = TRANSACTION_VERSION_2 if row.waiting.request.version >= FROM_BROKERS else 0
     try:
         if asked.verify_only:
-            row.fill(verify_partitions(shard, asked.transactional_id, producer, row.partitions))
+            errors = verify_partitions(shard, asked.transactional_id, producer, partitions)
+            row.fill(_each(asked.transactional_id, partitions, errors))
         else:
-            add_partitions(
-                shard, now, asked.transactional_id, producer, row.partitions, version, row
-            )
+            add_partitions(shard, now, asked.transactional_id, producer, partitions, version, row)
     except KafkaError as refused:
         row.done(now, refused.code, None)
 
@@ -125,27 +128,36 @@ class Row:
 
     waiting: Waiting
     place: int
-    transactional_id: str
-    partitions: list[TopicPartition]
+    asked: AddRequest.AddPartitionsToTxnTransaction
 
     def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
         if error is Errors.PRODUCER_FENCED and self.waiting.request.version < 2:
             error = Errors.INVALID_PRODUCER_EPOCH
-        self.fill([error] * len(self.partitions))
+        self.fill(_alike(self.asked, error))
 
-    def fill(self, errors: Sequence[Errors]) -> None:
-        self.waiting.rows[self.place] = _result(self.transactional_id, self.partitions, errors)
+    def fill(self, result: AddResponse.AddPartitionsToTxnResult) -> None:
+        self.waiting.rows[self.place] = result
         if self.waiting.is_listed:
             self.waiting.reply_if_complete()
 
 
-def _result(
+def _alike(
+    asked: AddRequest.AddPartitionsToTxnTransaction, error: Errors
+) -> AddResponse.AddPartitionsToTxnResult:
+    """The same for all that was named, row by row."""
+    rows = [
+        TopicResult(each.name, [PartitionResult(index, error) for index in each.partitions])
+        for each in asked.topics
+    ]
+    return AddResponse.AddPartitionsToTxnResult(asked.transactional_id, rows)
+
+
+def _each(
     transactional_id: str, partitions: Sequence[TopicPartition], errors: Sequence[Errors]
 ) -> AddResponse.AddPartitionsToTxnResult:
+    """Each partition once, with an error of its own."""
     by_topic: dict[str, TopicResult] = {}
     for (topic, index), error in zip(partitions, errors, strict=True):
         result = by_topic.setdefault(topic, TopicResult(name=topic))
-        result.results_by_partition.append(
-            AddResponse.AddPartitionsToTxnPartitionResult(index, error)
-        )
+        result.results_by_partition.append(PartitionResult(index, error))
     return AddResponse.AddPartitionsToTxnResult(transactional_id, list(by_topic.values()))

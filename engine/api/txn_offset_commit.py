@@ -70,6 +70,9 @@ def handle(broker: Broker, now: int, request: Request[m.TxnOffsetCommitRequest])
     if not answer.accepted:
         answer.stored(now, Errors.NONE)
         return
+    if not body.group_id:
+        answer.stored(now, Errors.INVALID_GROUP_ID)
+        return
     shard, error = broker.groups.shard_of(body.group_id)
     if shard is not None:
         error = _check(broker, shard, body)

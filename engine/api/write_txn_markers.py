@@ -9,6 +9,9 @@ it too, because a commit makes pending offsets count.
           (KIP-1228), so that a late marker cannot end the next transaction (KAFKA-17754)
 
 An administrator's abort of a hanging transaction is this request, too (KIP-664).
+
+Simplified: a marker that names a partition twice is written once and answered; Kafka 4.3.1 never
+answers it.
 """
 
 from __future__ import annotations
@@ -20,13 +23,15 @@ from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.events import Outbox, Request
 from engine.records import control
 from engine.wire import messages as m
-from engine.wire.errors import Errors
+from engine.wire.errors import Errors, KafkaError
 
 Marker = m.WriteTxnMarkersRequest.WritableTxnMarker
 Result = m.WriteTxnMarkersResponse.WritableTxnMarkerResult
 Topic = m.WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
 Row = m.WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 
+NONE = -1
+"""No producer id, epoch or version: Kafka cannot build a marker of it."""
 _FIRST_VERSION_THAT_BUMPS = 2
 _NOT_LEADING = (
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
@@ -36,6 +41,9 @@ _NOT_LEADING = (
 
 
 def handle(broker: Broker, now: int, request: Request[m.WriteTxnMarkersRequest]) -> None:
+    if any(NONE in (each.producer_id, each.producer_epoch, each.transaction_version)
+           for each in request.body.markers):  # fmt: skip
+        raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
     answer = Answer(broker.outbox, request)
     appends: list[tuple[Marker, str, RowWaiting]] = []
     for marker in request.body.markers:

@@ -192,10 +192,11 @@ class ProducerStates:
     def check_epoch(self, producer_id: int, epoch: int) -> None:
         """Raises KafkaError for a zombie: a later epoch has written here."""
         state = self.states.get(producer_id)
-        if state is not None and epoch < state.epoch:
+        seen = NO_EPOCH if state is None else state.epoch
+        if epoch < seen:
             raise KafkaError(
                 Errors.INVALID_PRODUCER_EPOCH,
-                f"producer {producer_id} writes with epoch {epoch}, epoch {state.epoch} was seen",
+                f"producer {producer_id} writes with epoch {epoch}, epoch {seen} was seen",
             )
 
     def _check_first(self, batch: BatchHeader, state: ProducerState | None, who: str) -> None:
@@ -237,9 +238,7 @@ class ProducerStates:
         marker of an open one has a later epoch than its records.  A marker with their epoch ended
         the transaction before, and comes late (KAFKA-17754).
         """
-        state = self.states.get(batch.producer_id)
-        if state is None:
-            return
+        state = self.states.get(batch.producer_id) or ProducerState()
         is_same = batch.producer_epoch == state.epoch != EPOCH_MAX
         if bumps and is_same and state.transaction_start >= 0:
             raise KafkaError(

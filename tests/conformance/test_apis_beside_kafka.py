@@ -22,6 +22,7 @@ from tests.conformance.probe import (
     group_cases,
     log_cases,
     mutations,
+    transaction_cases,
     view_cases,
 )
 from tests.conformance.probe.answers import Difference, compare
@@ -34,7 +35,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
 BY_HAND: list[Case] = [
     *admin_cases.CASES, *view_cases.CASES, *config_cases.CASES, *log_cases.CASES,
-    *group_cases.CASES,
+    *group_cases.CASES, *transaction_cases.CASES,
 ]  # fmt: skip
 CASES: list[Case] = [*BY_HAND, *mutations.cases()]
 Answers = dict[tuple[int, int], Any]
@@ -102,8 +103,6 @@ def differences(answers: list[Answers]) -> Iterator[tuple[Case, int, Difference]
 def test_the_cases_reach_every_api_in_every_version(answers: list[Answers]) -> None:
     asked = {(CASES[number].api, version) for number, version in answers[0]}
     for name, (_, low, high) in api.VERSIONS.items():
-        if name in mutations.ELSEWHERE:
-            continue
         for version in range(max(low, mutations.lowest(name)), high + 1):
             assert (name, version) in asked
 

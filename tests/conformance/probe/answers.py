@@ -13,18 +13,20 @@ from typing import Any
 from engine import api
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-from tests.conformance.probe.side import COMPACT, GROUP, NO_ANSWER, TOPIC
+from tests.conformance.probe.side import COMPACT, GROUP, NO_ANSWER, TOPIC, TRANSACTION
 
 OWN = {
     "cluster_id", "port", "topic_id", "controller_id", "member_id", "session_id",
     "documentation", "log_dir", "total_bytes", "usable_bytes", "replica_directory_id",
     "finalized_features_epoch", "last_fetch_timestamp", "last_caught_up_timestamp",
     "last_timestamp", "log_end_offset", "partition_size", "log_append_time_ms",
+    "transaction_start_time_ms",
 }  # fmt: skip
 """Fields that are compared only for being empty or not."""
 
 UNORDERED = {
     "CreatePartitionsResponse", "OffsetDeleteResponse", "DescribeQuorumResponse",
+    "AddPartitionsToTxnResponse", "WriteTxnMarkersResponse",
     "configs", "entity", "entries",
 }  # fmt: skip
 """Answers, and lists in any answer, whose rows come in the order of Kafka's hash maps."""
@@ -34,7 +36,7 @@ PLACED_BY_CHANCE = {"FindCoordinatorResponse"}
 SENTENCES = {"error_message", "batch_index_error_message"}
 NOTHING = (None, "", 0, -1, bytes(16))
 OFFERED = {key for key, _, _ in api.VERSIONS.values()}
-ROW_NAMES = ("name", "topic", "group_id", "topic_name", "resource_name")
+ROW_NAMES = ("name", "topic", "group_id", "topic_name", "resource_name", "transactional_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,11 @@ def _is_prepared(row: dict[str, Any]) -> bool:
     names = [str(row[name]) for name in ROW_NAMES if name in row]
     return (
         all(
-            name in (TOPIC, COMPACT, GROUP) or not name.startswith(("probe", "__"))
+            name in (TOPIC, COMPACT, GROUP, TRANSACTION) or not name.startswith(("probe", "__"))
             for name in names
         )
         and row.get("group_id", GROUP) == GROUP
+        and row.get("transactional_id", TRANSACTION) == TRANSACTION
     )
 
 

@@ -40,6 +40,10 @@ class Here:
     def group(self) -> str:
         return group_name(self.name)
 
+    def begin(self) -> tuple[int, int]:
+        """Opens a transaction of this name on this side: its producer's id and epoch."""
+        return self.side.begin(self.name)
+
     def id(self, topic: str) -> bytes:
         return self.side.topic_ids[topic]
 

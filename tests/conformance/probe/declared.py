@@ -98,6 +98,18 @@ DECLARED: tuple[Declared, ...] = (
         "a session id beyond Kafka's shards",
     ),
     Declared(
+        "AddPartitionsToTxn",
+        ("of no transaction",),
+        ("",),
+        "request about no transaction gets an empty answer; Kafka 4.3.1 never answers it",
+    ),
+    Declared(
+        "WriteTxnMarkers",
+        ("a partition twice",),
+        ("",),
+        "a marker that names a partition twice is written once and answered",
+    ),
+    Declared(
         "JoinGroup",
         ("with a protocol twice",),
         ("",),

@@ -10,7 +10,7 @@ from engine.wire import codec, framing
 from engine.wire.codec import UnsupportedField
 from engine.wire.schema import find
 from tests.conformance.probe.case import Here, api_request
-from tests.conformance.probe.mutations import ELSEWHERE, PLAIN
+from tests.conformance.probe.mutations import PLAIN
 from tests.conformance.probe.side import PREFIX, Side
 
 HUGE = 2**31 - 1
@@ -31,7 +31,7 @@ def frames(side: Side) -> Iterator[tuple[str, bytes]]:
     """The name of each, and its bytes: all of them end the connection."""
     for name, (key, low, high) in api.VERSIONS.items():
         low = max(low, api_request(name).VERSIONS.low)
-        for version in () if name in ELSEWHERE else sorted({low, high}):
+        for version in sorted({low, high}):
             try:
                 plain = codec.encode(
                     PLAIN[name](Here(side, name, version, f"{PREFIX}raw")), version

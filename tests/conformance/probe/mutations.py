@@ -23,7 +23,8 @@ from tests.conformance.probe.case import Case, Here, api_request, one
 from tests.conformance.probe.config_cases import MINE, describe, mine, replace
 from tests.conformance.probe.group_cases import commit, find, join, leave, read, removed
 from tests.conformance.probe.log_cases import GOOD, fetched, looked_up, written
-from tests.conformance.probe.side import COMPACT, GROUP, TOPIC, UNKNOWN_ID, group_name
+from tests.conformance.probe.side import COMPACT, GROUP, TOPIC, TRANSACTION, UNKNOWN_ID, group_name
+from tests.conformance.probe.transaction_cases import add, marker, markers, store
 from tests.conformance.probe.view_cases import dirs, move, moves, named, pages, producers, quorum
 
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -91,12 +92,16 @@ PLAIN: dict[str, Callable[[Here], Any]] = {
         here.group, here.name, 0, None, None, 30_000, [TOPIC], topic_partitions=[]
     ),
     "ConsumerGroupDescribe": lambda here: m.ConsumerGroupDescribeRequest([here.group]),
+    "AddPartitionsToTxn": lambda here: add(here, (TOPIC, [0, 1])),
+    "AddOffsetsToTxn": lambda here: m.AddOffsetsToTxnRequest(here.name, *here.begin(), here.group),
+    "EndTxn": lambda here: m.EndTxnRequest(here.name, *here.begin(), True),
+    "WriteTxnMarkers": lambda here: markers(marker(here, 0)),
+    "TxnOffsetCommit": store,
+    "DescribeTransactions": lambda here: m.DescribeTransactionsRequest([TRANSACTION]),
+    "ListTransactions": lambda here: m.ListTransactionsRequest(["Ongoing"], [], -1, "probe.*"),
 }
 
-ELSEWHERE = {"AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit", "DescribeTransactions", "ListTransactions"}  # fmt: skip
-"""What they answer depends on a transaction: tests/conformance/test_transactions_beside_kafka.py."""
-
-EVERYTHING = {"Metadata", "ListGroups", "ListConfigResources", "DescribeTopicPartitions", "ElectLeaders", "DescribeLogDirs"}  # fmt: skip
+EVERYTHING = {"Metadata", "ListGroups", "ListTransactions", "ListConfigResources", "DescribeTopicPartitions", "ElectLeaders", "DescribeLogDirs"}  # fmt: skip
 
 
 def lowest(name: str) -> int:
@@ -107,7 +112,8 @@ def lowest(name: str) -> int:
 
 EXCEPT = {
     ("Produce", "acks", "0"), ("Produce", "records", "null"), ("JoinGroup", "protocols", "twice"),
-    ("JoinGroup", "metadata", "empty"),
+    ("JoinGroup", "metadata", "empty"), ("AddPartitionsToTxn", "transactions", "empty"),
+    ("WriteTxnMarkers", "topics", "twice"), ("WriteTxnMarkers", "partition_indexes", "twice"),
     ("AlterConfigs", "resources", "twice"),
     *(("Produce", "timeout_ms", each) for each in ("0", "-1", "-2", "-2147483648")),
     *(("IncrementalAlterConfigs", "config_operation", each) for each in ("-1", "-2", "127", "-128")),
@@ -118,7 +124,7 @@ Path = tuple[str, ...]
 
 
 def cases() -> Iterator[Case]:
-    for name in filter(lambda each: each not in ELSEWHERE, api.VERSIONS):
+    for name in api.VERSIONS:
         definition = schema.find(f"{name}Request")
         for path, field in _fields(definition.root.fields):
             for label, value in _edges(field):

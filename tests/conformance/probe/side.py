@@ -24,18 +24,21 @@ Address = tuple[str, int]
 
 PREFIX = "probe-"
 TOPIC, COMPACT, GROUP = f"{PREFIX}topic", f"{PREFIX}compact", f"{PREFIX}group-3"
+MARKED, TRANSACTION = f"{PREFIX}marked", f"{PREFIX}transaction"
 UNKNOWN_ID = b"\x07" * 16
 OFFSETS_PARTITIONS = 5
 CLOSED, SILENT = "the connection is closed", "there is no answer"
 ADD_PARTITIONS_TO_TXN = 24
 NO_ANSWER = (CLOSED, SILENT)
 PATIENCE_S = 20.0
+LONG_MS = 900_000
+"""A transaction's timeout: no coordinator aborts one while the cases run."""
 _SIZE = struct.Struct(">i")
 
 GROUP_APIS = {
     "OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup",
     "DescribeGroups", "ListGroups", "DeleteGroups", "OffsetDelete",
-    "ConsumerGroupHeartbeat", "ConsumerGroupDescribe",
+    "ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "TxnOffsetCommit",
 }  # fmt: skip
 """What goes to the coordinator of the probe's groups; the rest goes to broker 101."""
 
@@ -72,12 +75,23 @@ class Side:
         frame = framing.write_request(version, 7, "probe", request)
         api = framing.API_NAMES[request.API_KEY]
         broker = self.coordinator if api in GROUP_APIS else broker
-        if isinstance(request, m.InitProducerIdRequest) and request.transactional_id:
-            broker = self._coordinator_of(request.transactional_id)
+        if api not in GROUP_APIS and (transactional_id := _transactional_id(request)):
+            broker = self._coordinator_of(transactional_id)
         answer = self.raw(bytes(frame), broker)
         if answer in NO_ANSWER:
             return answer
         return framing.read_response(request.API_KEY, version, answer)[1]
+
+    def begin(self, transactional_id: str) -> tuple[int, int]:
+        """Opens a transaction with the partition of MARKED; its producer's id and epoch."""
+        start = m.InitProducerIdRequest(transactional_id, LONG_MS)
+        given = self.until(Until(start, lambda answer: not answer.error_code))
+        producer = given.producer_id, given.producer_epoch
+        add = m.AddPartitionsToTxnRequest
+        wanted = add.AddPartitionsToTxnTopic(MARKED, [0])
+        whole = add.AddPartitionsToTxnTransaction(transactional_id, *producer, False, [wanted])
+        self.until(Until(add([whole]), added))
+        return producer
 
     def _coordinator_of(self, transactional_id: str) -> int:
         find = m.FindCoordinatorRequest("", 1, [transactional_id])
@@ -139,13 +153,14 @@ class Side:
         assert self.ask(kept).topics[0].error_code == 0
         compact = creation(COMPACT, [[101, 102, 103]], {"cleanup.policy": "compact"})
         assert self.ask(compact).topics[0].error_code == 0
+        assert self.ask(creation(MARKED, [[101, 102, 103]])).topics[0].error_code == 0
         offered = {each.api_key for each in self.ask(m.ApiVersionsRequest("probe", "1")).api_keys}
         if ADD_PARTITIONS_TO_TXN in offered:
             self.until(Until(m.FindCoordinatorRequest("", 1, ["t"]), found))
         for broker in self.brokers:  # each fetches a block of ids when it first needs one
             given = Until(m.InitProducerIdRequest(None, 0), lambda each: not each.error_code)
             self.until(given, broker)
-        for topic in (TOPIC, COMPACT):
+        for topic in (TOPIC, COMPACT, MARKED):
             known = self.until(led(topic)).topics[0]
             self.topic_ids[topic] = known.topic_id
         records = [batch.Record(0, 1_700_000_000_000 + i, b"k%d" % i, b"v%d" % i) for i in range(5)]
@@ -153,6 +168,7 @@ class Side:
             part = m.ProduceRequest.PartitionProduceData(0, batch.encode(records))
             data = m.ProduceRequest.TopicProduceData(TOPIC, self.topic_ids[TOPIC], [part])
             self.until(Until(m.ProduceRequest(None, -1, 10_000, [data]), produced))
+        self.begin(TRANSACTION)
         self.until(Until(m.FindCoordinatorRequest(coordinator_keys=[GROUP]), self._coordinated))
         self.log_dir = self.ask(m.DescribeLogDirsRequest([])).results[0].log_dir
         commit = m.OffsetCommitRequest(
@@ -216,6 +232,24 @@ class Side:
 
 def found(answer: Any) -> bool:
     return bool(answer.coordinators[0].error_code == 0)
+
+
+def added(answer: Any) -> bool:
+    (row,) = answer.results_by_transaction[0].topic_results[0].results_by_partition
+    return bool(row.partition_error_code == 0)
+
+
+def _transactional_id(request: Any) -> str:
+    """Whose coordinator is asked; empty if it is not the request's business."""
+    if isinstance(request, m.ListTransactionsRequest):
+        return TRANSACTION
+    if isinstance(request, m.DescribeTransactionsRequest):
+        return (request.transactional_ids or [""])[0]
+    if isinstance(request, m.AddPartitionsToTxnRequest):
+        several = [each.transactional_id for each in request.transactions or ()]
+        return (several or [request.v3_and_below_transactional_id])[0]
+    named: str | None = getattr(request, "transactional_id", None)
+    return "" if named is None or isinstance(request, m.ProduceRequest) else named
 
 
 def elected(answer: Any) -> bool:

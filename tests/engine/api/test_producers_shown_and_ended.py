@@ -113,3 +113,26 @@ def test_a_follower_writes_no_marker(world: World) -> None:
     assert row.error_code == Errors.NOT_LEADER_OR_FOLLOWER
     (producer,) = described(world, 102).active_producers
     assert producer.current_txn_start_offset == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"producer_id": -1}, {"producer_epoch": -1}, {"transaction_version": -1}]
+)
+def test_what_cannot_be_a_marker_is_refused_with_all_others(world: World, wrong: Any) -> None:
+    end = world.replica(101, TOPIC, 0).log.log_end_offset
+    bad = marker(9, 0)
+    for name, value in wrong.items():
+        setattr(bad, name, value)
+    rows = written(world, marker(7, 0), bad)
+    assert [row for _, each in rows for row in each.values()] == [Errors.UNKNOWN_SERVER_ERROR] * 2
+    assert world.replica(101, TOPIC, 0).log.log_end_offset == end
+
+
+def test_numbers_below_none_are_those_of_a_zombie(world: World) -> None:
+    """Also for a producer of which nothing is known."""
+    old_epoch, old_coordinator = marker(8, 0), marker(8, 0)
+    old_epoch.producer_epoch = old_coordinator.coordinator_epoch = -2
+    assert written(world, old_epoch) == [(8, {(TOPIC, 0): Errors.INVALID_PRODUCER_EPOCH})]
+    assert written(world, old_coordinator) == [
+        (8, {(TOPIC, 0): Errors.TRANSACTION_COORDINATOR_FENCED})
+    ]

@@ -79,3 +79,11 @@ def test_a_zombies_offsets_too(world: World) -> None:
     mark(world, OFFSETS_TOPIC, leader)
     assert commit(world, leader, EPOCH - 1) == Errors.INVALID_PRODUCER_EPOCH
     assert commit(world, leader, EPOCH) == Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def test_offsets_of_no_group_are_refused(world: World) -> None:
+    request = m.TxnOffsetCommitRequest
+    row = request.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+    topic = request.TxnOffsetCommitRequestTopic(TOPIC, [row])
+    answer = world.ask(request("t", "", PRODUCER_ID, EPOCH, topics=[topic]), 101)
+    assert answer.topics[0].partitions[0].error_code == Errors.INVALID_GROUP_ID

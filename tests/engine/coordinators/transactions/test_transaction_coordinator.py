@@ -158,6 +158,23 @@ def test_a_partition_that_does_not_exist_keeps_the_others_out(cluster):
     assert names(cluster.shown["partitions"]) == ["orders-0", "payments-0"]
 
 
+@pytest.mark.parametrize("version", [3, 5])
+def test_an_answer_has_the_rows_that_were_asked(cluster, version):
+    """A topic named twice has two, one without partitions has its own."""
+    producer = cluster.begin()
+    body = add_request(producer, [("orders", 1)], version)
+    topics = body.transactions[0].topics if version >= 4 else body.v3_and_below_topics
+    topics += [topics[0], type(topics[0])("payments", [])]
+    answer = cluster.call(body, version)
+    rows = answer.results_by_topic_v3_and_below
+    if version >= 4:
+        rows = answer.results_by_transaction[0].topic_results
+    assert [(each.name, len(each.results_by_partition)) for each in rows] == [
+        ("orders", 1), ("orders", 1), ("payments", 0)
+    ]  # fmt: skip
+    assert names(cluster.shown["partitions"]) == ["orders-0", "orders-1", "payments-0"]
+
+
 def test_partitions_that_are_in_already_cost_no_record(cluster):
     producer = cluster.begin()
     end = cluster.shared.log.log_end_offset
