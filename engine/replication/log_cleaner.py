@@ -167,7 +167,7 @@ class LogCleaner:
     def _step(self, now: int, thread: int) -> int:
         """The pass's next step; how many bytes it has read and written."""
         key, cleaning = self.passes[thread]
-        before = cleaning.bytes_moved
+        before, phase = cleaning.bytes_moved, cleaning.phase
         try:
             cleaning.step()
         except (OSError, CorruptBatch) as error:
@@ -177,11 +177,32 @@ class LogCleaner:
                 f"{_HERE}.on_timer", "cleaning-failed", f"{key[0]}-{key[1]}", str(error)
             )
             return 0
+        if phase is Phase.SWAPPING or cleaning.phase is not phase:
+            self._trace_passed(key, cleaning, phase)
         if cleaning.is_over:
             del self.passes[thread]
             if cleaning.phase is Phase.CLEANED:
                 self._cleaned(key, cleaning)
         return cleaning.bytes_moved - before
+
+    def _trace_passed(self, key: Key, cleaning: Cleaning, phase: Phase) -> None:
+        """What the phase that is over has made, and how large it is."""
+        name, rule = f"{key[0]}-{key[1]}", "storage.cleaner.cleaning.Cleaning.step"
+        if cleaning.phase is Phase.ABORTED:
+            why = "a segment of the pass was cut or deleted"
+            self.outbox.trace(rule, "cleaning-aborted", name, why)
+        elif phase is Phase.INDEXING:
+            why = "its map has the latest offset of each key that is dirty"
+            keys, end = len(cleaning.offsets), cleaning.end_offset
+            self.outbox.trace(rule, "mapped", name, why, keys=keys, end=end)
+        elif phase is Phase.COPYING:
+            kept, of = cleaning.filter.records_kept, cleaning.filter.records_read
+            why = "the records that stay are in a new segment"
+            self.outbox.trace(rule, "copied", name, why, kept=kept, read=of)
+        else:
+            why = "the new segment is in the place of the old ones"
+            segments = len(cleaning.log.segments)
+            self.outbox.trace(rule, "swapped", name, why, segments=segments)
 
     def _cleaned(self, key: Key, cleaning: Cleaning) -> None:
         self._report(

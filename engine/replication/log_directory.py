@@ -77,8 +77,12 @@ class LogDirectory:
         return log
 
     def forget(self, key: Key) -> None:
+        """A replica is deleted; a later topic of that name must not be taken for clean."""
+        was_cleaned = key in self.offsets[CLEANED]
         for offsets in self.offsets.values():
             offsets.pop(key, None)
+        if was_cleaned:
+            checkpoints.write_offsets(self.disk, CLEANED, self.offsets[CLEANED])
 
     def begin(self, topic_ids: Container[bytes]) -> None:
         """Once metadata is current, removes the files of topics deleted while we were down."""

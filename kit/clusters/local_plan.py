@@ -83,6 +83,7 @@ class Plan:
                 "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
             ),
             "log.dirs": str(log_dir),
+            "log.initial.task.delay.ms": "500",  # internal: the first look at retention after 30 s
         }
         lines = "".join(f"{name}={value}\n" for name, value in own.items())
         return lines + settings_table.as_properties()

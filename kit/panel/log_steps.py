@@ -143,6 +143,41 @@ def _fates(log: Mapping[str, Any], fates: Mapping[str, Sequence[int]]) -> str:
     )
 
 
+def compaction(lines: Sequence[Line], name: str) -> Iterator[Step]:
+    """What retention and the cleaner did to a replica, by its broker's trace."""
+    for line in lines:
+        if line.partition != name:
+            continue
+        by = line.node
+        match line.kind:
+            case "deleted":
+                said = f"{by} deleted old segments: its log starts at {line['to']}."
+                yield Step(NOTABLE, f"{by} deletes to {line['to']}", said)
+            case "cleaning":
+                said = f"{by} **cleans** {line['begin']} to {line['end'] - 1}: {line.why}."
+                yield Step(MAJOR, f"{by} cleans", said)
+            case "mapped":
+                said = f"{by} has read what is dirty: {plural(line['keys'], 'key')} in its map."
+                yield Step(NOTABLE, f"{by} has the map", said)
+            case "copied":
+                said = (
+                    f"{by} has copied what stays into a new file, so far {line['kept']} "
+                    f"of {line['read']} records."
+                )
+                yield Step(NOTABLE, f"{by} has copied", said)
+            case "swapped":
+                said = f"On {by} {line.why}: {plural(line['segments'], 'segment')} now."
+                yield Step(NOTABLE, f"{by} swaps", said)
+            case "cleaned":
+                said = (
+                    f"{by} is through: {line['records_after']} of {line['records_before']} "
+                    f"records are left, and the log is clean up to {line['end']}."
+                )
+                yield Step(MAJOR, f"{by} has cleaned", said)
+            case "cleaning-aborted":
+                yield Step(NOTABLE, f"{by} gives up", f"{by} gave its pass up: {line.why}.")
+
+
 def writes(old: State, new: State, least: int) -> Iterator[Step]:
     """The leader appended, or the high watermark moved."""
     leader = new["leader"]

@@ -35,7 +35,8 @@ TAIL = 12
 FRAMES_MOST = 3_000
 REPLICA_KINDS = frozenset(
     ("append", "truncate", "high_watermark", "leader_epoch", "leader", "isr", "elected",
-     "eligible", "diverging", "log_start", "recovered", "append-failed")
+     "eligible", "diverging", "log_start", "recovered", "append-failed", "deleted",
+     "cleaning", "mapped", "copied", "swapped", "cleaned", "cleaning-aborted", "cleaning-failed")
 )  # fmt: skip
 CLUSTER_KINDS = frozenset(
     ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",

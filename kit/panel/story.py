@@ -63,6 +63,7 @@ def steps(
             was, now, frame.lines, f"{topic}-{partition}", old, new, by or {}
         )
         collected += log_steps.cuts(old, new, by or {})
+        collected += log_steps.compaction(frame.lines, f"{topic}-{partition}")
         collected += log_steps.writes(old, new, minimum_isr(now, topic))
     return collected
 

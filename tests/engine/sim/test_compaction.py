@@ -166,6 +166,33 @@ def test_power_is_lost_while_the_cleaner_works(moment: int) -> None:
     assert held["accounts", 0] == world.replica(broker, "accounts", 0).log.first_dirty_offset > 0
 
 
+def test_a_pass_is_traced_phase_by_phase() -> None:
+    world = World(1, settings=SETTINGS)
+    world.create_topic("accounts", assignment={0: [101]}, config=CONFIG)
+    fill(world, 30)
+    world.run(for_s=10)
+    kinds = [
+        line.kind
+        for _, node, line in world.cluster.trace
+        if node == 101 and line.kind in ("cleaning", "mapped", "copied", "swapped", "cleaned")
+    ]
+    first = kinds[: kinds.index("cleaned") + 1]
+    assert first[:4] == ["cleaning", "mapped", "copied", "swapped"]
+    assert first.count("copied") == first.count("swapped")
+
+
+def test_a_deleted_topic_leaves_no_line_for_the_next_of_its_name() -> None:
+    world = world_of()
+    fill(world, 30)
+    world.run(for_s=10)
+    state = m.DeleteTopicsRequest.DeleteTopicState(name="accounts")
+    world.ask(m.DeleteTopicsRequest(topics=[state], timeout_ms=10_000))
+    world.run(for_s=2)
+    for broker in BROKERS:
+        disk = world.cluster.disks[broker]
+        assert checkpoints.read_offsets(disk, "cleaner-offset-checkpoint") == {}
+
+
 def test_a_new_copy_is_made_from_a_cleaned_one() -> None:
     world = world_of()
     expected = fill(world, 30)
