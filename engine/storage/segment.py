@@ -62,16 +62,22 @@ class FileSlice:
 class Segment:
     """The segment that begins at `base_offset`; `create` or load it before use.
 
-    Its files may have a `suffix`, behind their usual names.
+    Its files may have a `suffix`, behind their usual names, and a `tag` behind the offset.
     """
 
     def __init__(
-        self, disk: Disk, directory: str, base_offset: int, created_ms: int, suffix: str = ""
+        self,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        created_ms: int,
+        suffix: str = "",
+        tag: str = "",
     ) -> None:
         self.disk = disk
         self.base_offset = base_offset
         self.suffix = suffix
-        self._stem = file_names.of_offset(directory, base_offset, "")
+        self._stem = file_names.of_offset(directory, base_offset, tag)
         self.path = self._path(file_names.LOG)
         self.offset_index = OffsetIndex(disk, self._path(file_names.OFFSET_INDEX), base_offset)
         self.time_index = TimeIndex(disk, self._path(file_names.TIME_INDEX), base_offset)

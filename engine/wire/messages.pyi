@@ -1888,3 +1888,47 @@ class ProducerSnapshot(Message):
 
     crc: int = 0
     producer_entries: list[ProducerSnapshot.ProducerEntry] = ...
+
+
+class RemoteLogSegmentMetadataRecord(Message):
+    class RemoteLogSegmentIdEntry(Structure):
+        topic_id_partition: RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry = ...
+        id: bytes = ...
+
+    class TopicIdPartitionEntry(Structure):
+        name: str = ""
+        id: bytes = ...
+        partition: int = 0
+
+    class SegmentLeaderEpochEntry(Structure):
+        leader_epoch: int = 0
+        offset: int = 0
+
+    remote_log_segment_id: RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry = ...
+    start_offset: int = 0
+    end_offset: int = 0
+    broker_id: int = 0
+    max_timestamp_ms: int = 0
+    event_timestamp_ms: int = 0
+    segment_leader_epochs: list[RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry] = ...
+    segment_size_in_bytes: int = 0
+    custom_metadata: bytes | None = None
+    remote_log_segment_state: int = 0
+    txn_index_empty: bool = False
+
+
+class RemoteLogSegmentMetadataUpdateRecord(Message):
+    class RemoteLogSegmentIdEntry(Structure):
+        topic_id_partition: RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry = ...
+        id: bytes = ...
+
+    class TopicIdPartitionEntry(Structure):
+        name: str = ""
+        id: bytes = ...
+        partition: int = 0
+
+    remote_log_segment_id: RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry = ...
+    broker_id: int = 0
+    event_timestamp_ms: int = 0
+    custom_metadata: bytes | None = None
+    remote_log_segment_state: int = 0

@@ -221,6 +221,7 @@ RECORD_FILES = (
     "transaction_records",
     "control_records",
     "producer_snapshot",
+    "remote_log_metadata",
 )
 """Schema files that do not hold one request and its response."""
 
