@@ -160,7 +160,7 @@ def read(
         if found:
             # The codec takes a slice for its bytes (engine.wire.slices).
             data.records = cast(bytes, found) if terms.slices else found.read()
-    if terms.isolation_level == READ_COMMITTED:
+    if terms.isolation_level == READ_COMMITTED and not terms.from_follower:
         aborted = log.aborted_transactions(found) if found else []
         data.aborted_transactions = [
             m.FetchResponse.AbortedTransaction(each.producer_id, each.first_offset)
