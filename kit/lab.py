@@ -274,12 +274,17 @@ def segments(cluster: Any, topic: str, partition: int = 0, *, broker: int | None
 def transactions(cluster: Any, *topics: str) -> Any:
     """The Transaction panel: the coordinator's state, markers in the logs, the LSO, two readers.
 
-    Over a simulated world there is time travel: `jump("PrepareCommit")`, `press("kill", "app")`,
-    `zombie("transfer")`; `kit/transaction_panel/producers.py` are its producers.
+    On a running cluster its producers are real ones in processes of their own: `start("transfer")`,
+    `press("commit", "app")`, `kill(101)`.  Over a simulated world there is time travel:
+    `jump("PrepareCommit")`, `zombie("transfer")`.  A path is a broker's data directory.
     """
-    from kit.transaction_panel.time_panel import TransactionTimePanel
+    if hasattr(cluster, "goto"):
+        from kit.transaction_panel.time_panel import TransactionTimePanel
 
-    return TransactionTimePanel(cluster, *topics)
+        return TransactionTimePanel(cluster, *topics)
+    from kit.transaction_panel.live_panel import TransactionPanel
+
+    return TransactionPanel(cluster, *topics)
 
 
 def describe(cluster: Cluster, topic: str) -> Any:

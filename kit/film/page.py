@@ -17,6 +17,7 @@ LIVE = (HERE / "tree.js",)
 RECORDED = (HERE / "tree.js", HERE / "deck.js")
 TIMED = (HERE / "marks.js", HERE / "stage.js")
 TAKES = HERE / "takes.js"
+WATCHED = HERE / "watching.js"
 LOOK = HERE / "film.css"
 TIMED_LOOK = HERE / "timeline.css"
 EXPORTS = "export default { render };"

@@ -63,7 +63,7 @@ function controls(root, view, later, say, does, onMember = { r: 0, k: 1, z: 2 })
   });
   const PLAIN = { Home: does.first, End: does.last, a: does.add, f: does.fork, n: does.next, v: does.take };
   root.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT" || event.target.type === "text") return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const member = event.target.closest("[data-member]");
     if (key === "Escape" && view.source) own.close();

@@ -5,38 +5,29 @@
     crew.freeze("A")                    SIGSTOP: no heartbeat, and it does not know
     crew.kill("A")                      SIGKILL: its session must time out
 
-A process of its own is what makes freezing and killing true: a thread cannot be stopped, and a
-closed client says goodbye.  A reaper ends all of them when the kernel ends, however it ends.  Each
-process tells over a loopback connection what happens to it (`member_process.py`).
+A process of its own is what makes freezing and killing true (kit/film/client_processes.py).  Each
+says over a loopback connection what happens to it (`member_process.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import secrets
 import signal
-import socket
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kit.clusters import registry
 from kit.clusters.interface import ClusterError
-from kit.clusters.reaper import Child, Reaper
-from kit.course import PROJECT
+from kit.film.client_processes import ClientProcesses
 from kit.film.source import Line
 from kit.group_panel.view import GONE, Belief
 from kit.probes.background_load import letters
 
-HOST = "127.0.0.1"
 PROTOCOLS = ("range", "cooperative-sticky", "consumer")
 """How a member joins: eager, cooperative, or by the consumer protocol (KIP-848)."""
 MEMBERS_MOST = 40
-GRACE_S = 2.0
 LEAVING_S = 10.0
 BRISK: Mapping[str, Any] = {
     "auto.offset.reset": "earliest",
@@ -77,12 +68,10 @@ class Crew:
         self._bootstrap, self._topic, self._group = bootstrap, topic, group
         self._settings, self._work_ms = dict(settings or {}), work_ms
         self._beliefs: dict[str, Belief] = {}
-        self._children: dict[str, Child] = {}
+        self._clients = ClientProcesses("kit.group_panel.member_process", "members", self._hear)
         self._fresh: list[Line] = []
         self._made = 0
         self._turn = threading.RLock()
-        self._reaper: Reaper | None = None
-        self._listener: socket.socket | None = None
 
     # -- what a panel reads
 
@@ -107,33 +96,22 @@ class Crew:
             alive = [each for each in self._beliefs.values() if each.state not in GONE]
             if len(alive) >= MEMBERS_MOST:
                 raise ClusterError(f"{MEMBERS_MOST} members are enough: remove one first.")
-            reaper, port = self._start()
             name = letters(self._made)
             self._made += 1
+            self._beliefs[name] = Belief("", protocol=protocol, ours=True)
             order = {
-                "name": name,
-                "port": port,
                 "topic": self._topic,
                 "work_ms": self._work_ms,
                 "settings": self._settings_of(name, protocol),
             }
-            self._beliefs[name] = Belief("", protocol=protocol, ours=True)
-            self._children[name] = reaper.spawn(
-                [sys.executable, "-m", "kit.group_panel.member_process", json.dumps(order)],
-                name=name,
-                label=self._label,
-                log_path=str(self._directory / f"{name}.log"),
-                cwd=str(PROJECT),
-                env={"PYTHONPATH": str(PROJECT)},
-                grace_s=GRACE_S,
-            )
+            self._clients.spawn(name, order)
             return name
 
     def remove(self, name: str) -> None:
         """Lets a member leave cleanly, and waits until it has left."""
         if self._alive(name).state == "frozen":
             raise ClusterError(f"{name} is frozen and cannot leave: thaw it first, or kill it.")
-        child = self._children[name]
+        child = self._clients.children[name]
         child.signal(signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             child.wait(LEAVING_S)
@@ -142,14 +120,14 @@ class Crew:
     def kill(self, name: str) -> None:
         """Ends a member without warning: the coordinator must find out by itself."""
         self._alive(name)
-        self._children[name].signal(signal.SIGKILL)
+        self._clients.children[name].signal(signal.SIGKILL)
         self._becomes(name, "killed")
 
     def freeze(self, name: str) -> None:
         """Stops a member's process where it is."""
         if self._alive(name).state == "frozen":
             raise ClusterError(f"{name} is frozen already.")
-        self._children[name].signal(signal.SIGSTOP)
+        self._clients.children[name].signal(signal.SIGSTOP)
         self._becomes(name, "frozen")
 
     def thaw(self, name: str) -> None:
@@ -157,17 +135,11 @@ class Crew:
         if self._alive(name).state != "frozen":
             raise ClusterError(f"{name} is not frozen.")
         self._becomes(name, "thawed", "running")
-        self._children[name].signal(signal.SIGCONT)
+        self._clients.children[name].signal(signal.SIGCONT)
 
     def close(self) -> None:
         """Ends every member."""
-        with self._turn:
-            reaper, self._reaper = self._reaper, None
-            listener, self._listener = self._listener, None
-        if listener is not None:
-            listener.close()
-        if reaper is not None:
-            reaper.end()
+        self._clients.close()
 
     # -- inside
 
@@ -199,28 +171,6 @@ class Crew:
     def _note(self, name: str, kind: str, time_us: int, partitions: tuple[str, ...] = ()) -> None:
         fields = {"client": name, "partitions": partitions}
         self._fresh.append(Line(time_us, -1, kind, "", fields))
-
-    def _start(self) -> tuple[Reaper, int]:
-        """The reaper and the port that members talk to; made with the first member."""
-        if self._reaper is None or self._listener is None:
-            self._label = f"members-{secrets.token_hex(4)}"
-            self._directory = registry.labelled_directory(self._label)
-            self._reaper = Reaper.start()
-            self._reaper.own(str(self._directory))
-            self._listener = socket.create_server((HOST, 0))
-            threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
-        return self._reaper, self._listener.getsockname()[1]
-
-    def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
-
-    def _listen(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as lines, contextlib.suppress(OSError):
-            for line in lines:
-                self._hear(json.loads(line))
 
     def _hear(self, told: Mapping[str, Any]) -> None:
         with self._turn:

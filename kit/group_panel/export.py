@@ -12,7 +12,7 @@ BOTH = [HERE / "board.js", *page.TIMED, HERE / "bars.js"]
 
 
 def live_script() -> str:
-    return page.together([*page.RECORDED, *BOTH, HERE / "live.js"])
+    return page.together([*page.RECORDED, *BOTH, page.WATCHED, HERE / "live.js"])
 
 
 def style() -> str:

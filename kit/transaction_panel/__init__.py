@@ -10,4 +10,6 @@ moment out of a snapshot and adds the logs and the producers' own word; `readers
 isolation level has been given; `scene` turns a moment into plain shapes; `story` says in one
 sentence what changed; `text` and `still` draw it without a browser, the scripts with one.
 `time_panel` is the widget over a simulated world, and `producers` are its transactional producers.
+`live_panel` is the one over a running cluster: its batches come from the brokers' files
+(`folders`), and its producers are processes (`crew`, `producer_process`).
 """

@@ -70,8 +70,10 @@ def _refusal(client: Client, action: str) -> str:
 
 def of_id(each: Id) -> tuple[Button, ...]:
     """What can be done about a transactional id."""
-    broker = each.coordinator
+    broker, zombie = each.coordinator, Button("zombie", ZOMBIE.format(id=each.id))
+    if broker < 0:
+        return (zombie,)
     kill = Button("kill", KILL.format(broker=broker, id=each.id))
     if each.coordinator_state != "running":
         kill = Button("start broker", START.format(broker=broker))
-    return (Button("zombie", ZOMBIE.format(id=each.id)), kill)
+    return (zombie, kill)

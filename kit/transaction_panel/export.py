@@ -8,11 +8,15 @@ from typing import Any
 from kit.film import page
 
 HERE = Path(__file__).parent
-BOTH = [HERE / "diagram.js", HERE / "ledger.js", *page.TIMED]
+BOTH = [HERE / "diagram.js", HERE / "ledger.js", *page.TIMED, HERE / "bands.js"]
 
 
 def style() -> str:
     return page.together([page.LOOK, page.TIMED_LOOK, HERE / "transactions.css"])
+
+
+def live_script() -> str:
+    return page.together([*page.RECORDED, *BOTH, page.WATCHED, HERE / "live.js"])
 
 
 def time_script() -> str:

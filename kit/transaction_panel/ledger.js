@@ -64,7 +64,7 @@ function logRow(row, width, narrow, id) {
   const left0 = row.hidden + older;
   return h("div", { key: row.name, class: `log ${row.internal ? "internal" : ""}`, role: "group", "aria-label": row.text, "data-log": row.name },
     h("div", { class: "label", style: narrow ? null : `width: ${LEFT - 10}px` },
-      h("b", { title: row.name }, row.name), h("span", { class: row.leader < 0 ? "bad" : "" }, row.leader < 0 ? "no leader" : `leader ${row.leader}`, left0 ? `, ${left0} older` : "")),
+      h("b", { title: row.name }, row.name), h("span", { class: row.led === "no leader" ? "bad" : "" }, [row.led, left0 && `${left0} older`].filter(Boolean).join(", "))),
     h("svg", { class: "cells", width, height: lanes ? low + 15 : low + 4 },
       !narrow && lanes > 0 && LANES.map(([level, words], at) => h("text", { key: level, class: "lane-name", x: left - 10, y: top + CELL.h + 14 + at * CELL.lane, "text-anchor": "end" }, words)),
       shown.map((each, at) => cell(each, x(at), top, id)),

@@ -19,7 +19,7 @@ from engine.coordinators.transactions.states import TRANSITIONS
 from kit.film.source import Line, Snapshot
 from kit.transaction_panel import logs
 from kit.transaction_panel.readers import GIVEN, HELD, LEVELS, SKIPPED, Seen, seen
-from kit.transaction_panel.view import GONE, is_internal
+from kit.transaction_panel.view import GONE, NO_LEADER, NOT_KNOWN, is_internal
 
 EDGES = tuple(
     (str(before), str(event), str(after)) for (before, event), after in TRANSITIONS.items()
@@ -39,6 +39,7 @@ RECEIVED = {
     "ahead": "not yet: it is above the high watermark",
 }
 CELLS_MOST = 60
+LED = {NO_LEADER: "no leader", NOT_KNOWN: ""}
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A partition.  `hidden` are the older cells that are left out."""
+    """A partition; `led` says by which broker.  `hidden` are older cells that are left out."""
 
     name: str
     leader: int
+    led: str
     internal: bool
     high_watermark: int
     last_stable_offset: int
@@ -217,7 +219,8 @@ def _clients(snapshot: Snapshot) -> Iterator[Client]:
             error=each["error"],
             producer_id=each["producer_id"],
             epoch=each["epoch"],
-            is_fenced=each["process"] not in GONE and _is_older(each, known),
+            is_fenced=each["process"] not in GONE
+            and (each["is_replaced"] or _is_older(each, known)),
             ours=each["ours"],
         )
 
@@ -246,6 +249,7 @@ def _row(name: str, partition: Mapping[str, Any], found: Sequence[Seen]) -> Row:
     return Row(
         name=name,
         leader=partition["leader"],
+        led=LED.get(partition["leader"], f"leader {partition['leader']}"),
         internal=internal,
         high_watermark=partition["high_watermark"],
         last_stable_offset=partition["last_stable_offset"],

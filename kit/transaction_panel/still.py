@@ -15,6 +15,7 @@ from kit.film.steps import plain
 from kit.transaction_panel.readers import AHEAD, GIVEN, HELD, SKIPPED
 from kit.transaction_panel.scene import Cell, Id, Row, Scene
 from kit.transaction_panel.text import markers
+from kit.transaction_panel.view import NO_LEADER
 
 WIDTH, LEFT = 820, 176
 CELL, HIGH, GAP = 74, 36, 5
@@ -63,15 +64,15 @@ def _id(each: Id, y: int) -> Iterator[str]:
     yield text(18, y + 14, each.id, "b")
     yield box(LEFT, y, 124, 20, 10, "var(--card)", "var(--bad)" if odd else "var(--accent)", 1.6)
     yield text(LEFT + 62, y + 14, each.state, "b m", 11.5)
-    where = f"producer {each.producer_id}, epoch {each.epoch}, coordinator {each.coordinator}"
+    where = f"producer {each.producer_id}, epoch {each.epoch}"
+    where += f", coordinator {each.coordinator}" if each.coordinator >= 0 else ""
     said = f"{where}; {markers(each)}" if each.parts else where
     yield text(LEFT + 136, y + 14, textwrap.shorten(said, 92, placeholder=" …"), "s")
 
 
 def _row(row: Row, top: int) -> Iterator[str]:
     yield text(18, top + 30, textwrap.shorten(row.name, 24, placeholder="…"), "b")
-    leader = f"leader {row.leader}" if row.leader >= 0 else "no leader"
-    yield text(18, top + 45, leader, "s" if row.leader >= 0 else "s bad", 10.5)
+    yield text(18, top + 45, row.led, "s bad" if row.leader == NO_LEADER else "s", 10.5)
     shown = row.cells[-ACROSS:]
     y = top + 16
     for at, each in enumerate(shown):

@@ -13,6 +13,7 @@ from kit.transaction_panel import logs
 from kit.transaction_panel.readers import GIVEN, HELD, SKIPPED, seen
 from kit.transaction_panel.view import is_internal
 
+KEEP_TELLING_US = 5_000_000
 PREPARED = {
     "PrepareCommit": "will commit",
     "PrepareAbort": "will abort",
@@ -53,6 +54,21 @@ def tell(before: Frame | None, frame: Frame) -> Told:
     named = [step for step in found if step.label]
     name = max(named, key=lambda step: step.weight).label if named else ""
     return Told(together(found, []), name)
+
+
+def caption(frames: Sequence[Frame], number: int) -> str:
+    """The sentence under a live frame: its weightiest step, a recent one, or how things stand."""
+    place = number - frames[0].number
+    later: list[Step] = []
+    for earlier in range(place, 0, -1):
+        if frames[place].time_us - frames[earlier].time_us > KEEP_TELLING_US:
+            break
+        found = list(steps(frames[earlier - 1], frames[earlier]))
+        if any(step.weight == MAJOR for step in found):
+            return together(found, later)
+        if earlier == place or any(step.weight == NOTABLE for step in found):
+            later = later or [step for step in found if step.weight > MINOR]
+    return together([], later) or standing(frames[place].snapshot)
 
 
 def steps(before: Frame, frame: Frame) -> Iterator[Step]:
@@ -110,7 +126,7 @@ def _client(line: Line, now: Snapshot) -> Iterator[Step]:
             yield Step(MINOR, label, said)
         case "returned":
             if line.why:
-                said = f"{line['operation']} of {name} fails: {line.why}."
+                said = f"{line['operation']} of {name} fails: {line.why.rstrip('.')}."
                 yield Step(NOTABLE, f"{name} fails", said)
             elif line["operation"] in ("commit_transaction", "abort_transaction"):
                 yield Step(NOTABLE, "", _early(name, line["operation"], word, now))
@@ -154,13 +170,17 @@ def _transition(line: Line, name: str, word: Mapping[str, Any]) -> Iterator[Step
             said = f"{name} begins a transaction. Only {name} knows of it: nothing was sent."
             yield Step(NOTABLE, f"{name} begins", said)
         case "Ready" if line["before"] == "Initializing":
-            said = f"{name} has producer id {line['producer_id']} and epoch {line['epoch']}."
+            said = f"{name} may begin transactions."
+            if line["epoch"] is not None:
+                said = f"{name} has producer id {line['producer_id']} and epoch {line['epoch']}."
             yield Step(NOTABLE, f"{name} ready", said)
         case "AbortableError":
-            said = f"The transaction of {name} is lost, and it must abort it: {line.why}"
+            said = (
+                f"The transaction of {name} is lost, and it must abort it: {line.why.rstrip('.')}."
+            )
             yield Step(MAJOR, f"{name} must abort", said)
         case "FatalError":
-            said = f"{name} is **fenced**: {line.why} It can only be closed."
+            said = f"{name} is **fenced**: {line.why.rstrip('.')}. It can only be closed."
             yield Step(MAJOR, f"{name} fenced", said)
 
 
@@ -235,7 +255,7 @@ def _decided(line: Line, was: Snapshot) -> Step:
             said += (
                 f"over finishes it. {name} {PREPARED[state]}, in {join(parts) or 'no partition'}."
             )
-            if "EndTxn" not in line.why:
+            if line.why and "EndTxn" not in line.why:
                 said = f"{said} Why: {line.why}."
             if known and line["epoch"] > known["producer_epoch"]:
                 said += f" The epoch is **{line['epoch']}** from now on."

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from kit.film.steps import plain
 from kit.film.words import join, plural
 from kit.transaction_panel.scene import Cell, Client, Id, Reader, Row, Scene
+from kit.transaction_panel.view import NO_LEADER
 
 LISTED_MOST = 12
 
@@ -35,12 +36,12 @@ def render(scene: Scene, caption: str) -> str:
 
 def _id(each: Id) -> Iterator[str]:
     pending = f" (on its way: {each.pending})" if each.pending else ""
-    where = f"coordinator {each.coordinator}"
+    where = f" · coordinator {each.coordinator}" if each.coordinator >= 0 else ""
     if each.coordinator_state != "running":
         where += f" {each.coordinator_state}"
     left = "" if each.left_ms is None else f" · aborts in {each.left_ms / 1000:.1f} s"
     by = f"producer {each.producer_id}, epoch {each.epoch}"
-    yield f"{each.id}: {each.state}{pending} · {by} · {where}{left}"
+    yield f"{each.id}: {each.state}{pending} · {by}{where}{left}"
     if each.parts:
         yield f"  {markers(each)}"
 
@@ -70,7 +71,7 @@ def row(each: Row) -> str:
     hidden = f"{each.hidden} older · " if each.hidden else ""
     cells = " · ".join(map(_cell, each.cells[-LISTED_MOST:]))
     hidden = hidden if len(each.cells) <= LISTED_MOST else "… · "
-    leader = "" if each.leader >= 0 else ", no leader"
+    leader = ", no leader" if each.leader == NO_LEADER else ""
     ends = f"HW {each.high_watermark}, LSO {each.last_stable_offset}{leader}"
     return f"{each.name} ({ends}): {hidden}{cells}"
 

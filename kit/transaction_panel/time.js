@@ -1,9 +1,6 @@
 /* The Transaction panel over a recorded world: plays the film that kit/transaction_panel/film.py made.
 
-   Each moment has the same room on the timeline: a commit takes milliseconds, and the time before it
-   seconds.  `render` is the widget; `playAlone` (kit/film/takes.js) plays a film without a kernel. */
-
-const BAND = 15, BAND_LEFT = 96;
+   `render` is the widget; `playAlone` (kit/film/takes.js) plays a film without a kernel. */
 
 function projector(film) {
   const { pools, takes } = film, p = takesOf(film);
@@ -13,7 +10,7 @@ function projector(film) {
     readers: pools.readers[step.readers], empty: step.empty, facts: step.facts, step,
   })));
   const marks = p.named((step, at) => at);
-  return { ...p, scene: p.of(scenes), at: (place) => Math.round(place), bars: (at, take) => ({ marks: marks[take], now: at, end: p.last, start: 0 }) };
+  return { ...p, scene: p.of(scenes), at: (place) => Math.round(place), bars: (at, take) => ({ marks: marks[take], at, last: p.last }) };
 }
 
 /* Each transactional id's state, moment by moment. */
@@ -22,33 +19,11 @@ function bands(p, take) {
   for (let at = 0; at <= p.last; at++) {
     for (const each of p.scene(at, take).ids) {
       const spans = rows.get(each.id) ?? rows.set(each.id, []).get(each.id), before = spans.at(-1);
-      if (before && before.state === each.state && before.to === at) before.to = at + 1;
-      else spans.push({ state: each.state, from: at, to: at + 1 });
+      if (before && before[2] === each.state && before[1] === at) before[1] = at + 1;
+      else spans.push([at, at + 1, each.state]);
     }
   }
   return [...rows];
-}
-
-function timeBars(p, at, take, width, title) {
-  const left = width < MID ? 60 : BAND_LEFT, room = Math.max(80, width - left - 8), x = (place) => left + (place / Math.max(1, p.last)) * room;
-  const rows = bands(p, take), top = MARKS + (title ? 18 : 0), low = top + Math.max(1, rows.length) * BAND;
-  return h("svg", { key: `bars ${take}`, class: "bars", width, height: low + 6, role: "img", "aria-label": "the state of each transactional id over time" },
-    title && h("text", { key: "title", class: "take-name", x: 0, y: 13 }, title),
-    rows.map(([name, spans], row) => h("g", { key: name, class: "band" },
-      h("text", { x: left - 8, y: top + row * BAND + 11, "text-anchor": "end" }, cut(name, left - 10)),
-      spans.map((span, place) => h("g", { key: place, class: `span ${span.state}` },
-        h("title", {}, `${name}: ${span.state}`),
-        h("rect", { x: x(span.from), y: top + row * BAND + 1, width: Math.max(2, x(Math.min(span.to, p.last)) - x(span.from)), height: BAND - 2 }),
-        x(span.to) - x(span.from) > span.state.length * 5.6 + 6 && h("text", { key: "says", class: "says", x: x(span.from) + 4, y: top + row * BAND + 11 }, span.state))))),
-    h("rect", { key: "later", class: "later", x: x(at), y: top - 2, width: Math.max(0, x(p.last) - x(at)), height: low - top + 4 }),
-    h("line", { key: "now", class: "now", x1: x(at), x2: x(at), y1: top - 6, y2: low + 4 }),
-    h("g", { key: "marks", transform: `translate(0,${top - MARKS})` }, marks(p.bars(at, take).marks, x, at, width)));
-}
-
-function slider(p, at, width, words) {
-  const left = width < MID ? 60 : BAND_LEFT;
-  return h("input", { key: "slider", class: "slider", type: "range", min: 0, max: Math.max(1, p.last), step: 1, value: at,
-    style: `margin-left: ${left - 8}px; width: ${Math.max(80, width - left - 8) + 16}px`, "aria-label": "timeline", "aria-valuetext": words });
 }
 
 function deck(p, at, view) {
@@ -101,8 +76,8 @@ function picture(p, view, notice) {
         h("p", { key: name }, name && h("i", { class: `take${name}`, "aria-label": `timeline ${name}` }, name), stressed(sentence)))),
       notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
       h("div", { class: "scroll" },
-        p.takes.map((each, number) => timeBars(p, at, number, width, two ? `timeline ${number + 1}` : "")),
-        slider(p, at, width, `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at))}`)),
+        p.takes.map((each, number) => timeBars({ ...p.bars(at, number), rows: bands(p, number) }, width, two ? `timeline ${number + 1}` : "")),
+        timeSlider({ at, last: p.last }, width, `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at))}`)),
       deck(p, at, view),
       ledgerLegend(view.id),
       h("div", { key: "keys", class: "keys" }, [["← →", "step"], ["Home End", "ends"], ["space", "play"], ["N", "next event"], ["F", "fork here"], ["V", "other timeline"], ["O", "source"],

@@ -24,6 +24,8 @@ from kit.transaction_panel import logs
 
 RECORDS_MOST = 40
 GONE = ("killed", "left")
+NO_LEADER, NOT_KNOWN = -1, -2
+"""In place of a broker's id."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Word:
     producer_id: int = -1
     epoch: int = -1
     ours: bool = False
+    is_replaced: bool = False
+    """Another producer with its id has become ready since: for a client that tells no epoch."""
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,7 +96,9 @@ def of_transactions(
     """A moment of the panel; `before` is the one before it."""
     old = before["partitions"] if before else {}
     found = {each.name: each.to_plain() for each in partitions}
-    leaderless = {name: {**each, "leader": -1} for name, each in old.items() if name not in found}
+    leaderless = {
+        name: {**each, "leader": NO_LEADER} for name, each in old.items() if name not in found
+    }
     return {
         "time_us": whole.get("time_us", 0),
         "transactions": dict(whole.get("transactions", {})),

@@ -20,6 +20,14 @@ panel = lab.transactions(crashed(), "accounts")
 panel.jump("COMMIT accounts-0")
 panel
 """
+LIVE = """
+from kit import lab
+
+cluster = lab.engine(private=True, settings=lab.BRISK)
+cluster.create_topic("accounts", partitions=2)
+panel = lab.transactions(cluster, "accounts")
+panel
+"""
 
 
 @contextmanager
@@ -97,15 +105,40 @@ def test_a_zombie_and_a_dead_coordinator_make_other_futures(lab: Any) -> None:
         )
 
 
+def test_real_producers_are_started_used_and_fenced_by_buttons(lab: Any) -> None:
+    with panel_in(lab, LIVE) as (notebook, panel):
+        panel.get_by_label("transactional.id of a new producer").fill("transfer")
+        panel.get_by_role("button", name="+ producer").click()
+        app = panel.locator('[data-member="app"]')
+        expect(app.locator(".word")).to_have_text("Ready")
+        expect(state(panel)).to_have_text("Empty")
+        app.locator('[data-action="begin"]').click()
+        expect(app.locator(".word")).to_have_text("InTransaction")
+        app.locator('[data-action="send"]').click()
+        expect(state(panel)).to_have_text("Ongoing")
+        expect(panel.locator(".ledger .lane.held")).to_have_count(1)
+        panel.get_by_role("button", name="+ a second producer").click()
+        expect(panel.locator('[data-member="app-2"] .word')).to_have_text("Ready")
+        expect(app.locator(".word")).to_contain_text("fenced")
+        expect(panel.locator(".ledger .entry.abort")).to_have_count(1)
+        expect(panel.locator(".ledger .lane.skipped")).to_have_count(1)
+        expect(panel.locator("aside button", has_text="PrepareAbort")).not_to_have_count(0)
+        panel.focus()
+        notebook.page.keyboard.press("Home")
+        expect(panel.locator(".when")).to_contain_text("looking back")
+        expect(panel.locator(".client")).to_have_count(0)
+
+
 def test_a_producers_own_keys_begin_send_and_abort(lab: Any) -> None:
     with panel_in(lab, WORLD) as (notebook, panel):
         panel.focus()
         notebook.page.keyboard.press("End")
         client = panel.locator('[data-member="app-2"]')
         for key, word in (("b", "InTransaction"), ("s", "InTransaction"), ("x", "Ready")):
+            last = panel.locator(".slider").get_attribute("max")
             client.get_by_role("button").first.focus()
             notebook.page.keyboard.press(key)
-            expect(panel.locator(".notice")).to_have_count(0)
+            expect(panel.locator(".slider")).not_to_have_attribute("max", last)
             panel.focus()
             notebook.page.keyboard.press("End")
             expect(client.locator(".word")).to_have_text(word)

@@ -56,7 +56,7 @@ def own(*partitions: int) -> list[tuple[int, str]]:
 
 
 def pids(crew: Crew) -> list[int]:
-    return [child.pid for child in crew._children.values()]
+    return [child.pid for child in crew._clients.children.values()]
 
 
 def test_two_members_share_and_every_partition_stops_in_an_eager_rebalance(
