@@ -2,7 +2,7 @@
 
    Put behind kit/film/tree.js. */
 
-const WIDE = 900, MID = 560, HUES = 6;
+const WIDE = 900, MID = 560, HUES = 6, DIAGRAMS_MOST = 2;
 const MEANINGS = {
   "transactional ids": "The names that producers have given: one coordinator state each.",
   open: "Transactions that are running, or whose markers are not all written.",
@@ -23,7 +23,7 @@ const MAIN = ["Empty Ongoing", "Ongoing PrepareCommit", "Ongoing PrepareAbort", 
 
 const hue = (producer) => (producer < 0 ? "unknown" : `e${producer % HUES}`);
 
-function stateDiagram(each, edges, width, id) {
+function stateDiagram(each, edges, width) {
   const column = width / 4, narrow = column < 126, line = narrow ? 62 : 54;
   const box = { w: Math.min(122, column - 14), h: narrow ? 32 : 24 };
   const at = (state) => { const [x, y] = STANDS[state]; return { x: x * column + column / 2, y: 26 + y * line }; };
@@ -64,7 +64,7 @@ function tip(path, angle, [x, y]) {
 function parts(each) {
   if (!each.parts.length) return h("span", { key: "parts", class: "parts none" }, "no partition in a transaction");
   return h("span", { key: "parts", class: "parts" }, each.parts.some((part) => part.marker) ? "markers: " : "in: ", each.parts.map((part) =>
-    h("span", { key: part.name, class: `part ${part.marker}`, title: { "": "in the transaction", missing: "its marker is missing", written: "its marker is written" }[part.marker] },
+    h("span", { key: part.name, class: `part ${part.marker}`, title: { "": "in the transaction", missing: "the coordinator has not heard of its marker yet", written: "its marker is written, and the coordinator knows" }[part.marker] },
       h("span", { "aria-hidden": true }, { "": "•", missing: "…", written: "✓" }[part.marker]), ` ${part.name}`)));
 }
 
@@ -88,19 +88,21 @@ function clientCard(client, refused) {
       press(button, { "data-do": "press", "data-name": client.name }, refused, button.action))));
 }
 
-function idCard(each, clients, edges, width, id, refused) {
-  const mine = clients.filter((client) => client.id === each.id);
+function idCard(each, scene, edges, width, refused) {
+  const few = scene.ids.length <= DIAGRAMS_MOST;
+  const mine = scene.clients.filter((client) => client.id === each.id);
   const [zombie, broker] = each.buttons;
   return h("section", { key: `id ${each.id}`, class: `id ${each.state}`, "aria-label": `transactional id ${each.id}` },
     h("div", { class: "who" },
       h("i", { class: `spot ${hue(each.producer_id)}`, "aria-hidden": true }), h("b", {}, each.id),
+      !few && h("span", { key: "state", class: `pill ${each.state}`, title: STATES[each.state] }, each.state),
       h("span", { title: "The producer id and the epoch that hold: an older epoch is refused" }, "producer ", h("b", {}, each.producer_id), " epoch ", h("b", {}, each.epoch)),
       each.coordinator >= 0 && h("span", { key: "coordinator", class: each.coordinator_state === "running" ? "" : "bad", title: "The broker that leads the id’s partition of __transaction_state" }, "coordinator ", h("b", {}, each.coordinator), each.coordinator_state === "running" ? "" : ` ${each.coordinator_state}`),
       h("span", { title: "transaction.timeout.ms" }, each.left_ms == null ? `time-out ${each.timeout_ms / 1000} s` : ["aborts in ", h("b", { key: "left" }, `${(each.left_ms / 1000).toFixed(1)} s`)]),
       h("span", { class: "buttons" },
         zombie && press(zombie, { "data-do": "zombie", "data-id": each.id }, refused, "+ a second producer"),
         broker && press(broker, { "data-do": "broker", "data-broker": each.coordinator }, refused, `${broker.action === "kill" ? "kill" : "start"} ${each.coordinator}`))),
-    stateDiagram(each, edges, width, id),
+    few && stateDiagram(each, edges, width),
     parts(each),
     h("div", { key: "clients", class: "clients" }, mine.map((client) => clientCard(client, refused))));
 }

@@ -122,6 +122,7 @@ def _step(
         "records": pools["records"].place(plain["records"]),
         "readers": pools["readers"].place(plain["readers"]),
         "empty": plain["empty"],
+        "more": plain["more"],
         "facts": plain["facts"],
         "caption": told.sentence,
         "label": told.label,

@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
@@ -41,6 +44,7 @@ from kit.transaction_panel.view import (
 OFFSETS_MOST = 2_000
 """Of each log the last so many offsets are read."""
 RUNNING = ("running", "paused")
+METADATA_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,10 @@ def of_cluster(
                    and any(stored["is_transactional"] for stored in each.batches)]  # fmt: skip
     records = list(_records(folders, roots))
     if "transactions" not in whole:
-        whole = {**whole, "transactions": ids(records, partitions)}
+        leaders = _internal_leaders(cluster)
+        partitions = [replace(each, leader=leaders.get(each.name, each.leader))
+                      for each in partitions]  # fmt: skip
+        whole = {**whole, "transactions": ids(records, partitions, leaders)}
     return of_transactions(whole, partitions, records, words, before)
 
 
@@ -173,6 +180,21 @@ def _internal(topic: str, folders: Folders, roots: Mapping[int, Path]) -> Iterat
     for replicas in _replicas(topic, folders, roots).values():
         longest = max(replicas, key=lambda each: each.end)
         yield _log(longest, NOT_KNOWN, min(each.end for each in replicas))
+
+
+def _internal_leaders(cluster: Any) -> dict[str, int]:
+    """The leaders of internal topics' partitions, as any client hears of them; empty if unknown."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    try:
+        topics = admin.list_topics(timeout=METADATA_S).topics
+    except KafkaException:
+        return {}
+    return {
+        f"{name}-{index}": each.leader
+        for name, topic in topics.items()
+        if is_internal(name)
+        for index, each in topic.partitions.items()
+    }
 
 
 def _replicas(
@@ -238,7 +260,9 @@ def of_folder(root: str | Path, topics: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def ids(
-    records: Sequence[Mapping[str, Any]], partitions: Sequence[LeadersLog]
+    records: Sequence[Mapping[str, Any]],
+    partitions: Sequence[LeadersLog],
+    leaders: Mapping[str, int] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """What the newest record of each transactional id says, in the shape of a snapshot."""
     newest = {each["id"]: each for each in records}
@@ -253,12 +277,12 @@ def ids(
     for name, each in sorted(newest.items()):
         if each["state"] == "Dead":
             continue
-        parts = each["partitions"]
+        parts, place = each["partitions"], f"{TRANSACTIONS_TOPIC}-{each['partition']}"
         decided = each["state"].startswith("Prepare")
         missing = [part for part in parts if decided and (
             part not in known or (part, each["producer_id"]) in opened)]  # fmt: skip
         found[name] = {
-            "coordinator": NOT_KNOWN,
+            "coordinator": (leaders or {}).get(place, NOT_KNOWN),
             "coordinator_epoch": NOT_KNOWN,
             "state": each["state"],
             "pending": None,

@@ -3,7 +3,7 @@
    Put behind diagram.js. */
 
 const CELL = { w: 76, h: 40, gap: 5, lane: 11 };
-const LEFT = 158, LINES = 15;
+const LEFT = 158, LINES = 15, RECORD = 108;
 const GLYPHS = { commit: "✓", abort: "✕", control: "·" };
 const LANES = [["uncommitted", "read_uncommitted"], ["committed", "read_committed"]];
 
@@ -18,8 +18,8 @@ const ledgerPatterns = (id) =>
       h("rect", { width: 2.2, height: 5 }))));
 
 /* Which cells fit, and where each begins. */
-function places(cells, room) {
-  const step = CELL.w + CELL.gap, most = Math.max(1, Math.floor((room - 10) / step));
+function places(cells, room, wide) {
+  const step = wide + CELL.gap, most = Math.max(1, Math.floor((room - 10) / step));
   const shown = cells.slice(-most);
   return { shown, older: cells.length - shown.length, x: (at) => 4 + at * step };
 }
@@ -30,18 +30,18 @@ function line(offset, shown, x) {
   return x(at < 0 ? shown.length : at) - CELL.gap / 2;
 }
 
-function cell(each, x, y, id) {
+function cell(each, x, y, wide, id) {
   const marker = each.kind !== "data";
   const open = each.fate === "open";
   return h("g", { key: `cell ${each.offset}`, class: `entry ${each.kind} ${each.fate || "plain"} ${hue(each.producer_id)}`, style: `transform: translate(${x}px, ${y}px)`, "data-offset": each.offset },
     h("title", {}, each.says),
-    h("rect", { class: "back", width: CELL.w, height: CELL.h, rx: 6 }),
-    h("rect", { class: "face", width: CELL.w, height: CELL.h, rx: 6, style: open ? `fill: url(#${id}${hue(each.producer_id)})` : null }),
+    h("rect", { class: "back", width: wide, height: CELL.h, rx: 6 }),
+    h("rect", { class: "face", width: wide, height: CELL.h, rx: 6, style: open ? `fill: url(#${id}${hue(each.producer_id)})` : null }),
     each.joined && h("rect", { key: "joint", class: "joint", x: -CELL.gap - 1, y: 6, width: CELL.gap + 2, height: CELL.h - 12 }),
-    h("text", { class: "value", x: CELL.w / 2, y: 18 }, marker ? `${GLYPHS[each.kind]} ${each.kind.toUpperCase()}` : cut(each.value, CELL.w - 8)),
-    each.fate === "aborted" && h("line", { key: "out", class: "out", x1: 6, x2: CELL.w - 6, y1: 14, y2: 14 }),
+    h("text", { class: "value", x: wide / 2, y: 18 }, marker ? `${GLYPHS[each.kind]} ${each.kind.toUpperCase()}` : cut(each.value, wide - 8)),
+    each.fate === "aborted" && h("line", { key: "out", class: "out", x1: 6, x2: wide - 6, y1: 14, y2: 14 }),
     h("text", { class: "small", x: 5, y: CELL.h - 5 }, each.offset),
-    each.producer_id >= 0 && h("text", { key: "epoch", class: "small end", x: CELL.w - 5, y: CELL.h - 5 }, `p${each.producer_id} e${each.epoch}`));
+    each.producer_id >= 0 && h("text", { key: "epoch", class: "small end", x: wide - 5, y: CELL.h - 5 }, `p${each.producer_id} e${each.epoch}`));
 }
 
 function lane(shown, x, y, level, id) {
@@ -58,7 +58,7 @@ const HAD = { given: "it has it", skipped: "it skips it, because it was aborted"
 
 function logRow(row, width, narrow, id) {
   const left = narrow ? 0 : LEFT, top = LINES, room = width - left;
-  const { shown, older, x: from } = places(row.cells, room), x = (at) => left + from(at);
+  const wide = row.internal ? RECORD : CELL.w, { shown, older, x: from } = places(row.cells, room, wide), x = (at) => left + from(at);
   const lanes = row.internal ? 0 : 2, low = top + CELL.h + 6 + lanes * CELL.lane;
   const high = line(row.high_watermark, shown, x), stable = line(row.last_stable_offset, shown, x);
   const left0 = row.hidden + older;
@@ -67,7 +67,7 @@ function logRow(row, width, narrow, id) {
       h("b", { title: row.name }, row.name), h("span", { class: row.led === "no leader" ? "bad" : "" }, [row.led, left0 && `${left0} older`].filter(Boolean).join(", "))),
     h("svg", { class: "cells", width, height: lanes ? low + 15 : low + 4 },
       !narrow && lanes > 0 && LANES.map(([level, words], at) => h("text", { key: level, class: "lane-name", x: left - 10, y: top + CELL.h + 14 + at * CELL.lane, "text-anchor": "end" }, words)),
-      shown.map((each, at) => cell(each, x(at), top, id)),
+      shown.map((each, at) => cell(each, x(at), top, wide, id)),
       lanes > 0 && LANES.map(([level], at) => lane(shown, x, top + CELL.h + 6 + at * CELL.lane, level, id)),
       h("g", { key: "hw", class: "mark-line hw" }, h("title", {}, `high watermark ${row.high_watermark}: what is below it is replicated`),
         h("line", { x1: high, x2: high, y1: 2, y2: lanes ? top + CELL.h + 6 + CELL.lane : top + CELL.h + 4 }), h("text", { x: high - 4, y: 10, "text-anchor": "end" }, `HW ${row.high_watermark}`)),
@@ -77,7 +77,7 @@ function logRow(row, width, narrow, id) {
 
 /* `__transaction_state`: a cell for each record of the coordinator. */
 function stateRow(records, width, narrow, id) {
-  const left = narrow ? 0 : LEFT, wide = 108, step = wide + CELL.gap;
+  const left = narrow ? 0 : LEFT, wide = RECORD, step = wide + CELL.gap;
   const most = Math.max(1, Math.floor((width - left - 8) / step)), shown = records.slice(-most);
   return h("div", { key: "state", class: "log internal", role: "group", "aria-label": "records of __transaction_state", "data-log": "__transaction_state" },
     h("div", { class: "label", style: narrow ? null : `width: ${LEFT - 10}px` }, h("b", {}, "__transaction_state"), h("span", {}, records.length > shown.length ? `${records.length - shown.length} older` : "")),
@@ -93,6 +93,7 @@ function ledger(scene, width, narrow, id) {
   return h("section", { key: "ledger", class: "ledger", "aria-label": "logs" },
     stateRow(scene.records, width, narrow, id),
     scene.rows.map((row) => logRow(row, width, narrow, id)),
+    scene.more.length > 0 && h("p", { key: "more", class: "empty", title: scene.more.join(", ") }, `and ${scene.more.length} more partitions with records`),
     scene.empty.length > 0 && h("p", { key: "empty", class: "empty" }, `empty: ${scene.empty.length > 4 ? `${scene.empty.length} partitions` : scene.empty.join(", ")}`));
 }
 

@@ -22,7 +22,7 @@ function livePicture(model, view) {
       h("span", { key: "edge", class: "edge" }, scene.files ? h("span", { class: "when" }, "a broker’s files") : h("span", { class: `when ${live ? "live" : "back"}` }, live ? "live" : "looking back", h("b", {}, ` ${scene.time}`)))),
     h("div", { key: "body", class: "body" },
       h("div", { key: "board", class: "board" },
-        scene.ids.map((each) => idCard(each, scene.clients, scene.edges, Math.min(640, inside - 24), view.id, refused)),
+        scene.ids.map((each) => idCard(each, scene, scene.edges, Math.min(640, inside - 24), refused)),
         loose(scene, refused),
         ledger(scene, inside, narrow, view.id),
         readersOf(scene)),

@@ -38,7 +38,7 @@ RECEIVED = {
     "held": "must wait: it is behind the LSO",
     "ahead": "not yet: it is above the high watermark",
 }
-CELLS_MOST = 60
+CELLS_MOST, ROWS_MOST = 60, 12
 LED = {NO_LEADER: "no leader", NOT_KNOWN: ""}
 
 
@@ -133,6 +133,7 @@ class Scene:
     ids: tuple[Id, ...]
     clients: tuple[Client, ...]
     rows: tuple[Row, ...]
+    more: tuple[str, ...]
     empty: tuple[str, ...]
     records: tuple[Mapping[str, Any], ...]
     readers: tuple[Reader, ...]
@@ -152,16 +153,31 @@ def build(snapshot: Snapshot, lines: Sequence[Line] = ()) -> Scene:
     """What a moment looks like; `lines` are those of the trace that led to it."""
     partitions = snapshot["partitions"]
     shown = {name: list(seen(each)) for name, each in partitions.items()}
-    rows = tuple(_row(name, partitions[name], found) for name, found in shown.items() if found)
+    drawn = _chosen(shown, partitions)
     return Scene(
         ids=tuple(_ids(snapshot, lines)),
         clients=tuple(_clients(snapshot)),
-        rows=rows,
+        rows=tuple(_row(name, partitions[name], shown[name]) for name in drawn),
+        more=tuple(name for name, found in shown.items() if found and name not in drawn),
         empty=tuple(name for name, found in shown.items() if not found),
         records=tuple(snapshot["records"]),
         readers=tuple(_reader(level, shown, partitions) for level in LEVELS),
         facts=tuple(_facts(snapshot)),
     )
+
+
+def _chosen(
+    shown: Mapping[str, Sequence[Seen]], partitions: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """The partitions that are drawn: of very many, those in which read_committed must wait."""
+    found = [name for name, seen_there in shown.items() if seen_there]
+
+    def rank(name: str) -> bool:
+        each = partitions[name]
+        return bool(each["last_stable_offset"] >= each["high_watermark"])
+
+    chosen = sorted(found, key=rank)[:ROWS_MOST]
+    return [name for name in found if name in chosen]
 
 
 # -- what the coordinator knows

@@ -26,6 +26,7 @@ def render(scene: Scene, caption: str) -> str:
     lines = [line for each in scene.ids for line in _id(each)]
     lines += [client(each) for each in scene.clients]
     lines += [row(each) for each in scene.rows]
+    lines += [f"and {plural(len(scene.more), 'more partition')}"] if scene.more else []
     lines += [reader(each) for each in scene.readers]
     if scene.records:
         lines.append(

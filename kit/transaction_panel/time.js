@@ -7,7 +7,7 @@ function projector(film) {
   const all = (name, step) => step[name].map((place) => pools[name][place]);
   const scenes = takes.map((take) => take.steps.map((step) => ({
     ids: all("ids", step), clients: all("clients", step), rows: all("rows", step), records: pools.records[step.records],
-    readers: pools.readers[step.readers], empty: step.empty, facts: step.facts, step,
+    readers: pools.readers[step.readers], empty: step.empty, more: step.more, facts: step.facts, step,
   })));
   const marks = p.named((step, at) => at);
   return { ...p, scene: p.of(scenes), at: (place) => Math.round(place), bars: (at, take) => ({ marks: marks[take], at, last: p.last }) };
@@ -65,7 +65,7 @@ function picture(p, view, notice) {
       h("span", { key: "edge", class: "edge" }, h("span", { class: "when" }, "t = ", h("b", { class: "clock" }, `${seconds(p.time(at))} s`), h("small", {}, ` event ${scene.step.event}`)))),
     h("div", { key: "body", class: "body" },
       h("div", { key: "board", class: "board" },
-        scene.ids.map((each) => idCard(each, scene.clients, p.film.edges, Math.min(640, inside - 24), view.id, refused)),
+        scene.ids.map((each) => idCard(each, scene, p.film.edges, Math.min(640, inside - 24), refused)),
         loose(scene, refused),
         ledger(scene, inside, narrow, view.id),
         readersOf(scene)),
