@@ -19,11 +19,13 @@ from random import SystemRandom
 from engine.cluster.spec import ClusterSpec
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.server.control_socket import ControlSocket
-from engine.server.data_folder import DataFolder, FolderRefused
+from engine.server.data_folder import TIER, DataFolder, FolderRefused
 from engine.server.listener import PortTaken
 from engine.server.server import Server
+from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.storage.memory_disk import MemoryDisk
+from engine.storage.real_disk import RealDisk
 from engine.wire import uuids
 from engine.wire.errors import KafkaError
 
@@ -92,10 +94,17 @@ def make_cluster(
     return spec, disks, folder
 
 
+def make_tier(options: argparse.Namespace, spec: ClusterSpec) -> Disk | None:
+    """The store of tiered storage, if it is on: DIR/tier, or in memory as the logs are."""
+    if not Settings(spec.settings)["remote.log.storage.system.enable"]:
+        return None
+    return MemoryDisk() if options.data is None else RealDisk(options.data / TIER)
+
+
 async def serve(options: argparse.Namespace) -> None:
     spec, disks, _folder = make_cluster(options)
     ports = {b: options.port + i for i, b in enumerate(spec.brokers)} if options.port else {}
-    server = Server(disks, spec, ports)
+    server = Server(disks, spec, ports, make_tier(options, spec))
     server.start()
     done = asyncio.Event()
     loop = asyncio.get_running_loop()

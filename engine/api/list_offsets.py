@@ -2,7 +2,7 @@
 
     -1 latest (high watermark for consumers, log end for replicas)    -2 earliest
     -3 the record with the largest timestamp (KIP-734)
-    -4 earliest local, -5 latest tiered, -6 earliest not yet tiered (KIP-405; without
+    -4 earliest local, -5 latest tiered, -6 earliest not yet tiered (KIP-405, KIP-1023; without
        tiered storage -4 equals -2, and the other two are unknown)
 
 Right after an election a leader may not know where the log ends for a consumer: then the
@@ -112,16 +112,38 @@ def find(
         if from_client and not old:
             check_end_is_known(partition)
         return end, -1, partition.leader_epoch
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        epoch = log.epochs.epoch_for_offset(log.log_start_offset)
-        return log.log_start_offset, -1, epoch if epoch is not None else -1
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return -1, -1, -1
-    found = (
-        log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    )
+    if timestamp in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        offset = _boundary(partition, timestamp)
+        epoch = log.epochs.epoch_for_offset(offset)
+        return offset, -1, epoch if epoch is not None else -1
+    found = None
+    if partition.remote is not None and timestamp >= 0:
+        found = partition.remote.offset_for_timestamp(timestamp)
+    if found is None:
+        found = (
+            log.max_timestamp()
+            if timestamp == MAX_TIMESTAMP
+            else log.offset_for_timestamp(timestamp)
+        )
     if found is not None and found[0] < end:
         return found
     if from_client and not old:
         check_end_is_known(partition)
     return -1, -1, -1
+
+
+def _boundary(partition: Partition, which: int) -> int:
+    """Where the log, its local part or its part in the tier begins or ends; -1 if it is unknown."""
+    log, remote = partition.log, partition.remote
+    if which == EARLIEST:
+        return log.log_start_offset
+    if which == EARLIEST_LOCAL:
+        return log.local_log_start_offset
+    if remote is None:
+        return -1
+    highest = log.highest_remote_offset
+    if which == LATEST_TIERED:
+        return highest
+    if highest >= 0:
+        return max(highest + 1, log.log_start_offset)
+    return log.log_start_offset if log.local_log_start_offset == log.log_start_offset else -1

@@ -53,6 +53,7 @@ from engine.replication.alter_partition import AlterPartitionRetry, AlterPartiti
 from engine.replication.log_cleaner import CleanerTimer
 from engine.replication.purgatory import PurgatoryTimer
 from engine.replication.questions import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
+from engine.replication.remote_log_manager import RemoteLogTimer
 from engine.replication.replica_manager import BROKER_RESOURCE, PeriodicTimer, ReplicaManager
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
@@ -119,6 +120,7 @@ class Broker:
         cluster_id: str = "",
         rule: str = DEFAULT_RULE,
         before: tuple[str, ...] = (),
+        tier: Disk | None = None,
     ) -> None:
         self.node_id = node_id
         self.settings = settings
@@ -130,7 +132,7 @@ class Broker:
         self.outbox = Outbox()
         self.metadata = MetadataImage()
         self.replicas = ReplicaManager(
-            node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule
+            node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule, tier
         )
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[OFFSETS_TOPIC] = self.groups
@@ -232,6 +234,8 @@ class Broker:
                 self.replicas.do_periodically(now, what)
             case CleanerTimer(thread):
                 self.replicas.cleaner.on_timer(now, thread)
+            case RemoteLogTimer():
+                self.replicas.remote.on_timer(now)
             case LifecycleTimer():
                 self.lifecycle.heartbeat(now)
             case MetadataTimer():

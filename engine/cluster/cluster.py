@@ -88,11 +88,12 @@ class Cluster:
         latency: Latency | None = None,
         trace_limit: int | None = None,
         carriage: Carriage | None = None,
+        tier: Disk | None = None,
     ) -> None:
         self.spec = spec
         self.now = now
         self.agenda = Agenda()
-        self.processes = Processes(disks)
+        self.processes = Processes(disks, tier)
         self.latency = latency or NoLatency()
         self.calls = Calls(self.agenda, self.processes, self.latency, carriage)
         self.happened = 0

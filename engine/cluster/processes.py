@@ -40,11 +40,13 @@ class Node(Protocol):
 class Processes:
     """By node: its object while there is a process, its state, its disk, its number of lives.
 
+    `tier` is the store that all brokers share, if there is one (KIP-405).
     `paused` holds the items that wait for a paused node, in order; `clocks` has the wrong clocks.
     """
 
-    def __init__(self, disks: Mapping[int, Disk]) -> None:
+    def __init__(self, disks: Mapping[int, Disk], tier: Disk | None = None) -> None:
         self.disks = dict(disks)
+        self.tier = tier
         self.nodes: dict[NodeId, Any] = {}
         self.states: dict[NodeId, str] = {}
         self.incarnations: dict[NodeId, int] = {}
@@ -90,7 +92,7 @@ class Processes:
         self.incarnations[node_id] = self.life(node_id) + 1
         self.disks[node_id].failure = ""
         self.states[node_id] = RUNNING
-        node = make_node(spec, node_id, self.life(node_id), self.disks[node_id])
+        node = make_node(spec, node_id, self.life(node_id), self.disks[node_id], self.tier)
         self.nodes[node_id] = node
         effects: list[Effect] = node.start(self.clock_of(now, node_id))
         return effects

@@ -37,7 +37,9 @@ class ClusterSpec:
     before: tuple[str, ...] = ()
 
 
-def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> Any:
+def make_node(
+    spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk, tier: Disk | None = None
+) -> Any:
     """Makes a node that starts on `disk`; each incarnation draws other random ids."""
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
     settings = Settings(spec.settings)
@@ -53,4 +55,4 @@ def make_node(spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk) -> 
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
     return Broker(node_id, settings.extended(own), disk, ids, APIS, spec.controller,
-                  spec.cluster_id, spec.rule, spec.before)  # fmt: skip
+                  spec.cluster_id, spec.rule, spec.before, tier)  # fmt: skip

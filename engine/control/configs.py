@@ -28,9 +28,11 @@ from engine.settings.dynamic import Operation, check_broker_change
 from engine.settings.group_config import check_group_configs
 from engine.settings.numbers import whole
 from engine.settings.sources import GROUP
+from engine.settings.topic_config import check_remote_storage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
+REMOTE_STORAGE = "remote.storage.enable"
 MIN_IN_SYNC = "min.insync.replicas"
 VALUE_LENGTH_MAX = 32_767
 _TABLES = {TOPIC: "topic", BROKER: "broker", GROUP: "group"}
@@ -44,7 +46,10 @@ def check_topic_configs(state: ControlState, configs: Mapping[str, str | None]) 
     without_value = [name for name, value in configs.items() if value is None]
     if without_value:
         raise _invalid(f"Null value not supported for topic configs: {','.join(without_value)}")
-    return state.settings.topic(configs)
+    effective = state.settings.topic(configs)
+    enabled: bool = state.settings["remote.log.storage.system.enable"]
+    check_remote_storage(effective, system_enabled=enabled)
+    return effective
 
 
 def incremental_alter(state: ControlState, body: m.IncrementalAlterConfigsRequest) -> Decision:
@@ -179,7 +184,16 @@ def _check(state: ControlState, key: tuple[int, str], changes: _Changes) -> None
     if any(len(value) > VALUE_LENGTH_MAX for value in given.values()):
         raise _invalid(f"A value has at most {VALUE_LENGTH_MAX} characters.")
     if resource_type == TOPIC:
-        check_topic_configs(state, given)
+        effective = check_topic_configs(state, given)
+        was_remote = _current(state, key).get(REMOTE_STORAGE) == "true"
+        if was_remote and not effective[REMOTE_STORAGE]:
+            raise _invalid(
+                "It is invalid to disable remote storage without deleting remote data. "
+                "If you want to keep the remote data and turn to read only, please set "
+                "`remote.storage.enable=true,remote.log.copy.disable=true`. "
+                "If you want to disable remote storage and delete all remote data, please set "
+                "`remote.storage.enable=false,remote.log.delete.on.disable=true`."
+            )
     elif resource_type == BROKER:
         check_broker_change({**given, **changes}, for_all=not resource)
     else:

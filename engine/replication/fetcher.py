@@ -10,6 +10,9 @@ Before it may fetch, a follower must agree with the leader about the past.  The
 last record here, and the leader may answer "that epoch ends at 2 in my log": the follower cuts
 there and fetches again.  Older rules first ask OffsetForLeaderEpoch, partition by partition.
 
+A follower that asks for what its leader has in the tier alone (KIP-405) asks where the leader's
+local log starts, and begins behind the tier (engine/replication/remote_log_manager.py).
+
 Answers are checked against the request: a partition ignores its answer if its leader epoch or
 log end has moved meanwhile.
 """
@@ -26,12 +29,13 @@ from engine.replication.questions import (
     OffsetQuestion,
     Question,
 )
+from engine.replication.remote_log_manager import begin_behind_tier
 from engine.replication.truncation import TruncationRule, where_to_cut
 from engine.settings import Settings
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
 _HERE = "replication.fetcher.Fetcher"
 
 
@@ -190,6 +194,8 @@ class Fetcher:
             return False
         if data.error_code == Errors.OFFSET_OUT_OF_RANGE:
             self._ask_offset(following, LATEST)
+        elif data.error_code == Errors.OFFSET_MOVED_TO_TIERED_STORAGE:
+            self._ask_offset(following, EARLIEST_LOCAL)
         elif data.error_code != Errors.NONE:
             following.not_before_us = now + self.backoff_us
         elif data.diverging_epoch is not None:
@@ -275,6 +281,10 @@ class Fetcher:
             self._ask_offset(following, EARLIEST)
             return []
         following.not_before_us = 0
+        if which == EARLIEST_LOCAL:
+            if not begin_behind_tier(self.outbox, partition, answer.offset, answer.leader_epoch):
+                following.not_before_us = now + self.backoff_us
+            return [partition]
         if which == LATEST:
             partition.truncate(answer.offset, "the leader's log ends before ours")
         elif answer.offset > partition.log.log_end_offset:

@@ -32,6 +32,8 @@ from engine.replication.follower_state import FollowerState
 from engine.replication.in_sync import InSyncReplicas
 from engine.storage.log import AppendInfo, Log
 from engine.storage.log_validator import Origin
+from engine.storage.producer_states import ProducerState
+from engine.storage.remote.remote_log import RemoteLog
 from engine.wire.errors import Errors, KafkaError
 
 NO_LEADER = NO_EPOCH = -1
@@ -70,6 +72,7 @@ class Partition:
         self.metadata = metadata
         self.proposals = proposals
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+        self.remote: RemoteLog | None = None
         self.leader_id = NO_LEADER
         self.leader_epoch = -1
         self.epoch_start_offset: int | None = None
@@ -301,6 +304,16 @@ class Partition:
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
         self._trace("restart_at", "truncate", why, to=offset, was=end)
+
+    def restart_behind_tier(
+        self, offset: int, epochs: list[tuple[int, int]], producers: dict[int, ProducerState]
+    ) -> None:
+        """Throws the log away and starts again at `offset`; what is below it is in the tier."""
+        end = self.log.log_end_offset
+        self.log.restart_behind_tier(offset, epochs, producers)
+        self.high_watermark = offset
+        self._trace("restart_behind_tier", "truncate", "the leader has what is below in the tier",
+                    to=offset, was=end)  # fmt: skip
 
     def advance_log_start(self, offset: int) -> None:
         """Forgets records below `offset` (delete records, retention, or because the leader did)."""

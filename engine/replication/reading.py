@@ -6,6 +6,9 @@ high watermark, a read_committed consumer to the last stable offset.
 The checks come in Kafka's order: does the requester know the current leader epoch
 (KIP-320); is its last record one that we have too (KIP-595); is the offset in the log.
 
+What local retention has deleted is in the tier (KIP-405).  A consumer gets it from there; a
+follower gets OFFSET_MOVED_TO_TIERED_STORAGE, and begins behind it.
+
 Nothing changes here.  What a follower's fetch tells about the follower is noted after the
 read (engine/api/fetch/fetch.py), so the high watermark in the answer is the one from before
 this fetch.
@@ -21,6 +24,8 @@ from engine.replication.hosted import HostedPartitions
 from engine.replication.partition import NO_EPOCH, Partition
 from engine.replication.replica_selector import preferred_read_replica
 from engine.replication.truncation import UNDEFINED, end_of_epoch
+from engine.storage.remote.remote_log import RemoteLog
+from engine.storage.transaction_index import AbortedTransaction
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -150,8 +155,10 @@ def read(
         return data
     if not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
         raise KafkaError(Errors.OFFSET_OUT_OF_RANGE)
-    limit = terms.limit(partition)
     size = min(budget, asked.max_bytes)
+    if partition.remote is not None and asked.fetch_offset < log.local_log_start_offset:
+        return _from_tier(partition.remote, terms, asked, size, at_least_one, data)
+    limit = terms.limit(partition)
     if asked.fetch_offset < log.log_end_offset and size < 0:
         raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
     found = None
@@ -161,9 +168,33 @@ def read(
             # The codec takes a slice for its bytes (engine.wire.slices).
             data.records = cast(bytes, found) if terms.slices else found.read()
     if terms.isolation_level == READ_COMMITTED and not terms.from_follower:
-        aborted = log.aborted_transactions(found) if found else []
-        data.aborted_transactions = [
-            m.FetchResponse.AbortedTransaction(each.producer_id, each.first_offset)
-            for each in aborted
-        ]
+        data.aborted_transactions = _listed(log.aborted_transactions(found) if found else [])
     return data
+
+
+def _from_tier(
+    remote: RemoteLog,
+    terms: FetchTerms,
+    asked: FetchedPartition,
+    size: int,
+    at_least_one: bool,
+    data: m.FetchResponse.PartitionData,
+) -> m.FetchResponse.PartitionData:
+    """The same below the local log start.  All that is in the tier is committed and decided."""
+    if size < 0:
+        raise KafkaError(Errors.UNKNOWN_SERVER_ERROR)
+    if terms.from_follower:
+        data.error_code = Errors.OFFSET_MOVED_TO_TIERED_STORAGE
+        return data
+    found = remote.slice(asked.fetch_offset, size, at_least_one) if size or at_least_one else None
+    if found:
+        data.records = found.read()
+    if terms.isolation_level == READ_COMMITTED:
+        data.aborted_transactions = _listed(remote.aborted_transactions(found) if found else [])
+    return data
+
+
+def _listed(aborted: list[AbortedTransaction]) -> list[m.FetchResponse.AbortedTransaction]:
+    return [
+        m.FetchResponse.AbortedTransaction(each.producer_id, each.first_offset) for each in aborted
+    ]

@@ -6,15 +6,15 @@ applied here at once, one by one, so that no role change is skipped.
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
                                                \\-> follower: one of the Fetchers
 
-Files are the LogDirectory's, compaction is the LogCleaner's.  Timers: ISR checks every
-replica.lag.time.max.ms / 2, the checkpoints, retention.  Simplified: one log directory; a moved
-replica is deleted at once.
+Files are the LogDirectory's, compaction is the LogCleaner's, the tier the RemoteLogManager's.
+Timers: ISR checks every replica.lag.time.max.ms / 2, the checkpoints, retention.  Simplified: one
+log directory; a moved replica is deleted at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from engine.events import Outbox
@@ -29,6 +29,7 @@ from engine.replication.log_cleaner import LogCleaner, retain
 from engine.replication.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from engine.replication.partition import NO_LEADER, Partition
 from engine.replication.purgatory import Purgatory
+from engine.replication.remote_log_manager import RemoteLogManager
 from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.settings import Settings
 from engine.settings.topic_config import TopicConfig
@@ -60,6 +61,7 @@ class ReplicaManager:
         metadata: MetadataImage,
         ids: Random,
         rule: str = DEFAULT_RULE,
+        tier: Disk | None = None,
     ) -> None:
         self.node_id = node_id
         self.settings = settings
@@ -71,6 +73,7 @@ class ReplicaManager:
         self.hosted = HostedPartitions(metadata)
         self.partitions = self.hosted.partitions
         self.cleaner = LogCleaner(settings, outbox, self.partitions, self.directory)
+        self.remote = RemoteLogManager(node_id, settings, outbox, self.partitions, tier, ids)
         self.broker_epoch = -1
         self.purgatory = Purgatory(outbox)
         self.fetchers = Fetchers(node_id, settings, outbox, self.purgatory)
@@ -84,6 +87,7 @@ class ReplicaManager:
         self.directory.start(clean)
         for what in ("isr", "retention", *log_directory.FILES):
             self._set_timer(what, now)
+        self.remote.start(now)
 
     def registered(self, broker_epoch: int) -> None:
         """The controller has given this incarnation its broker epoch."""
@@ -114,9 +118,16 @@ class ReplicaManager:
             if resource_type != TOPIC_RESOURCE or partition.topic == name:
                 self._configure(partition)
 
+    def _log_config(self, topic: str) -> LogConfig:
+        config = LogConfig.from_topic(self.topic_config(topic))
+        if config.remote_storage_enable and not self.remote.is_enabled_for(topic):
+            return replace(config, remote_storage_enable=False)
+        return config
+
     def _configure(self, partition: Partition) -> None:
         config = self.topic_config(partition.topic)
-        partition.log.config = LogConfig.from_topic(config)
+        partition.log.config = self._log_config(partition.topic)
+        self.remote.configure(partition)
         partition.min_in_sync_setting = config["min.insync.replicas"]
         partition.max_lag_us = self.settings["replica.lag.time.max.ms"] * 1000
 
@@ -139,7 +150,7 @@ class ReplicaManager:
         self.purgatory.check(now, partition.key)
 
     def _open(self, now: int, topic: str, topic_id: bytes, index: int) -> Partition:
-        config = LogConfig.from_topic(self.topic_config(topic))
+        config = self._log_config(topic)
         log = self.directory.open(now, (topic, index), topic_id, config)
         partition = Partition(
             self.node_id,
@@ -173,6 +184,9 @@ class ReplicaManager:
             self.fetchers.release(partition)
             self._tell_coordinators(now, partition, was_leader)
             self.cleaner.release(partition.key)
+            if was_leader and partition.topic_id not in self.metadata.topics:
+                self.remote.delete_all(now, partition)
+            self.remote.release(partition.key)
             partition.log.delete()
             self.directory.forget(partition.key)
             self.purgatory.check(now, partition.key)

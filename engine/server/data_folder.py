@@ -3,6 +3,7 @@
     DIR/.lock      held by the process that serves it: two would destroy each other's logs
     DIR/100/       the controller's disk
     DIR/101/ …     a broker's disk, each with a meta.properties as Kafka's tools write it
+    DIR/tier/      the store of tiered storage, if it is on: one for all brokers
 
 `meta.properties` names the cluster and the node that own the files.  The folder of another
 cluster is refused: the engine would take its logs for replicas of topics that only share the
@@ -25,6 +26,7 @@ from engine.wire import uuids
 from engine.wire.errors import KafkaError
 
 LOCK = ".lock"
+TIER = "tier"
 
 
 class FolderRefused(RuntimeError):

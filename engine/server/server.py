@@ -48,6 +48,7 @@ class Server:
         disks: Mapping[int, Disk],
         spec: ClusterSpec,
         ports: Mapping[int, int] | None = None,
+        tier: Disk | None = None,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.settings = Settings(spec.settings)
@@ -67,6 +68,7 @@ class Server:
             disks,
             self.now(),
             trace_limit=TRACE_LINES,
+            tier=tier,
         )
         self.cluster.crashes = []
         self.cluster.meter = self.metrics

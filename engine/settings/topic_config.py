@@ -102,6 +102,34 @@ def check_together(config: Mapping[str, Value]) -> None:
         )
 
 
+def check_remote_storage(config: Mapping[str, Value], *, system_enabled: bool) -> None:
+    """The rules of a topic in tiered storage (KIP-405), in Kafka's words."""
+    if not config["remote.storage.enable"]:
+        return
+    if not system_enabled:
+        raise KafkaError(
+            Errors.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        )
+    if "compact" in config["cleanup.policy"]:
+        raise KafkaError(
+            Errors.INVALID_CONFIG, "Remote log storage is unsupported for the compacted topics"
+        )
+    for whole in ("retention.bytes", "retention.ms"):
+        local, limit = config[f"local.{whole}"], config[whole]
+        if limit <= -1 or local == -2:
+            continue
+        problem = f"Value must not be more than {whole} property value: {limit}"
+        if local == -1:
+            problem = f"Value must not be -1 as {whole} value is set as {limit}."
+        if local == -1 or local > limit:
+            raise KafkaError(
+                Errors.INVALID_CONFIG,
+                f"Invalid value {local} for configuration local.{whole}: {problem}",
+            )
+
+
 def topic_config_names() -> list[str]:
     """The names that DescribeConfigs lists for any topic."""
     return [name for name, config in table("topic").items() if not config.is_hidden]

@@ -33,7 +33,7 @@ from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
 from engine.storage.log_loader import Checkpointed, LogLoader, note_end, replay
 from engine.storage.log_validator import Origin, validate_append
 from engine.storage.producer_snapshots import ProducerSnapshots
-from engine.storage.producer_states import ProducerStates
+from engine.storage.producer_states import ProducerState, ProducerStates
 from engine.storage.segment import FileSlice, Segment
 from engine.storage.segments import Segments
 from engine.storage.transaction_index import AbortedTransaction
@@ -80,6 +80,7 @@ class Log:
         self.recovered = loader.report
         self.recovery_point = min(known.recovery_point, self.log_end_offset)
         self.first_dirty_offset = min(known.first_dirty_offset, self.log_end_offset)
+        self.highest_remote_offset = -1
         self.producers = ProducerStates()
         self.snapshots = ProducerSnapshots(disk, directory)
         self.snapshots.keep_only(self.segments.base_offsets, self.log_end_offset)
@@ -91,6 +92,11 @@ class Log:
     def latest_epoch(self) -> int:
         """-1 for a log that has never had one."""
         return self.epochs.latest
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """Where the segments here begin; what is below it and in the log is in the tier alone."""
+        return max(self.log_start_offset, self.segments[0].base_offset)
 
     @property
     def size_in_bytes(self) -> int:
@@ -260,10 +266,11 @@ class Log:
         batch that contains `limit_offset`, and nothing beyond.  The first batch may begin
         below `offset`: a client skips what it did not ask for.
         """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
+        start = self.local_log_start_offset
+        if not start <= offset <= self.log_end_offset:
             raise KafkaError(
                 Errors.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}",
+                f"offset {offset} is not within {start}..{self.log_end_offset}",
             )
         limit = self._below_end(limit_offset)
         if offset >= (self.log_end_offset if limit is None else limit):
@@ -341,6 +348,22 @@ class Log:
         self.epochs.clear()
         self._rebuild_producers()
 
+    def restart_behind_tier(
+        self, offset: int, epochs: Sequence[tuple[int, int]], producers: dict[int, ProducerState]
+    ) -> None:
+        """Deletes everything here; what is below `offset` is in the tier, and stays in the log.
+
+        Epochs and producers are what the tier says of the log below that offset.
+        """
+        start = self.log_start_offset
+        self.truncate_fully_and_start_at(offset)
+        self.log_start_offset = min(start, offset)
+        for epoch, begin in epochs:
+            self.epochs.assign(epoch, begin)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        self.producers.restore(producers)
+        self.snapshots.take(self.producers, offset)
+
     def advance_log_start(self, offset: int) -> None:
         """Forgets what lies below `offset`; segments wholly below it are deleted."""
         if offset > self.log_end_offset:
@@ -355,7 +378,10 @@ class Log:
         self._delete_below_start()
 
     def delete_old_segments(self, now: int, high_watermark: int | None = None) -> int:
-        """Applies retention.ms and retention.bytes; how many segments were deleted."""
+        """Applies retention.ms and retention.bytes; how many segments were deleted.
+
+        Of a log in a tier, local retention, and the log start stays where it is.
+        """
         self._now_ms = now // 1000
         count = retention.deletable(
             self.segments,
@@ -364,10 +390,14 @@ class Log:
             self.log_start_offset,
             self.log_end_offset,
             self.log_end_offset if high_watermark is None else high_watermark,
+            self.highest_remote_offset if self.config.remote_storage_enable else None,
         )
         if count == len(self.segments):
             self.roll()
-        if count:
+        if self.config.remote_storage_enable:
+            for _ in range(count):
+                self._delete_segment(0)
+        elif count:
             start = max(self.segments[count].base_offset, self.log_start_offset)
             self.log_start_offset = start
             self.epochs.truncate_from_start(start)

@@ -9,6 +9,8 @@
 | delete.retention.ms | how long a tombstone stays after that |
 | file.delete.delay.ms | how long a replaced segment may still be read |
 | max.message.bytes | the largest batch taken |
+| remote.storage.enable | whether old segments go to the tier (KIP-405) |
+| local.retention.ms, local.retention.bytes | which of those in the tier go here |
 | message.timestamp.type, …before.max.ms, …after.max.ms | whose clock, and how far off |
 
 Simplified: compression.type is always `producer` (a batch keeps the codec it came with),
@@ -18,12 +20,13 @@ segment.jitter.ms is 0, preallocate is false.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
 UNLIMITED = -1
+AS_RETENTION = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,9 @@ class LogConfig:
     message_timestamp_before_max_ms: int = (1 << 63) - 1
     message_timestamp_after_max_ms: int = 3600 * 1000
     producer_id_expiration_ms: int = 24 * 3600 * 1000
+    remote_storage_enable: bool = False
+    local_retention_ms: int = AS_RETENTION
+    local_retention_bytes: int = AS_RETENTION
 
     @classmethod
     def from_topic(cls, config: Mapping[str, Any]) -> LogConfig:
@@ -67,6 +73,16 @@ class LogConfig:
         if not self.is_compacted:
             return self.segment_ms
         return min(self.segment_ms, self.max_compaction_lag_ms)
+
+    @property
+    def of_local_segments(self) -> LogConfig:
+        """The same with local retention as the retention."""
+        age, size = self.local_retention_ms, self.local_retention_bytes
+        return replace(
+            self,
+            retention_ms=self.retention_ms if age == AS_RETENTION else age,
+            retention_bytes=self.retention_bytes if size == AS_RETENTION else size,
+        )
 
     @property
     def is_compacted(self) -> bool:

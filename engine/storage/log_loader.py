@@ -77,7 +77,8 @@ class LogLoader:
             segments = [Segment(self.disk, self.directory, start, self.now_ms)]
             segments[0].create()
             end = start
-        start = max(start, segments[0].base_offset)
+        if not self.config.remote_storage_enable:  # or what is below is in the tier
+            start = max(start, segments[0].base_offset)
         self.epochs.truncate_from_end(end)
         self.epochs.truncate_from_start(start)
         return segments, start, end

@@ -6,10 +6,11 @@ its answer at once.  Consumers see what is below the high watermark; followers s
 it.  A fetch that carries the epoch of the last fetched record learns if the two
 logs diverge (KIP-595).  Over a socket the records are slices of files, read while they
 are being sent: a slow reader costs no memory.
+What a topic in tiered storage has in the tier alone is read from there.
 Fetch sessions: engine/replication/fetch_sessions.py.  Whether a consumer is sent to a follower in
 its rack: engine/replication/replica_selector.py.
 
-Left out: replication quotas, tiered storage.
+Left out: replication quotas.
 Simplified: an answer ends with a whole batch; Kafka fills it to the byte limit, so that the last
 batch may be cut, and clients drop such a piece.  A high watermark where two segments meet counts
 as part of the older one; in Kafka that depends on whether the newer one was there when the last

@@ -57,7 +57,7 @@ class Chain:
 
     def end(self, log: Log) -> int:
         """The first offset that is not in the chain yet."""
-        return self.links[-1][0] + 1 if self.links else log.log_start_offset
+        return self.links[-1][0] + 1 if self.links else log.local_log_start_offset
 
     def cut(self, end_offset: int) -> None:
         """Forgets what lies at or above `end_offset`."""
@@ -102,7 +102,7 @@ class Chain:
                 if header.last_offset < start:
                     continue
                 key = (header.last_offset, header.partition_leader_epoch)
-                forgotten_to = max(log.log_start_offset, deleted_to)
+                forgotten_to = max(log.local_log_start_offset, deleted_to)
                 first = not self.links or header.base_offset <= forgotten_to
                 starts_late = first and header.base_offset > 0
                 if key in known and (starts_late or (damaged and not is_intact(data, position))):

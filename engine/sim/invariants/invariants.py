@@ -219,8 +219,8 @@ class Invariants:
         chain, replica = books.chains.get(node), self._replica(books, node)
         if chain is None:
             return
-        if replica is not None and replica.log.log_start_offset >= end_offset:
-            chain.restart_at(replica.log.log_start_offset)
+        if replica is not None and replica.log.local_log_start_offset >= end_offset:
+            chain.restart_at(replica.log.local_log_start_offset)
         else:
             chain.cut(end_offset)
 

@@ -105,7 +105,9 @@ class World:
         )
         disks = {node: MemoryDisk() for node in (spec.controller, *ids)}
         carriage = EncodedCarriage() if encoded else None
-        cluster = Cluster(spec, disks, EPOCH_US, SimulatedLatency(chance), carriage=carriage)
+        cluster = Cluster(
+            spec, disks, EPOCH_US, SimulatedLatency(chance), carriage=carriage, tier=MemoryDisk()
+        )
         self._run = Run(cluster, chance, checked)
         cluster.boot()
         self._run.adopt("admin", Admin())

@@ -109,8 +109,11 @@ def open_segment(tier: Disk, segment: RemoteLogSegmentMetadata) -> Segment:
 
 
 def epochs_of(tier: Disk, segment: RemoteLogSegmentMetadata) -> list[tuple[int, int]]:
-    """The leader epochs of the log up to the segment's end."""
-    return checkpoints.read_epochs(tier, path_of(segment, LEADER_EPOCHS))
+    """The leader epochs of the log up to the segment's end; OSError if no file says it."""
+    path = path_of(segment, LEADER_EPOCHS)
+    if not tier.exists(path):
+        raise FileNotFoundError(path)
+    return checkpoints.read_epochs(tier, path)
 
 
 def producers_of(tier: Disk, segment: RemoteLogSegmentMetadata) -> dict[int, ProducerState]:

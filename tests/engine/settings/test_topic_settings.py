@@ -61,7 +61,7 @@ def test_a_dynamic_broker_config_reaches_topics() -> None:
         ({"retention.ms": "-2"}, "retention.ms must be at least -1, not -2."),
         ({"retention.ms": None}, "retention.ms needs a value."),
         ({"segment.bytes": "1000"}, "must be at least 1048576"),
-        ({"remote.storage.enable": "true"}, "no tiered storage"),
+        ({"remote.log.copy.disable": "true"}, "a topic stays in tiered storage"),
         (
             {"min.compaction.lag.ms": "50", "max.compaction.lag.ms": "5"},
             "min.compaction.lag.ms (50) must not be above max.compaction.lag.ms (5).",
