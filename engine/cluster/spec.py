@@ -22,7 +22,8 @@ class ClusterSpec:
     """Nodes and their settings.  Brokers tell clients these addresses.
 
     `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
-    not have yet (engine/past.py).
+    not have yet (engine/past.py).  `features` are the finalised levels that a new cluster begins
+    with, where they are to differ.
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
@@ -35,6 +36,7 @@ class ClusterSpec:
     seed: int = 0
     rule: str = DEFAULT_RULE
     before: tuple[str, ...] = ()
+    features: Mapping[str, int] = field(default_factory=dict)
 
 
 def make_node(
@@ -44,7 +46,7 @@ def make_node(
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
     settings = Settings(spec.settings)
     if node_id == spec.controller:
-        levels = past.feature_levels(spec.before)
+        levels = {**past.feature_levels(spec.before), **spec.features}
         return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels)
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {

@@ -17,6 +17,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--groups", action="store_true", help="with members of consumer groups, and their faults"
     )
+    command.add_argument(
+        "--transactions", action="store_true", help="with transactional producers and the cleaner"
+    )
     command.add_argument("--replay", type=int, metavar="SEED", help="print one schedule's story")
     command.add_argument(
         "--shrink", type=int, metavar="SEED", help="find its shortest failing tape"
@@ -40,7 +43,8 @@ def run(chosen: argparse.Namespace) -> int:
 
     seeds = _seeds(chosen.seeds)
     results = []
-    for outcome in campaign.outcomes(seeds, chosen.jobs, chosen.light, chosen.groups):
+    found = campaign.outcomes(seeds, chosen.jobs, chosen.light, chosen.groups, chosen.transactions)
+    for outcome in found:
         results.append(outcome)
         if len(results) % TELL_EVERY == 0:
             broken = sum(bool(each.violation) for each in results)
@@ -80,7 +84,7 @@ def _one(chosen: argparse.Namespace) -> int:
 
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
-        drawn = draw(seed, chosen.light, chosen.groups)
+        drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions)
         outcome = play(drawn, tell=print if chosen.replay is not None else None)
     setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
     if chosen.shrink is not None:

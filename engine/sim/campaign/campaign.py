@@ -2,7 +2,8 @@
 
 A campaign in which nothing happens proves nothing, so it also says in how many schedules a
 leader was elected and a log truncated, and of schedules with groups in how many a group rebalanced,
-a session ended and a coordinator moved.  A violation comes with the line that replays it.
+a session ended and a coordinator moved; of schedules with transactions the like.  A violation comes
+with the line that replays it.
 `kafkalab campaign` is its command line (kit/cli/campaign.py).
 """
 
@@ -14,7 +15,7 @@ from multiprocessing import Pool
 
 from engine.sim.campaign.mutants import Mutant
 from engine.sim.campaign.play import Outcome, play
-from engine.sim.campaign.schedules import draw
+from engine.sim.campaign.schedules import Setup, draw
 
 ELECTIONS_MIN, TRUNCATIONS_MIN = 0.90, 0.30
 REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN = 0.80, 0.40, 0.50
@@ -22,16 +23,27 @@ REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN = 0.80, 0.40, 0.50
 SEARCH_SEEDS = 120
 
 
-def run_one(seed: int, light: bool = False, groups: bool = False) -> Outcome:
+COMMITS_MIN, TIMEOUTS_MIN, TRANSACTION_MOVES_MIN, CLEANED_MIN = 0.95, 0.60, 0.50, 0.30
+"""In schedules with transactions: one committed and one aborted, one aborted by its timeout, a new
+coordinator, a pass of the cleaner."""
+
+
+def run_one(
+    seed: int, light: bool = False, groups: bool = False, transactions: bool = False
+) -> Outcome:
     """One schedule from its seed to its end."""
-    return play(draw(seed, light, groups))
+    return play(draw(seed, light, groups, transactions))
 
 
 def outcomes(
-    seeds: range, jobs: int = 1, light: bool = False, groups: bool = False
+    seeds: range,
+    jobs: int = 1,
+    light: bool = False,
+    groups: bool = False,
+    transactions: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each seed, in the order of the seeds for any number of jobs."""
-    work = partial(run_one, light=light, groups=groups)
+    work = partial(run_one, light=light, groups=groups, transactions=transactions)
     if jobs == 1:
         yield from map(work, seeds)
         return
@@ -66,7 +78,35 @@ def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
         told, enough = _groups(with_groups)
         lines.insert(3, told)
         good = good and enough
+    with_tills = [outcome for outcome in results if outcome.setup.tills is not None]
+    if with_tills:
+        told, enough = _transactions(with_tills)
+        lines.insert(3, told)
+        good = good and enough
     return "\n".join(lines), good
+
+
+def _transactions(results: list[Outcome]) -> tuple[str, bool]:
+    """What happened in transactions, and whether it was enough."""
+    count = len(results)
+    shares = (
+        sum(each.committed > 0 < each.aborted for each in results) / count,
+        sum(each.timed_out > 0 for each in results) / count,
+        sum(each.moves > 0 for each in results) / count,
+        sum(each.cleaned > 0 for each in results) / count,
+    )
+    least = (COMMITS_MIN, TIMEOUTS_MIN, TRANSACTION_MOVES_MIN, CLEANED_MIN)
+    told = (
+        f"transactions: {sum(each.committed for each in results)} committed, "
+        f"{sum(each.aborted for each in results)} aborted, "
+        f"{sum(each.timed_out for each in results)} of them by their timeout, "
+        f"{sum(each.moves for each in results)} moves of the coordinator, "
+        f"{sum(each.cleaned for each in results)} passes of the cleaner; of the schedules, "
+        f"both ends in {shares[0]:.0%} (at least {least[0]:.0%}), a timeout in {shares[1]:.0%} "
+        f"({least[1]:.0%}), a move in {shares[2]:.0%} ({least[2]:.0%}), the cleaner in "
+        f"{shares[3]:.0%} ({least[3]:.0%})"
+    )
+    return told, all(share >= wanted for share, wanted in zip(shares, least, strict=True))
 
 
 def _groups(results: list[Outcome]) -> tuple[str, bool]:
@@ -93,8 +133,9 @@ def _groups(results: list[Outcome]) -> tuple[str, bool]:
     return told, all(share >= wanted for share, wanted in zip(shares, least, strict=True))
 
 
-def _options(light: bool, groups: bool) -> str:
-    return " --light" * light + " --groups" * groups
+def _options(light: bool, setup: Setup) -> str:
+    with_tills = setup.tills is not None
+    return " --light" * light + " --groups" * bool(setup.groups) + " --transactions" * with_tills
 
 
 def _faults(results: list[Outcome]) -> str:
@@ -108,7 +149,7 @@ def _faults(results: list[Outcome]) -> str:
 
 
 def _failure(outcome: Outcome, light: bool) -> str:
-    option = _options(light, bool(outcome.setup.groups))
+    option = _options(light, outcome.setup)
     return (
         f"seed {outcome.setup.seed}: {outcome.violation}\n"
         f"  replay it: kafkalab campaign --replay {outcome.setup.seed}{option}"
@@ -119,7 +160,7 @@ def search(mutant: Mutant, seeds: range, light: bool = False) -> Outcome | None:
     """The first seed whose schedule catches the mutant; None if none does."""
     with mutant.in_force():
         for seed in seeds:
-            outcome = run_one(seed, light, mutant.in_groups)
+            outcome = run_one(seed, light, mutant.in_groups, mutant.in_transactions)
             if outcome.violation:
                 return outcome
     return None

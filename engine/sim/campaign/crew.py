@@ -4,7 +4,8 @@ What a topic promises to survive depends on how many of its replicas may lose wh
 written.  A replica that has lost something counts until it is back in every ISR that it
 belongs to.  While min.insync.replicas - 1 replicas count, another one is only killed.
 
-Members of groups are started, stopped, frozen and killed as well (members.py).
+Members of groups are started, stopped, frozen and killed as well (members.py), and so are
+transactional producers (tills.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from engine.broker.broker import Broker
 from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED, RUNNING
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, coordinator_of
-from engine.sim.campaign import members
+from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
+from engine.sim.campaign import members, tills
 from engine.sim.campaign.members import GroupSetup, MemberPlan
 from engine.sim.world.faults import Fault, Value, fault
 from engine.sim.world.world import World
@@ -59,8 +61,12 @@ class Crew:
         peer: NodeId = self._target(number + 1, "other")
         if kind in MESSAGE_KINDS:
             peer = (peer, PRODUCER, CONSUMER, self.world.cluster.spec.controller)[number % 4]
-        readers = members.members_of(self.world, self.groups)
-        if target == "coordinator" and kind in (*LINK_KINDS, *MESSAGE_KINDS) and readers:
+        readers = members.members_of(self.world, self.groups) + tills.tills_of(self.world)
+        if (
+            target in ("coordinator", "payments")
+            and kind in (*LINK_KINDS, *MESSAGE_KINDS)
+            and readers
+        ):
             peer = readers[number % len(readers)]
         if kind in (*LINK_KINDS, *MESSAGE_KINDS) and broker == peer:
             return None
@@ -98,15 +104,32 @@ class Crew:
         if target == "coordinator" and self.world.cluster.spec.controller in (
             self.world.cluster.nodes
         ):
-            found = coordinator_of(self.world.image(), self.groups[0].name)
+            found = self._coordinator()
             if found is not None:
                 return found
+        if target == "payments" and (there := self._leader(tills.PAYMENTS, number)) is not None:
+            return there
         partitions = self._partitions()
         partition = partitions[number % len(partitions)]
         if target == "leader" and partition.leader > 0:
             return int(partition.leader)
         others = [b for b in partition.replicas if b != partition.leader]
         return int(others[number % len(others)])
+
+    def _coordinator(self) -> int | None:
+        if self.groups:
+            return coordinator_of(self.world.image(), self.groups[0].name)
+        return self._leader(TRANSACTIONS_TOPIC, 0)
+
+    def _leader(self, topic: str, number: int) -> int | None:
+        """Of one of a topic's partitions; None if there is none, or no controller to say so."""
+        if self.world.cluster.spec.controller not in self.world.cluster.nodes:
+            return None
+        found = self.world.image().topic(topic)
+        if found is None:
+            return None
+        leader = found.partitions[number % len(found.partitions)].leader
+        return leader if leader > 0 else None
 
     def _rank(self, node: NodeId) -> int:
         """Requests go to a higher rank: from clients and followers to a leader, then controller."""
@@ -142,7 +165,9 @@ class Crew:
 
     def _do_to_member(self, kind: str, name: str) -> None:
         """A tape with some faults taken out may kill a member that is not there."""
-        if kind == "start":
+        if tills.is_till(name) and kind == "start":
+            tills.start(self.world, name)
+        elif kind == "start":
             members.start(self.world, self.groups, self.topic, name)
         elif name not in self.world.cluster.nodes:
             return
@@ -154,8 +179,9 @@ class Crew:
     def _may_lose_records(self, broker: NodeId) -> bool:
         """Whether one more replica may lose what it has not flushed."""
         partitions = list(self._partitions().values())
-        stored = self.image.topic(OFFSETS_TOPIC)
-        partitions += [] if stored is None else stored.partitions.values()
+        for name in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, tills.PAYMENTS):
+            stored = self.image.topic(name)
+            partitions += [] if stored is None else stored.partitions.values()
         self.dark = [
             b
             for b in self.dark
@@ -197,6 +223,7 @@ class Crew:
                 self.do(fault("resume", node))
             self._start(node)
         members.undo_everything(self.world, self.groups, self.topic)
+        tills.resume_all(self.world)
 
     def _start(self, node: NodeId) -> None:
         """Starts a process that is down; one that is still shutting down is killed first."""

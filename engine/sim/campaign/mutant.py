@@ -49,6 +49,8 @@ class Mutant:
     caught_by: str | tuple[str, ...]
     in_groups: bool = False
     """It takes a schedule with consumer groups to catch it."""
+    in_transactions: bool = False
+    """It takes one with transactional producers."""
 
     @contextmanager
     def in_force(self) -> Iterator[None]:

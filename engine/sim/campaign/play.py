@@ -12,7 +12,7 @@ from typing import Any
 from engine.client import producer as client
 from engine.cluster.items import NodeId
 from engine.replication.truncation import DEFAULT_RULE
-from engine.sim.campaign import ending, members
+from engine.sim.campaign import ending, members, till_ending, tills
 from engine.sim.campaign.crew import PRODUCER, Crew
 from engine.sim.campaign.ending import Clients
 from engine.sim.campaign.members import MemberPlan
@@ -20,6 +20,7 @@ from engine.sim.campaign.schedules import DAMAGING, TOPIC, Plan, Schedule, Setup
 from engine.sim.clients.trimmer import Trimmer
 from engine.sim.invariants.groups import GroupInvariants
 from engine.sim.invariants.invariants import Violation
+from engine.sim.invariants.transactions import TransactionInvariants
 from engine.sim.world.faults import Fault
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
@@ -39,7 +40,9 @@ class Outcome:
 
     `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
     faults with their times, without the repairs at the end.  Of groups: how often they got a new
-    assignment, a member's session was over, and a new coordinator took them up.
+    assignment, a member's session was over, and a new coordinator took them up.  Of transactions:
+    how many were committed, aborted, aborted by their timeout; `moves` counts their coordinators,
+    `cleaned` the passes of the cleaner.
     """
 
     setup: Setup
@@ -51,6 +54,10 @@ class Outcome:
     rebalances: int = 0
     expired: int = 0
     moves: int = 0
+    committed: int = 0
+    aborted: int = 0
+    timed_out: int = 0
+    cleaned: int = 0
     violation: str = ""
     seconds: float = 0.0
     losses: list[str] = field(default_factory=list)
@@ -86,8 +93,11 @@ def run(
     """Like `play`, and gives the world as well, to go back in if it is `rewindable`."""
     began = process_time()
     setup = schedule.setup
-    settings = CHECKED_OFTEN if setup.trimmed else members.BROKER_SETTINGS if setup.groups else {}
-    world = World(setup.seed, setup.brokers, settings, rule=rule, rewindable=rewindable)
+    features = {"transaction.version": setup.tills.protocol} if setup.tills else {}
+    world = World(
+        setup.seed, setup.brokers, _settings(setup), rule=rule, rewindable=rewindable,
+        features=features,
+    )  # fmt: skip
     outcome = Outcome(setup)
     crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups)
     try:
@@ -106,9 +116,12 @@ def run(
             outcome.tape = _faults(world, setup, since)
             outcome.setup = replace(setup, calm_us=world.now_us)
         crew.undo_everything()
+        tills.finish_all(world)
         ending.settle(world, clients)
         ending.judge(world, clients)
         outcome.orphans = ending.judge_groups(world, setup.groups, TOPIC)
+        if setup.tills is not None:
+            till_ending.judge(world, setup.tills)
     except Violation as violation:
         outcome.violation = str(violation)
     except Exception as error:
@@ -120,6 +133,7 @@ def run(
     if world.invariants is not None:
         outcome.losses = world.invariants.losses
         _count_groups(world, outcome)
+    _count_transactions(world, outcome)
     kinds = [line.kind for _, _, line in world.cluster.trace]
     outcome.elections = kinds.count("elected")
     outcome.truncations = kinds.count("truncate")
@@ -128,9 +142,18 @@ def run(
     return world, outcome
 
 
+def _settings(setup: Setup) -> dict[str, object]:
+    if setup.tills is not None:
+        return dict(tills.BROKER_SETTINGS)
+    return dict(CHECKED_OFTEN if setup.trimmed else members.BROKER_SETTINGS if setup.groups else {})
+
+
 def _faults(world: World, setup: Setup, since: int) -> tuple[Done, ...]:
     """What was done to nodes; the world's tape had `since` actions after the set-up."""
-    written = ((done, members.as_fault(done.action, setup.groups)) for done in world.tape[since:])
+    written = (
+        (done, tills.as_fault(done.action) or members.as_fault(done.action, setup.groups))
+        for done in world.tape[since:]
+    )
     return tuple(replace(done, action=action) for done, action in written if action is not None)
 
 
@@ -141,6 +164,21 @@ def _count_groups(world: World, outcome: Outcome) -> None:
     outcome.rebalances = sum(any(words in why for words in REBALANCED) for why in whys)
     outcome.expired = sum("session" in why and "over" in why for why in whys)
     loaded = [node for _, node, line in world.cluster.trace if line.kind == "groups-loaded"]
+    outcome.moves = sum(before != after for before, after in pairwise(loaded))
+
+
+def _count_transactions(world: World, outcome: Outcome) -> None:
+    if outcome.setup.tills is None:
+        return
+    lines = [(node, line) for _, node, line in world.cluster.trace]
+    states = [dict(line.fields)["state"] for _, line in lines if line.kind == "transaction"]
+    outcome.committed = states.count("CompleteCommit")
+    outcome.aborted = states.count("CompleteAbort")
+    outcome.timed_out = sum(
+        line.kind == "transaction" and "transaction.timeout.ms" in line.why for _, line in lines
+    )
+    outcome.cleaned = sum(line.kind == "cleaned" for _, line in lines)
+    loaded = [node for node, line in lines if line.kind == "transactions-loaded"]
     outcome.moves = sum(before != after for before, after in pairwise(loaded))
 
 
@@ -160,6 +198,9 @@ def _set_up(world: World, setup: Setup) -> Clients:
     if setup.trimmed:
         brokers = world.cluster.spec.brokers
         trimmer = world.add("trimmer", Trimmer("trimmer", TOPIC, setup.partitions, brokers))
+    if setup.tills is not None and world.invariants is not None:
+        world.invariants.transactions = TransactionInvariants(world.cluster)
+        tills.set_up(world, setup.tills, setup.min_in_sync)
     if setup.groups and world.invariants is not None:
         world.invariants.groups = GroupInvariants(world.cluster)
         for group in setup.groups:

@@ -17,6 +17,8 @@ schedules a third client deletes records all the time, and retention does as wel
 
 `draw(17, groups=True)` has the faults of seed 17 as well, with one or two consumer groups whose
 members come and go (members.py).  Some of its faults hit the groups' coordinator.
+`draw(17, transactions=True)` has them with transactional producers (tills.py), and some of the
+faults hit the transactions' coordinator or the leaders of what they write.
 
 "Within reason" is what acks=all and min.insync.replicas promise to survive.  Any number of
 processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
@@ -31,8 +33,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from engine.sim.campaign import members
+from engine.sim.campaign import members, tills
 from engine.sim.campaign.members import GroupSetup, MemberPlan
+from engine.sim.campaign.tills import TillSetup
 
 TOPIC = "orders"
 PLANS = 8
@@ -75,6 +78,7 @@ class Setup:
     trimmed: bool = False
     calm_us: int = 0
     groups: tuple[GroupSetup, ...] = ()
+    tills: TillSetup | None = None
 
 
 @dataclass(frozen=True)
@@ -87,10 +91,32 @@ class Schedule:
     lives: tuple[MemberPlan, ...] = ()
 
 
-def draw(seed: int, light: bool = False, groups: bool = False) -> Schedule:
+def draw(
+    seed: int, light: bool = False, groups: bool = False, transactions: bool = False
+) -> Schedule:
     """The schedule of a seed; a `light` one has the same faults and fewer records."""
     drawn = _draw(seed, light)
+    if transactions:
+        return _with_tills(drawn, light)
     return _with_groups(drawn, light) if groups else drawn
+
+
+def _with_tills(drawn: Schedule, light: bool) -> Schedule:
+    """The same faults, half of them where transactions are, on three brokers."""
+    chance = Random(f"transactions/{drawn.setup.seed}")
+    setup = tills.draw_tills(chance)
+    plans = tuple(
+        replace(plan, target=chance.choice(("coordinator", "payments", plan.target, plan.target)))
+        if plan.target in ("leader", "follower")
+        else plan
+        for plan in drawn.plans
+    )
+    lives = tills.draw_lives(chance, setup, max(plan.at_ms for plan in plans))
+    base = replace(
+        drawn.setup, brokers=3, partitions=1, min_in_sync=2,
+        period_us=300_000 if light else 60_000, whole_producer=False, trimmed=False, tills=setup,
+    )  # fmt: skip
+    return replace(drawn, setup=base, plans=plans, lives=lives)
 
 
 def _with_groups(drawn: Schedule, light: bool) -> Schedule:

@@ -100,11 +100,12 @@ def search(mutant: str, seeds: range, enough: int = 2) -> Shrunk | None:
 
     A schedule counts only if it breaks the mutant's own invariant, before shrinking and after.
     """
-    caught_by, in_groups = MUTANTS[mutant].caught_by, MUTANTS[mutant].in_groups
+    broken = MUTANTS[mutant]
+    caught_by = broken.caught_by
     found: list[Shrunk] = []
     for seed in seeds:
-        with MUTANTS[mutant].in_force():
-            outcome = play(draw(seed, light=True, groups=in_groups))
+        with broken.in_force():
+            outcome = play(draw(seed, True, broken.in_groups, broken.in_transactions))
         if not outcome.violation.startswith(caught_by) or not outcome.violation:
             continue
         shrunk = shrink_outcome(outcome, mutant)

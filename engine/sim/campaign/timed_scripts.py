@@ -16,6 +16,8 @@ of engine/sim/clients/clients.py and consumer.py, always these two producers and
 `whole_producer=1` the first producer is the one of engine/client.  After `reader`, a line `trim
 orders` starts a client that deletes records, and `group billing protocol=eager members=3` the
 members billing-1 to billing-3 of a consumer group; `at 3.1 start billing-4` starts a further one.
+`tills payments count=2 protocol=1 compacted=1` starts the transactional producers till-1 and
+till-2.
 `calm` undoes every fault, waits until the cluster has recovered, and judges what the clients saw.
 An option that is left out has its default.  What these runs do not have (a rule, a setting, another
 topic) is refused with its line: a run without it would be another run.  Unlike other scripts these
@@ -39,6 +41,7 @@ from engine.sim.campaign.mutants import IN_FORCE, MUTANTS
 from engine.sim.campaign.play import run
 from engine.sim.campaign.schedules import TOPIC, Schedule, Setup
 from engine.sim.campaign.shrink import Tape, replay
+from engine.sim.campaign.tills import PAYMENTS, TillSetup
 from engine.sim.scripts.forms import Command
 from engine.sim.scripts.player import ScriptError
 from engine.sim.scripts.scripts import Script
@@ -78,12 +81,18 @@ def write(timed: Timed, about: str, violation: str) -> str:
             f"{' static=1' if each.static else ''}"
             for each in setup.groups
         ),
+        *([_tills(setup.tills)] if setup.tills is not None else []),
         *(f"at {done.at_us / 1e6:.6f} {done.action}" for done in timed.tape),
         f"at {calm_us / 1e6:.6f} calm",
         "----",
         _outcome(violation),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tills(setup: TillSetup) -> str:
+    compacted = " compacted=1" if setup.compacted else ""
+    return f"tills {PAYMENTS} count={setup.tills} protocol={setup.protocol}{compacted}"
 
 
 def _outcome(violation: str) -> str:
@@ -142,6 +151,11 @@ class _Reading:
                 self.setup = replace(self.setup, trimmed=True)
             case "group":
                 self._group(command)
+            case "tills":
+                self._expect(command, "tills", (PAYMENTS,), "count", "protocol", "compacted")
+                count, protocol = _number(options, "count", 2), _number(options, "protocol", 2)
+                tills = TillSetup(count, protocol, _flag(options, "compacted"))
+                self.setup = replace(self.setup, tills=tills)
             case "at":
                 self._at(command)
             case _:

@@ -1,5 +1,6 @@
 """Simulated clients: small producers, consumers and a trimmer that record what the checks need.
 
 Start with `clients.py`; `histories.py` turns that into a history.
-May import: api, events, records, sim.history, sim.invariants, wire.
+`till.py` is an application that writes in transactions.
+May import: api, client, events, records, sim.history, sim.invariants, wire.
 """

@@ -8,6 +8,9 @@ Simplified: above the high watermark, as after an election, a fetch is answered 
 once, and the Java client asks again at once; this one waits a little, to keep a run small.
 Each partition has connections of its own, as if it had a consumer of its own; the Java client
 asks a broker for all its partitions in one Fetch, and its other requests wait behind that.
+
+With `committed` it reads as with isolation.level=read_committed: up to the last stable offset, and
+without the records of the aborted transactions that each answer names.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.events import Answered, Effect, Event, Expired, Outbox, Response
-from engine.records import batch
+from engine.records import batch, control
+from engine.records.batch import BatchHeader, Record
+from engine.records.control import ControlType
 from engine.sim.clients.clients import REQUEST_TIMEOUT_US, Routes
 from engine.sim.history.operations import Poll, Read, Seek
 from engine.sim.invariants.chains import is_intact
@@ -27,6 +32,7 @@ LOOK_US = 400_000
 PAUSE_US = 100_000
 """The wait before it fetches again above the high watermark."""
 LATEST, EARLIEST = -1, -2
+READ_COMMITTED = 1
 
 
 @dataclass(slots=True)
@@ -58,9 +64,17 @@ class Consumer:
     `operations` is what it saw.
     """
 
-    def __init__(self, name: str, topic: str, partitions: int, brokers: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        topic: str,
+        partitions: int,
+        brokers: tuple[int, ...],
+        committed: bool = False,
+    ) -> None:
         self.name = name
         self.topic = topic
+        self.committed = committed
         self.outbox = Outbox()
         self.routes = Routes(self.outbox, brokers)
         self.positions = {index: Position() for index in range(partitions)}
@@ -114,7 +128,11 @@ class Consumer:
             partition_max_bytes=1 << 20,
         )
         topic = request.FetchTopic(topic_id=self.routes.topic_ids[self.topic], partitions=[part])
-        body = request(max_wait_ms=500, min_bytes=1, topics=[topic], session_epoch=-1)
+        isolation_level = READ_COMMITTED if self.committed else 0
+        body = request(
+            max_wait_ms=500, min_bytes=1, topics=[topic], session_epoch=-1,
+            isolation_level=isolation_level,
+        )  # fmt: skip
         connection = f"partition-{index}"
         self.outbox.send(leader, ("fetch", index), body, REQUEST_TIMEOUT_US, connection=connection)
 
@@ -136,11 +154,19 @@ class Consumer:
                               high_watermark=received[1], log_start=received[2])  # fmt: skip
         reads = []
         records = data.records or b""
+        aborted = _Aborted.of(data.aborted_transactions)
+        begin = position.offset
         for header, at in batch.iterate(records):
             if not is_intact(records, at):
                 # check.crcs: what is damaged is not read, and neither is what follows it.
                 self._find_leader(now, index)
                 break
+            drops = aborted.drops(header)
+            if header.is_control:
+                aborted.over(header, batch.decode(records, at))
+            if header.is_control or drops:
+                position.offset = max(position.offset, header.next_offset)
+                continue
             for record in batch.decode(records, at):
                 if record.offset < position.offset:
                     continue
@@ -148,11 +174,15 @@ class Consumer:
                 epoch = header.partition_leader_epoch
                 reads.append(Read(self.topic, index, record.offset, value))
                 position.offset = record.offset + 1
-                self.outbox.trace(f"{_HERE}.Consumer", "read", name, offset=record.offset,
-                                  epoch=epoch, value=value, asked_us=position.asked_us)  # fmt: skip
+                isolation = {"isolation": "read_committed"} if self.committed else {}
+                self.outbox.trace(
+                    f"{_HERE}.Consumer", "read", name, offset=record.offset, epoch=epoch,
+                    value=value, asked_us=position.asked_us, **isolation,
+                )  # fmt: skip
+            position.offset = max(position.offset, header.next_offset)
         if reads:
             self.operations.append(Poll(now, self.name, tuple(reads)))
-        elif position.offset > data.high_watermark:
+        elif position.offset == begin and position.offset > data.high_watermark:
             position.fetching = True
             self.outbox.set_timer(("again", index), now + PAUSE_US)
 
@@ -198,6 +228,28 @@ class Consumer:
     def _find_leader(self, now: int, index: int) -> None:
         self.routes.leaders[self.topic, index] = -1
         self.routes.ask_later(now)
+
+
+class _Aborted:
+    """The aborted transactions of one answer: from its first offset on, a producer's batches are
+    dropped until its abort marker."""
+
+    def __init__(self, begins: list[tuple[int, int]]) -> None:
+        self.begins = begins
+        self.dropped: dict[int, None] = {}
+
+    @classmethod
+    def of(cls, named: list[m.FetchResponse.AbortedTransaction] | None) -> _Aborted:
+        return cls(sorted((each.first_offset, each.producer_id) for each in named or ()))
+
+    def drops(self, header: BatchHeader) -> bool:
+        while self.begins and self.begins[0][0] <= header.last_offset:
+            self.dropped[self.begins.pop(0)[1]] = None
+        return header.is_transactional and header.producer_id in self.dropped
+
+    def over(self, header: BatchHeader, records: list[Record]) -> None:
+        if records and control.control_type(records[0]) is ControlType.ABORT:
+            self.dropped.pop(header.producer_id, None)
 
 
 def _offset_in(body: Answered) -> m.ListOffsetsResponse.ListOffsetsPartitionResponse | None:

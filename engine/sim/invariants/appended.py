@@ -12,11 +12,13 @@ A producer id's log looks like this, no matter what was sent again or came late:
 
 Its epoch never falls: a producer with an older one is a zombie (KIP-360).  A producer may begin
 anywhere again once it may have been forgotten: after producer.id.expiration.ms, or when all that
-it wrote has been deleted.  Markers and coordinators' records have an epoch and no number.
+it wrote has been deleted.  Markers have an epoch and no number.  What a group coordinator writes
+for a transaction has the epoch of its producer, and a number that does not count.
 """
 
 from __future__ import annotations
 
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.records.batch import BatchHeader
 from engine.replication.partition import Partition
 from engine.sim.invariants.books import Books, Violation
@@ -48,6 +50,10 @@ def judge(
                 f"epochs: {name} on {node}, in epoch {replica.leader_epoch}, holds a "
                 f"record of epoch {epoch} at offset {offset}"
             )
+        is_data = header.is_transactional and not header.is_control
+        if replica.is_leader and is_data and header.producer_id not in chain.ledger.open:
+            opening = (header.base_offset, header.producer_id, header.producer_epoch)
+            books.openings.append(opening)
         if header.producer_id >= 0 and not books.is_compacted:
             _check_producer(books, replica, chain, header, now)
 
@@ -68,7 +74,7 @@ def _check_producer(
     )
     if header.producer_epoch < last.epoch:
         raise Violation(f"{where}, of epoch {header.producer_epoch} after epoch {last.epoch}")
-    if header.base_sequence < 0:
+    if header.base_sequence < 0 or books.key[0] == OFFSETS_TOPIC:
         return
     if header.producer_epoch > last.epoch:
         if header.base_sequence != 0:

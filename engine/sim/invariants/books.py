@@ -19,6 +19,8 @@ class Heard:
     offset: int
     epoch: int
     value: str
+    in_transaction: bool = False
+    """A reader with read_committed was given it."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,12 @@ class Books:
     epochs: dict[int, int] = field(default_factory=dict)
     received: dict[tuple[NodeId, int], tuple[int, int]] = field(default_factory=dict)
     latest: dict[NodeId, int] = field(default_factory=dict)
+    indexed: dict[int, int] = field(default_factory=dict)
+    """By replica: the last marker that its aborted index was compared with."""
+    reread: dict[int, None] = field(default_factory=dict)
+    """Replicas that have read their log again, or cut it."""
+    openings: list[tuple[int, int, int]] = field(default_factory=list)
+    """Transactions that began and are not replicated: offset, producer id, epoch."""
     is_compacted: bool = False
     """Whether the cleaner has begun a pass over one of the copies."""
     unclean_at: int = -1

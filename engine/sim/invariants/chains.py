@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from engine.records import batch
 from engine.records.batch import BatchHeader
+from engine.sim.invariants.ledger import Ledger
 from engine.storage.log import Log
 
 READ_BYTES = 1 << 20
@@ -47,6 +48,7 @@ class Chain:
     links: list[Link] = field(default_factory=list)
     start: int = 0
     producers: dict[int, list[Numbered]] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
 
     def at(self, offset: int) -> Link | None:
         """The batch that holds `offset`."""
@@ -66,6 +68,7 @@ class Chain:
         for sent in self.producers.values():
             while sent and sent[-1].offset >= end_offset:
                 sent.pop()
+        self.ledger.cut(end_offset)
         self.start = min(self.start, end_offset)
 
     def restart_at(self, offset: int) -> None:
@@ -77,6 +80,7 @@ class Chain:
         if self.links and self.links[-1][0] + 1 != offset:
             self.links.clear()
         self.producers.clear()
+        self.ledger = Ledger()
         self.start = offset
 
     def grow(
@@ -117,6 +121,7 @@ class Chain:
                 self.links.append((*key, link))
                 if header.producer_id >= 0:
                     self._number(header)
+                    self.ledger.add(header, data, position)
 
     def _number(self, header: BatchHeader) -> None:
         """Notes a producer's batch; one without a number (a marker) keeps the last one."""

@@ -4,14 +4,17 @@
     latest        the last record of each key is still there ...
     tombstones    ... unless it is a tombstone whose delete horizon had passed
     the range     no offset at or above the log's end, none twice
+    transactions  a record that an aborted transaction has written does not count as the latest;
+                  one of an open transaction stays; a record that stays keeps its marker, and its
+                  entry in the aborted index
 
 So a reader that begins at offset 0 builds the same table before and after.  The segments that the
 pass has replaced are on the disk for a while (file.delete.delay.ms), which is what makes the
 comparison possible.
 
 Copies of a compacted log may differ from each other from the first pass on, so the checks that
-compare bytes end there (engine/sim/invariants/invariants.py).  Keys of transactional records are
-not judged here.
+compare bytes end there (engine/sim/invariants/invariants.py).  How a transaction has ended is read
+from the segments as they were before the pass (ledger.py).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from engine.records.batch import BatchHeader, Record, decode
 from engine.replication.partition import Partition
 from engine.sim.invariants.books import Books, Violation
+from engine.sim.invariants.ledger import ABORTED, COMMITTED, OPEN, Ledger
 from engine.storage.segment import Segment
 
 
@@ -29,12 +33,13 @@ def judge(books: Books, replica: Partition, now_ms: int) -> None:
     log = replica.log
     last_pass = max((at_ms for at_ms, _ in log.segments.retired), default=-1)
     replaced = [each for at_ms, each in log.segments.retired if at_ms == last_pass]
-    before = list(_records(sorted(replaced, key=_base_offset)))
-    after = list(_records(log.segments))
+    before = list(_batches(sorted(replaced, key=_base_offset)))
+    after = list(_batches(log.segments))
     where = f"compaction: {books.name} on {replica.node_id}"
-    _check_survivors(where, before, after)
-    present = {record.offset for _, record in after}
-    for key, (header, record) in _latest(before, after).items():
+    old, new = _records(before), _records(after)
+    _check_survivors(where, old, new)
+    ledger, present = _ledger([*before, *_behind(before, after)]), _offsets(new)
+    for key, (header, record) in _latest(old, new, ledger).items():
         if record.offset in present:
             continue
         horizon_ms = header.delete_horizon_ms
@@ -42,8 +47,10 @@ def judge(books: Books, replica: Partition, now_ms: int) -> None:
             raise Violation(f"{where}: the latest record of {key!r}, at {record.offset}, is gone")
         if horizon_ms is None or horizon_ms > now_ms:
             raise Violation(f"{where}: the tombstone of {key!r} at {record.offset} went too early")
+    _check_transactions(where, replica, old, new, ledger)
 
 
+Batch = tuple[BatchHeader, bytes]
 Kept = tuple[BatchHeader, Record]
 
 
@@ -59,26 +66,77 @@ def _check_survivors(where: str, before: list[Kept], after: list[Kept]) -> None:
             raise Violation(f"{where}: the record at {record.offset} is not what was there")
 
 
-def _latest(before: list[Kept], after: list[Kept]) -> dict[bytes, Kept]:
-    """The last record of each key that no transaction has written."""
+def _latest(before: list[Kept], after: list[Kept], ledger: Ledger) -> dict[bytes, Kept]:
+    """The last committed record of each key."""
     found: dict[bytes, Kept] = {}
-    doubtful: dict[bytes, None] = {}
     for header, record in sorted((*before, *after), key=_offset):
         if record.key is None or header.is_control:
             continue
-        if header.is_transactional:
-            doubtful[record.key] = None
+        if header.is_transactional and ledger.state_of(record.offset) != COMMITTED:
+            continue
         if record.key not in found or record.offset > found[record.key][1].offset:
             found[record.key] = (header, record)
-    return {key: kept for key, kept in found.items() if key not in doubtful}
+    return found
 
 
-def _records(segments: Iterable[Segment]) -> Iterator[Kept]:
+def _check_transactions(
+    where: str, replica: Partition, before: list[Kept], after: list[Kept], ledger: Ledger
+) -> None:
+    """What is left of a transaction still has its marker, and its entry in the aborted index."""
+    present = _offsets(after)
+    for header, record in before:
+        if not header.is_transactional or header.is_control or record.offset in present:
+            continue
+        if ledger.state_of(record.offset) == OPEN:
+            raise Violation(f"{where}: the record at {record.offset} is gone, and not decided yet")
+    left = _ledger(_batches(replica.log.segments))
+    indexed = [each for segment in replica.log.segments for each in segment.transaction_index]
+    for header, record in after:
+        if not header.is_transactional or header.is_control:
+            continue
+        was, state = ledger.state_of(record.offset), left.state_of(record.offset)
+        if state != was:
+            raise Violation(
+                f"{where}: the record at {record.offset} was {was}, and without its marker it is "
+                f"{state}"
+            )
+        is_named = any(
+            each.producer_id == header.producer_id
+            and each.first_offset <= record.offset <= each.last_offset
+            for each in indexed
+        )
+        if is_named != (state == ABORTED):
+            raise Violation(
+                f"{where}: the record at {record.offset} is {state}, and the aborted index "
+                f"{'names' if is_named else 'does not name'} it"
+            )
+
+
+def _ledger(batches: Iterable[Batch]) -> Ledger:
+    ledger = Ledger()
+    for header, data in batches:
+        ledger.add(header, data, 0)
+    return ledger
+
+
+def _behind(before: list[Batch], after: list[Batch]) -> list[Batch]:
+    """What the pass has not touched."""
+    end = max((header.next_offset for header, _ in before), default=0)
+    return [each for each in after if each[0].base_offset >= end]
+
+
+def _batches(segments: Iterable[Segment]) -> Iterator[Batch]:
     for segment in segments:
         for header, position in segment.headers(0):
-            data = segment.disk.read(segment.path, position, header.size_in_bytes)
-            for record in decode(data):
-                yield header, record
+            yield header, segment.disk.read(segment.path, position, header.size_in_bytes)
+
+
+def _records(batches: Iterable[Batch]) -> list[Kept]:
+    return [(header, record) for header, data in batches for record in decode(data)]
+
+
+def _offsets(kept: Iterable[Kept]) -> dict[int, None]:
+    return dict.fromkeys(record.offset for _, record in kept)
 
 
 def _offset(kept: Kept) -> int:

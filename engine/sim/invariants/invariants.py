@@ -17,6 +17,8 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
     idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
                      producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
+    transactions     the last stable offset and the aborted index say what the log says, in every
+                     replica, and a reader with read_committed gets committed records only
 
 An unclean election may lose records: `losses` names the partition and what was promised.
 Requests sent before it promise nothing; from then on all holds again.  The schedule sees to it
@@ -29,7 +31,8 @@ From the first pass of the cleaner on, the copies of a compacted log need not be
 compares their bytes ends there, and compaction.py judges each pass instead.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
-start.  groups.py judges consumer groups, where a campaign asks for it.
+start.  stable.py judges what such readers rely on.  groups.py judges consumer groups, and
+transactions.py what coordinators of transactions decide, where a campaign asks for it.
 """
 
 from __future__ import annotations
@@ -43,10 +46,12 @@ from engine.metadata.image import PartitionImage
 from engine.plain import Plain
 from engine.replication.partition import Partition
 from engine.replication.truncation import RULES
-from engine.sim.invariants import appended, compaction, promises
+from engine.sim.invariants import appended, compaction, promises, stable
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
 from engine.sim.invariants.groups import GroupInvariants
+from engine.sim.invariants.ledger import Ledger
+from engine.sim.invariants.transactions import TransactionInvariants
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
@@ -69,6 +74,8 @@ class Invariants:
         self.losses: list[str] = []
         self.groups: GroupInvariants | None = None
         """What must hold in consumer groups, if they are watched."""
+        self.transactions: TransactionInvariants | None = None
+        """What must hold in transactions beyond the logs, if that is watched."""
 
     # -- driving
 
@@ -84,6 +91,8 @@ class Invariants:
         for _, node, line in reversed(newest):
             if self.groups is not None:
                 self.groups.note(node, line)
+            if self.transactions is not None:
+                self.transactions.note(node, line)
             if not line.partition:
                 if isinstance(node, int):
                     self._note_process(node, line)
@@ -114,8 +123,9 @@ class Invariants:
                 # The files are read again when the logs are opened.
                 for books in self.books.values():
                     books.kept = None
-                    for known in (books.chains, books.bounds, books.epochs):
+                    for known in (books.chains, books.bounds, books.epochs, books.indexed):
                         known.pop(node, None)
+                    books.reread[node] = None
 
     def _heard(self, books: Books, client: NodeId, line: Trace) -> None:
         fields = dict(line.fields)
@@ -123,7 +133,9 @@ class Invariants:
             case "acknowledged" | "read":
                 if fields["asked_us"] > books.unclean_at:
                     epoch, value = fields.get("epoch", -1), fields.get("value", "")
-                    books.unsettled.append(Heard(fields["offset"], epoch, value))
+                    in_transaction = fields.get("isolation") == "read_committed"
+                    heard = Heard(fields["offset"], epoch, value, in_transaction)
+                    books.unsettled.append(heard)
             case "received":
                 self._received(books, client, fields)
             case "latest":
@@ -187,6 +199,13 @@ class Invariants:
         found: Partition | None = broker.replicas.partitions.get(books.key)
         return found if found is not None and found.topic_id == books.topic_id else None
 
+    def ledger(self, name: str) -> Ledger | None:
+        """The transactions in a partition, as its leader's log has them; None if none leads."""
+        books = self._books(name)
+        image = self._image(books) if books is not None else None
+        leader = self._leader(books, image) if books is not None and image is not None else None
+        return None if books is None or leader is None else self._chain(books, leader).ledger
+
     def _leader(self, books: Books, image: PartitionImage) -> Partition | None:
         """The replica that the controller made leader, once it has heard of that."""
         leader = self._replica(books, image.leader)
@@ -208,14 +227,25 @@ class Invariants:
         chain = books.chains.setdefault(node, Chain())
         fenced = RULES[self.cluster.spec.rule].fences_epoch
         appended.judge(books, replica, chain, node in self.damaged, fenced, self.cluster.now)
+        self._judge_stable(books, replica, chain)
         if replica.is_leader and books.leaders.get(replica.leader_epoch, node) != node:
             raise Violation(
                 f"one leader: {books.name}: {node} appends in epoch {replica.leader_epoch} of "
                 f"{books.leaders[replica.leader_epoch]}"
             )
 
+    def _judge_stable(self, books: Books, replica: Partition, chain: Chain) -> None:
+        if not chain.ledger.entries or replica.node_id in (*self.dark, *self.damaged):
+            return
+        if chain.end(replica.log) == replica.log.log_end_offset:
+            stable.judge(books, replica, chain.ledger)
+        if self.transactions is not None and replica.is_leader and books.openings:
+            self.transactions.check_openings(books, replica, chain.ledger)
+
     def _cut(self, books: Books, node: int, end_offset: int) -> None:
         books.kept = None
+        books.indexed.pop(node, None)
+        books.reread[node] = None
         chain, replica = books.chains.get(node), self._replica(books, node)
         if chain is None:
             return
@@ -295,6 +325,8 @@ class Invariants:
             if books.unsettled and not books.is_compacted:
                 damaged = leader.node_id in self.damaged
                 promises.settle(books, leader, self._chain(books, leader), damaged)
+            elif books.unsettled:
+                promises.settle_compacted(books, leader, self._chain(books, leader))
         if books.promised is not None and not books.is_compacted:
             self._check_promise(books, image, books.promised)
 
@@ -310,6 +342,7 @@ class Invariants:
         books.bounds[leader.node_id] = (leader.leader_epoch, high_watermark, log_start)
         if leader.node_id in self.dark:
             return
+        self._judge_stable(books, leader, self._chain(books, leader))
         promises.check_log_start(books, leader)
         last = high_watermark - 1
         held = self._chain(books, leader).at(last)

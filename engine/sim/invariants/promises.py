@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from engine.records import batch
 from engine.replication.partition import Partition
+from engine.sim.invariants import stable
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
 
@@ -60,8 +61,18 @@ def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None
                 f"no loss: {books.name}: offset {offset} was read as of epoch {heard.epoch}, and "
                 f"is of epoch {link[1]} on the leader {leader.node_id}"
             )
+        if heard.in_transaction:
+            stable.check_read(books, chain.ledger, offset, heard.value)
         if books.promised is None or offset > books.promised[0]:
             books.promised = link
+    books.unsettled.clear()
+
+
+def settle_compacted(books: Books, leader: Partition, chain: Chain) -> None:
+    """The same where records may be compacted away: only transactions are judged."""
+    for heard in books.unsettled:
+        if heard.in_transaction and heard.offset >= leader.log.log_start_offset:
+            stable.check_read(books, chain.ledger, heard.offset, heard.value)
     books.unsettled.clear()
 
 

@@ -89,6 +89,7 @@ class World:
         encoded: bool = False,
         rewindable: bool = True,
         before: Sequence[str] = (),
+        features: Mapping[str, int] | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
@@ -102,6 +103,7 @@ class World:
             seed=seed,
             rule=rule,
             before=past.check(before),
+            features=features or {},
         )
         disks = {node: MemoryDisk() for node in (spec.controller, *ids)}
         carriage = EncodedCarriage() if encoded else None

@@ -45,7 +45,8 @@ def test_mutant_is_caught(name: str) -> None:
     stale.append(name)
     with mutant.in_force():
         violations = [
-            run_one(seed, light=True, groups=mutant.in_groups).violation for seed in ELSEWHERE
+            run_one(seed, True, mutant.in_groups, mutant.in_transactions).violation
+            for seed in ELSEWHERE
         ]
     assert any(each.startswith(mutant.caught_by) for each in violations), (
         f"{mutant.breaks}, and no seed says {mutant.caught_by!r}: {violations}. Search again with: "

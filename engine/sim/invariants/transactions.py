@@ -1,0 +1,171 @@
+"""What must hold in transactions beyond one log: who decides, and what counts from when on.
+
+    decided         after PrepareCommit comes CompleteCommit, and after PrepareAbort CompleteAbort,
+                    also on another coordinator; a producer's epoch never falls
+    verified        a transaction that is replicated in a partition began there in an epoch for
+                    which its coordinator had that partition: no zombie's record, none that came
+                    too late (KIP-890)
+    offsets         a group's offset that was committed in a transaction counts only when the
+                    producer has asked for the commit
+
+An unclean election may lose any of what transactions rest on: from then on nothing is judged here.
+
+The logs themselves are judged by stable.py, and at the end of a schedule
+engine/sim/campaign/till_ending.py judges what was promised to each producer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.cluster.cluster import Cluster
+from engine.cluster.items import NodeId
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
+from engine.events import Trace
+from engine.plain import Plain
+from engine.replication.partition import Partition
+from engine.sim.invariants.books import Books, Violation
+from engine.sim.invariants.groups import GroupInvariants
+from engine.sim.invariants.ledger import Ledger
+
+Identity = tuple[int, int]
+"""Producer id and epoch."""
+UNCLEAN = ("unclean", "last known")
+DECIDED = {"PrepareCommit": "CompleteCommit", "PrepareAbort": "CompleteAbort"}
+
+
+@dataclass
+class Id:
+    """A transactional id as its coordinators have shown it."""
+
+    state: str = "Empty"
+    identity: Identity = (-1, -1)
+
+
+@dataclass
+class TransactionInvariants:
+    """Reads the trace lines of coordinators and producers; `note` raises Violation."""
+
+    cluster: Cluster
+    ids: dict[str, Id] = field(default_factory=dict)
+    added: dict[Identity, dict[str, None]] = field(default_factory=dict)
+    """By identity: the partitions that its transactions had."""
+    asked: dict[str, dict[int, None]] = field(default_factory=dict)
+    """By group: the offsets whose commit was asked for."""
+
+    leaders: dict[str, int] = field(default_factory=dict)
+    """Of `__transaction_state`, as the controller has them, or last had them."""
+    losses: dict[str, None] = field(default_factory=dict)
+    """Partitions that had an unclean election."""
+
+    def __post_init__(self) -> None:
+        self.groups = GroupInvariants(self.cluster)
+
+    def note(self, node: NodeId, line: Trace) -> None:
+        if line.kind == "elected" and dict(line.fields)["reason"] in UNCLEAN:
+            self.losses[line.partition] = None
+        if self.losses:
+            return
+        match line.kind:
+            case "transaction":
+                self._changed(node, line.partition, dict(line.fields))
+            case "transactions-loaded":
+                self._loaded(node, line.partition)
+            case "commits":
+                fields = dict(line.fields)
+                offsets = self.asked.setdefault(fields["group"], {})
+                if fields["offset"] >= 0:
+                    offsets[fields["offset"]] = None
+        if line.partition.startswith(OFFSETS_TOPIC):
+            self.check_offsets()
+
+    def _coordinates(self, node: NodeId, name: str) -> bool:
+        """Whether the controller has made it the coordinator.  A former one may still learn, when
+        it wakes, that what it wrote long ago was replicated."""
+        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        if controller is not None:
+            topic, _, index = name.rpartition("-")
+            image = controller.image.topic(topic)
+            if image is not None:
+                self.leaders[name] = image.partitions[int(index)].leader
+        return self.leaders.get(name, node) == node
+
+    def _changed(self, node: NodeId, name: str, fields: Plain) -> None:
+        identity = (fields.get("producer_id", -1), fields.get("epoch", -1))
+        if self._coordinates(node, name):
+            self._is(node, fields["id"], fields["state"], identity)
+        if fields["state"] == "Ongoing":
+            self._had(identity, fields["partitions"])
+
+    def _is(self, node: NodeId, name: str, state: str, identity: Identity) -> None:
+        if state == "Dead":
+            self.ids.pop(name, None)
+            return
+        known = self.ids.setdefault(name, Id())
+        wanted = DECIDED.get(known.state)
+        if wanted is not None and state not in (wanted, known.state):
+            raise Violation(
+                f"decided: {name} is {state} on {node}, after {known.state} was replicated"
+            )
+        if identity[0] == known.identity[0] and identity[1] < known.identity[1]:
+            raise Violation(
+                f"decided: {name} goes back from epoch {known.identity[1]} to {identity[1]}"
+            )
+        known.state, known.identity = state, identity
+
+    def _loaded(self, node: NodeId, name: str) -> None:
+        """Takes over what was replicated, and never shown by the coordinator before."""
+        broker = self.cluster.nodes.get(node)
+        if broker is None:
+            return
+        for shard in broker.transactions.shards:
+            for each in shard.by_id.values():
+                metadata = each.metadata
+                identity = (metadata.producer_id, metadata.producer_epoch)
+                if self._coordinates(node, name):
+                    self._is(node, each.id, str(metadata.state), identity)
+                names = [f"{topic}-{index}" for topic, index in metadata.partitions]
+                self._had((metadata.producer_id, metadata.producer_epoch), names)
+                if metadata.bumps_epochs:
+                    self._had((metadata.producer_id, metadata.producer_epoch - 1), names)
+
+    def _had(self, identity: Identity, partitions: list[str]) -> None:
+        had = self.added.setdefault(identity, {})
+        for name in partitions:
+            had[name] = None
+
+    def check_openings(self, books: Books, leader: Partition, ledger: Ledger) -> None:
+        """Of transactions whose first record is replicated now."""
+        waiting, books.openings = books.openings, []
+        if self.losses:
+            return
+        begins = {each.offset: each for each in ledger.entries[-len(waiting) * 64 :]}
+        for offset, producer_id, epoch in waiting:
+            if offset >= leader.high_watermark:
+                books.openings.append((offset, producer_id, epoch))
+                continue
+            there = begins.get(offset)
+            if there is None or (there.producer_id, there.epoch) != (producer_id, epoch):
+                continue
+            if books.name not in self.added.get((producer_id, epoch), {}):
+                raise Violation(
+                    f"verified: {books.name}: a transaction of producer {producer_id}, epoch "
+                    f"{epoch}, begins at {offset}, and its coordinator has never put this "
+                    f"partition into one"
+                )
+
+    def check_offsets(self) -> None:
+        """No group has an offset whose commit no producer has asked for."""
+        for group in self.asked:
+            self._check_group(group)
+
+    def _check_group(self, group: str) -> None:
+        shard = self.groups.shard(group)
+        if shard is None:
+            return
+        for (topic, index), committed in shard.offsets.of(group).items():
+            if committed.offset not in self.asked[group]:
+                raise Violation(
+                    f"offsets: {group}: {committed.offset} counts for {topic}-{index}, and no "
+                    f"producer has asked to commit it"
+                )
