@@ -9,6 +9,8 @@ engine/replication/truncation.py.
                     even when that lay below what had been answered before
     KIP-360   2.5   a leader that did not remember a producer refused any batch of it that
                     was not its first: UNKNOWN_PRODUCER_ID; today it takes the batch
+    KIP-890   4.0   the epoch of a transactional producer stayed the same from one transaction to
+                    the next: that is Kafka's own transaction.version=0
     KIP-966   4.1   the last in-sync replica stayed in the ISR when it died, so it alone
                     could lead again, even with records lost from its disk: that is Kafka's own
                     eligible.leader.replicas.version=0
@@ -18,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.metadata.features import ELR_FEATURE
+from engine.metadata.features import ELR_FEATURE, TRANSACTION_FEATURE
 from engine.records import batch
 from engine.storage.log import Log
 from engine.wire.errors import Errors, KafkaError
 
-KIP_207, KIP_360, KIP_966 = "KIP-207", "KIP-360", "KIP-966"
-KNOWN = (KIP_207, KIP_360, KIP_966)
+KIP_207, KIP_360, KIP_890, KIP_966 = "KIP-207", "KIP-360", "KIP-890", "KIP-966"
+KNOWN = (KIP_207, KIP_360, KIP_890, KIP_966)
 
 
 def check(before: Sequence[str]) -> tuple[str, ...]:
@@ -37,7 +39,8 @@ def check(before: Sequence[str]) -> tuple[str, ...]:
 
 def feature_levels(before: Sequence[str]) -> dict[str, int]:
     """The feature levels that a cluster of that time starts with, where they differ."""
-    return {ELR_FEATURE: 0} if KIP_966 in before else {}
+    level_zero = {KIP_890: TRANSACTION_FEATURE, KIP_966: ELR_FEATURE}
+    return {feature: 0 for kip, feature in level_zero.items() if kip in before}
 
 
 def refuse_unknown_producer(log: Log, records: bytes) -> None:

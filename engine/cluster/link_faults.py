@@ -1,7 +1,7 @@
 """Faults of the links of a cluster; engine/cluster/network.py says what each one means.
 
     cut, cut_one_way, isolate, slow         last until `heal`
-    delay, drop, duplicate, reorder         hit the next `count` messages one way, of one
+    delay, drop, duplicate, strand, reorder  hit the next `count` messages one way, of one
                                             API only if `api` names it (Fetch, Produce, …);
                                             `duplicate` hits requests only
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
-from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, Trouble, Way
+from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, STRAND, Trouble, Way
 from engine.wire import messages
 
 
@@ -64,6 +64,13 @@ def duplicate(cluster: Cluster, a: NodeId, b: NodeId, count: int, api: str) -> N
     _add_trouble(cluster, (a, b), Trouble(DUPLICATE, count), api)
     why = _next(b, count, api, "delivered twice", "request")
     cluster.note("cluster.link_faults.duplicate", a, "duplicate", why, to=b)
+
+
+def strand(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:
+    """Breaks the connection under the next requests from `a` to `b`; they arrive `ms` later."""
+    _add_trouble(cluster, (a, b), Trouble(STRAND, count, ms * 1000), api)
+    why = _next(b, count, api, f"the connection breaks, and it arrives {ms} ms later", "request")
+    cluster.note("cluster.link_faults.strand", a, "strand", why, to=b)
 
 
 def reorder(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: str) -> None:

@@ -13,6 +13,8 @@ fail and clients retry, and then the same happens to whole messages:
                 is processed, an answer after; the sender cannot tell which
     duplicate   a request is processed twice, as when a client that saw its connection break
                 asks again on a new one; the first answer to arrive counts
+    strand      the connection breaks with a request on it, and the request is processed all the
+                same, later: it was in a buffer on the way
     reorder     the next messages travel on a connection of their own, and later ones
                 overtake them
 """
@@ -28,7 +30,7 @@ from engine.plain import Plain
 
 Way = tuple[NodeId, NodeId]
 """From one node to another."""
-DELAY, DROP, DUPLICATE, REORDER = "delay", "drop", "duplicate", "reorder"
+DELAY, DROP, DUPLICATE, REORDER, STRAND = "delay", "drop", "duplicate", "reorder", "strand"
 
 
 class Carriage(Protocol):
@@ -105,6 +107,9 @@ class Network:
         if trouble.kind == DROP:
             # The sender sees the connection break, not how far its request came.
             return [(at, Answer(message.number, None))]
+        if trouble.kind == STRAND and isinstance(message, Arriving):
+            stranded = Repeated(destination, message.version, message.body, source)
+            return [(now + latency_us, Answer(message.number, None)), (at, stranded)]
         if trouble.kind == REORDER:
             return [(at, message)]
         late_us = latency_us + trouble.delay_us
@@ -131,7 +136,7 @@ class Network:
         """The trouble that hits this message, if any."""
         ahead = self.troubles.get((source, destination), [])
         for trouble in ahead:
-            if trouble.kind == DUPLICATE and not isinstance(message, Arriving):
+            if trouble.kind in (DUPLICATE, STRAND) and not isinstance(message, Arriving):
                 continue
             if trouble.api_key in (None, _api_key(message.body)):
                 trouble.left -= 1

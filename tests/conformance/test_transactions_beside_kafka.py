@@ -225,3 +225,36 @@ def recovered(side: Side) -> list[Any]:
 
 def test_a_recovery_is_what_it_is_in_kafka(theirs: Theirs, ours: Ours) -> None:
     assert recovered(ours) == recovered(theirs)
+
+
+def late_end(side: Side, protocol: EndProtocol) -> list[Any]:
+    """An abort that was asked for twice; the second time it meets the next transaction."""
+    life = Life(side, f"late-{protocol}")
+    life.start()
+    assert life.add() is Errors.NONE
+    epoch = life.producer[1]
+    first = life.end(False, protocol)
+    assert first.error_code == Errors.NONE
+    if protocol is EndProtocol.EPOCH_BUMPED:
+        life.producer = (first.producer_id, first.producer_epoch)
+    assert life.described()[0] == str(S.COMPLETE_ABORT)
+    assert life.add() is Errors.NONE
+    late = Errors(life.end(False, protocol, epoch).error_code)
+    between = life.described()[0]
+    assert life.add() is Errors.NONE
+    return [late, between, Errors(life.end(True, protocol).error_code), life.described()[0]]
+
+
+TORN = [Errors.NONE, str(S.COMPLETE_ABORT), Errors.NONE, str(S.COMPLETE_COMMIT)]
+FENCED = [Errors.PRODUCER_FENCED, str(S.ONGOING), Errors.NONE, str(S.COMPLETE_COMMIT)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"), [(EndProtocol.EPOCH_STAYS, TORN), (EndProtocol.EPOCH_BUMPED, FENCED)]
+)
+def test_a_late_end_meets_the_next_transaction(
+    theirs: Theirs, ours: Ours, protocol: EndProtocol, expected: list[Any]
+) -> None:
+    """KAFKA-17754: the client never hears that what it commits is the second half."""
+    assert late_end(theirs, protocol) == expected
+    assert late_end(ours, protocol) == expected

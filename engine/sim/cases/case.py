@@ -206,6 +206,12 @@ CASES: dict[str, Case] = {
         Case("dedup-window", "Six batches in flight, and five that are remembered",
              "a client that allows six in flight", "the Java client: five at most",
              judges.stored_twice),
+        Case("kafka-17754", "KAFKA-17754: a late EndTxn ends the next transaction",
+             "transaction.version 0: the epoch stays",
+             "KIP-890, transaction.version 2: a new epoch for each transaction", judges.torn),
+        Case("hanging-transaction", "A late record opens a transaction that no client ends",
+             "no verification (before KIP-890)", "KIP-890: the leader asks the coordinator",
+             judges.stalled),
     )
 }  # fmt: skip
 

@@ -135,3 +135,32 @@ def stored_twice(player: CasePlayer, findings: Findings) -> Verdict:
         return Verdict(True, f"{twice[0].sentence[:-1]} ({len(twice)} records are there twice).")
     leader = player.case_stage.world.leader("orders", 0)
     return Verdict(False, f"Each record is there once: {_values(log_of(player, leader))}.")
+
+
+def torn(player: CasePlayer, findings: Findings) -> Verdict:
+    """Of a committed transaction, read_committed shows a part."""
+    shown = [v for name in player.readers for v in player.case_stage.read_by(name)]
+    for values in player.committed():
+        seen = [each for each in values if each in shown]
+        if seen != values:
+            return Verdict(
+                True, f"The commit of {' and '.join(values)} was acknowledged, and read_committed "
+                f"shows {' '.join(seen) or 'nothing'} alone."
+            )  # fmt: skip
+    whole = "; ".join(" and ".join(each) for each in player.committed())
+    return Verdict(False, f"What was committed together is read together: {whole}.")
+
+
+def stalled(player: CasePlayer, findings: Findings) -> Verdict:
+    """A reader with read_committed stands before a transaction that no client will end."""
+    name, reader = next(iter(player.readers.items()))
+    leader = player.case_stage.world.leader("orders", 0)
+    log = log_of(player, leader)
+    behind = [value for offset, (_, value) in sorted(log.items()) if offset > reader.position]
+    if behind:
+        return Verdict(
+            True, f"{name} stands at offset {reader.position}, before a transaction that no client "
+            f"ends, and is not given {' '.join(behind)} behind it."
+        )  # fmt: skip
+    given = player.case_stage.read_by(name)
+    return Verdict(False, f"{name} was given all that is committed: {' '.join(given)}.")

@@ -2,11 +2,13 @@
 
     old: COMMAND | new: COMMAND            on that side only
     cluster … [before=KIP-207,…]           rules of the past (engine/past.py)
-    consumer NAME TOPIC [epochs=no]        a reader, from before KIP-320 without epochs
+    consumer NAME TOPIC [epochs=no] [isolation=read_committed]
+                                           a reader, from before KIP-320 without epochs
     poll NAME [on=BROKER]                  what it gets now
     producer NAME [checked=no] [SETTING=VALUE …]     the teachable producer, with its settings
     send NAME TOPIC VALUE …                hands records over, and does not wait
     settled NAME                           until it has nothing pending; then its verdicts
+    begin NAME | commit NAME | abort NAME  a transaction of a producer with a transactional.id
     until end TOPIC BROKER OFFSET          the log on that broker ends there
     wait SECONDS                           of virtual time
 
@@ -15,6 +17,8 @@ and every fault of engine/sim/world/faults.py with its options, such as slow 101
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from engine.client.producer import Producer
@@ -22,12 +26,24 @@ from engine.client.settings import ProducerSettings
 from engine.sim.cases.readers import Reader
 from engine.sim.cases.stage import CaseStage
 from engine.sim.clients.histories import history_in
-from engine.sim.history import History
+from engine.sim.history import History, Operation, Send
+from engine.sim.history.operations import ABORTED, COMMITTED, UNKNOWN, EndTransaction
 from engine.sim.scripts.forms import CASE_FORMS, Command
 from engine.sim.scripts.player import CONDITIONS, FAULTS, Player
 from engine.sim.scripts.quiet import replica_on
 from engine.sim.world import faults
 from engine.wire.errors import KafkaError
+
+
+@dataclass
+class Transaction:
+    """Which of a producer's records, `begin` to `end`, it wrote together, and how that ended."""
+
+    producer: str
+    begin: int
+    end: int
+    outcome: str = UNKNOWN
+    ended_us: int = -1
 
 
 class CasePlayer(Player):
@@ -42,6 +58,7 @@ class CasePlayer(Player):
         self.readers: dict[str, Reader] = {}
         self.producers: list[str] = []
         self.reported: dict[str, int] = {}
+        self.transactions: list[Transaction] = []
 
     async def obey(self, command: Command) -> None:
         world = self.case_stage.world
@@ -49,7 +66,8 @@ class CasePlayer(Player):
             case "consumer":
                 name, topic = command.words
                 epochs = command.options.get("epochs", "yes") == "yes"
-                self.readers[name] = Reader(name, topic, epochs)
+                committed = "isolation" in command.options
+                self.readers[name] = Reader(name, topic, epochs, read_committed=committed)
                 self.case_stage.begin_reading(topic, name)
                 self.case_stage.reader = ""
             case "poll":
@@ -66,6 +84,8 @@ class CasePlayer(Player):
                     world.tell(name, "send", topic, value.encode(), None, 0)
             case "settled":
                 await self._settled(command)
+            case "begin" | "commit" | "abort":
+                await self._transaction(command)
             case "wait":
                 world.run(for_s=float(command.words[0]))
             case "read":
@@ -89,6 +109,26 @@ class CasePlayer(Player):
         world = self.case_stage.world
         world.add(name, Producer(name, world.cluster.spec.brokers, settings))
         self.producers.append(name)
+        if settings.transactional_id:
+            world.tell(name, "init_transactions")
+
+    async def _transaction(self, command: Command) -> None:
+        """Waits until the call has returned; what was committed is kept for the judges."""
+        name = command.words[0]
+        world = self.case_stage.world
+        if not await self.stage.wait(lambda: not world.client(name).busy):
+            raise ValueError(f"{name} is busy still")
+        world.tell(name, f"{command.verb}_transaction")
+        await self.stage.wait(lambda: not world.client(name).busy)
+        count = len(world.client(name).sends)
+        if command.verb == "begin":
+            self.transactions.append(Transaction(name, count, count))
+            return
+        error = world.client(name).error
+        self._say(command, error or "done")
+        last = next(each for each in reversed(self.transactions) if each.producer == name)
+        last.end, last.ended_us = count, world.now_us
+        last.outcome = UNKNOWN if error else COMMITTED if command.verb == "commit" else ABORTED
 
     async def _settled(self, command: Command) -> None:
         name = command.words[0]
@@ -123,4 +163,30 @@ class CasePlayer(Player):
     def history(self) -> History:
         """What all clients did, with what the producers themselves recorded."""
         reported = history_in(self.case_stage.world)
-        return History((*self.case_stage.operations, *reported.operations))
+        told = [self._in_its_transaction(each, reported.operations) for each in reported.operations]
+        ends = [
+            EndTransaction(each.ended_us, each.producer, str(number), each.outcome)
+            for number, each in enumerate(self.transactions)
+        ]
+        committed = tuple(name for name, each in self.readers.items() if each.read_committed)
+        return History((*self.case_stage.operations, *told, *ends), committed)
+
+    def _in_its_transaction(self, sent: Operation, among: Sequence[Operation]) -> Operation:
+        if not isinstance(sent, Send):
+            return sent
+        of_client = [
+            each for each in among if isinstance(each, Send) and each.client == sent.client
+        ]
+        place = of_client.index(sent)
+        for number, each in enumerate(self.transactions):
+            if each.producer == sent.client and each.begin <= place < each.end:
+                return replace(sent, transaction=str(number))
+        return sent
+
+    def committed(self) -> list[list[str]]:
+        """The values of each transaction whose commit was acknowledged."""
+        return [
+            [s.text for s in self.case_stage.world.client(t.producer).sends[t.begin : t.end]]
+            for t in self.transactions
+            if t.outcome == COMMITTED
+        ]

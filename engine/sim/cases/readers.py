@@ -8,6 +8,8 @@ Two kinds, from before and after KIP-320:
   refuses it.  When the leader is a new one, it first asks where the epoch of its last
   record ends there.  If that is below its own position, the log was truncated
 
+With read_committed it stops before the first open transaction, and drops what was aborted.
+
 A real consumer finds the leader and the epoch in its metadata.  Here a reader knows the
 newest, unless the script names another broker: then it stands for a consumer whose metadata
 came from a broker that is behind.
@@ -18,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.records import batch
+from engine.sim.cases.aborted import after_marker, is_aborted
 from engine.sim.cases.stage import CaseStage
 from engine.sim.history import Seek
 from engine.wire import messages as m
@@ -36,6 +39,7 @@ class Reader:
     position: int = 0
     read_epoch: int = -1
     known_epoch: int = -1
+    read_committed: bool = False
 
     async def poll(self, stage: CaseStage, on: int = -1) -> str:
         """Reads what there is; gives what the application gets: values, an error, or nothing."""
@@ -58,7 +62,7 @@ class Reader:
             if error:
                 values.append(error.name)
                 break
-            if not self._take(data.records or b"", values):
+            if not self._take(data, values):
                 break
         stage.reader = ""
         return " ".join(values) or "nothing"
@@ -73,17 +77,27 @@ class Reader:
         )
         topic_id = stage.world.image().topic_ids[self.topic]
         named = request.FetchTopic(topic_id=topic_id, partitions=[part])
-        body = request(max_wait_ms=0, session_epoch=-1, topics=[named])
+        body = request(
+            max_wait_ms=0, session_epoch=-1, topics=[named], isolation_level=self.read_committed
+        )
         return (await stage.answer_to(broker, body)).responses[0].partitions[0]
 
-    def _take(self, records: bytes, values: list[str]) -> bool:
-        before = self.position
+    def _take(self, data: m.FetchResponse.PartitionData, values: list[str]) -> bool:
+        before, records = self.position, data.records or b""
+        aborted = [
+            (each.first_offset, each.producer_id) for each in data.aborted_transactions or ()
+        ]
         for header, at in batch.iterate(records):
+            self.read_epoch = header.partition_leader_epoch
+            if header.is_control or is_aborted(header, aborted):
+                self.position = max(self.position, header.next_offset)
+                if header.is_control:
+                    aborted = after_marker(header, aborted)
+                continue
             for record in batch.decode(records, at):
                 if record.offset >= self.position:
                     values.append((record.value or b"").decode())
                     self.position = record.offset + 1
-                    self.read_epoch = header.partition_leader_epoch
         return self.position > before
 
     async def _validate(self, stage: CaseStage, broker: int) -> str:

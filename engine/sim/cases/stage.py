@@ -14,6 +14,7 @@ from engine.client.completion import AFTER_APPEND
 from engine.cluster.cluster import Cluster
 from engine.records import batch
 from engine.replication.truncation import DEFAULT_RULE
+from engine.sim.cases.aborted import after_marker, is_aborted
 from engine.sim.history import Operation, Poll, Reached, Read, Seek, Send
 from engine.sim.scripts.player import PATIENCE_S
 from engine.sim.scripts.scripts import Script
@@ -131,10 +132,19 @@ class CaseStage:
         asked = body.topics[0].partitions[0]
         data = answer.responses[0].partitions[0]
         topic = self.name_of(body.topics[0].topic_id)
-        reads = tuple(
-            Read(topic, asked.partition, record.offset, (record.value or b"").decode())
-            for record in batch.decode_all(data.records or b"")
-            if record.offset >= asked.fetch_offset
-        )
+        records = data.records or b""
+        aborted = [
+            (each.first_offset, each.producer_id) for each in data.aborted_transactions or ()
+        ]
+        reads: list[Read] = []
+        for header, at in batch.iterate(records):
+            if header.is_control:
+                aborted = after_marker(header, aborted)
+            elif not is_aborted(header, aborted):
+                reads += [
+                    Read(topic, asked.partition, record.offset, (record.value or b"").decode())
+                    for record in batch.decode(records, at)
+                    if record.offset >= asked.fetch_offset
+                ]
         if reads:
-            self.operations.append(Poll(self.world.now_us, self.reader, reads))
+            self.operations.append(Poll(self.world.now_us, self.reader, tuple(reads)))

@@ -213,9 +213,10 @@ class Player:
             error = Errors(data.error_code)
             if error or not data.records:
                 break
-            for record in batch.decode_all(data.records):
-                values.append((record.value or b"").decode())
-                offset = record.offset + 1
+            for header, at in batch.iterate(data.records):
+                records = () if header.is_control else batch.decode(data.records, at)
+                values += [(each.value or b"").decode() for each in records]
+                offset = header.next_offset
         self._say(command, error.name if error else " ".join(values) or "nothing")
 
     async def _latest(self, command: Command) -> None:

@@ -101,6 +101,12 @@ KINDS: Mapping[str, Kind] = {
         link_faults.drop, (2, 2), "the next messages are lost, each with its connection", NEXT
     ),
     "duplicate": Kind(link_faults.duplicate, (2, 2), "the next requests arrive twice", NEXT),
+    "strand": Kind(
+        link_faults.strand,
+        (2, 2),
+        "the connection breaks under the next requests, and they arrive so much later",
+        {"ms": Option(1_000), **NEXT},
+    ),
     "reorder": Kind(
         link_faults.reorder,
         (2, 2),
@@ -135,7 +141,17 @@ KINDS: Mapping[str, Kind] = {
         "the disk dies with the process on it; an empty one takes its place",
     ),
 }
-BETWEEN_NODES = ("delay", "drop", "duplicate", "reorder", "cut", "cut_one_way", "slow", "heal")
+BETWEEN_NODES = (
+    "delay",
+    "drop",
+    "duplicate",
+    "strand",
+    "reorder",
+    "cut",
+    "cut_one_way",
+    "slow",
+    "heal",
+)
 """These faults also hit a client's messages."""
 OF_PROCESSES = ("kill", "pause", "resume")
 """These also hit a client's process; all others are for brokers and the controller."""

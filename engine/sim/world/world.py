@@ -261,6 +261,9 @@ class World:
     def duplicate(self, a: NodeId, b: NodeId, count: int = 1, api: str = "") -> None:
         self.apply(fault("duplicate", a, b, count=count, api=api))
 
+    def strand(self, a: NodeId, b: NodeId, ms: int = 1_000, count: int = 1, api: str = "") -> None:
+        self.apply(fault("strand", a, b, ms=ms, count=count, api=api))
+
     def reorder(self, a: NodeId, b: NodeId, ms: int = 50, count: int = 1, api: str = "") -> None:
         self.apply(fault("reorder", a, b, ms=ms, count=count, api=api))
 

@@ -66,6 +66,21 @@ def test_a_doubled_request_is_processed_twice() -> None:
     assert copies == {False: 3, True: 0}
 
 
+def test_a_stranded_request_is_lost_to_its_sender_and_arrives_all_the_same() -> None:
+    """The sender asks again at once; without idempotence there are two copies then."""
+    copies = {}
+    for idempotent in (False, True):
+        world = loaded(idempotent=idempotent, period_us=200_000)
+        before = end(world, 101)
+        world.strand("producer-1", 101, ms=900, api="Produce")
+        world.run(until=lambda w, start=before: end(w, 101) > start, for_s=2)
+        assert world.now_us < 2_000_000, "the second attempt does not wait for the first"
+        world.run(for_s=2)
+        seen = [value for _, _, value in read(world)]
+        copies[idempotent] = len(seen) - len(set(seen))
+    assert copies == {False: 1, True: 0}
+
+
 def test_answers_use_up_nothing_of_a_duplicate() -> None:
     """The leader only answers its follower; what it asks some day is doubled then."""
     world = loaded()
@@ -360,6 +375,7 @@ TROUBLES: dict[str, Callable[[World], None]] = {
     "delay": lambda w: w.delay(101, 102, ms=300, count=2),
     "drop": lambda w: w.drop(102, 101, count=3),
     "duplicate": lambda w: w.duplicate(102, 101, count=3),
+    "strand": lambda w: w.strand(102, 101, ms=300, count=2),
     "reorder": lambda w: w.reorder(101, 102, ms=100, count=3),
     "jump_clock": lambda w: w.jump_clock(101, ms=3_000),
     "skew_clock": lambda w: w.skew_clock(101, ppm=50_000),

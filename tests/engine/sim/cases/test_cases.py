@@ -217,6 +217,42 @@ def test_the_window_of_five_batches() -> None:
     assert case.new.answers[0].startswith("producer wants-six: INVALID_CONFIG")
 
 
+def transactions(ending: Ending) -> list[str]:
+    """What became of the id's transactions, in the coordinator's records."""
+    trace = ending.world.cluster.trace
+    states = [dict(line.fields)["state"] for _, _, line in trace if line.kind == "transaction"]
+    return [state for state in states if state not in ("Empty", "PrepareAbort", "PrepareCommit")]
+
+
+def test_a_late_end_of_a_transaction() -> None:
+    case = played("kafka-17754")
+    assert values(case.old, "d") == ["B"]
+    assert values(case.old, "c") == [], "A was acknowledged, and its transaction committed"
+    assert "commit p: done" in case.old.answers
+    assert (values(case.new, "c"), values(case.new, "d")) == (["A"], ["B"])
+    assert transactions(case.old) == ["Ongoing", "CompleteAbort"] * 2 + [
+        "Ongoing",
+        "CompleteCommit",
+    ]
+    assert transactions(case.new) == [
+        "Ongoing",
+        "CompleteAbort",
+        *["Ongoing"] * 2,
+        "CompleteCommit",
+    ]
+    assert not case.new.findings
+
+
+def test_a_hanging_transaction() -> None:
+    case = played("hanging-transaction")
+    for ending in (case.old, case.new):
+        leader = ending.world.replica(101, "orders", 0)
+        assert (leader.log.producers.first_undecided_offset is None) == (ending.side == "new")
+        state = ending.world.snapshot()["transactions"]["shop"]["state"]
+        assert state in ("Empty", "CompleteAbort"), "its coordinator knows of none"
+    assert (values(case.old, "c"), values(case.new, "c")) == (["A"], ["A", "B"])
+
+
 def test_the_judge_of_divergence_sees_through_equal_lengths() -> None:
     """Both logs end at 2 and both replicas are in sync: nothing but the records tells."""
     ends = {broker: len(log) for broker, log in logs(played("kip-101-2").old).items()}
@@ -230,11 +266,14 @@ def test_a_rule_of_the_past_that_is_not_kept_is_named() -> None:
 
 
 def test_today_s_cluster_is_none_of_the_past() -> None:
-    """Without `before`, the three switches are off: the new side of each case, in one world."""
+    """Without `before`, the four switches are off: the new side of each case, in one world."""
     world = World()
     assert world.image().features["eligible.leader.replicas.version"] == 1
+    assert world.image().features["transaction.version"] == 2
     past = World(before=("KIP-966",))
     assert "eligible.leader.replicas.version" not in past.image().features
+    assert past.image().features["transaction.version"] == 2
+    assert "transaction.version" not in World(before=("KIP-890",)).image().features
 
 
 def test_an_unknown_case_is_named() -> None:
