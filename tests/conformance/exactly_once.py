@@ -162,14 +162,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=8, help="runs at once; they mostly wait")
     chosen = parser.parse_args()
     begun = time.monotonic()
-    with {"engine": engine, "local": local}[chosen.on].start() as cluster:
-        with ThreadPoolExecutor(chosen.jobs) as pool:
-            seeds = range(chosen.first, chosen.first + chosen.runs)
-            under_way = [pool.submit(run, cluster, seed) for seed in seeds]
-            for done, each in enumerate(as_completed(under_way), 1):
-                each.result()
-                spent = time.monotonic() - begun
-                print(f"{done} runs, {done * INPUTS} inputs counted once, {spent:.0f} s")
+    start = {"engine": engine.start, "local": local.start}[chosen.on]
+    with start() as cluster, ThreadPoolExecutor(chosen.jobs) as pool:
+        seeds = range(chosen.first, chosen.first + chosen.runs)
+        under_way = [pool.submit(run, cluster, seed) for seed in seeds]
+        for done, each in enumerate(as_completed(under_way), 1):
+            each.result()
+            spent = time.monotonic() - begun
+            print(f"{done} runs, {done * INPUTS} inputs counted once, {spent:.0f} s")
 
 
 if __name__ == "__main__":

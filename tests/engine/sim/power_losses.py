@@ -21,6 +21,7 @@ import argparse
 import errno
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -237,7 +238,8 @@ class Shop:
         """Now and then an operating system writes its pages to the disk."""
         broker = self.chance.choice(BROKERS)
         if self.chance.random() < 0.2 and broker in self.world.cluster.nodes:
-            self.world.write_back(broker)
+            with suppress(OSError):  # it may be the write that is tried
+                self.world.write_back(broker)
 
     def play(self) -> None:
         for number in range(TRANSACTIONS):
