@@ -38,10 +38,11 @@ def test_setup_fetches_the_connector_only_beside_pyspark(monkeypatch, capsys) ->
     monkeypatch.setattr(jars.JarSet, "ensure", ensure)
     monkeypatch.setattr(jars, "find_spec", lambda name: None)
     assert jars.main([]) == 0
-    assert fetched == ["KAFKA_JARS"]
+    assert fetched == ["KAFKA_JARS", "KAFKA_TIERED_JARS"]
+    fetched.clear()
     monkeypatch.setattr(jars, "find_spec", lambda name: object())
     assert jars.main([]) == 0
-    assert fetched == ["KAFKA_JARS", "KAFKA_JARS", "SPARK_JARS"]
+    assert fetched == ["KAFKA_JARS", "KAFKA_TIERED_JARS", "SPARK_JARS"]
 
 
 @pytest.mark.spark
