@@ -27,10 +27,10 @@ function stateDiagram(each, edges, width) {
   const column = width / 4, narrow = column < 126, line = narrow ? 62 : 54;
   const box = { w: Math.min(122, column - 14), h: narrow ? 32 : 24 };
   const at = (state) => { const [x, y] = STANDS[state]; return { x: x * column + column / 2, y: 26 + y * line }; };
-  const taken = each.took ? `${each.took[0]} ${each.took[2]}` : "";
+  const taken = each.took.map(([from, , to]) => `${from} ${to}`);
   const known = new Map(edges.filter(([from, , to]) => from !== to && STANDS[from] && STANDS[to]).map(([from, event, to]) => [`${from} ${to}`, event]));
-  if (taken && each.took[0] !== each.took[2]) known.set(taken, known.get(taken) ?? each.took[1]);
-  const shown = [...known].filter(([edge]) => MAIN.includes(edge) || edge === taken);
+  for (const [from, event, to] of each.took) if (from !== to && !known.has(`${from} ${to}`)) known.set(`${from} ${to}`, event);
+  const shown = [...known].filter(([edge]) => MAIN.includes(edge) || taken.includes(edge));
   return h("svg", { key: "diagram", class: "diagram", width, height: 26 + line + box.h / 2 + 8, role: "img", "aria-label": `${each.id} is ${each.state}` },
     shown.map(([edge, event]) => {
       const [from, to] = edge.split(" "), a = at(from), b = at(to);
@@ -40,7 +40,7 @@ function stateDiagram(each, edges, width) {
       const ends = a.x === b.x || (!straight && !back && a.y !== b.y && Math.abs(side) === 0) ? [a.x, a.y + up, b.x, b.y - up] : [a.x + side, a.y, b.x - side, b.y];
       const path = back && a.y === b.y ? `M${a.x} ${a.y - box.h / 2}C${a.x} ${a.y - 26} ${b.x} ${b.y - 26} ${b.x} ${b.y - box.h / 2}`
         : `M${ends[0]} ${ends[1]}L${ends[2]} ${ends[3]}`;
-      return h("g", { key: edge, class: `edge ${edge === taken ? "taken" : ""}` }, h("title", {}, `${from} → ${to}: ${event}`),
+      return h("g", { key: edge, class: `edge ${taken.includes(edge) ? "taken" : ""}` }, h("title", {}, `${from} → ${to}: ${event}`),
         h("path", { d: path, "marker-end": null }),
         h("path", { class: "tip", d: tip(path, back && a.y === b.y ? Math.PI / 2 : Math.atan2(ends[3] - ends[1], ends[2] - ends[0]), back && a.y === b.y ? [b.x, b.y - box.h / 2] : [ends[2], ends[3]]) }));
     }),

@@ -3,7 +3,7 @@
    Put behind diagram.js. */
 
 const CELL = { w: 76, h: 40, gap: 5, lane: 11 };
-const LEFT = 158, LINES = 15, RECORD = 108;
+const LEFT = 158, LINES = 15, RECORD = 112;
 const GLYPHS = { commit: "✓", abort: "✕", control: "·" };
 const LANES = [["uncommitted", "read_uncommitted"], ["committed", "read_committed"]];
 

@@ -21,10 +21,12 @@ from kit.transaction_panel import logs
 from kit.transaction_panel.readers import GIVEN, HELD, LEVELS, SKIPPED, Seen, seen
 from kit.transaction_panel.view import GONE, NO_LEADER, NOT_KNOWN, is_internal
 
-EDGES = tuple(
+Edge = tuple[str, str, str]
+EDGES: tuple[Edge, ...] = tuple(
     (str(before), str(event), str(after)) for (before, event), after in TRANSITIONS.items()
 )
 """The coordinator's table: state, event, next state."""
+FENCE = "PrepareEpochFence"
 FENCED = ("FatalError",)
 FATES = {
     "": "in no transaction",
@@ -38,7 +40,7 @@ RECEIVED = {
     "held": "must wait: it is behind the LSO",
     "ahead": "not yet: it is above the high watermark",
 }
-CELLS_MOST, ROWS_MOST = 60, 12
+CELLS_MOST, ROWS_MOST = 60, 8
 LED = {NO_LEADER: "no leader", NOT_KNOWN: ""}
 
 
@@ -83,12 +85,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Id:
-    """A transactional id, as its coordinator has it; `took` is the edge that was just taken."""
+    """A transactional id, as its coordinator has it; `took` are the edges just taken."""
 
     id: str
     state: str
     pending: str
-    took: tuple[str, str, str] | None
+    took: tuple[Edge, ...]
     producer_id: int
     epoch: int
     timeout_ms: int
@@ -212,15 +214,26 @@ def _names(by_topic: Mapping[str, Iterable[int]]) -> list[str]:
     return [f"{topic}-{index}" for topic, indexes in by_topic.items() for index in indexes]
 
 
-def took(transactional_id: str, lines: Sequence[Line]) -> tuple[str, str, str] | None:
-    """The edge of the state diagram that an id has just taken."""
-    for line in reversed(lines):
-        if line.kind == "transaction" and line["id"] == transactional_id:
-            before, after = str(line["before"]), str(line["state"])
-            found = [edge for edge in EDGES if (edge[0], edge[2]) == (before, after)]
-            # PrepareEpochFence has no record of its own: it is passed in one step
-            return found[0] if found else (before, line.why, after)
-    return None
+def took(transactional_id: str, lines: Sequence[Line]) -> tuple[Edge, ...]:
+    """The edges of the state diagram that an id has just taken."""
+    edges = [
+        edge
+        for line in lines
+        if line.kind == "transaction" and line["id"] == transactional_id
+        for edge in _way(str(line["before"]), str(line["state"]), line.why)
+    ]
+    return tuple(edges)
+
+
+def _way(before: str, after: str, why: str) -> Iterator[Edge]:
+    """From one record to the next.  A fenced producer's transaction passes PrepareEpochFence, which
+    has no record of its own."""
+    if (before, after) == ("Ongoing", "PrepareAbort") and why and not why.startswith("EndTxn"):
+        yield from _way(before, FENCE, why)
+        yield from _way(FENCE, after, why)
+        return
+    found = [edge for edge in EDGES if (edge[0], edge[2]) == (before, after)]
+    yield found[0] if found else (before, why, after)
 
 
 def _clients(snapshot: Snapshot) -> Iterator[Client]:
