@@ -129,11 +129,18 @@ def test_a_producers_own_word_is_shown_beside_the_coordinators() -> None:
 
 def test_calls_wait_for_one_another_and_a_refused_one_harms_nothing() -> None:
     world = bank()
-    for call in ("commit", "begin", "abort", "begin"):
-        producers.act(world, call, "app")
-    assert producers.wait(world, "app")
+    producers.act(world, "commit", "app")
     node: Any = world.client("app")
+    assert "InTransaction" not in node.refused
+    assert "commit_transaction is not possible" in node.refused
+    producers.act(world, "begin", "app")
+    producers.send(world, "app", "accounts", "A", 0)
+    producers.act(world, "commit", "app")
+    producers.act(world, "begin", "app")  # the commit has not returned yet
+    assert node.waiting == [("begin_transaction", ())]
+    assert producers.wait(world, "app")
     assert producers.words(world)["app"].state == "InTransaction"
+    assert world.snapshot()["transactions"]["transfer"]["state"] != "Ongoing"
     producers.act(world, "begin", "app")
     assert "InTransaction does not follow it" in node.refused
 

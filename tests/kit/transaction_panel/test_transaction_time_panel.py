@@ -131,6 +131,21 @@ def test_a_zombie_is_fenced_in_another_future(panel: TransactionTimePanel) -> No
     assert panel.scene(0).reader("read_committed").given == 4
 
 
+def test_after_a_kill_the_others_do_again_what_they_did(panel: TransactionTimePanel) -> None:
+    panel.jump("Alice -10")
+    panel.press("kill", "app")
+    panel.go(len(panel) - 1)
+    assert [each.name for each in panel.scene(1).clients] == ["app", "app-2"]
+    assert panel.scene(1).reader("read_committed").given == 2
+    panel.forget()
+    panel.go(0)
+    panel.jump("Alice -10")
+    panel.press("kill", "app", keep=False)
+    panel.go(len(panel) - 1)
+    assert [each.name for each in panel.scene(1).clients] == ["app"]
+    assert panel.scene(1).ids[0].state == "Ongoing"
+
+
 def test_another_coordinator_finishes_what_is_decided(panel: TransactionTimePanel) -> None:
     panel.jump("PrepareCommit")
     coordinator = panel.scene().ids[0].coordinator
