@@ -32,8 +32,8 @@ SETTINGS = (
     Setting("broker.heartbeat.interval.ms", "500", "several heartbeats fit in a session"),
     Setting("replica.lag.time.max.ms", "5000", "a cut follower leaves the ISR within a cell"),
     Setting("replica.high.watermark.checkpoint.interval.ms", "1000", "its file is read in a cell"),
-    Setting("log.retention.check.interval.ms", "1000", "old segments go within a cell"),
-    Setting("log.cleaner.backoff.ms", "500", "a compacted log is cleaned within a cell"),
+    Setting("log.retention.check.interval.ms", "250", "old segments go within a cell"),
+    Setting("log.cleaner.backoff.ms", "250", "a compacted log is cleaned within a cell"),
     Setting(
         "replica.selector.class",
         "org.apache.kafka.common.replica.RackAwareReplicaSelector",

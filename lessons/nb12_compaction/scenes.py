@@ -1,0 +1,333 @@
+"""Scenarios of notebook 12 for `lab.both`: each takes a cluster and returns what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import ConfigResource
+
+from kit.clusters.interface import Cluster
+from kit.probes import clients, requests
+from lessons.nb12_compaction import passes, records
+
+Seen = Mapping[str, Any]
+TWO = {"internal.segment.bytes": 150}
+"""Two records of a key and a value of one letter each in a segment."""
+HOUR_MS = 60 * records.MINUTE_MS
+ON_101 = {0: [101]}
+"""One broker looks at all logs of a scene, so that one wait is enough."""
+NEVER = {"min.cleanable.dirty.ratio": 1}
+"""A ratio that no log is above: the cleaner waits until a lesson lets it begin."""
+
+
+def _pairs(text: str) -> list[records.Pair]:
+    """`a1 b1` -> a=1, b=1; `a-` is a tombstone."""
+    return [(each[0], None if each[1] == "-" else each[1]) for each in text.split()]
+
+
+# -- policies
+
+
+def both_policies(cluster: Cluster) -> Seen:
+    """Users that were written long ago and lately, under three policies."""
+    found = {}
+    policies = ("delete", "compact", "compact,delete")
+    for number, policy in enumerate(policies):
+        config = {**TWO, **NEVER, "cleanup.policy": policy, "retention.ms": -1}
+        cluster.create_topic(f"users-{number}", assignment=ON_101, config=config)
+        ages = [90, 90, 90, 90, 5, 5, 5]
+        records.write(cluster, f"users-{number}", _pairs("a1 b1 a2 c1 a3 d1 d2"), ages)
+        if "compact" in policy:
+            passes.clean(cluster, f"users-{number}")
+        passes.alter(cluster, f"users-{number}", retention_ms=HOUR_MS)
+    passes.wait_for_retention(cluster, "users-0")
+    passes.wait_for_retention(cluster, "users-2", "compact,delete")
+    for number, policy in enumerate(policies):
+        left = records.read(cluster, f"users-{number}")
+        found[f"{policy}: left"] = " ".join(f"{each.key}{each.value}" for each in left)
+    return found
+
+
+def keyless(cluster: Cluster) -> Seen:
+    """A record without a key, with an empty key, and a keyed one, by the topic's policy."""
+    found = {}
+    for policy in ("delete", "compact", "compact,delete"):
+        cluster.create_topic("users", config={"cleanup.policy": policy})
+        sent = records.write(cluster, "users", [(None, "x"), ("", "x"), ("a", "x")])
+        for label, outcome in zip(("no key", "an empty key", "a key"), sent, strict=True):
+            taken = "taken" if outcome.isdigit() else outcome
+            found[f"{policy}: {label}"] = taken
+    return found
+
+
+def clocks(cluster: Cluster) -> Seen:
+    """retention.ms is an hour; the log's start after a look, for other ages of the records."""
+    found = {}
+    logs: dict[str, tuple[Sequence[float], Mapping[str, object]]] = {
+        "all of yesterday": ([1440] * 5, {}),
+        "all in one segment, one of them young": (
+            [1440] * 4 + [5], {"internal.segment.bytes": 1_000},
+        ),
+        "the first one of tomorrow": ([-1440, *[1440] * 4], {}),
+        "all of yesterday, LogAppendTime": (
+            [1440] * 5, {"message.timestamp.type": "LogAppendTime"},
+        ),
+        "all of yesterday, retention.ms=-1": ([1440] * 5, {"retention.ms": -1}),
+    }  # fmt: skip
+    ahead = {"message.timestamp.after.max.ms": 48 * HOUR_MS}
+    for number, (ages, config) in enumerate(logs.values()):
+        own = {**TWO, "retention.ms": -1, **ahead, **config}
+        cluster.create_topic(f"orders-{number}", assignment=ON_101, config=own)
+        records.write(cluster, f"orders-{number}", _pairs("a1 a2 a3 a4 a5"), ages)
+        if "retention.ms" not in config:
+            passes.alter(cluster, f"orders-{number}", retention_ms=HOUR_MS)
+    passes.wait_for_retention(cluster, "orders-0")
+    for number, label in enumerate(logs):
+        found[label] = f"starts at {passes.first_offset(cluster, f'orders-{number}')} of 5"
+    cluster.create_topic("orders")
+    (sent,) = records.write(cluster, "orders", _pairs("a1"), [-90])
+    found["90 minutes ahead, default settings"] = "taken" if sent.isdigit() else sent
+    return found
+
+
+def per_partition(cluster: Cluster) -> Seen:
+    """retention.bytes on a topic of three partitions, of which one gets most of the records."""
+    counts = {0: 12, 1: 3, 2: 1}
+    config = {**TWO, "retention.ms": -1}
+    cluster.create_topic("orders", assignment={each: [101] for each in counts}, config=config)
+    for partition, count in counts.items():
+        records.write(cluster, "orders", [("a", "1")] * count, partition=partition)
+    before = [passes.size(cluster, "orders", each) for each in counts]
+    passes.alter(cluster, "orders", retention_bytes=150)
+    passes.wait_for_retention(cluster, "orders")
+    return {
+        "bytes before, by partition": before,
+        "retention.bytes": 150,
+        "bytes after": [passes.size(cluster, "orders", each) for each in counts],
+        "first offsets": [passes.first_offset(cluster, "orders", each) for each in counts],
+    }
+
+
+def read_or_not(cluster: Cluster) -> Seen:
+    """A group that has read everything, one that is new, and a topic of its own retention."""
+    for topic in ("kept", "short"):
+        config = {**TWO, "retention.ms": -1}
+        cluster.create_topic(topic, assignment=ON_101, config=config)
+        records.write(cluster, topic, _pairs("a1 a2 a3 a4 a5"), [90] * 5)
+        records.commit(cluster, topic, "billing", 5)
+    size = passes.size(cluster, "kept")
+    again = len(records.read(cluster, "kept"))
+    same = passes.size(cluster, "kept") == size
+    passes.alter(cluster, "short", retention_ms=HOUR_MS)
+    passes.wait_for_retention(cluster, "short")
+    fetch = requests.fetching(clients.topic_id(cluster, "short"), 0)
+    answer = clients.ask(cluster, cluster.leader("short"), fetch)
+    return {
+        "committed by a group": 5,
+        "records that another reader gets": again,
+        "bytes as before": same,
+        "first offset, retention.ms=-1": passes.first_offset(cluster, "kept"),
+        "first offset, retention.ms of an hour": passes.first_offset(cluster, "short"),
+        "a fetch of offset 0": requests.refusal(requests.first_partition(answer)),
+    }
+
+
+# -- requests and settings
+
+
+def delete_records(cluster: Cluster) -> Seen:
+    """DeleteRecords below offset 3 of 5, then below the high watermark, then beyond it."""
+    cluster.create_topic("orders", config=TWO)
+    records.write(cluster, "orders", _pairs("a1 a2 a3 a4 a5"))
+    answer = passes.delete_before(cluster, "orders", 3)
+    fetch = requests.fetching(clients.topic_id(cluster, "orders"), 2)
+    refused = clients.ask(cluster, cluster.leader("orders"), fetch)
+    passes.wait_for_retention(cluster, "orders")
+    files = passes.segments(cluster, "orders")
+    everything = passes.delete_before(cluster, "orders", -1)
+    try:
+        beyond = str(passes.delete_before(cluster, "orders", 99))
+    except KafkaException as failure:
+        beyond = clients.name(failure.args[0])
+    cluster.create_topic("users", config={"cleanup.policy": "compact"})
+    records.write(cluster, "users", _pairs("a1 a2"))
+    try:
+        compacted = str(passes.delete_before(cluster, "users", 1))
+    except KafkaException as failure:
+        compacted = clients.name(failure.args[0])
+    return {
+        "below 3: the log starts at": answer,
+        "a fetch of offset 2": requests.refusal(requests.first_partition(refused)),
+        "segments that are left": files,
+        "below -1, which is the high watermark": everything,
+        "below 99": beyond,
+        "in a topic that is compacted only": compacted,
+    }
+
+
+TOPIC_SETTINGS = (
+    "cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes",
+    "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms",
+    "delete.retention.ms", "file.delete.delay.ms",
+)  # fmt: skip
+BROKER_SETTINGS = (
+    "log.retention.hours", "log.retention.minutes", "log.retention.ms", "log.roll.hours",
+    "log.roll.ms", "log.retention.bytes", "log.cleaner.enable", "log.cleaner.threads",
+    "log.cleaner.dedupe.buffer.size",
+)  # fmt: skip
+
+
+def topic_settings(cluster: Cluster) -> Seen:
+    """What a new topic has."""
+    cluster.create_topic("orders")
+    return _settings(cluster, ConfigResource.Type.TOPIC, "orders", TOPIC_SETTINGS)
+
+
+def broker_settings(cluster: Cluster) -> Seen:
+    """What a broker has; `unset` where the coarser setting counts."""
+    found = _settings(cluster, ConfigResource.Type.BROKER, "101", BROKER_SETTINGS)
+    set_to = {
+        threads: clients.set_broker_config(cluster, "", "log.cleaner.threads", threads)
+        for threads in ("2", "1")
+    }
+    return {**found, "log.cleaner.threads set to 2 while it runs": set_to["2"]}
+
+
+def _settings(cluster: Cluster, kind: Any, name: str, wanted: Sequence[str]) -> Seen:
+    resource = ConfigResource(kind, name)
+    admin = clients.admin(cluster)  # kept: without it the future never ends
+    found = admin.describe_configs([resource])[resource].result(records.PATIENCE_S)
+    values = {each: found[each].value if each in found else None for each in wanted}
+    return {each: "unset" if value is None else value for each, value in values.items()}
+
+
+# -- segments
+
+
+def rolls(cluster: Cluster) -> Seen:
+    """Where segments begin, for records of 0, 30, 90 and 120 minutes, by segment.ms."""
+    found = {}
+    ages = [180, 150, 90, 60]
+    for label, config in {
+        "defaults": {},
+        "segment.ms of an hour": {"segment.ms": HOUR_MS},
+        "segment.ms of a minute": {"segment.ms": records.MINUTE_MS},
+    }.items():
+        cluster.create_topic("orders", config=config)
+        records.write(cluster, "orders", _pairs("a1 a2 a3 a4"), ages)
+        found[f"{label}: segments begin at"] = passes.segments(cluster, "orders")
+    cluster.create_topic("orders", config={"retention.ms": -1})
+    week = [8 * 24 * 60, 5]
+    records.write(cluster, "orders", _pairs("a1 a2"), week)
+    found["defaults, eight days between two records"] = passes.segments(cluster, "orders")
+    return found
+
+
+def small_segments(cluster: Cluster) -> Seen:
+    """100 records in one segment and in fifty: files, and fetches to read them all."""
+    found: dict[str, Any] = {}
+    for label, size in (("one segment", 1 << 20), ("fifty", 150)):
+        cluster.create_topic("orders", config={"internal.segment.bytes": size})
+        records.write(cluster, "orders", [("a", "1")] * 100)
+        names = [each.name for each in passes.files(cluster, "orders")]
+        of_segments = [n for n in names if n.endswith((".log", ".index", ".timeindex"))]
+        found[f"{label}: files of segments"] = len(of_segments)
+        found[f"{label}: fetches to read 100 records"] = _fetches(cluster, "orders")
+    return found
+
+
+def _fetches(cluster: Cluster, topic: str) -> int:
+    """Fetch requests until the end: each brings records of one segment at most."""
+    leader, topic_id = cluster.leader(topic), clients.topic_id(cluster, topic)
+    count = offset = 0
+    while True:
+        answer = clients.ask(cluster, leader, requests.fetching(topic_id, offset))
+        read = requests.records_in(answer)
+        if not read:
+            return count
+        count, offset = count + 1, offset + read
+
+
+def files_of_a_pass(cluster: Cluster) -> Seen:
+    """The .log files after a pass, and the checkpoint."""
+    cluster.create_topic("users", config={**TWO, **NEVER, "cleanup.policy": "compact"})
+    records.write(cluster, "users", _pairs("a1 a2 a3 b1 a4"))
+    active = passes.files(cluster, "users")
+    before = {each.name: each.read_bytes() for each in active if each.name.endswith(".log")}
+    passes.clean(cluster, "users")
+    after = passes.files(cluster, "users")
+    logs = {each.name: each.read_bytes() for each in after if each.name.endswith(".log")}
+    newest = max(logs)
+    return {
+        "segments": [name.removesuffix(".log").lstrip("0") or "0" for name in sorted(logs)],
+        "old ones, .log.deleted": sum(each.name.endswith(".log.deleted") for each in after),
+        "left of .cleaned and .swap": sum(
+            each.name.endswith((".cleaned", ".swap")) for each in after
+        ),
+        "the active segment is as before": logs[newest] == before[newest],
+        "cleaner-offset-checkpoint": passes.cleaned_to(cluster, "users"),
+    }
+
+
+# -- transactions
+
+
+def transactions(cluster: Cluster) -> Seen:
+    """a=1 is committed, a=2 aborted, b=1 committed; then a pass over all three."""
+    cluster.create_topic("paid", config={**TWO, **NEVER, "cleanup.policy": "compact"})
+    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "lesson-12"}
+    producer = Producer({**settings, "log_level": 0})
+    producer.init_transactions(records.PATIENCE_S)
+    for key, value, commits in (("a", "1", True), ("a", "2", False), ("b", "1", True)):
+        producer.begin_transaction()
+        producer.produce("paid", value, key, partition=0)
+        producer.flush(records.PATIENCE_S)
+        if commits:
+            producer.commit_transaction(records.PATIENCE_S)
+        else:
+            producer.abort_transaction(records.PATIENCE_S)
+    records.write(cluster, "paid", _pairs("c1 c2 c3"))
+    before = _shown(cluster, "read_uncommitted")
+    passes.clean(cluster, "paid")
+    return {
+        "read_uncommitted, before": before,
+        "read_uncommitted, after": _shown(cluster, "read_uncommitted"),
+        "read_committed, after": _shown(cluster, "read_committed"),
+    }
+
+
+def _shown(cluster: Cluster, isolation: str) -> str:
+    found = records.read(cluster, "paid", isolation=isolation)
+    return ", ".join(str(each) for each in found)
+
+
+# -- a file in pieces
+
+
+def a_file(cluster: Cluster) -> Seen:
+    """A file of 2 MB as one record, and in pieces."""
+    cluster.create_topic("files")
+    content = bytes(2_000_000)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    try:
+        producer.produce("files", content, "report.pdf", partition=0)
+        whole = "taken"
+    except KafkaException as failure:
+        whole = clients.name(failure.args[0])
+    outcomes: list[str] = []
+
+    def keep(error: Any, _: Any) -> None:
+        outcomes.append(clients.name(error))
+
+    piece = 900_000
+    for start in range(0, len(content), piece):
+        part = content[start : start + piece]
+        producer.produce("files", part, "report.pdf", 0, on_delivery=keep)
+    producer.flush(records.PATIENCE_S)
+
+    return {
+        "as one record": whole,
+        f"in {len(outcomes)} pieces": sorted(set(outcomes)),
+    }

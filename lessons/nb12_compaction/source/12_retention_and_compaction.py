@@ -1,0 +1,791 @@
+# %% [markdown]
+# # 12 · Retention and compaction
+#
+# A log that only grows fills the disk. Kafka has two ways to forget: *retention* deletes old segments
+# as a whole, and *compaction* rewrites segments and leaves the last value of each key. Neither asks
+# whether anyone has read the records.
+#
+# **What you will be able to do**
+#
+# * say which records a size limit and a time limit remove, and which stay longer
+# * say what a consumer gets when retention has overtaken it
+# * read a compacted log: its gaps, its tombstones, the part that is still dirty
+# * say when the cleaner begins, and follow a pass step by step
+# * rebuild a table from a compacted topic
+# * say what a deletion promises after a crash, and what it does not
+#
+# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+#
+# ## A limit of size
+#
+# A partition is a series of *segments*, files of records; only the last one, the *active* segment, is
+# written to (lesson 02). `retention.bytes` limits the bytes of a partition; by default there is no
+# limit. The next run writes 20 records of 170 bytes each. A segment takes four of them, so segments
+# begin at 0, 4, 8, 12 and 16. Then the limit is set to 1,500 bytes.
+
+# %% doorway tags=["setup"]
+from kit import lab
+from kit.probes import clients
+from lessons.nb12_compaction import passes, records, scenes, virtual_runs
+
+# %% 12-1 tags=["stub", "predict"]
+lab.predict("12-1")
+
+# %% 12-1 tags=["solution", "predict"]
+lab.predict("12-1", 8)
+
+# %% by-size tags=["both"]
+limit = 1_500  # also 1_300 and 3_000
+segment_bytes = 700  # four records; also 350
+
+
+def by_size(cluster):
+    config = {"internal.segment.bytes": segment_bytes, "retention.ms": -1}
+    cluster.create_topic("orders", config=config)
+    records.write(cluster, "orders", [(None, "x" * 100)] * 20)
+    before = passes.segments(cluster, "orders")
+    passes.alter(cluster, "orders", retention_bytes=limit)
+    passes.wait_for_retention(cluster, "orders")
+    return {
+        "segments before": before,
+        "segments after": passes.segments(cluster, "orders"),
+        "first offset that a consumer gets": records.read(cluster, "orders")[0].offset,
+        "bytes left": passes.size(cluster, "orders"),
+        "limit": limit,
+    }
+
+
+outcome = lab.both(by_size)
+display(outcome)
+lab.verdict("12-1", outcome)
+
+# %% [markdown]
+# Retention deletes whole segments, the oldest first, and only while the others still hold the limit. So
+# a partition keeps up to a segment more than `retention.bytes`; it also keeps what arrives before the
+# next look, which comes every five minutes by default (here four times a second). The limit counts for
+# each partition: 8 partitions of 1 GB with three replicas are 24 GB, and up to 24 segments more.
+#
+# `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
+# 1 GiB, and at least 1 MiB. Here is what you see at work: the topic, a line of the broker's log, and
+# the files that are left. Choose a segment in the panel, then a batch.
+
+# %% watch-files tags=["live"]
+cluster = lab.engine(settings=lab.BRISK)
+by_size(cluster)
+leader = cluster.leader("orders")
+display(lab.tool(cluster, "kafka-topics", "--describe", "--topic", "orders"))
+display(lab.broker_log(cluster, leader, "deleted orders-0", last=2))
+lab.segments(cluster, "orders")
+
+# %% [markdown]
+# ## A limit of time
+#
+# `retention.ms` is a week by default. In the next run it is an hour. A segment takes two records. The
+# records were made, in this order, so many minutes ago: 300, 290, then 280, 5, then 200, 190, then
+# 180, 170, and 160 in the active segment.
+
+# %% 12-2 tags=["stub", "predict"]
+lab.predict("12-2")
+
+# %% 12-2 tags=["solution", "predict"]
+lab.predict("12-2", 2)
+
+# %% by-time tags=["both"]
+ages = [300, 290, 280, 5, 200, 190, 180, 170, 160]  # also 270 in place of 5, and -50
+retention_ms = 3_600_000
+
+
+def by_time(cluster):
+    config = {"internal.segment.bytes": 200, "retention.ms": -1}
+    cluster.create_topic("orders", config=config)
+    records.write(cluster, "orders", [(None, f"{age} minutes") for age in ages], ages)
+    before = passes.segments(cluster, "orders")
+    passes.alter(cluster, "orders", retention_ms=retention_ms)
+    passes.wait_for_retention(cluster, "orders")
+    left = records.read(cluster, "orders")
+    return {
+        "segments before": before,
+        "segments after": passes.segments(cluster, "orders"),
+        "first offset": passes.first_offset(cluster, "orders"),
+        "records left": [each.value for each in left],
+        "older than an hour": sum(age > 60 for age in ages[len(ages) - len(left) :]),
+        "end of the log": len(ages),
+    }
+
+
+outcome = lab.both(by_time)
+display(outcome)
+lab.verdict("12-2", outcome)
+
+# %% [markdown]
+# A segment is as old as the *newest* timestamp in it, so the record of five minutes ago keeps the one
+# beside it. And a log has no holes at its beginning: deletion stops at the first segment that stays,
+# so everything behind it stays too. With 270 in place of 5 every segment is old. Then all go, the
+# active one too: the broker begins a new segment first. A timestamp in the future (try -50) keeps its
+# segment until that time and the retention are over.
+#
+# So `retention.ms` says how long a record is kept *at least*. A quiet topic needs `segment.ms` (a week
+# by default) to end its active segment; a record can be twice as old.
+#
+# ## The last value of each key
+#
+# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has its key.
+# Here segments take two records. Nine are written, offsets 0 to 8:
+#
+# | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
+# |---|---|---|---|---|---|---|---|---|
+# | a=1 | b=1 | a=2 | c=1 | b=2 | a=3 | d=1 | d=2 | c=2 |
+#
+# `min.cleanable.dirty.ratio` is 1 at first: that keeps the cleaner away, as the next section explains.
+# Then it is set to 0, and the cleaner passes over everything that it may touch.
+
+# %% 12-3 tags=["stub", "predict"]
+lab.predict("12-3")
+
+# %% 12-3 tags=["solution", "predict"]
+lab.predict("12-3", "3 4 5 7 8")
+
+# %% last-values tags=["both"]
+history = "a1 b1 a2 c1 b2 a3 d1 d2 c2"  # add d3 at its end, then e1
+policy = "compact"
+
+
+def last_values(cluster):
+    config = {"cleanup.policy": policy, "internal.segment.bytes": 150}
+    cluster.create_topic("balances", config={**config, "min.cleanable.dirty.ratio": 1})
+    records.write(cluster, "balances", [(each[0], each[1]) for each in history.split()])
+    before = records.read(cluster, "balances")
+    active = passes.segments(cluster, "balances")[-1]
+    passes.clean(cluster, "balances")  # sets min.cleanable.dirty.ratio to 0
+    left = records.read(cluster, "balances")
+    return {
+        "records before": len(before),
+        "active segment from": active,
+        "offsets left": [each.offset for each in left],
+        "records left": [f"{each.key}={each.value}" for each in left],
+        "table before": str(records.table(before)),
+        "table after": str(records.table(left)),
+    }
+
+
+outcome = lab.both(last_values)
+display(outcome)
+lab.verdict("12-3", outcome)
+
+# %% [markdown]
+# Compaction drops single records, and the others keep their offsets: a consumer that comes to a gap
+# goes on behind it. Two records of `c` are left. The pass never looks into the active segment, so it
+# did not know of the later one. That is the promise of compaction: *at least* the last value of each
+# key. A reader builds the same table before and after. What it cannot count on is to see every value.
+#
+# ## When a pass begins
+#
+# A pass reads the log from its beginning, so it should be worth it. The part that was cleaned before
+# is *clean*; the closed segments behind it are *dirty*. The cleaner begins when the share of dirty
+# bytes, the *dirty ratio*, is above `min.cleanable.dirty.ratio` (0.5).
+#
+# The next run is a simulation. Sixteen users are written, in four segments of four records. They are
+# cleaned: nothing is removed, since each key is there once. Then the first four users are written again
+# and again. Each time fills one more segment, and the cleaner has three seconds to begin.
+
+# %% 12-4 tags=["stub", "predict"]
+lab.predict("12-4")
+
+# %% 12-4 tags=["solution", "predict"]
+lab.predict("12-4", 5)
+
+# %% dirty-ratio tags=["sim"]
+ratio, users, again = 0.5, 16, 4  # also 0.2; and 8 users
+
+world = lab.world(seed=12, settings={"log.cleaner.backoff.ms": 500})
+config = {"internal.segment.bytes": 300, "min.cleanable.dirty.ratio": ratio}
+world.create_topic("users", assignment={0: [101]}, config={"cleanup.policy": "compact", **config})
+virtual_runs.put(world, "users", [(f"u{user:02}", "1") for user in range(users + 1)])
+world.run(until=lambda w: len(virtual_runs.passes(w, "users")) == 1, for_s=30)
+dirty = 0
+while len(virtual_runs.passes(world, "users")) == 1 and dirty < 20:
+    dirty += 1
+    virtual_runs.put(world, "users", [(f"u{user:02}", str(dirty)) for user in range(again)])
+    world.run(for_s=3)
+for each in virtual_runs.passes(world, "users"):
+    print(f"offsets {each['begin']} to {each['end'] - 1}: {each['why']};", end=" ")
+    print(f"{each['records_before']} records before, {each['records_after']} after")
+found = virtual_runs.passes(world, "users")[-1]["dirty_ratio"]
+lab.verdict("12-4", {"dirty segments": dirty, "clean": users // 4, "ratio": ratio, "found": found})
+
+# %% [markdown]
+# Four of eight segments are a ratio of 0.5, which is not *above* 0.5. So up to half of a log may be
+# overwritten values, and the active segment comes on top. Two more settings move the moment:
+# `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
+# little is dirty (*Deeper: Lags*).
+#
+# Here is the same world in the panel. Go from moment to moment with the arrows below the timeline: the
+# pass first reads what is dirty and notes the last offset of each key, its *offset map*. It then
+# copies what stays into a new file, and puts that in the place of the old segment.
+
+# %% watch-pass tags=["live"]
+panel = lab.segments(world, "users")
+panel.goto(0)
+panel.jump("101 has cleaned")  # the first pass
+panel.jump("101 cleans")  # the second
+panel
+
+# %% [markdown]
+# ## Tombstones
+#
+# A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` says how long it
+# is kept after it was cleaned, a day by default. Here it is 0. The log has `anna=Rome`, `bert=Oslo`,
+# `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active segment. The cleaner passes once.
+
+# %% 12-5 tags=["stub", "predict"]
+lab.predict("12-5")
+
+# %% 12-5 tags=["solution", "predict"]
+lab.predict("12-5", "b")
+
+# %% tombstones tags=["both"]
+delete_retention_ms = 0  # also 86_400_000, the default
+
+
+def tombstones(cluster):
+    config = {"cleanup.policy": "compact", "internal.segment.bytes": 200}
+    more = {"min.cleanable.dirty.ratio": 1, "delete.retention.ms": delete_retention_ms}
+    cluster.create_topic("cities", config={**config, **more})
+    moves = [("anna", "Rome"), ("bert", "Oslo"), ("bert", None), ("anna", "Bern")]
+    records.write(cluster, "cities", [*moves, ("carl", "Bonn")])
+    passes.clean(cluster, "cities")
+    once = records.read(cluster, "cities")
+    records.write(cluster, "cities", [("carl", "Lima"), ("carl", "Nice")])  # a new active segment
+    passes.wait_until_clean(cluster, "cities")
+    twice = records.read(cluster, "cities")
+    return {
+        "after one pass": [str(each) for each in once],
+        "after another": [str(each) for each in twice],
+        "of bert, after one pass": [each.value or "nothing" for each in once if each.key == "bert"],
+        "of bert, after another": [e.value or "nothing" for e in twice if e.key == "bert"],
+        "table": str(records.table(twice)),
+    }
+
+
+outcome = lab.both(tombstones)
+display(outcome)
+lab.verdict("12-5", outcome)
+
+# %% [markdown]
+# The first pass removes the value and keeps the tombstone. It writes a *delete horizon* into the
+# batch: now plus `delete.retention.ms`. The first pass after that time drops it, and a pass needs
+# something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower than
+# the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a reader may
+# take from the beginning of the log to its end.
+#
+# ## A table from a topic
+#
+# A service keeps the last amount of each of five users in memory, and writes each change to a
+# compacted topic: 300 changes, in turn. A segment takes 20 records. The cleaner has been everywhere it
+# may go. Then the service crashes, and a new one reads the topic from its beginning.
+
+# %% 12-6 tags=["stub", "predict"]
+lab.predict("12-6")
+
+# %% 12-6 tags=["solution", "predict"]
+lab.predict("12-6", 25)
+
+# %% rebuild tags=["both"]
+users, changes = 5, 300  # also 301
+segment_bytes = 1_600  # 20 records; also 8_000
+
+
+def rebuild(cluster):
+    config = {"cleanup.policy": "compact", "internal.segment.bytes": segment_bytes}
+    cluster.create_topic("amounts", config={**config, "min.cleanable.dirty.ratio": 1})
+    made = [(f"user-{number % users}", f"{number:03}") for number in range(changes)]
+    memory = dict(made)  # what the service holds when it crashes
+    records.write(cluster, "amounts", made)
+    full = len(records.read(cluster, "amounts"))
+    passes.clean(cluster, "amounts")
+    read = records.read(cluster, "amounts")
+    return {
+        "records before the cleaner": full,
+        "records that the new service reads": len(read),
+        "of them in the active segment": full - passes.segments(cluster, "amounts")[-1],
+        "users": len(memory),
+        "its table is the old one": records.table(read) == memory,
+    }
+
+
+outcome = lab.both(rebuild)
+display(outcome)
+lab.verdict("12-6", outcome)
+
+# %% [markdown]
+# One record for each user, and the whole active segment. The topic is the table's *changelog*. Kafka
+# Streams keeps its state in such topics, and consumer groups keep their offsets in one. Restoring costs
+# the number of keys and the dirty tail, not the history. So large segments make a restart slow: this
+# is why Streams' changelogs have smaller ones. One code path serves both: read from the beginning,
+# then go on with what comes.
+#
+# ## The deletion that was forgotten
+#
+# DeleteRecords moves the start of a log on request, however young its records are. The next run uses three replicas
+# and two crashes; in the end, one broker returns that was cut off before.
+#
+# 1. A to F are on 101, 102 and 103, offsets 0 to 5. 101 leads.
+# 2. 101 is cut off and takes x, y, z with acks=1, offsets 6 to 8. It is killed. Another broker leads.
+# 3. G to L are written there, offsets 6 to 11, with acks=all.
+# 4. The other follower is killed. DeleteRecords up to offset 10 is sent, and answered: the log starts
+#    at 10.
+# 5. The leader is killed at once. It starts again, leads again, and then 101 returns.
+#
+# In lesson 07, 101 would cut x, y, z off.
+
+# %% 12-7 tags=["stub", "predict"]
+lab.predict("12-7")
+
+# %% 12-7 tags=["solution", "predict"]
+lab.predict("12-7", "c")
+
+# %% forgotten tags=["both"]
+below = 10  # also 0: then nothing is deleted
+
+
+def forgotten(cluster):
+    cluster.create_topic("events", assignment={0: [101, 102, 103]})
+    records.append(cluster, 101, "events", "ABCDEF", acks="all")
+    cluster.isolate(101)
+    records.append(cluster, 101, "events", "xyz", acks="1")
+    cluster.kill(101)
+    cluster.wait_until(lambda c: c.leader("events") in (102, 103))
+    cluster.heal()
+    leader = cluster.leader("events")
+    records.append(cluster, leader, "events", "GHIJKL", acks="all")
+    cluster.kill(205 - leader)  # the other follower
+    cluster.wait_until(clients.in_sync("events", leader))
+    answer = passes.delete_before(cluster, "events", below)
+    cluster.kill(leader)
+    cluster.start(leader)  # it leads again: the ISR has no other broker
+    cluster.start(101)
+    cluster.wait_until(clients.in_sync("events", 101, leader))
+    return {
+        "DeleteRecords answers": answer,
+        "the leader holds": records.held(cluster, leader, "events"),
+        "101 holds": records.held(cluster, 101, "events"),
+    }
+
+
+outcome = lab.both(forgotten)
+display(outcome)
+lab.verdict("12-7", outcome)
+
+# %% [markdown]
+# Two healthy brokers are in the ISR and hold different records at 6, 7 and 8. Which ones a consumer
+# reads depends on the leader. DeleteRecords moves the log start in memory and cuts the *leader epochs*
+# (which term wrote which offsets, lesson 07) on disk at once. The log start itself is written down once
+# a minute. The killed leader had cut epochs and no log start: the records came back without what would
+# tell 101 where its history parts.
+#
+# Nothing is lost that had not been deleted. But a deletion that was answered can be undone by a crash
+# of all in-sync replicas, and no log says so. The tests of this project found it, and Kafka 4.3.1
+# behaves the same; `docs/findings.md` has the analysis. If a deletion matters, for example by law,
+# wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep more than one replica.
+#
+# ## Read the code that did it
+#
+# Which segments may go, which log the cleaner takes next, and which records of a batch stay.
+
+# %% code tags=["read"]
+from engine.storage import retention
+from engine.storage.cleaner.log_to_clean import LogToClean, filthiest
+from engine.storage.cleaner.record_filter import RecordFilter
+
+lab.show(retention.deletable, LogToClean, filthiest, RecordFilter.left_of)
+
+# %% [markdown]
+# ## Break it
+#
+# The broker is killed in the middle of a pass. Say first what the disk holds at that moment, and
+# whether the table survives. Then choose another moment.
+
+# %% break-it tags=["sim"]
+moment = "copied"  # also "mapped" and "swapped"
+
+world = lab.world(seed=3, settings={"log.cleaner.backoff.ms": 500})
+config = {"cleanup.policy": "compact", "internal.segment.bytes": 300}
+world.create_topic("users", assignment={0: [101]}, config=config)
+virtual_runs.put(world, "users", [(f"u{n % 3:02}", str(n % 10)) for n in range(17)])
+world.run(until=lambda w: virtual_runs.reached(w, moment) > 0, for_s=30)
+world.kill(101)  # also lose_power: what was not flushed is gone
+print("on the disk:", ", ".join(virtual_runs.files(world, 101, "users")))
+world.run(for_s=1)
+world.start(101)
+world.run(until=lambda w: len(virtual_runs.passes(w, "users")) > 0, for_s=30)
+print("later:      ", ", ".join(virtual_runs.files(world, 101, "users")))
+print("the table:  ", virtual_runs.table(world, "users"))
+
+# %% [markdown]
+# A new segment is written under the name `.cleaned`, which a starting broker throws away. When it is
+# whole and flushed, it becomes `.swap`, which a starting broker completes. At every moment the files
+# hold the old segments or the new one, whole. The old ones stay for a minute as `.deleted`
+# (`file.delete.delay.ms`).
+#
+# ## Your turn
+#
+# Write your answer over the stub, run it, then run the check. `lab.hint("12-8")` gives three hints and
+# then a solution.
+#
+# **12-8, how many segments go.** `segments` are the closed segments of a log and its active one, the
+# oldest first, each as [bytes, minutes since its newest record]. A limit of -1 is none. How many
+# segments, from the oldest on, does retention delete? The active one may go as well, if it holds
+# records; here it always does.
+#
+# **12-9, what is left.** `history` is a list of [offset, key, value]; a value of None is a tombstone.
+# The active segment begins at offset `active`. Nothing was cleaned before. Return the offsets that are
+# left after the first pass.
+#
+# **12-10, which log is next.** `logs` is a dictionary: name to [clean bytes, dirty bytes]. Return the
+# name of the log that the cleaner takes next, by one minimum ratio for all, or None. No two logs here
+# have the same dirty ratio.
+
+
+# %% 12-8 tags=["stub"]
+def deleted(segments, limit_bytes, limit_minutes):
+    """How many of the oldest segments retention deletes."""
+
+
+# %% 12-8 tags=["solution"]
+def deleted(segments, limit_bytes, limit_minutes):
+    """How many of the oldest segments retention deletes."""
+    left = sum(size for size, _ in segments)
+    for number, (size, minutes) in enumerate(segments):
+        too_much = limit_bytes >= 0 and left - size >= limit_bytes
+        too_old = limit_minutes >= 0 and minutes > limit_minutes
+        if not (too_much or too_old):
+            return number
+        left -= size
+    return len(segments)
+
+
+# %% 12-8 tags=["check"]
+lab.check("12-8", deleted)
+
+
+# %% 12-9 tags=["stub"]
+def left_by_a_pass(history, active):
+    """The offsets that are left after the first pass."""
+
+
+# %% 12-9 tags=["solution"]
+def left_by_a_pass(history, active):
+    """The offsets that are left after the first pass."""
+    latest = {key: offset for offset, key, _ in history if offset < active}
+    return [offset for offset, key, _ in history if offset >= active or latest[key] == offset]
+
+
+# %% 12-9 tags=["check"]
+lab.check("12-9", left_by_a_pass)
+
+
+# %% 12-10 tags=["stub"]
+def next_to_clean(logs, minimum):
+    """The name of the log that the cleaner takes next, or None."""
+
+
+# %% 12-10 tags=["solution"]
+def next_to_clean(logs, minimum):
+    """The name of the log that the cleaner takes next, or None."""
+    ratios = {name: dirty / (clean + dirty) for name, (clean, dirty) in logs.items()}
+    due = [name for name, ratio in ratios.items() if ratio > minimum]
+    return max(due, key=ratios.get, default=None)
+
+
+# %% 12-10 tags=["check"]
+lab.check("12-10", next_to_clean)
+
+# %% [markdown]
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. How long does Kafka keep a record?</b></summary>
+# Until retention removes its segment: by time (a week by default), by size (no limit by default), both
+# or neither; or, with compaction, until a later record of its key has been cleaned. Reading changes
+# nothing.
+# <i>Follow-up:</i> retention.ms is a day, and there are records of last month. Why? <b>Weak:</b> "until
+# it was read" or "seven days". <b>Good:</b> time, size, compaction, whole segments. <b>Strong:</b> the
+# newest timestamp of a segment, the active segment, future timestamps, segment.ms. Evidence:
+# <a href="#A-limit-of-time">A limit of time</a>.
+# </details>
+# <details><summary><b>2. How large can a topic become with retention.bytes?</b></summary>
+# Partitions × replicas × (retention.bytes + a segment), and what arrives between two looks.
+# <i>Follow-up:</i> what happens when the disk is full? <b>Weak:</b> "retention.bytes." <b>Good:</b> per
+# partition. <b>Strong:</b> the extra segment, the check interval, and that a full disk takes the log
+# directory offline and deletes nothing. Evidence: <a href="#A-limit-of-size">A limit of size</a>.
+# </details>
+# <details><summary><b>3. What does compaction guarantee?</b></summary>
+# Order and offsets stay; at least the last value of each key stays; a reader that goes from the
+# beginning to the end within delete.retention.ms also hears of every deletion.
+# <i>Follow-up:</i> why are there still two records of one key? <b>Weak:</b> "one record per key."
+# <b>Good:</b> the last value stays. <b>Strong:</b> dirty part, active segment, tombstones, no promise
+# to see each value. Evidence: <a href="#The-last-value-of-each-key">The last value of each key</a>.
+# </details>
+# <details><summary><b>4. How do you delete one user's data from a compacted topic?</b></summary>
+# With a tombstone for the key; then two passes and delete.retention.ms must go by, and the active
+# segment must have ended. max.compaction.lag.ms bounds that.
+# <i>Follow-up:</i> and on the followers, in mirrors, in backups? <b>Weak:</b> "send null." <b>Good:</b>
+# tombstone and cleaner. <b>Strong:</b> the time until the bytes are gone, file.delete.delay.ms, and the
+# readers' copies. Evidence: <a href="#Tombstones">Tombstones</a>.
+# </details>
+# <details><summary><b>5. A service restarts, and its state takes an hour to load. What do you look at?</b></summary>
+# How many records it reads for each key that it keeps: the changelog's dirty ratio, segment.bytes, lags,
+# whether the cleaner is alive at all.
+# <i>Follow-up:</i> what would you change first? <b>Weak:</b> "more partitions." <b>Good:</b> dirty ratio
+# and segments. <b>Strong:</b> a standby, a local checkpoint, and the cleaner's uncleanable partitions.
+# Evidence: <a href="#A-table-from-a-topic">A table from a topic</a>.
+# </details>
+# <details><summary><b>6. The disk is full, and this topic has retention.ms of an hour. Why?</b></summary>
+# <pre>Topic: clicks  PartitionCount: 1  ReplicationFactor: 3
+#   Configs: cleanup.policy=compact,retention.ms=3600000,min.cleanable.dirty.ratio=0.5,segment.bytes=1073741824
+#   Topic: clicks  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101,102,103</pre>
+# cleanup.policy is compact, so retention.ms does nothing. Clicks have ever new keys, so compaction
+# removes nothing either. Use delete, or compact,delete. Evidence:
+# <a href="#Deeper:-Both-policies">Both policies</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters are right.
+
+# %% 12-11 tags=["stub", "predict", "quiz"]
+lab.quiz("12-11")
+
+# %% 12-11 tags=["solution", "predict", "quiz"]
+lab.quiz("12-11", "a", "c")
+
+# %% 12-12 tags=["stub", "predict", "quiz"]
+lab.quiz("12-12")
+
+# %% 12-12 tags=["solution", "predict", "quiz"]
+lab.quiz("12-12", "b", "d")
+
+# %% [markdown]
+# ## Deeper: Retention does not wait
+#
+# A group has committed offset 3, and its consumer is off. A size limit then removes the offsets 0 to 7;
+# the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the default.
+
+# %% 12-13 tags=["stub", "predict"]
+lab.predict("12-13")
+
+# %% 12-13 tags=["solution", "predict"]
+lab.predict("12-13", "d")
+
+# %% overtaken tags=["both"]
+reset = "latest"  # also "earliest" and "error"
+
+
+def overtaken(cluster):
+    config = {"internal.segment.bytes": 700, "retention.ms": -1}
+    cluster.create_topic("orders", config=config)
+    records.write(cluster, "orders", [(None, "x" * 100)] * 20)
+    records.commit(cluster, "orders", "billing", 3)
+    passes.alter(cluster, "orders", retention_bytes=1_500)
+    passes.wait_for_retention(cluster, "orders")
+    goes_on, error = records.go_on(cluster, "orders", "billing", reset)
+    first = passes.first_offset(cluster, "orders")
+    return {
+        "committed offset": 3,
+        "first offset in the log": first,
+        "end of the log": 20,
+        "the consumer goes on at": goes_on,
+        "error that it reports": error,
+        "gone before they were read": first - 3,
+        "still there, and skipped": max(goes_on - first, 0),
+    }
+
+
+outcome = lab.both(overtaken)
+display(outcome)
+lab.verdict("12-13", outcome)
+
+# %% [markdown]
+# A broker keeps nothing for a reader: a queue deletes what was read, a log what is old. The committed
+# offset has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy
+# decides. `earliest` reads what is left, `error` (`none` in Java) stops with an error. With `latest`
+# records that could still be read are skipped, and the lag is 0. Watch the lag against the retention,
+# and give retention more time than your longest outage.
+
+# %% [markdown]
+# ## Deeper: Both policies
+#
+# Seven records, the first four 90 minutes old, the others five: `a1 b1 a2 c1 a3 d1 d2`. retention.ms is
+# an hour. Then records without a key.
+
+# %% both-policies tags=["both"]
+display(lab.both(scenes.both_policies), lab.both(scenes.keyless))
+
+# %% [markdown]
+# With `compact,delete` the last values of b and c are gone: time removes a segment and asks for no keys.
+# That suits tables whose entries lose their worth, such as sessions or windows. With `compact` alone,
+# retention.ms does nothing.
+#
+# A record without a key could be replaced by none, so a compacted topic refuses it with
+# INVALID_RECORD; an empty key is a key. A batch with one such record is refused as a whole.
+
+# %% [markdown]
+# ## Deeper: Whose clock, and how long?
+#
+# Segments of two records, five records, retention.ms of an hour; other timestamps in each row.
+
+# %% clocks tags=["both"]
+lab.both(scenes.clocks)
+
+# %% [markdown]
+# *Only closed segments can expire* is nearly right: an active segment in which every record is too old
+# is closed and deleted, too. One young record keeps all others of its segment, and one of tomorrow keeps
+# them until tomorrow and an hour. So Kafka refuses timestamps more than an hour ahead
+# (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
+#
+# A topic gets one record a day. retention.ms and segment.ms are a week, as by default.
+
+# %% quiet tags=["sim"]
+from kit.drawings.chart import Chart
+
+curves = {
+    "segment.ms of a week": virtual_runs.quiet(roll_days=7),
+    "segment.ms of a day": virtual_runs.quiet(roll_days=1),
+    "segment.ms of 30 days": virtual_runs.quiet(days=80, roll_days=30),
+}
+display(Chart("The oldest record that is left", curves, "day", "age in days"))
+for name, curve in curves.items():
+    print(f"{name}: at most {max(age for _, age in curve):.0f} days")
+
+# %% [markdown]
+# By default segments end by time as well: `log.roll.hours` is 168, although `log.roll.ms` is unset. So a
+# slow topic keeps records for up to two weeks. The book's example (a 1 GB segment that fills in ten
+# days, and seven days of retention: 17 days) needs a longer `segment.ms`.
+
+# %% [markdown]
+# ## Deeper: Limits and defaults
+#
+# What a new topic and a broker have.
+
+# %% topic-settings tags=["both"]
+display(lab.both(scenes.topic_settings), lab.both(scenes.broker_settings))
+
+# %% [markdown]
+# *By default Kafka keeps records until the disk is full* is wrong: it keeps them for a week, without a
+# limit of size. `log.retention.ms` wins over `.minutes`, and that over `.hours`, which alone has a value.
+# `log.cleaner.enable` is on, and will be removed in 5.0: then the cleaner always runs.
+
+# %% per-partition tags=["both"]
+lab.both(scenes.per_partition)
+
+# %% [markdown]
+# `retention.bytes` counts for each partition: the full one lost its oldest segments, and its siblings
+# keep all. The whole topic takes up to partitions × (retention.bytes + one segment) × replicas.
+
+# %% read-or-not tags=["both"]
+lab.both(scenes.read_or_not)
+
+# %% [markdown]
+# Reading and committing change nothing: another group reads from 0. Each topic has a retention of its
+# own; -1 keeps forever. A fetch of what is gone is answered with OFFSET_OUT_OF_RANGE.
+
+# %% a-file tags=["both"]
+lab.both(scenes.a_file)
+
+# %% [markdown]
+# *A file of 5 GB is put into Kafka and dropped after its time*: one record may have about 1 MB
+# (`max.request.size` in the client, `max.message.bytes` in the topic). Cut it, or store it elsewhere
+# and send its address.
+
+# %% [markdown]
+# ## Deeper: Segments, long and short
+#
+# Four records, made 0, 30, 90 and 120 minutes after the first.
+
+# %% rolls tags=["both"]
+lab.both(scenes.rolls)
+
+# %% [markdown]
+# A short `segment.ms` makes retention and compaction act sooner, and the disk smaller. The price is
+# files: three for each segment.
+
+# %% small-segments tags=["both"]
+lab.both(scenes.small_segments)
+
+# %% [markdown]
+# A fetch brings records of one segment at most, so tiny segments cost round trips. Each segment also
+# takes two memory maps and open files: with many partitions a broker ends with *Too many open files*
+# or *Map failed*.
+
+# %% [markdown]
+# ## Deeper: Lags
+#
+# `min.compaction.lag.ms` protects records that are younger; `max.compaction.lag.ms` forces a pass and
+# also ends the active segment. In virtual time, 17 values of one key each.
+
+# %% lags tags=["sim"]
+display(virtual_runs.lags(), virtual_runs.ratios())
+
+# %% [markdown]
+# With a ratio of 1 no log is ever dirty enough, and only the longest lag brings the cleaner. If a law
+# gives you 30 days, set `max.compaction.lag.ms`: a ratio promises nothing about time. The default of
+# `min.compaction.lag.ms` is 0, so lowering it makes no restart faster; a lower ratio, a longest lag and
+# smaller segments do.
+#
+# A low ratio cleans often and reads much; a high one leaves more records that were replaced.
+
+# %% [markdown]
+# ## Deeper: Inside a pass
+#
+# The map of one pass over five records, and what it did with each of them.
+
+# %% offset-map tags=["sim"]
+history = [("anna", "1"), ("bert", "1"), ("anna", "2"), ("carl", "1"), ("bert", "2")]
+display(*virtual_runs.inside(history))
+
+# %% [markdown]
+# 24 bytes for each key, however long it is. When the map is full, the pass ends there, and the next
+# one goes on. The cleaner has `log.cleaner.threads` (1), and takes the filthiest log first; a log below
+# the ratio waits.
+
+# %% order tags=["sim"]
+virtual_runs.order()
+
+# %% files tags=["both"]
+display(lab.both(scenes.files_of_a_pass))
+cluster = lab.engine(settings=lab.BRISK)
+scenes.files_of_a_pass(cluster)
+leader = cluster.leader("users")
+lab.tool(cluster, "kafka-dump-log", "--print-data-log", broker=leader, topic="users")
+
+# %% [markdown]
+# Kafka's own tool reads the segment files: the offsets jump. The new segments have their old names. What they replaced is there for another minute, and how far the
+# log is clean stands in `cleaner-offset-checkpoint`. Leader and followers clean on their own, so their
+# files differ; their tables do not.
+
+# %% [markdown]
+# ## Deeper: Transactions in a compacted topic
+#
+# `a=1` is committed, `a=2` aborted, `b=1` committed; then the cleaner passes.
+
+# %% transactions tags=["both"]
+lab.both(scenes.transactions)
+
+# %% [markdown]
+# An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted` sees it.
+# A transaction's marker stays as long as a record of it does, and then `delete.retention.ms` longer,
+# like a tombstone. The cleaner goes only up to the last stable offset: nothing of an open transaction
+# is touched.
+
+# %% [markdown]
+# ## Deeper: Delete records
+#
+# The log has five records in segments of two.
+
+# %% delete-records tags=["both"]
+lab.both(scenes.delete_records)
+
+# %% [markdown]
+# The start moves at once, and a segment that lies below it goes at the next look. -1 is the high
+# watermark. A topic that is only compacted refuses: there a tombstone deletes.

@@ -1,0 +1,236 @@
+"""The verdicts of notebook 12 come from what its runs observe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.records import batch
+from engine.sim.world.world import World
+from engine.storage import retention
+from engine.storage.cleaner.log_to_clean import LogToClean
+from engine.storage.cleaner.record_filter import RecordFilter
+from engine.storage.log import Log
+from engine.storage.log_config import LogConfig
+from engine.storage.memory_disk import MemoryDisk
+from kit import lab
+from kit.exercises import settling
+from lessons.nb12_compaction import virtual_runs
+from lessons.nb12_compaction.exercises.deleted import deleted
+from lessons.nb12_compaction.exercises.left_by_a_pass import left_by_a_pass
+from lessons.nb12_compaction.exercises.next_to_clean import next_to_clean
+from lessons.nb12_compaction.exercises.predictions import PREDICTIONS
+from tests.lessons.verdicts import seen_by, settled
+
+DEFINED = {each.id: each for each in PREDICTIONS}
+RIGHT = {
+    "by-size": ("12-1", "8"),
+    "by-time": ("12-2", "2"),
+    "last-values": ("12-3", "3 4 5 7 8"),
+    "tombstones": ("12-5", "b"),
+    "rebuild": ("12-6", "25"),
+    "overtaken": ("12-13", "d"),
+}
+"""The last run, `forgotten`, is tests/conformance/test_forgotten_log_start.py's, too."""
+
+
+@pytest.fixture(scope="module")
+def engine_alone() -> Iterator[None]:
+    """No real Kafka beside the engine, and engines that end with the module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(lab.REAL_VARIABLE, "off")
+        patch.setattr(lab, "_kernel", lab._Kernel())
+        yield
+        lab._kernel.close()
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("engine_alone")
+@pytest.mark.parametrize("cell", RIGHT)
+def test_each_run_settles_its_prediction_on_the_engine(cell: str) -> None:
+    question, answer = RIGHT[cell]
+    assert settled(question, seen_by("12", cell)) == answer
+
+
+# -- a rule of the engine is broken, and another answer is right
+
+
+def a_log(ages: list[int], value: bytes = b"x", **config: Any) -> Log:
+    """Records of so many minutes ago, in the newest log; retention has looked once."""
+    now_ms = 1_700_000_000_000
+    log = Log(MemoryDisk(), "orders-0", LogConfig(**config), now_ms * 1000)
+    for age in ages:
+        record = batch.Record(0, now_ms - age * 60_000, None, value)
+        log.append_as_leader(batch.encode([record]), 0, now_ms * 1000)
+    log.delete_old_segments(now_ms * 1000, log.log_end_offset)
+    return log
+
+
+AGES = [300, 290, 280, 5, 200, 190, 180, 170, 160]
+HOURLY = {"segment_bytes": 150, "retention_ms": 3_600_000}
+
+
+def test_retention_by_the_oldest_record_would_delete_a_young_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert a_log(AGES, **HOURLY).log_start_offset == 2
+
+    def by_the_first(segment: Any, config: LogConfig, now_ms: int) -> bool:
+        return bool(now_ms - segment.first_timestamp > config.retention_ms)
+
+    monkeypatch.setattr(retention, "_is_old", by_the_first)
+    assert a_log(AGES, **HOURLY).log_start_offset == 9
+
+
+def begun_at() -> str:
+    seen = seen_by("12", "dirty-ratio")
+    return settled("12-4", seen)
+
+
+def test_a_cleaner_that_begins_at_the_ratio_begins_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert begun_at() == "5"
+    monkeypatch.setattr(LogToClean, "is_due", property(lambda self: self.dirty_ratio >= 0.5))
+    assert begun_at() == "4"
+
+
+def left_of_bert() -> str:
+    world = World(12, settings={"log.cleaner.backoff.ms": 500}, checked=False)
+    config = {"cleanup.policy": "compact", "internal.segment.bytes": 200, "delete.retention.ms": 0}
+    world.create_topic("cities", assignment={0: [101]}, config=config)
+    history = [("anna", "Rome"), ("bert", "Oslo"), ("bert", None), ("anna", "Bern")]
+    virtual_runs.put(world, "cities", [*history, ("carl", "Bonn")])
+    world.run(until=lambda w: bool(virtual_runs.passes(w, "cities")), for_s=30)
+    left = virtual_runs.held(world, "cities")
+    values = [each.value or "nothing" for each in left if each.key == "bert"]
+    return settled("12-5", {"of bert, after one pass": values})
+
+
+def test_a_cleaner_without_a_delete_horizon_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert left_of_bert() == "b"
+    kept = RecordFilter._kept
+
+    def at_once(self: RecordFilter, header: Any, records: list[Any]) -> list[Any]:
+        return [each for each in kept(self, header, records) if each.value is not None]
+
+    monkeypatch.setattr(RecordFilter, "_kept", at_once)
+    assert left_of_bert() == "c"
+
+
+# -- what each observation makes right, and what a wrong answer hears
+
+SEEN: list[tuple[str, dict[str, Any], str]] = [
+    ("12-5", {"of bert, after one pass": ["Oslo"]}, "d"),
+    ("12-5", {"of bert, after one pass": ["Oslo", "nothing"]}, "a"),
+    ("12-7", {"the leader holds": "ABCDEFGHIJKL", "101 holds": "ABCDEFxyzJKL"}, "c"),
+    ("12-7", {"the leader holds": "ABCDEFGHIJKL", "101 holds": "ABCDEFGHIJKL"}, "b"),
+    ("12-7", {"the leader holds": "KL", "101 holds": "KL"}, "a"),
+]
+
+
+@pytest.mark.parametrize(("question", "seen", "letter"), SEEN)
+def test_another_observation_makes_another_choice_right(
+    question: str, seen: dict[str, Any], letter: str
+) -> None:
+    assert settled(question, seen) == letter
+
+
+@pytest.mark.parametrize(("goes_on", "error", "letter"), [
+    (3, "none", "a"), (8, "none", "b"), (-1, "_AUTO_OFFSET_RESET", "c"), (20, "none", "d"),
+])  # fmt: skip
+def test_the_reset_policy_decides_where_a_consumer_goes_on(
+    goes_on: int, error: str, letter: str
+) -> None:
+    seen = {"the consumer goes on at": goes_on, "error that it reports": error,
+            "committed offset": 3, "first offset in the log": 8}  # fmt: skip
+    assert settled("12-13", seen) == letter
+
+
+SIZED = {"first offset that a consumer gets": 8, "bytes left": 2040, "limit": 1500}
+AGED = {"first offset": 2, "end of the log": 9, "older than an hour": 6}
+LEFT = {"offsets left": [3, 4, 5, 7, 8], "active segment from": 8}
+RATIO = {"dirty segments": 5, "clean": 4, "ratio": 0.5}
+READ = {"records that the new service reads": 25, "of them in the active segment": 20,
+        "users": 5, "records before the cleaner": 300}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "seen", "says"),
+    [
+        ("12-1", "12", SIZED, "only if the others still hold"),
+        ("12-1", "0", SIZED, "Whole segments go"),
+        ("12-2", "9", AGED, "stops at the first segment"),
+        ("12-2", "3", AGED, "No single record"),
+        ("12-2", "0", AGED, "still there"),
+        ("12-2", "2", {**AGED, "first offset": 9}, "the active one too"),
+        ("12-3", "0 1 2 3", LEFT, "offsets never change"),
+        ("12-3", "4 5 7 8", LEFT, "does not look into"),
+        ("12-4", "4", RATIO, "has to be above"),
+        ("12-4", "2", RATIO, "divided by all bytes"),
+        ("12-6", "5", READ, "no pass touches"),
+        ("12-6", "300", READ, "had removed"),
+        ("12-6", "6", READ, "closed segments"),
+    ],
+)
+def test_a_wrong_answer_hears_what_this_run_showed(
+    question: str, answer: str, seen: dict[str, Any], says: str
+) -> None:
+    prediction = DEFINED[question]
+    given = settling.answer_of(prediction, answer)
+    assert says in settling.settle(prediction, given, {"": seen}).because
+
+
+# -- the exercises' references, beside the engine
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 140, 150, 290, 400, 10_000])
+@pytest.mark.parametrize("minutes", [-1, 60, 285, 400])
+def test_the_judge_deletes_what_the_engine_deletes(limit: int, minutes: int) -> None:
+    before = a_log(AGES, segment_bytes=150, retention_ms=-1, retention_bytes=-1)
+    newest = [5 if base == 2 else AGES[base] for base in (s.base_offset for s in before.segments)]
+    segments = [[s.size, age] for s, age in zip(before.segments, newest, strict=True)]
+    bases = [s.base_offset for s in before.segments] + [9]
+    retention_ms = minutes * 60_000 if minutes >= 0 else -1
+    after = a_log(AGES, segment_bytes=150, retention_ms=retention_ms, retention_bytes=limit)
+    expected = deleted([[size, age] for size, age in segments], limit, minutes)
+    assert after.log_start_offset == bases[expected]
+
+
+def test_the_judge_of_a_pass_keeps_what_the_engine_keeps() -> None:
+    history: list[Any] = [(k, v) for k, v in zip("ababcab", "1112341", strict=True)]
+    history[2] = ("a", None)
+    _, decided = virtual_runs.inside(history)
+    stays = [int(row[0]) for row in decided.rows if row[2] == "stays"]
+    given = [[offset, *pair] for offset, pair in enumerate(history)]
+    assert left_by_a_pass(given, 4) == stays == [2, 3, 4, 5, 6]
+
+
+def test_the_judge_of_the_next_log_knows_exactly_half() -> None:
+    assert next_to_clean({"a": [500, 500]}, 0.5) is None
+    assert next_to_clean({"a": [500, 500], "b": [1, 2]}, 0.5) == "b"
+
+
+# -- runs in virtual time
+
+
+def test_lags_move_the_first_pass() -> None:
+    rows = {row[0]: row[1] for row in virtual_runs.lags().rows}
+    assert list(rows.values()) == ["1 min", "11 min", "never", "21 min"]
+
+
+def test_the_filthiest_log_is_cleaned_first_and_one_below_the_ratio_is_not() -> None:
+    assert [row[0] for row in virtual_runs.order().rows] == ["users-1", "users-3", "users-0"]
+
+
+def test_a_lower_ratio_cleans_more_often_and_leaves_less() -> None:
+    rows = virtual_runs.ratios().rows
+    counts = [int(row[1]) for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    left = [int(row[3]) for row in rows]
+    assert left == sorted(left)
+
+
+def test_a_quiet_topic_keeps_records_for_twice_the_retention() -> None:
+    assert 11 < max(age for _, age in virtual_runs.quiet()) < 15
+    assert max(age for _, age in virtual_runs.quiet(roll_days=1)) < 9
