@@ -180,17 +180,21 @@ def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",
     are the consumer's.  Each crash is a SIGKILL in a process of its own, and the application is
     restarted.  Processing also fails once, is slow, and meets a second application.  The result
     is true if the loop keeps its `promise`: at least once, at most once or exactly once.
+
+    With `producer={…}`, a producer's settings, the loop is `def loop(consumer, producer, topic,
+    results)`: it writes a record to `results` for each that it reads.
     """
     from kit.crashes import crash_test as tests
 
     return tests.crash_test(loop, cluster, promise=promise, settings=settings, **more)
 
 
-def crash_evidence(loop: Any, cluster: Cluster, settings: Mapping[str, Any] | None = None) -> Any:
+def crash_evidence(loop: Any, cluster: Cluster, settings: Mapping[str, Any] | None = None,
+                   producer: Mapping[str, Any] | None = None) -> Any:  # fmt: skip
     """A loop for `lab.check`: the check crashes it on records of its own, and the judge judges."""
     from kit.crashes import judging
 
-    return judging.evidence_of(loop, cluster, settings)
+    return judging.evidence_of(loop, cluster, settings, producer)
 
 
 def mend(cluster: Cluster) -> None:

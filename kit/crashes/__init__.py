@@ -18,5 +18,7 @@ compares it with the topic.
     application.py  one application: the loop, traced and crashed
     watched.py      its consumer
     effects.py      its effects on the outside world
+    writing.py      its producer, where its effects are records in another topic
+    results.py      what these records are worth in the end, for readers of both levels
     journal.py      what it noted, which outlives it
 """

@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -28,8 +28,9 @@ from confluent_kafka import KafkaException
 from kit.crashes.effects import Effects, Progress
 from kit.crashes.journal import Journal
 from kit.crashes.statements import codes
-from kit.crashes.tape import SETTINGS, STALL_S, Moment, Trial, auto_commit_s
+from kit.crashes.tape import PRODUCING, SETTINGS, STALL_S, Moment, Trial, auto_commit_s
 from kit.crashes.watched import WatchedConsumer
+from kit.crashes.writing import WatchedProducer
 
 PRINTED = 2_000
 CPU_S, MEMORY = 30, 4 << 30
@@ -50,6 +51,11 @@ class Plan:
     group: str
     settings: Mapping[str, Any]
     folder: str
+    producing: Mapping[str, Any] | None = None
+    """The producer's settings, if the loop's effects are records in another topic."""
+    replicas: int = 1
+    inputs: Mapping[int, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    """Number of partitions -> value of each record -> its partition and offset."""
 
     def journal(self, number: int) -> Path:
         return Path(self.folder) / f"{number}.journal"
@@ -66,6 +72,22 @@ class Plan:
         if trial.situation.second_after < 0:
             settings["group.instance.id"] = who[0]
         return settings | dict(self.settings)
+
+    def results(self, trial: Trial) -> str:
+        """The topic that the trial's results go to."""
+        return f"{self.results_of}{trial.number}"
+
+    @property
+    def results_of(self) -> str:
+        """How the topics of all trials' results begin."""
+        return f"{self.group}-results-"
+
+    def producer(self, trial: Trial, who: str) -> dict[str, Any]:
+        """The settings of one application's producer; a restart has the same transactional.id."""
+        settings = {**PRODUCING, "bootstrap.servers": self.bootstrap, **(self.producing or {})}
+        if own := settings.get("transactional.id"):
+            settings["transactional.id"] = f"{own}-{self.group}-{trial.number}-{who[0]}"
+        return settings
 
 
 class Prints:
@@ -147,13 +169,20 @@ def run(plan: Plan, trial: Trial, who: str, loop: FunctionType) -> None:
         frames = traceback.walk_stack(sys._getframe())
         return next((number for frame, number in frames if frame.f_code in own), 0)
 
-    late_s = trial.situation.late_listener_s
+    situation = trial.situation
+    given: list[Any]
     try:
-        consumer = WatchedConsumer(settings, journal, progress, line, late_s)
+        consumer = WatchedConsumer(settings, journal, progress, line, situation.late_listener_s)
+        topic = plan.topics[situation.partitions]
+        if plan.producing is None:
+            given = [consumer, topic, Effects(journal, progress, situation, line)]
+        else:
+            own_settings = plan.producer(trial, who)
+            producer = WatchedProducer(own_settings, journal, progress, situation, line)
+            given = [consumer, producer, topic, plan.results(trial)]
     except KafkaException as refusal:
         journal.note("refused", refusal.args[0].str())
         return
-    effects = Effects(journal, progress, trial.situation, line)
     stall_s = STALL_S + auto_commit_s(settings)
 
     def complete(statement: int, count: int) -> None:
@@ -165,7 +194,7 @@ def run(plan: Plan, trial: Trial, who: str, loop: FunctionType) -> None:
 
     Tracer(own, plan.statements, complete).install()
     try:
-        loop(consumer, plan.topics[trial.situation.partitions], effects)
+        loop(*given)
         sys.settrace(None)
         journal.note("returned")
     except BaseException as failure:

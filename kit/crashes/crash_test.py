@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from kit.clusters.interface import Cluster, ClusterError
-from kit.crashes import journal, moments, shipping, statements, tape
+from kit.crashes import journal, moments, results, shipping, statements, tape
 from kit.crashes.application import Plan
 from kit.crashes.evidence import Evidence
 from kit.crashes.facts import AT_LEAST_ONCE, PROMISES
@@ -22,6 +22,9 @@ from kit.crashes.stage import Stage, StageLost
 from kit.crashes.statements import NoSource
 from kit.crashes.tape import RECORDS, SITUATIONS, Trial
 
+WORKING_DAY = ("failure", "slow", "join", "freeze")
+WRITING_SITUATIONS = ("freeze",)
+"""What a loop meets besides crashes: one that processes, and one that writes."""
 Loop = Callable[[Any, str, Callable[..., None]], Any]
 
 
@@ -31,8 +34,9 @@ def crash_test(
     *,
     promise: str = AT_LEAST_ONCE,
     settings: Mapping[str, Any] | None = None,
-    situations: Sequence[str] = ("failure", "slow", "join", "freeze"),
+    situations: Sequence[str] | None = None,
     source: str = "",
+    producer: Mapping[str, Any] | None = None,
 ) -> CrashResult:
     """Crashes a consumer loop after each of its lines, and says what was lost or repeated.
 
@@ -41,6 +45,12 @@ def crash_test(
     commits as it likes.  `settings` are the consumer's, by librdkafka's names; enable.auto.commit
     is off unless they turn it on.  `process` takes a few ms, can raise, and is not undone by a
     crash; `process(record, idempotency_key=…)` has an effect once for each key.
+
+    With a `producer` (its settings, which may be none: {}) the loop's effects are records:
+    `def loop(consumer, producer, topic, results)` writes a record to the topic `results` for each
+    that it reads, and names that record's value in the key or the value.  What a reader with
+    read_committed finds there at the end is what was done.  A `transactional.id` gets an ending
+    of the trial's own; a restarted application has the same one, a second application another.
 
     Besides the crashes the loop meets `situations` of a working day (kit/crashes/tape.py).  It is
     judged by what it `promise`s: at least once, at most once, or exactly once.  `source` begins
@@ -52,6 +62,8 @@ def crash_test(
     """
     if promise not in PROMISES:
         raise ValueError(f"No promise is called {promise!r}; there are {', '.join(PROMISES)}.")
+    if situations is None:
+        situations = WORKING_DAY if producer is None else WRITING_SITUATIONS
     for each in situations:
         if each not in SITUATIONS:
             known = ", ".join(SITUATIONS)
@@ -75,9 +87,17 @@ def crash_test(
     names = dict.fromkeys((tape.PLAIN.name, *situations))
     wanted = [SITUATIONS[each].under(own) for each in names]
     with _topics(cluster, values) as (topics, group), _folder() as folder:
+        inputs = {count: {value: (p, offset) for p, records in of.items()
+                          for offset, value in enumerate(records)}
+                  for count, of in values.items()}  # fmt: skip
+        replicas = min(3, len(cluster.brokers))
         plan = Plan(parcel, read.statements, cluster.bootstrap, topics, ends, group,
-                    own, folder)  # fmt: skip
-        found, problem = _play(plan, wanted, values, read)
+                    own, folder, producer, replicas, inputs)  # fmt: skip
+        try:
+            found, problem = _play(plan, wanted, values, read)
+        finally:
+            if producer is not None:
+                results.delete(cluster.bootstrap, plan.results_of)
     return CrashResult(read, cluster.name, promise, found, problem)
 
 

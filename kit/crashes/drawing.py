@@ -29,6 +29,7 @@ from kit.crashes.result import (
     outcome,
     times,
     title,
+    verb,
 )
 
 LOST, REPEATED, FINE = "#d55e00", "#0072b2", "#009e73"
@@ -128,10 +129,17 @@ def _partition(evidence: Evidence, partition: int) -> str:
     before, after = halves(evidence)
     lines = [_row("offset", [_small(str(cell.offset)) for cell in row], row, stands)]
     lines.append(
-        _row(f"processed {before}", [_done(cell.before, cell.failed) for cell in row], row, stands)
+        _row(
+            f"{verb(evidence)} {before}",
+            [_done(cell.before, cell.failed) for cell in row],
+            row,
+            stands,
+        )
     )
     if after:
-        lines.append(_row(f"processed {after}", [_done(cell.after) for cell in row], row, stands))
+        lines.append(
+            _row(f"{verb(evidence)} {after}", [_done(cell.after) for cell in row], row, stands)
+        )
     lines.append(_row("outcome", [_outcome(cell) for cell in row], row, stands))
     words = f"committed: {stands}, where the next one starts"
     if stands >= len(row):

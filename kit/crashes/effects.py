@@ -36,6 +36,8 @@ class Progress:
         self.got = self.done = self.commits = 0
         self.positions: dict[int, int] = {}
         self.pending: dict[tuple[int, int], bool] = {}
+        self.values: dict[str, tuple[int, int]] = {}
+        """What has been read: value -> partition and offset."""
         self.in_hand = 0
         self.joined = False
         self.join_s = 0.0

@@ -42,6 +42,11 @@ class Case:
 # -- facts
 
 
+def writes(case: Case) -> bool:
+    """Whether the loop's effects are records in another topic."""
+    return any(each.of("wrote") for each in case.trials)
+
+
 def works_elsewhere(evidence: Evidence) -> bool:
     """Whether records are processed in another thread than the one that polls."""
     polls = {n.details[2] for n in evidence.of("got", "A1")}

@@ -12,6 +12,8 @@ who is `A1`: application A, in its first run; `A2` after its restart.  The kinds
     assigned  [[partition, committed offset]…]    revoked, lost  [partition…]
     got       [[partition, offset]…], µs since the last poll, thread
     start     partition, offset, thread, line     done    partition, offset, value
+    inits, ready                                  aborted
+    wrote     partition, offset, thread, line     undone  partition, offset, value
     ignored   partition, offset                   failed  partition, offset
     commit    number, [[partition, offset]…], listener that made it or "", thread, line
     settled   number, [[partition, offset]…], error

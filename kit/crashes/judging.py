@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from kit.crashes import tape
-from kit.crashes.crash_test import Loop, crash_test
+from kit.crashes.crash_test import WRITING_SITUATIONS, Loop, crash_test
 from kit.crashes.evidence import Evidence
 from kit.crashes.facts import AT_LEAST_ONCE
 from kit.crashes.journal import Note
@@ -32,12 +32,15 @@ LEFT_OUT = ("line", "printed")
 
 
 def evidence_of(
-    loop: Loop, cluster: Any, settings: Mapping[str, Any] | None = None
+    loop: Loop,
+    cluster: Any,
+    settings: Mapping[str, Any] | None = None,
+    producer: Mapping[str, Any] | None = None,
 ) -> Callable[[str], dict[str, Any]]:
     """A function that `lab.check` calls with the judge's input; it runs the crash test."""
 
     def run(source: str) -> dict[str, Any]:
-        result = crash_test(loop, cluster, settings=settings, source=source)
+        result = crash_test(loop, cluster, settings=settings, source=source, producer=producer)
         return {
             "problem": result.problem,
             "text": result.source.text,
@@ -64,8 +67,12 @@ def fresh_records(source: Random) -> list[tuple[str]]:
     return [(f"{source.randrange(16**6):06x}-",)]
 
 
-def loop_that(promise: str = AT_LEAST_ONCE) -> Judge:
-    """A judge for loops that must keep a promise, without a mistake."""
+def loop_that(promise: str = AT_LEAST_ONCE, *, writes: bool = False) -> Judge:
+    """A judge for loops that must keep a promise, without a mistake.
+
+    With `writes` the loop has a producer, and its effects are records.
+    """
+    wanted = {"plain", *WRITING_SITUATIONS} if writes else set(SITUATIONS)
 
     def judge(answer: Any, context: Context) -> Verdict:
         try:
@@ -74,7 +81,7 @@ def loop_that(promise: str = AT_LEAST_ONCE) -> Judge:
             return _no_evidence(answer)
         if result.problem:
             return wrong(result.problem, expected=f"a loop that works {promise}", seen="no loop")
-        if missing := _missing(result):
+        if missing := _missing(result, wanted):
             return wrong(missing, expected="every situation, with its crashes", seen=result.tally)
         if result:
             return right(f"{result.tally} {promise.capitalize()} holds in all of them.")
@@ -125,10 +132,10 @@ def _evidence(number: int, plain: Any, source: str) -> Evidence:
     return Evidence(Trial(number, situation, moment), found, values)
 
 
-def _missing(result: CrashResult) -> str:
+def _missing(result: CrashResult, wanted: set[str]) -> str:
     """What a crash test has that this evidence lacks; empty if it has all."""
     names = {each.trial.situation.name for each in result.trials if each.trial.moment is None}
     crashes = [each for each in result.trials if each.crash is not None]
-    if names >= set(SITUATIONS) and len(crashes) >= FEWEST_CRASHES:
+    if names >= wanted and len(crashes) >= FEWEST_CRASHES:
         return ""
     return "The evidence is not that of a whole crash test: check the loop itself again."

@@ -15,13 +15,20 @@ from kit.crashes.facts import (
     Mistake,
     records,
     where,
+    writes,
 )
 from kit.crashes.losses import ahead_of_the_work, shared_key, swallowed
 from kit.crashes.repeats import leaving, listener, never, one_short, seek_back, slow, zombie
 
+IN_ONE_TRANSACTION = (
+    "Write the results, and the offsets of what they come from, in one transaction."
+)
+
 
 def find(case: Case) -> list[Mistake]:
     """Every mistake that the trials show, the one with the plainest evidence first."""
+    if writes(case):
+        return [mistake for mistake in [_broken(case)] if mistake is not None]
     for first in (never, shared_key):
         if (alone := first(case)) is not None:
             return [alone]
@@ -47,6 +54,7 @@ def _broken(case: Case) -> Mistake | None:
             return Mistake(
                 f"not {case.promise}",
                 f"{where(case, each)} {' and '.join(harm)}; the committed offset was {stands}.",
+                IN_ONE_TRANSACTION if writes(case) else
                 {AT_MOST_ONCE: "Commit before you process.",
                  EXACTLY_ONCE: "Give each effect a key by which a repetition is known."}.get(
                      case.promise, "Commit only what is processed."),

@@ -71,7 +71,7 @@ def _candidates(notes: Iterable[Note], auto_commits: bool) -> dict[int, list[Can
                 got += [(partition, offset) for partition, offset in note.details[0]]
                 if auto_commits:
                     committed |= {partition: offset + 1 for partition, offset in note.details[0]}
-            case "done" | "ignored":
+            case "done" | "ignored" | "wrote":
                 done.append((note.details[0], note.details[1]))
             case "commit":
                 commits += 1

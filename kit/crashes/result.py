@@ -130,7 +130,9 @@ class CrashResult:
         others = [WORDS[each.trial.situation.name] for each in self.trials
                   if each.trial.moment is None and each.trial.situation.name in WORDS]  # fmt: skip
         also = f"; also: {', '.join(others)}" if others else ""
-        return f"{len(crashes)} crashes after {len(lines)} lines{also}."
+        undone = sum(len(each.of("undone")) for each in self.trials)
+        skipped = f" {undone} results are in the log and were not committed." if undone else ""
+        return f"{len(crashes)} crashes after {len(lines)} lines{also}.{skipped}"
 
     @property
     def text(self) -> str:
@@ -203,6 +205,11 @@ def halves(evidence: Evidence) -> tuple[str, str]:
     return ("before the failure", "after the restart") if restarted else ("in all", "")
 
 
+def verb(evidence: Evidence) -> str:
+    """What an application did with a record."""
+    return "written" if evidence.of("wrote") else "processed"
+
+
 def cells(evidence: Evidence, partition: int) -> list[Cell]:
     """The records of a partition, by offset."""
     both = evidence.trial.situation.second_after >= 0
@@ -246,10 +253,11 @@ def story(result: CrashResult, evidence: Evidence) -> list[str]:
     lines = [f"{title(result, evidence)}:"]
     for partition in sorted(evidence.values):
         row = cells(evidence, partition)
-        names = ["offset", f"processed {before}"]
+        word = verb(evidence)
+        names = ["offset", f"{word} {before}"]
         columns = [[str(c.offset), times(c.before, c.failed)] for c in row]
         if after:
-            names.append(f"processed {after}")
+            names.append(f"{word} {after}")
             columns = [[*column, times(c.after)] for column, c in zip(columns, row, strict=True)]
         names.append("outcome")
         columns = [[*column, outcome(c)] for column, c in zip(columns, row, strict=True)]

@@ -44,6 +44,8 @@ SETTINGS: Mapping[str, Any] = {
     "log_level": 0,
 }
 """What the consumer of every trial is made with, before the learner's own settings."""
+PRODUCING: Mapping[str, Any] = {"linger.ms": 0, "log_level": 0}
+"""What the producer of every trial is made with, before the learner's own settings."""
 THE_TRIALS_OWN = (
     "bootstrap.servers",
     "group.id",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
 
-from kit.crashes import application
+from kit.crashes import application, results
 from kit.crashes.application import Plan
 from kit.crashes.journal import Journal, Reading
 from kit.crashes.tape import Trial
@@ -27,7 +28,7 @@ FIRST_RECORD_S = 20.0
 """A loop that polls and has no record yet waits for the cluster, and that is no fault of its."""
 LONGEST_S = 15.0
 PACE_S = 0.01
-STATES = {"polls": "joining", "idle": "idle", "freeze": "frozen"}
+STATES = {"polls": "joining", "inits": "joining", "idle": "idle", "freeze": "frozen"}
 """What an application notes, and the state that it is in from then on."""
 
 
@@ -64,6 +65,9 @@ class Conductor:
         """Plays the trial to its end; no application outlives it."""
         path = self.plan.journal(self.trial.number)
         self.journal, self.reading = Journal(path, "trial"), Reading(path)
+        if self.plan.producing is not None:
+            topic = self.plan.results(self.trial)
+            _aside(lambda: results.create(self.plan.bootstrap, topic, self.plan.replicas))
         self.applications = [Application("A")]
         self._start(self.applications[0])
         heard = before = time.monotonic()
@@ -88,6 +92,8 @@ class Conductor:
         finally:
             for each in self.applications:
                 self._kill(each)
+            if self.plan.producing is not None:
+                _aside(self._note_results)
 
     def _look(self) -> bool:
         """Whether anything new happened; a line that runs again is nothing new."""
@@ -97,7 +103,7 @@ class Conductor:
         return any(note.kind != "line" for note in notes)
 
     def _hear(self, who: str, kind: str) -> None:
-        self.done += kind == "done"
+        self.done += kind in ("done", "wrote")
         mine = [each for each in self.applications if each.who == who]
         for each in mine:
             if kind in STATES:
@@ -106,7 +112,7 @@ class Conductor:
                 each.how = kind if kind != "printed" else each.how
             elif kind not in ("line", "error", "settled") and each.state == "idle":
                 each.state = "running"
-            if kind in ("got", "error") and each.state == "joining":
+            if kind in ("got", "error", "ready") and each.state == "joining":
                 each.state = "running"
             each.joined = each.joined or kind == "assigned"
 
@@ -166,3 +172,29 @@ class Conductor:
             os.kill(each.pid, signal.SIGKILL)
             os.waitpid(each.pid, 0)
             each.pid = 0
+
+    def _note_results(self) -> None:
+        """Reads what the applications have left in their topic."""
+        plan, trial = self.plan, self.trial
+        settings = {name: value for name, value in plan.producer(trial, "A").items()
+                    if name in ("bootstrap.servers", "log_level")}  # fmt: skip
+        names = [each.name for each in self.applications]
+        ids = [plan.producer(trial, name).get("transactional.id") for name in names]
+        results.note_all(
+            settings,
+            [each for each in ids if each],
+            plan.results(trial),
+            plan.inputs[trial.situation.partitions],
+            self.journal,
+        )
+
+
+def _aside(work: Callable[[], None]) -> None:
+    """Does it in a process of its own: a client's threads must not be there at the next fork."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)

@@ -97,7 +97,9 @@ class WatchedConsumer:
                 self._journal.note("error", each.error().name())
         for each in records:
             self._progress.positions[each.partition()] = each.offset() + 1
-            self._progress.pending[each.partition(), each.offset()] = True
+            place = each.partition(), each.offset()
+            self._progress.pending[place] = True
+            self._progress.values[(each.value() or b"").decode(errors="replace")] = place
         if records:
             places = [[m.partition(), m.offset()] for m in records]
             self._progress.got += len(places)
