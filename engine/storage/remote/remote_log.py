@@ -120,7 +120,7 @@ class RemoteLog:
         for each in self.readable:
             if each.start_offset >= self.log.local_log_start_offset:
                 return None
-            if each.max_timestamp_ms >= timestamp_ms and each.end_offset >= start:
+            if each.max_timestamp_ms >= timestamp_ms:
                 return self._search(each, timestamp_ms, start)
         return None
 

@@ -32,9 +32,9 @@ CONFIG: dict[str, Any] = {
 BROKERS = (101, 102, 103)
 
 
-def world_of(settings: dict[str, Any] = SETTINGS, **config: Any) -> World:
+def world_of(settings: dict[str, Any] = SETTINGS, replicas: int = 3, **config: Any) -> World:
     world = World(1, settings=settings)
-    world.create_topic("orders", config={**CONFIG, **config})
+    world.create_topic("orders", replicas=replicas, config={**CONFIG, **config})
     return world
 
 
@@ -336,6 +336,56 @@ def lose_disk(world: World, follower: int) -> None:
     world.kill(follower)
     assert world.run(until=lambda w: follower not in w.partition("orders", 0).isr, for_s=60)
     world.replace_disk(follower)
+
+
+def restart(world: World) -> None:
+    """Kills the only replica and starts it again."""
+    leader = world.leader("orders", 0)
+    world.kill(leader)
+    world.run(for_s=1)
+    world.start(leader)
+    parts = world.cluster.nodes[leader].replicas.partitions
+    assert world.run(
+        until=lambda w: ("orders", 0) in parts and parts["orders", 0].is_leader, for_s=60
+    )
+
+
+def test_a_restarted_log_still_starts_in_the_tier() -> None:
+    world = world_of(replicas=1)
+    values = fill(world, 40)
+    only = (world.leader("orders", 0),)
+    assert world.run(until=lambda w: is_local_part_short(w, only), for_s=20)
+    restart(world)
+    log = leader_of(world).log
+    assert log.log_start_offset == 0 < log.local_log_start_offset
+    assert read_all(world) == values
+
+
+def test_a_restarted_leader_finds_its_log_start_in_the_tier() -> None:
+    """Retention had moved it, and the checkpoint was not written yet."""
+    world = world_of(replicas=1, **{"retention.bytes": 6000})
+    fill(world, 60)
+    world.run(for_s=5)
+    start = leader_of(world).log.log_start_offset
+    restart(world)
+    world.run(for_s=2)
+    assert leader_of(world).log.log_start_offset == start > 0
+
+
+def test_a_copy_whose_source_is_deleted_leaves_nothing_behind() -> None:
+    world = world_of()
+    manager = world.cluster.nodes[world.leader("orders", 0)].replicas.remote
+    fill(world, 5)
+    for _ in range(10):
+        produce(world, [f"{number} {'x' * 50}" for number in range(10)])
+    assert world.run(until=lambda w: manager.copying is not None, for_s=20)
+    copied = manager.copying[1].segment
+    leader = leader_of(world)
+    world.invariants = None  # no client has asked for this
+    leader.advance_log_start(leader.high_watermark)
+    assert world.run(until=lambda w: w.trace_lines(("tier-failed",)), for_s=5)
+    assert leader.remote is not None
+    assert copied.id not in leader.remote.segments.by_id
 
 
 def test_a_follower_with_an_empty_disk_begins_behind_the_tier() -> None:

@@ -13,6 +13,8 @@ from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
 from engine.storage.memory_disk import MemoryDisk
 from engine.storage.remote import local_tiered_storage as store
+from engine.storage.remote.remote_log import RemoteLog
+from engine.storage.remote.remote_retention import Expired, expired
 from engine.storage.remote.remote_segments import RemoteSegments
 from engine.storage.remote.segment_metadata import (
     RemoteLogSegmentMetadata,
@@ -234,3 +236,91 @@ def test_a_segment_that_is_deleted_during_its_copy_ends_the_copy() -> None:
     log.advance_log_start(log.segments[2].base_offset)
     with pytest.raises(OSError, match=r"\.log"):
         copying.step()
+
+
+# -- a log whose older segments are in the tier
+
+
+def tiered(batches: int, copies: int, **config: int) -> RemoteLog:
+    """A log whose first segments are in the tier, and no longer here."""
+    log, tier = log_with(MemoryDisk(), batches), MemoryDisk()
+    remote = RemoteLog(tier, ORDERS, log)
+    ends = [each.base_offset for each in log.segments][1:]
+    for number, end in enumerate(ends[:copies]):
+        local = log.segments[number]
+        first = log.epochs.epoch_for_offset(local.base_offset)
+        assert first is not None
+        later = [each for each in log.epochs.entries if local.base_offset < each[1] < end]
+        target = replace(
+            segment(number + 1, local.base_offset, end - 1, (first, local.base_offset), *later),
+            size_in_bytes=local.size,
+            max_timestamp_ms=local.max_timestamp,
+        )
+        remote.segments.add(target)
+        copying = store.copy_of(tier, log, local, end, target)
+        while not copying.step():
+            pass
+        remote.segments.update(target, State.COPY_SEGMENT_FINISHED, 101, NOW_MS)
+    remote.refresh()
+    log.config = LogConfig(remote_storage_enable=True, local_retention_bytes=0, **config)
+    log.delete_old_segments(NOW)
+    assert log.segments[0].base_offset == ends[copies - 1]
+    return remote
+
+
+def starts_of(found: Expired) -> list[int]:
+    return [each.start_offset for each in found.segments]
+
+
+def test_retention_by_time_takes_the_segments_whose_youngest_record_is_old_enough() -> None:
+    remote = tiered(20, 4)
+    copies = remote.readable
+    age_ms = 1000
+    config = LogConfig(retention_ms=age_ms)
+    now_ms = copies[1].max_timestamp_ms + age_ms
+    found = expired(remote, config, now_ms)
+    assert starts_of(found) == [copies[0].start_offset, copies[1].start_offset]
+    assert found.log_start_offset == copies[2].start_offset
+    assert starts_of(expired(remote, config, now_ms - 1)) == [0]
+    assert starts_of(expired(remote, LogConfig(retention_ms=-1), now_ms)) == []
+
+
+def test_retention_by_size_never_takes_more_than_is_too_much() -> None:
+    remote = tiered(20, 4)
+    total = remote.log.size_in_bytes + sum(each.size_in_bytes for each in remote.readable)
+    first, second = (each.size_in_bytes for each in remote.readable[:2])
+    for too_much, expected in ((0, 0), (first - 1, 0), (first, 1), (first + second, 2)):
+        config = LogConfig(retention_ms=-1, retention_bytes=total - too_much)
+        assert len(starts_of(expired(remote, config, NOW_MS))) == expected
+
+
+def test_retention_takes_what_lies_below_the_log_start_and_ends_deletes_that_were_begun() -> None:
+    remote = tiered(20, 4)
+    copies = remote.readable
+    remote.log.advance_log_start(copies[1].start_offset + 1)
+    remote.segments.update(copies[3], State.DELETE_SEGMENT_STARTED, 101, NOW_MS)
+    config = LogConfig(retention_ms=-1, retention_bytes=1 << 30)
+    assert starts_of(expired(remote, config, NOW_MS)) == [0]
+    remote.log.advance_log_start(copies[3].start_offset)
+    below = [each.start_offset for each in copies]
+    assert starts_of(expired(remote, config, NOW_MS)) == below
+
+
+def test_a_segment_of_another_history_is_not_part_of_the_log() -> None:
+    remote = tiered(20, 2)
+    log, last = remote.log, remote.readable[-1]
+    start = last.end_offset + 1
+    beyond = segment(8, start, log.log_end_offset, (log.latest_epoch, start))
+    other = replace(segment(9, 0, last.end_offset), epochs=((7, 0),))
+    mine = remote.readable
+    copied(remote.segments, beyond, other)
+    assert remote.readable == mine
+
+
+def test_a_time_is_not_looked_for_below_the_log_start() -> None:
+    remote = tiered(20, 4)
+    second = remote.readable[1].start_offset
+    remote.log.advance_log_start(second)
+    found = remote.offset_for_timestamp(NOW_MS)
+    assert found is not None
+    assert found[0] == second
