@@ -7,12 +7,13 @@ byte by byte, where the log and its local part begin, and what consumers read.
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from kit import tiered_storage
+from kit import jars, tiered_storage
 from kit.tiered_storage import FIRST_MS, Offsets, TieredCluster
 
 PATIENCE_S = 60
@@ -89,6 +90,34 @@ def test_the_store_has_the_same_files_with_the_same_bytes(
 
 def of_topic(cluster: TieredCluster, topic: str) -> dict[str, bytes]:
     return tiered_storage.files(cluster, topic)
+
+
+def written(cluster: TieredCluster, topic: str) -> list[str]:
+    """What Kafka's dump tool reads in the metadata of a topic's remote segments, ids left out."""
+    folder = {"engine": "tier/__remote_log_metadata/*", "kafka": "data/__remote_log_metadata-0"}
+    lines = []
+    for file in sorted(cluster.tier.parent.glob(f"{folder[cluster.kind]}/*.log")):
+        command = [jars.java(), "-cp", jars.classpath(), "org.apache.kafka.tools.DumpLogSegments"]
+        command += ["--remote-log-metadata-decoder", "--files", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+        lines += [each for each in done.stdout.splitlines() if f":{topic}-0," in each]
+    payloads = (line.partition("payload: ")[2] for line in lines)
+    return [
+        re.sub(r"(TopicIdPartition|[Ii]d)=[^,}]*|eventTimestampMs=\d+", "", p) for p in payloads
+    ]
+
+
+@pytest.mark.real
+@pytest.mark.timeout(300)
+def test_both_write_down_the_same_and_kafkas_tool_reads_it(
+    on_engine: TieredCluster, on_kafka: TieredCluster
+) -> None:
+    for each in (on_engine, on_kafka):
+        tiered_storage.fill(each, "noted")
+    ours, theirs = (written(each, "noted") for each in (on_engine, on_kafka))
+    assert ours == theirs
+    assert sum("COPY_SEGMENT_FINISHED" in each for each in ours) * 2 == len(ours) > 10
+    assert all("endOffset" in each for each in ours[::2])
 
 
 @pytest.mark.real
