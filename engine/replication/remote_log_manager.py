@@ -102,8 +102,7 @@ class RemoteLogManager:
 
     def delete_all(self, now: int, partition: Partition) -> None:
         """The topic is deleted: its copies go too."""
-        if partition.remote is not None:
-            partition.remote.refresh()
+        if partition.remote is not None and self._refresh(partition):
             self._delete(now, partition, [*partition.remote.segments.by_id.values()], "the topic")
 
     # -- rounds
@@ -137,8 +136,17 @@ class RemoteLogManager:
 
     def _learn(self) -> None:
         for partition in self.partitions.values():
+            self._refresh(partition)
+
+    def _refresh(self, partition: Partition) -> bool:
+        """Learns what is in the tier; False if that cannot be read."""
+        try:
             if partition.remote is not None:
                 partition.remote.refresh()
+        except KafkaError as error:
+            self._fail(partition, error.message)
+            return False
+        return True
 
     def _led(self) -> list[Partition]:
         return [
@@ -151,6 +159,8 @@ class RemoteLogManager:
 
     def _begin_copy(self, now: int) -> None:
         for partition in self._led():
+            if not self._refresh(partition):
+                continue
             self._find_log_start(partition)
             found = self._next_segment(partition)
             if found is None:
@@ -219,7 +229,7 @@ class RemoteLogManager:
             self._fail(partition, str(error))
             self._delete(now, partition, [copy.segment], "a failed copy")
             return
-        partition.remote.refresh()
+        self._refresh(partition)
         self.outbox.trace(f"{_HERE}.on_timer", "copied", partition.name,
                           "the segment is closed, and all of it is decided",
                           start=copy.segment.start_offset, end=copy.segment.end_offset,

@@ -55,8 +55,14 @@ class RemoteLog:
         return [each for each in self.segments.readable if self.is_of_this_log(each)]
 
     def refresh(self) -> None:
-        """Learns what was copied and deleted since, by this broker or another."""
-        self.segments.refresh()
+        """Learns what was copied and deleted since, by this broker or another.
+
+        KAFKA_STORAGE_ERROR if the tier cannot be read.
+        """
+        try:
+            self.segments.refresh()
+        except OSError as error:
+            raise _unreadable(error) from error
         self.log.highest_remote_offset = self.segments.highest_offset(self.log.epochs.entries)
 
     # -- reading
@@ -79,9 +85,7 @@ class RemoteLog:
         try:
             return open_segment(self.tier, segment)
         except (OSError, CorruptIndex) as error:
-            raise KafkaError(Errors.KAFKA_STORAGE_ERROR, f"the tier cannot be read: {error}") from (
-                error
-            )
+            raise _unreadable(error) from error
 
     def aborted_transactions(self, found: FileSlice) -> list[AbortedTransaction]:
         """Those that touch a slice of a remote segment, and perhaps some close behind it."""
@@ -130,6 +134,8 @@ class RemoteLog:
         try:
             return self._open(segment).offset_for_timestamp(timestamp_ms, start)
         except (OSError, CorruptBatch) as error:
-            raise KafkaError(Errors.KAFKA_STORAGE_ERROR, f"the tier cannot be read: {error}") from (
-                error
-            )
+            raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> KafkaError:
+    return KafkaError(Errors.KAFKA_STORAGE_ERROR, f"the tier cannot be read: {error}")

@@ -13,6 +13,7 @@ from engine.records.batch import Record, decode, encode, iterate
 from engine.replication.partition import Partition
 from engine.sim.world.world import World
 from engine.storage.remote.local_tiered_storage import ROOT
+from engine.storage.remote.remote_segments import RemoteSegments
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -370,6 +371,37 @@ def test_a_restarted_leader_finds_its_log_start_in_the_tier() -> None:
     restart(world)
     world.run(for_s=2)
     assert leader_of(world).log.log_start_offset == start > 0
+
+
+def test_a_leader_does_not_move_its_log_start_before_it_knows_the_tier() -> None:
+    """It may have been busy with another partition's copy since it began to lead."""
+    world = world_of()
+    fill(world, 40)
+    world.run(until=is_local_part_short, for_s=20)
+    leader = leader_of(world)
+    manager = world.cluster.nodes[leader.node_id].replicas.remote
+    leader.remote = None
+    manager.configure(leader)
+    manager.led.clear()
+    manager._begin_copy(world.cluster.now)
+    assert leader.log.log_start_offset == 0
+    assert leader.log.highest_remote_offset > 0
+
+
+def test_a_tier_that_cannot_be_read_is_waited_for(monkeypatch) -> None:
+    world = world_of()
+    values = fill(world, 40)
+    world.run(until=is_local_part_short, for_s=20)
+    with monkeypatch.context() as patch:
+        patch.setattr(RemoteSegments, "refresh", unreadable)
+        world.run(for_s=2)
+        assert fetch(world, 0).error_code == Errors.KAFKA_STORAGE_ERROR
+    assert world.trace_lines(("tier-failed",))
+    assert read_all(world) == values
+
+
+def unreadable(segments: RemoteSegments) -> bool:
+    raise OSError("the store is away")
 
 
 def test_a_copy_whose_source_is_deleted_leaves_nothing_behind() -> None:
