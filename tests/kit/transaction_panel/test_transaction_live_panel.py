@@ -106,7 +106,7 @@ def test_a_killed_producers_transaction_stays_open(panel: TransactionPanel) -> N
     left = one(panel, "lost").left_ms
     assert left is not None
     assert left > 0
-    assert "was **killed**" in panel.scene["caption"]
+    assert "kill app" in [mark[2] for mark in panel.timeline["marks"]]
     panel.press("commit", "app")
     assert panel.notice == "app is gone: start another producer."
 
@@ -174,12 +174,14 @@ def test_a_data_directory_shows_what_its_broker_has_stored(
     wait(panel, lambda: one(panel, "stored").state == "CompleteAbort")
     wait(panel, lambda: panel.picture.rows[0].last_stable_offset == 4)
     leader = panel.picture.rows[0].leader
+    ours = one(panel, "stored")
     still = lab.transactions(str(data_dir(cluster, leader)), *panel.topics)
+    wait(still, lambda: one(still, "stored") is not None
+         and one(still, "stored").state == ours.state)  # fmt: skip
     cells = [(each.kind, each.value, each.fate) for each in still.picture.rows[0].cells]
     assert cells == [(each.kind, each.value, each.fate) for each in panel.picture.rows[0].cells]
     assert [each[2] or each[0] for each in cells] == ["committed", "commit", "aborted", "abort"]
-    theirs, ours = one(still, "stored"), one(panel, "stored")
-    assert (theirs.state, theirs.epoch) == (ours.state, ours.epoch)
+    assert one(still, "stored").epoch == ours.epoch
     assert still.scene["files"]
     assert {len(each["buttons"]) for each in still.scene["ids"]} == {0}
     with pytest.raises(ClusterError, match="nothing can be done"):
