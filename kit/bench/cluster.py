@@ -5,6 +5,7 @@
     produce     confluent-kafka, 100-byte records, RF 3, acks=all, one partition, real files
     consume     the records of all loads into the topic, a million
     latency     one record at a time, linger 0, acks=all, RF 3: the median
+    transactions  of 100 records each, RF 3, one after the other, by one producer
 
 Both run during the whole measurement and take turns; an idle one costs next to nothing.
 Each keeps its best round, because other work on the machine can only slow it down.
@@ -29,6 +30,7 @@ _RECORDS = 200_000
 _LOADS = 5  # into one topic: a read of fewer records lasts a fraction of a second
 _VALUE = b"x" * 100
 _SINGLES = 500
+_TRANSACTIONS, _IN_EACH = 200, 100
 _READS = 3
 _PATIENCE_S = 120.0
 
@@ -65,6 +67,8 @@ def measure(rounds: int = 3, records: int = _RECORDS) -> list[dict[str, Any]]:
         at_least("consume", "records/s", max(ours.consume), max(theirs.consume)),
         at_most("one record, linger 0, acks=all: median", "ms", min(ours.latency_ms),
                 min(theirs.latency_ms), 1.0),
+        at_least(f"transactions of {_IN_EACH} records, RF 3", "records/s",
+                 max(ours.transactions), max(theirs.transactions)),
     ]  # fmt: skip
 
 
@@ -75,6 +79,7 @@ class _Found:
         self.produce: list[float] = []
         self.consume: list[float] = []
         self.latency_ms: list[float] = []
+        self.transactions: list[float] = []
 
     def take_turn(self, cluster: KafkaCluster, topic: str, records: int) -> None:
         cluster.create_topic(topic)
@@ -82,6 +87,8 @@ class _Found:
         there = _LOADS * records
         self.consume += [there / consume(cluster, topic, there) for _ in range(_READS)]
         self.latency_ms.append(median_latency_ms(cluster, topic))
+        cluster.create_topic(f"{topic}-transactions")
+        self.transactions.append(transactions_per_s(cluster, f"{topic}-transactions") * _IN_EACH)
 
 
 def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
@@ -138,6 +145,23 @@ def median_latency_ms(cluster: KafkaCluster, topic: str) -> float:
         producer.flush(_PATIENCE_S)
         times.append((perf_counter() - begun) * 1000)
     return statistics.median(times)
+
+
+def transactions_per_s(cluster: KafkaCluster, topic: str, count: int = _TRANSACTIONS) -> float:
+    """Each is begun when the one before it has been committed; the first is not timed."""
+    producer = Producer(
+        {"bootstrap.servers": cluster.bootstrap, "transactional.id": topic, "linger.ms": 5}
+    )
+    producer.init_transactions(_PATIENCE_S)
+    begun = perf_counter()
+    for number in range(count + 1):
+        if number == 1:
+            begun = perf_counter()
+        producer.begin_transaction()
+        for _ in range(_IN_EACH):
+            producer.produce(topic, _VALUE, partition=0)
+        producer.commit_transaction(_PATIENCE_S)
+    return count / (perf_counter() - begun)
 
 
 def _started(start: Starter, seconds: list[float]) -> KafkaCluster:

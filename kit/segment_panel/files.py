@@ -170,5 +170,8 @@ class Moment:
     def flush(self, path: str) -> None:
         self._refuse(path)
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _refuse(self, path: str) -> None:
         raise io.UnsupportedOperation(f"{path} belongs to a broker; it is only read here")
