@@ -116,7 +116,9 @@ class Processes:
         return self.paused.pop(node_id)
 
     def end(self, node_id: NodeId, state: str) -> None:
-        """Removes the process."""
+        """Removes the process.  Its files are closed: they may be others when it starts again."""
+        if isinstance(node_id, int) and node_id in self.disks:
+            self.disks[node_id].close()
         self.nodes.pop(node_id, None)
         self.states[node_id] = state
         self.paused.pop(node_id, None)

@@ -64,6 +64,9 @@ class Disk(Protocol):
     def flush(self, path: str) -> None:
         """Makes a file durable, or every file below a directory."""
 
+    def close(self) -> None:
+        """Closes all open files, as when a process ends; the next use opens them again."""
+
 
 def refuse(disk: Disk) -> None:
     """Fails as a full disk fails."""

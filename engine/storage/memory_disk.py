@@ -112,6 +112,9 @@ class MemoryDisk:
             file = self._files[each]
             file.flushed = len(file.data)
 
+    def close(self) -> None:
+        """No file is ever open."""
+
     def lose_power(self, ids: random.Random, torn: bool = False) -> int:
         """Forgets what was not flushed; returns how many bytes were lost.
 
