@@ -10,7 +10,8 @@ there, and the next goes on behind it.  A log with more keys than that is cleane
 
 Two keys with the same hash would be taken for one, in Kafka as here.
 
-Simplified: it is a dict with as many entries as Kafka's buffer has slots, so it takes more memory.
+Simplified: it is a dict with as many entries as Kafka's buffer has slots, so it takes about five
+times the memory; the buffer's size still bounds it.
 """
 
 from __future__ import annotations
