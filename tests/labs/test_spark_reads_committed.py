@@ -16,6 +16,13 @@ IN_EACH = 5
 pytestmark = pytest.mark.spark
 
 
+@pytest.fixture(scope="module", params=["engine", pytest.param("kafka", marks=pytest.mark.real)])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    name = "engine_cluster" if request.param == "engine" else "local_cluster"
+    found: Cluster = request.getfixturevalue(name)
+    return found
+
+
 def written(cluster: Cluster, topic: str) -> list[Producer]:
     """A transaction for each of ENDS, from producers of their own; keep them while one is open."""
     cluster.create_topic(topic, partitions=2)
@@ -47,8 +54,7 @@ def read(spark: Any, cluster: Cluster, topic: str, level: str) -> list[str]:
     return sorted(row.value.decode() for row in frame.select("value").collect())
 
 
-def test_aborted_and_open_transactions_are_not_read(spark: Any, engine_cluster: Cluster) -> None:
-    cluster = engine_cluster
+def test_aborted_and_open_transactions_are_not_read(spark: Any, cluster: Cluster) -> None:
     topic = "spark-committed"
     producers = written(cluster, topic)
     made = [f"{end}-{number}-{each}" for number, end in enumerate(ENDS) for each in range(IN_EACH)]
