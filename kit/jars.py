@@ -3,15 +3,15 @@
 A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it that lists
 every file they pull in.  The jars lie in the cache, in a directory named after the hash of
 both files: a new course version gets a new directory, and never half of an old one.  There
-are three sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
-of Kafka's tests for tiered storage (`kit/kafka_tiered`), and Spark's Kafka connector
-(`kit/spark_connector`), which is needed if PySpark is installed.
+are four sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
+of Kafka's tests for tiered storage (`kit/kafka_tiered`), Kafka Streams (`kit/kafka_streams`), and
+Spark's Kafka connector (`kit/spark_connector`), which is needed if PySpark is installed.
 
     python -m kit.jars            resolve and check, what `make setup` runs
     python -m kit.jars --record   write jars.sha256 again, after a change of a pom
 
-`KAFKA_JARS`, `KAFKA_TIERED_JARS` and `SPARK_JARS` name a directory of jars to use instead, as they
-are.
+`KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS` and `SPARK_JARS` name a directory of jars to
+use instead, as they are.
 """
 
 from __future__ import annotations
@@ -153,6 +153,15 @@ TIERED = JarSet(
 )
 
 
+STREAMS = JarSet(
+    "the jar of Kafka Streams",
+    _HERE / "kafka_streams" / "pom.xml",
+    _HERE / "kafka_streams" / "jars.sha256",
+    "KAFKA_STREAMS_JARS",
+    "kafka-streams",
+)
+
+
 def kafka() -> JarSet:
     """The jars of a real Kafka: brokers, controller, tools."""
     return JarSet("Kafka's jars", POM, CHECKSUMS, "KAFKA_JARS", "kafka-clients")
@@ -218,10 +227,12 @@ def main(arguments: list[str]) -> int:
         if arguments == ["--record"]:
             kafka().record()
             TIERED.record()
+            STREAMS.record()
             SPARK.record()
             return 0
         print(f"Kafka's jars are in {ensure()}")
         print(f"Kafka's LocalTieredStorage is in {TIERED.ensure()}")
+        print(f"Kafka Streams is in {STREAMS.ensure()}")
         if find_spec("pyspark") is not None:
             print(f"Spark's Kafka connector is in {SPARK.ensure()}")
     except (JarsMissing, places.Unwritable) as error:

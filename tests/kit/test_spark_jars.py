@@ -38,11 +38,12 @@ def test_setup_fetches_the_connector_only_beside_pyspark(monkeypatch, capsys) ->
     monkeypatch.setattr(jars.JarSet, "ensure", ensure)
     monkeypatch.setattr(jars, "find_spec", lambda name: None)
     assert jars.main([]) == 0
-    assert fetched == ["KAFKA_JARS", "KAFKA_TIERED_JARS"]
+    assert fetched == ["KAFKA_JARS", "KAFKA_TIERED_JARS", "KAFKA_STREAMS_JARS"]
     fetched.clear()
     monkeypatch.setattr(jars, "find_spec", lambda name: object())
     assert jars.main([]) == 0
-    assert fetched == ["KAFKA_JARS", "KAFKA_TIERED_JARS", "SPARK_JARS"]
+    others = ["KAFKA_JARS", "KAFKA_TIERED_JARS", "KAFKA_STREAMS_JARS"]
+    assert fetched == [*others, "SPARK_JARS"]
 
 
 @pytest.mark.spark
