@@ -28,6 +28,7 @@ CLASSES = {
     "kafka-configs": "kafka.admin.ConfigCommand",
     "kafka-leader-election": f"{_PACKAGE}.LeaderElectionCommand",
     "kafka-reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
+    "kafka-transactions": f"{_PACKAGE}.TransactionsCommand",
     "kafka-get-offsets": f"{_PACKAGE}.GetOffsetShell",
     "kafka-log-dirs": f"{_PACKAGE}.LogDirsCommand",
     "kafka-console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",

@@ -1,0 +1,201 @@
+"""A bank on two topics, and what is in their logs: for the scenarios of notebook 11.
+
+    transfers-0     what customers want, such as "10": Alice pays 10 to Bob
+    accounts-0, -1  the bookings: "Alice -10" in partition 0, "Bob +10" in partition 1
+
+    teller = Teller(cluster, "teller")       a consumer of transfers and a transactional producer
+    teller.take()                            polls the next transfer that the group has not done
+    teller.book("Alice -10", 0)              writes one booking, and waits for its acknowledgement
+    teller.offsets()                         the group's offset, into the open transaction
+    teller.commit_offsets()                  the same without a transaction
+
+Partitions are assigned by hand: that spares the wait for a group.  A crash is simulated: nobody
+uses the teller any more, and nothing is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from engine.records import batch, control
+from engine.records.control import ControlType
+from kit.clusters.interface import Cluster, WaitTimeout
+from kit.probes import clients, requests
+
+TRANSFERS, ACCOUNTS, GROUP = "transfers", "accounts", "ledger"
+ALL = [101, 102, 103]
+PATIENCE_S = 30.0
+MARKERS = {ControlType.COMMIT: "COMMIT", ControlType.ABORT: "ABORT"}
+
+
+def open_bank(cluster: Cluster, transfers: Iterable[str] = ("10",)) -> None:
+    """Both topics, and the transfers that customers want."""
+    cluster.create_topic(TRANSFERS, assignment={0: ALL})
+    cluster.create_topic(ACCOUNTS, assignment={0: ALL, 1: ALL})
+    write(cluster, TRANSFERS, transfers)
+
+
+def write(cluster: Cluster, topic: str, values: Iterable[str], partition: int = 0) -> None:
+    """Plain records, outside of any transaction; all are acknowledged."""
+    producer = producer_of(cluster)
+    for value in values:
+        booked(producer, topic, value, partition)
+
+
+def producer_of(cluster: Cluster, name: str = "", **settings: Any) -> Producer:
+    """A producer; with a name, a transactional one that has called `init_transactions`."""
+    own = {
+        "bootstrap.servers": cluster.bootstrap,
+        "linger.ms": 0,
+        "log_level": 0,
+        **settings,
+    }
+    if not name:
+        return Producer(own)
+    producer = Producer({**own, "transactional.id": name})
+    producer.init_transactions(PATIENCE_S)
+    return producer
+
+
+def booked(producer: Producer, topic: str, value: str, partition: int) -> None:
+    """Writes one record and waits until it is acknowledged; a fenced producer's is not.
+
+    A fatal error ends `flush` early.  The producer's next call names it.
+    """
+    producer.produce(topic, value, partition=partition)
+    with contextlib.suppress(KafkaException):
+        if producer.flush(PATIENCE_S):
+            raise WaitTimeout(f"{value} was not acknowledged within {PATIENCE_S:g} s.")
+
+
+def ended(call: Callable[..., Any], *arguments: Any) -> str:
+    """NONE, or the name of the error that a call of a producer ends with."""
+    try:
+        call(*arguments)
+    except KafkaException as failure:
+        return clients.name(failure.args[0])
+    return "NONE"
+
+
+class Teller:
+    """One incarnation of the application that books transfers."""
+
+    def __init__(self, cluster: Cluster, name: str = "") -> None:
+        """With a name its producer is transactional, and an earlier teller of that name fenced."""
+        self.producer = producer_of(cluster, name)
+        self.consumer = consumer_of(cluster, GROUP)
+        self.consumer.assign([TopicPartition(TRANSFERS, 0, max(0, self.committed()))])
+
+    def committed(self) -> int:
+        """The group's offset; asked again while the group's coordinator is not ready."""
+        ends = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                wanted = [TopicPartition(TRANSFERS, 0)]
+                (place,) = self.consumer.committed(wanted, PATIENCE_S / 3)
+                return int(place.offset)
+            except KafkaException:
+                if time.monotonic() > ends:
+                    raise
+
+    def take(self) -> str:
+        """The next transfer; empty at the end of the topic."""
+        message = self.consumer.poll(PATIENCE_S)
+        if message is None:
+            raise WaitTimeout(f"No transfer came within {PATIENCE_S:g} s.")
+        return "" if message.error() else (message.value() or b"").decode()
+
+    def book(self, value: str, partition: int) -> None:
+        booked(self.producer, ACCOUNTS, value, partition)
+
+    def offsets(self) -> None:
+        """The group's offset becomes a part of the transaction."""
+        self.producer.send_offsets_to_transaction(
+            self._places(), self.consumer.consumer_group_metadata(), PATIENCE_S
+        )
+
+    def commit_offsets(self) -> None:
+        """The group's offset, committed by the consumer alone."""
+        self.consumer.commit(offsets=self._places(), asynchronous=False)
+
+    def _places(self) -> list[TopicPartition]:
+        return list(self.consumer.position([TopicPartition(TRANSFERS, 0)]))
+
+
+def consumer_of(cluster: Cluster, group: str, isolation: str = "read_committed") -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": group,
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 20,
+            "log_level": 0,
+        }
+    )
+
+
+def read(
+    cluster: Cluster, partition: int = 0, isolation: str = "read_committed", topic: str = ACCOUNTS
+) -> list[tuple[int, str]]:
+    """Offset and value of each record that a reader of this isolation level gets now."""
+    reader = consumer_of(cluster, "downstream", isolation)
+    reader.assign([TopicPartition(topic, partition, 0)])
+    found: list[tuple[int, str]] = []
+    try:
+        while (message := reader.poll(PATIENCE_S)) is not None:
+            error = message.error()
+            if error is None:
+                found.append((int(message.offset() or 0), (message.value() or b"").decode()))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return found
+    finally:
+        reader.close()
+    raise WaitTimeout(f"The end of {topic}-{partition} was not reached within {PATIENCE_S:g} s.")
+
+
+def values(cluster: Cluster, *where: Any) -> list[str]:
+    return [value for _, value in read(cluster, *where)]
+
+
+def log_of(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> list[str]:
+    """What stands at each offset of the leader's log: values, and markers in capital letters."""
+    part = _fetched(cluster, partition, topic)
+    found: list[str] = []
+    data = bytes(part.records or b"")
+    for header, position in batch.iterate(data):
+        for record in batch.decode(data, position):
+            if header.is_control:
+                found.append(MARKERS.get(control.control_type(record), "CONTROL"))
+            else:
+                found.append((record.value or b"").decode())
+    return found
+
+
+def ends(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> tuple[int, int]:
+    """The last stable offset and the high watermark, as the leader answers a consumer's Fetch."""
+    part = _fetched(cluster, partition, topic)
+    return int(part.last_stable_offset), int(part.high_watermark)
+
+
+def _fetched(cluster: Cluster, partition: int, topic: str) -> Any:
+    leader = clients.partition(cluster, topic, partition)["leader"]
+    wanted = requests.fetching(clients.topic_id(cluster, topic), partitions=[partition])
+    return requests.first_partition(clients.ask(cluster, leader, wanted))
+
+
+def wait_for_marker(cluster: Cluster, count: int, partition: int = 0) -> None:
+    """Waits until so many markers may be read in a partition of `accounts`."""
+
+    def there(found: Cluster) -> bool:
+        stands = log_of(found, partition)
+        return sum(each in MARKERS.values() for each in stands) >= count
+
+    cluster.wait_until(there, PATIENCE_S, f"{count} marker(s) in {ACCOUNTS}-{partition}")
