@@ -9,8 +9,8 @@
     teller.offsets()                         the group's offset, into the open transaction
     teller.commit_offsets()                  the same without a transaction
 
-Partitions are assigned by hand: that spares the wait for a group.  A crash is simulated: nobody
-uses the teller any more, and nothing is closed.
+Partitions are assigned by hand: that spares the wait for a group.  A crash is simulated: the
+teller is not used any more, and nothing is closed.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def ended(call: Callable[..., Any], *arguments: Any) -> str:
 class Teller:
     """One incarnation of the application that books transfers."""
 
-    def __init__(self, cluster: Cluster, name: str = "") -> None:
+    def __init__(self, cluster: Cluster, name: str = "", group: str = GROUP) -> None:
         """With a name its producer is transactional, and an earlier teller of that name fenced."""
         self.producer = producer_of(cluster, name)
-        self.consumer = consumer_of(cluster, GROUP)
+        self.consumer = consumer_of(cluster, group)
         self.consumer.assign([TopicPartition(TRANSFERS, 0, max(0, self.committed()))])
 
     def committed(self) -> int:

@@ -61,7 +61,7 @@ def test_a_lost_debit_is_aborted_and_its_teller_fenced(cluster: Cluster) -> None
 
 def test_without_a_transaction_the_debit_is_booked_twice(cluster: Cluster) -> None:
     for crashes in (True, False):
-        teller = Teller(cluster)
+        teller = Teller(cluster, group="plain")
         assert teller.take() == "10"
         teller.book("Alice -10", 0)
         if not crashes:

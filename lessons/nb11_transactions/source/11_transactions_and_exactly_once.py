@@ -1,0 +1,560 @@
+# %% [markdown]
+# # 11 · Transactions and exactly-once
+#
+# Alice pays 10 to Bob. An application reads the transfer, books *Alice -10*, books *Bob +10*, and
+# commits its offset. These are three writes, to three partitions, and a process can die between any two of
+# them. A **transaction** makes them one: either all of them count, or none. This notebook
+# shows how Kafka does that without ever taking a record back.
+#
+# **What you will be able to do**
+#
+# * read a transaction in the log: its records, its markers, and what each kind of reader gets
+# * say where a reader waits while a transaction is open, and why
+# * write an application that reads, books and commits so that each input counts once
+# * say how an old instance is shut out, and what no Kafka transaction covers
+#
+# **Time:** {minutes}. You need notebook 10 (offsets) and a producer's id and epoch (notebook 08). Python
+# alone is enough; with a real Kafka, most runs happen on both.
+#
+# ## Without a transaction
+#
+# `transfers` holds what customers want. `accounts` has Alice's bookings in partition 0 and Bob's
+# in partition 1. A teller is an application with a consumer of the first topic and a producer of the second.
+# A crash here means that this teller is not used any more; a second one starts at the committed offset.
+
+# %% doorway tags=["setup"]
+from kit import lab
+from lessons.nb11_transactions import bank, film
+from lessons.nb11_transactions.bank import Teller, ended, open_bank, read, values
+
+eng = lab.engine(settings=lab.BRISK)
+
+# %% 11-1 tags=["stub", "predict"]
+lab.predict("11-1")
+
+# %% 11-1 tags=["solution", "predict"]
+lab.predict("11-1", "2 1")
+
+# %% no-transaction tags=["both"]
+crash_after = "debit"  # also "credit", or "commit"
+
+
+def no_transaction(cluster):
+    open_bank(cluster)
+    for crash in (crash_after, ""):  # the first teller, and the one after it
+        teller = Teller(cluster)
+        if not teller.take():
+            continue
+        teller.book("Alice -10", 0)
+        if crash == "debit":
+            continue
+        teller.book("Bob +10", 1)
+        if crash == "credit":
+            continue
+        teller.commit_offsets()
+    return {"debits": len(values(cluster, 0)), "credits": len(values(cluster, 1))}
+
+
+outcome = lab.both(no_transaction)
+display(outcome)
+lab.verdict("11-1", outcome)
+
+# %% [markdown]
+# The producer retried nothing, so its idempotence would not help: to the broker these are two
+# different records of two producers. And no order of the three writes is safe. Try the other
+# values of `crash_after`.
+#
+# ## The same transfer, step by step
+#
+# With `transactional.id` set, a producer may begin and end transactions. The broker that looks after this id
+# is its **transaction coordinator**. It keeps the id's state in a topic of its own, `__transaction_state`.
+# Below is the whole transfer in virtual time. The first application dies after Alice's debit; a second
+# one has the same id. Click the panel and step with the arrow keys.
+
+# %% watch tags=["read"]
+from kit.transaction_panel import producers
+
+world = film.bank()
+for name, crash in (("app", "debit"), ("app-2", "")):
+    producers.start(world, name, "transfer")
+    producers.wait(world, name)
+    film.transfer(world, name, 10, crash)
+
+panel = lab.transactions(world, "accounts")
+panel.jump("PrepareCommit")
+panel
+
+# %% [markdown]
+# The nine steps of a transfer that succeeds, as the timeline names them:
+#
+# 1. The producer asks for its producer id and **epoch** (`init_transactions`). The second instance gets
+#    a higher epoch; what the first one left open is aborted.
+# 2. The application reads the transfer.
+# 3. The coordinator hears of each partition before it is written: *Ongoing*. (Since Kafka 4.0 the partition's leader does
+#    this for the producer, KIP-890.)
+# 4. Alice is debited: a record in partition 0. It is in the log at once.
+# 5. Bob is credited, in partition 1.
+# 6. The consumer's offset goes into the transaction too: a record in `__consumer_offsets`, partition 7.
+# 7. The application commits. The coordinator writes *PrepareCommit*: from here on the outcome is fixed.
+# 8. A **marker** goes into each partition of the transaction: 0, 1 and 7. Then *CompleteCommit*.
+# 9. Readers downstream get the records.
+#
+# ## A transfer whose teller dies
+#
+# Now the same with real clients. The first teller begins a transaction, debits Alice, and is gone. The second one
+# has the same `transactional.id`. It does the whole transfer. Downstream
+# reads with `isolation.level=read_committed`: it gets no records of transactions that were not committed.
+# A marker takes up an offset, as a record does.
+
+# %% 11-2 tags=["stub", "predict"]
+lab.predict("11-2")
+
+# %% 11-2 tags=["solution", "predict"]
+lab.predict("11-2", 2)
+
+# %% teller-dies tags=["both"]
+lost_debits, amount = 1, 10  # also 2 debits, or 0
+
+
+def teller_dies(cluster):
+    open_bank(cluster)
+    first = Teller(cluster, "teller")
+    first.take()
+    first.producer.begin_transaction()
+    for _ in range(lost_debits):
+        first.book(f"Alice -{amount}", 0)  # and here it dies
+    second = Teller(cluster, "teller")
+    second.take()
+    second.producer.begin_transaction()
+    second.book(f"Alice -{amount}", 0)
+    second.book(f"Bob +{amount}", 1)
+    second.offsets()
+    second.producer.commit_transaction(bank.PATIENCE_S)
+    bank.wait_for_marker(cluster, 1, partition=1)
+    return {
+        "the log of partition 0": bank.log_of(cluster, 0),
+        "the log of partition 1": bank.log_of(cluster, 1),
+        "read_committed, partition 0": [list(each) for each in read(cluster, 0)],
+        "read_uncommitted, partition 0": values(cluster, 0, "read_uncommitted"),
+        "the group's offset": second.committed(),
+    }
+
+
+outcome = lab.both(teller_dies)
+display(outcome)
+lab.verdict("11-2", outcome)
+
+# %% [markdown]
+# Nothing was taken back. The lost debit is in the log for good, and behind it an ABORT marker:
+# `init_transactions` of the second teller had it written. A Fetch answer carries a list of aborted transactions
+# (producer id and first offset), and the *client* skips their records. A client with
+# `read_uncommitted` gets all of them. That is the default of the Java client and of Kafka's tools; confluent-kafka's
+# default is `read_committed`.
+#
+# So a gap in the offsets is normal: markers and skipped records take offsets too.
+#
+# ## Behind an open transaction
+#
+# Partition 0 gets five entries, in this order: *before*, written without a transaction; *held*, in a transaction
+# that stays open; *paid*, in another producer's transaction, and its commit marker; *behind*, again without a transaction.
+# The **last stable offset** (LSO) is where a reader with read_committed must stop.
+
+# %% 11-3 tags=["stub", "predict"]
+lab.predict("11-3")
+
+# %% 11-3 tags=["solution", "predict"]
+lab.predict("11-3", "1 5")
+
+# %% open-transaction tags=["both"]
+then = "commit"  # also "abort"
+
+
+def open_transaction(cluster):
+    open_bank(cluster)
+    slow, quick = (bank.producer_of(cluster, name) for name in ("slow", "quick"))
+    bank.write(cluster, "accounts", ["before"])
+    slow.begin_transaction()
+    bank.booked(slow, "accounts", "held", 0)
+    quick.begin_transaction()
+    bank.booked(quick, "accounts", "paid", 0)
+    quick.commit_transaction(bank.PATIENCE_S)
+    bank.wait_for_marker(cluster, 1)
+    bank.write(cluster, "accounts", ["behind"])
+    stable, high_watermark = bank.ends(cluster)
+    seen = {
+        "last stable offset": stable,
+        "high watermark": high_watermark,
+        "read_committed": values(cluster),
+        "read_uncommitted": values(cluster, 0, "read_uncommitted"),
+    }
+    (slow.commit_transaction if then == "commit" else slow.abort_transaction)(bank.PATIENCE_S)
+    bank.wait_for_marker(cluster, 2)
+    return {**seen, f"read_committed after the {then}": values(cluster)}
+
+
+outcome = lab.both(open_transaction)
+display(outcome)
+lab.verdict("11-3", outcome)
+
+# %% [markdown]
+# The LSO is the first offset of the oldest open transaction; if none is open, it is the high watermark. A reader with
+# read_committed gets nothing from there on: also no plain record, and no record of a transaction that is
+# over. Otherwise it would have to come back for *held*, and the order of the log would be lost.
+#
+# So one slow producer holds up everyone's readers, and their lag grows while nothing is wrong
+# with them. `transaction.timeout.ms` (60 s by default, at most the broker's
+# `transaction.max.timeout.ms`, 15 minutes) ends it: then the coordinator aborts.
+#
+# ### What an engineer sees
+#
+# A transaction is open. Kafka's own tool shows what its coordinator knows.
+
+# %% at-work tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+open_bank(cluster)
+till = bank.producer_of(cluster, "till-7")
+till.begin_transaction()
+for partition in (0, 1):
+    bank.booked(till, "accounts", "open", partition)
+display(lab.tool(cluster, "kafka-transactions", "list"))
+described = ("describe", "--transactional-id", "till-7")
+display(lab.tool(cluster, "kafka-transactions", *described))
+till.abort_transaction(bank.PATIENCE_S)
+lab.broker_log(cluster, 101, "transaction")
+
+# %% [markdown]
+# `kafka-transactions find-hanging` looks for transactions that are open in a partition while no coordinator knows of them,
+# and `abort` ends one with a marker. Such hanging transactions came from late requests; since 3.6 a leader asks the coordinator
+# before it takes the first record of a transaction, and since 4.0 every transaction has an epoch of its own (KIP-890).
+#
+# ## The zombie
+#
+# The first teller is not dead. It stood still, for example in a long garbage collection, while a second one started with the same
+# `transactional.id` and booked the transfer. Now the first one wakes up in the middle of its transaction. It
+# books *Bob +10* and commits.
+
+# %% 11-4 tags=["stub", "predict"]
+lab.predict("11-4")
+
+# %% 11-4 tags=["solution", "predict"]
+lab.predict("11-4", "c")
+
+# %% zombie tags=["both"]
+first_id, second_id = "teller", "teller"  # also "teller-2" for the second
+
+
+def zombie(cluster):
+    open_bank(cluster)
+    first = Teller(cluster, first_id)
+    first.take()
+    first.producer.begin_transaction()
+    first.book("Alice -10", 0)
+    second = Teller(cluster, second_id)  # the first one stands still
+    second.take()
+    second.producer.begin_transaction()
+    second.book("Alice -10", 0)
+    second.book("Bob +10", 1)
+    second.offsets()
+    seconds = ended(second.producer.commit_transaction, bank.PATIENCE_S)
+    first.book("Bob +10", 1)  # and wakes up
+    firsts = ended(first.producer.commit_transaction, bank.PATIENCE_S)
+    bank.wait_for_marker(cluster, 2)
+    return {
+        "the second teller's commit": seconds,
+        "the first teller's commit": firsts,
+        "debits": len(values(cluster, 0)),
+        "credits": len(values(cluster, 1)),
+    }
+
+
+outcome = lab.both(zombie)
+display(outcome)
+lab.verdict("11-4", outcome)
+
+# %% [markdown]
+# Every write carries the producer's epoch. `init_transactions` of the second teller raised it, and a partition
+# refuses a lower one. The first teller is **fenced**: its error is fatal, and it must end. Set
+# `second_id = "teller-2"`, and nothing fences it: then both commits succeed, and Alice pays twice. So the name must be
+# the same for each successor.
+#
+# With a consumer group a partition may move to *another* running instance, which has another name. For that
+# `send_offsets_to_transaction` takes the consumer's group metadata: the group's coordinator refuses offsets of
+# a member whose generation is over (KIP-447). One name per instance is enough then.
+#
+# ## A crash at every step
+#
+# Nine transfers, three at a time: take them, book them, commit. The application crashes behind each of its
+# steps once, and is started again after each crash; then it runs to the end. Once without a transaction, and once with
+# transactions.
+
+
+# %% loop tags=["setup"]
+def work(teller, crash, transactional):
+    """Three transfers; ends early where the application crashes."""
+    transfers = []
+    while len(transfers) < 3 and (transfer := teller.take()):
+        transfers.append(transfer)
+    if crash == "take" or not transfers:
+        return
+    if transactional:
+        teller.producer.begin_transaction()
+    for transfer in transfers:
+        teller.book(transfer, 0)
+    if crash == "book":
+        return
+    (teller.offsets if transactional else teller.commit_offsets)()
+    if crash != "offsets" and transactional:
+        teller.producer.commit_transaction(bank.PATIENCE_S)
+
+
+# %% 11-5 tags=["stub", "predict"]
+lab.predict("11-5")
+
+# %% 11-5 tags=["solution", "predict"]
+lab.predict("11-5", "3 0")
+
+# %% every-step tags=["both"]
+crashes = ("take", "book", "offsets")  # also ("book", "book")
+
+
+def every_step(cluster):
+    seen = {}
+    for label, name in (("without", ""), ("with", "teller")):
+        open_bank(cluster, [f"transfer-{n}" for n in range(9)])
+        for crash in (*crashes, "", "", ""):
+            work(Teller(cluster, name, group=label), crash, transactional=bool(name))
+        teller = Teller(cluster, name, group=label)
+        booked = values(cluster)
+        seen[f"{label}: bookings"] = len(booked)
+        seen[f"{label}: more than once"] = len(booked) - len(set(booked))
+        seen[f"{label}: never"] = 9 - len(set(booked))
+        seen[f"{label}: the group's offset"] = teller.committed()
+        for topic in ("transfers", "accounts"):
+            cluster.delete_topic(topic)
+    return seen
+
+
+outcome = lab.both(every_step)
+display(outcome)
+lab.verdict("11-5", outcome)
+
+# %% [markdown]
+# Without a transaction only the moment between the bookings and the commit of the offset does harm, and each crash
+# there repeats three transfers. With one, offset and bookings share their fate. An aborted transaction leaves the offset
+# where it was, and the next instance reads the same transfers again. So they are *processed* more than once,
+# and *count* once: that is what exactly-once means here.
+#
+# ## What it does not cover
+#
+# The teller also sends Bob an e-mail for each transfer, within the transaction. It crashes before the commit. The
+# second teller does the transfer again and commits.
+
+# %% 11-6 tags=["stub", "predict"]
+lab.predict("11-6")
+
+# %% 11-6 tags=["solution", "predict"]
+lab.predict("11-6", "2 1")
+
+# %% e-mail tags=["both"]
+mail_after_commit = False  # also True
+
+
+def e_mail(cluster):
+    open_bank(cluster)
+    sent = []
+    for crashes_before_commit in (True, False):
+        teller = Teller(cluster, "teller")
+        transfer = teller.take()
+        teller.producer.begin_transaction()
+        teller.book(f"Bob +{transfer}", 1)
+        teller.offsets()
+        if not mail_after_commit:
+            sent.append(f"Dear Bob, you have got {transfer}.")
+        if crashes_before_commit:
+            continue
+        teller.producer.commit_transaction(bank.PATIENCE_S)
+        if mail_after_commit:
+            sent.append(f"Dear Bob, you have got {transfer}.")
+    bank.wait_for_marker(cluster, 2, partition=1)
+    return {"e-mails": len(sent), "credits": len(values(cluster, 1))}
+
+
+outcome = lab.both(e_mail)
+display(outcome)
+lab.verdict("11-6", outcome)
+
+# %% [markdown]
+# A transaction covers records in one Kafka cluster, offsets included, and nothing else. An abort does not call back an
+# e-mail. Sending it after the commit moves the problem: a crash between the two loses it. For other systems there are
+# two ways:
+#
+# * Give the effect a key that the other system checks, such as the transfer's id (notebook 10).
+# * **Outbox**: write the event into a table, in the same database transaction as the row that it tells of. A connector
+#   reads the table's log and writes to Kafka, at least once. The reader removes copies by the event's id.
+#
+# ## Read the code that did it
+#
+# The coordinator's table of states, and the rule of the last stable offset.
+
+# %% code tags=["read"]
+from engine.coordinators.transactions import requests
+from engine.storage.log import Log
+
+lab.show(requests.end_transaction, requests.fence, Log.last_stable_offset)
+
+# %% [markdown]
+# ## Break it
+#
+# Real producers and real brokers. Begin a transaction, send, and kill the producer; start a second one with the same
+# name; kill a broker between *PrepareCommit* and *CompleteCommit*.
+
+# %% break-it tags=["live"]
+open_bank(eng)
+live = lab.transactions(eng, "accounts")
+live.start("transfer")
+live
+
+# %% [markdown]
+# Once *PrepareCommit* is replicated, every later coordinator reads it and finishes the commit, also without the producer.
+#
+# ## Your turn
+#
+# Write your answer over the stub, run it, then run the check. `lab.hint("11-7")` gives three hints and then a solution.
+#
+# **11-7, the last stable offset.** `transactions` is a list of `(first, marker)`: the offset of a transaction's first record in
+# this partition, and that of its marker, or `None` while it is open. Return the last stable offset.
+
+
+# %% 11-7 tags=["stub"]
+def last_stable_offset(transactions, high_watermark):
+    """Where a reader with read_committed must stop."""
+
+
+# %% 11-7 tags=["solution"]
+def last_stable_offset(transactions, high_watermark):
+    """Where a reader with read_committed must stop."""
+    unfinished = [
+        first for first, marker in transactions if marker is None or marker >= high_watermark
+    ]
+    return min([*unfinished, high_watermark])
+
+
+# %% 11-7 tags=["check"]
+lab.check("11-7", last_stable_offset)
+
+# %% [markdown]
+# A marker counts once it is replicated, that is, when it is below the high watermark.
+#
+# **11-8, what read_committed gets.** `log` is a list of `(producer, entry)` in log order. A producer of `""` writes plain
+# records. The entries `"COMMIT"` and `"ABORT"` are markers of that producer; all others are records. All of the log is
+# replicated. Return the records that a reader with read_committed gets now.
+
+
+# %% 11-8 tags=["stub"]
+def read_committed(log):
+    """The records that a reader with read_committed gets, in order."""
+
+
+# %% 11-8 tags=["solution"]
+def read_committed(log):
+    """The records that a reader with read_committed gets, in order."""
+    markers = ("COMMIT", "ABORT")
+    got = []
+    for place, (producer, entry) in enumerate(log):
+        if entry in markers:
+            continue
+        later = [e for p, e in log[place:] if p == producer and e in markers]
+        if producer and not later:
+            break
+        if not producer or later[0] == "COMMIT":
+            got.append(entry)
+    return got
+
+
+# %% 11-8 tags=["check"]
+lab.check("11-8", read_committed)
+
+# %% [markdown]
+# **11-9, fencing.** `calls` is a list of calls in the order in which they reach the brokers:
+# `("init", name)` and `("write", name, epoch)`. Return a list with a result for each. `init` gives the
+# name's new epoch: 0 for a new name, then one more each time. `write` gives `"ok"` with the current epoch,
+# `"fenced"` with an older one, and `"unknown"` for a name that was never initialised.
+
+
+# %% 11-9 tags=["stub"]
+def fencing(calls):
+    """The result of each call."""
+
+
+# %% 11-9 tags=["solution"]
+def fencing(calls):
+    """The result of each call."""
+    epochs, results = {}, []
+    for kind, name, *epoch in calls:
+        if kind == "init":
+            epochs[name] = epochs.get(name, -1) + 1
+            results.append(epochs[name])
+        elif name not in epochs:
+            results.append("unknown")
+        else:
+            results.append("ok" if epoch[0] == epochs[name] else "fenced")
+    return results
+
+
+# %% 11-9 tags=["check"]
+lab.check("11-9", fencing)
+
+# %% [markdown]
+# ## Interview corner
+#
+# Say your answer aloud, then open it, then go to the run that proves it.
+#
+# <details><summary><b>1. How does Kafka get to exactly-once?</b></summary>
+# Within Kafka: a transactional producer, the consumer's offsets in the same transaction, and readers with read_committed.
+# Inputs may be processed again, and count once. <i>Follow-up:</i> and a database? <b>Weak:</b> "enable.idempotence."
+# <b>Good:</b> the three parts. <b>Strong:</b> adds what it does not cover, and the key or the outbox for it.
+# Evidence: <a href="#A-crash-at-every-step">A crash at every step</a>.
+# </details>
+# <details><summary><b>2. What happens to the records of an aborted transaction?</b></summary>
+# They stay in the log, with an abort marker behind them. The Fetch answer lists aborted transactions, and the client skips
+# their records. <i>Follow-up:</i> who does see them? <b>Weak:</b> "they are deleted." <b>Good:</b> the marker.
+# <b>Strong:</b> adds read_uncommitted as the Java default, and gaps in the offsets.
+# Evidence: <a href="#A-transfer-whose-teller-dies">A transfer whose teller dies</a>.
+# </details>
+# <details><summary><b>3. A reader stands still, its partition grows, no error. What do you look at?</b></summary>
+# The last stable offset: an open transaction holds it. List the transactions, find the oldest one, see whether its
+# producer lives. <i>Follow-up:</i> when does it end by itself? <b>Weak:</b> "restart the consumer." <b>Good:</b> the LSO.
+# <b>Strong:</b> transaction.timeout.ms, and find-hanging for one that no coordinator knows.
+# Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
+# </details>
+# <details><summary><b>4. Why must a transactional.id outlive the process?</b></summary>
+# So that the successor is recognised: it ends what was left open, and the old instance is fenced by its epoch.
+# <i>Follow-up:</i> what if a random id is used? <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing.
+# <b>Strong:</b> open transactions then wait for their timeout; and the group's generation fences offsets (KIP-447).
+# Evidence: <a href="#The-zombie">The zombie</a>.
+# </details>
+# <details><summary><b>5. What happened here?</b></summary>
+# <pre>
+# CoordinatorId  TransactionalId  ProducerId  ProducerEpoch  TransactionState  TransactionTimeoutMs  CurrentTransactionStartTimeMs  TransactionDurationMs  TopicPartitions
+# 102            till-7           4001        3              Ongoing           900000                1795439000000                  640000                 accounts-0,accounts-1
+# </pre>
+# A transaction has been open for almost eleven minutes, with the longest timeout that brokers allow. Readers with read_committed
+# wait in both partitions. If till-7 is dead, start it again: init_transactions ends the transaction at once.
+# Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
+# </details>
+#
+# ## Quiz
+#
+# Several letters may be right.
+
+# %% 11-10 tags=["stub", "predict", "quiz"]
+lab.quiz("11-10")
+
+# %% 11-10 tags=["solution", "predict", "quiz"]
+lab.quiz("11-10", "b", "d")
+
+# %% 11-11 tags=["stub", "predict", "quiz"]
+lab.quiz("11-11")
+
+# %% 11-11 tags=["solution", "predict", "quiz"]
+lab.quiz("11-11", "a", "d")

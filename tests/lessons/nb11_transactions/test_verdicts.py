@@ -1,0 +1,94 @@
+"""The verdicts of notebook 11 come from what its runs observe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit import lab
+from kit.exercises import settling
+from lessons.nb11_transactions.exercises.fencing import fencing
+from lessons.nb11_transactions.exercises.predictions import PREDICTIONS
+from lessons.nb11_transactions.exercises.read_committed import read_committed
+from lessons.nb11_transactions.exercises.stable_offset import last_stable_offset
+from tests.lessons.verdicts import seen_by, settled
+
+DEFINED = {each.id: each for each in PREDICTIONS}
+TWICE = {"without: more than once": 3, "with: more than once": 0}
+ABORTED = {
+    "the log of partition 0": ["Alice -10", "ABORT", "Alice -10", "COMMIT"],
+    "read_committed, partition 0": [[2, "Alice -10"]],
+}
+
+
+@pytest.fixture
+def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No real Kafka beside the engine, and engines that end with the test."""
+    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
+    monkeypatch.setattr(lab, "_kernel", lab._Kernel())
+    yield
+    lab._kernel.close()
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(180)
+@pytest.mark.usefixtures("engine_alone")
+def test_the_lso_stands_before_the_open_transaction() -> None:
+    assert settled("11-3", seen_by("11", "open-transaction")) == "1 5"
+
+
+@pytest.mark.parametrize(
+    ("question", "seen", "right"),
+    [
+        ("11-1", {"debits": 1, "credits": 1}, "1 1"),
+        ("11-2", {"read_committed, partition 0": [[1, "Alice -10"]]}, "1"),
+        ("11-2", {"read_committed, partition 0": []}, "none"),
+        ("11-4", {"the first teller's commit": "NONE", "the second teller's commit": "NONE"}, "a"),
+        ("11-4", {"the first teller's commit": "NONE", "the second teller's commit": "_FENCED"},
+         "b"),
+        ("11-5", {"without: more than once": 6, "with: more than once": 0}, "6 0"),
+        ("11-6", {"e-mails": 1, "credits": 1}, "1 1"),
+    ],
+)  # fmt: skip
+def test_a_changed_scenario_makes_another_answer_right(
+    question: str, seen: dict[str, Any], right: str
+) -> None:
+    assert settled(question, seen) == right
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "seen", "says"),
+    [
+        ("11-1", "1 1", {"debits": 2, "credits": 1}, "the first debit stayed in the log"),
+        ("11-2", "0", ABORTED, "was aborted"),
+        ("11-2", "1", ABORTED, "the abort marker has an offset too"),
+        ("11-3", "4 5", {"last stable offset": 1, "high watermark": 5}, "not behind the last"),
+        ("11-3", "1 4", {"last stable offset": 1, "high watermark": 5}, "the marker takes"),
+        ("11-5", "0 0", TWICE, "was not committed yet"),
+        ("11-5", "9 0", TWICE, "Only the crash between"),
+        ("11-6", "1 1", {"e-mails": 2, "credits": 1}, "and not the e-mail"),
+    ],
+)
+def test_a_wrong_answer_hears_what_this_run_showed(
+    question: str, answer: str, seen: dict[str, Any], says: str
+) -> None:
+    prediction = DEFINED[question]
+    given = settling.answer_of(prediction, answer)
+    assert says in settling.settle(prediction, given, {"": seen}).because
+
+
+def test_a_marker_counts_when_it_is_replicated() -> None:
+    assert last_stable_offset([(1, 5)], 5) == 1
+    assert last_stable_offset([(1, 5)], 6) == 6
+
+
+def test_a_reader_skips_what_is_aborted_and_stops_at_what_is_open() -> None:
+    log = [("p", "a"), ("", "b"), ("p", "ABORT"), ("q", "c"), ("", "d")]
+    assert read_committed(log) == ["b"]
+
+
+def test_each_name_has_its_own_epochs() -> None:
+    calls = [("init", "till"), ("init", "till"), ("init", "desk"), ("write", "till", 0)]
+    assert fencing(calls) == [0, 1, 0, "fenced"]
