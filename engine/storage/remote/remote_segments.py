@@ -96,6 +96,8 @@ class RemoteSegments:
 
     def _write(self, record: SegmentRecord, now_ms: int) -> None:
         self.refresh()
+        if self.tier.exists(self.path):
+            self.tier.truncate(self.path, self._position)  # a record that a crash cut short
         data = batch.encode(
             [Record(0, now_ms, None, encode_record(record))],
             base_offset=self._next_offset,

@@ -112,6 +112,16 @@ def test_two_brokers_write_one_list(remote) -> None:
     assert len(remote.by_id) == 2
 
 
+def test_a_record_that_a_crash_cut_short_does_not_hide_the_next_one(remote) -> None:
+    copied(remote, segment(1, 0, 9))
+    remote.tier.append(remote.path, remote.tier.read(remote.path, 0, 100))
+    other = RemoteSegments(remote.tier, ORDERS)
+    copied(other, segment(2, 10, 19))
+    remote.refresh()
+    assert [each.start_offset for each in remote.readable] == [0, 10]
+    assert RemoteSegments(remote.tier, ORDERS).refresh()
+
+
 def test_a_record_that_does_not_fit_is_passed_over(remote) -> None:
     first = segment(1, 0, 9)
     copied(remote, first)
