@@ -8,6 +8,7 @@ from typing import Any
 from kit.exercises.exercise import Exercise, cases, compare_results
 
 CASES: tuple[tuple, ...] = (
+    ([[0, "a", "1"], [1, "b", "1"], [2, "c", "1"], [3, "c", "2"]], 2),
     ([[0, "a", "1"], [1, "a", "2"], [2, "b", "1"]], 2),
     ([[0, "a", "1"], [1, "b", "1"], [2, "a", "2"]], 2),
     ([[0, "a", "1"], [1, "a", None], [2, "b", "1"]], 2),
@@ -36,15 +37,17 @@ def explain(arguments: tuple, expected: list[int], seen: Any) -> str:
         return "A list of offsets is asked for."
     if set(seen) - {offset for offset, _, _ in history}:
         return "There is no record with one of these offsets: compaction gives no new ones."
+    if set(seen) - set(expected):
+        return "Of each key only the last record below the active segment stays."
     missing = [each for each in expected if each not in seen]
     if any(value is None for offset, _, value in history if offset in missing and offset < active):
         return "The first pass keeps a tombstone, so that readers hear of the deletion."
     if any(offset >= active for offset in missing):
         return "The active segment is not cleaned: every record in it stays."
     if missing:
-        return "A record may be replaced only by one that the pass has seen, below `active`."
-    if sorted(seen) != sorted(expected):
-        return "Of each key only the last record below `active` stays."
+        return (
+            "A record may be replaced only by one that the pass has seen, below the active segment."
+        )
     return "The log keeps its order: give the offsets as they stand in it."
 
 
@@ -54,8 +57,8 @@ EXERCISE = Exercise(
     (
         "The pass goes over the log twice. What does it want to know after the first time?",
         "Two things are special: what the pass never looks at, and what a missing value means.",
-        "Note the last offset of each key, only from records below `active`. Then keep the "
-        "records at or above `active`, and those whose offset is the one noted for their key.",
+        "Note the last offset of each key, only from records below the active segment. Then keep "
+        "the records of the active segment, and those whose offset is the one noted for their key.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, left_by_a_pass, explain),
     {
