@@ -116,7 +116,8 @@ def run(
             outcome.tape = _faults(world, setup, since)
             outcome.setup = replace(setup, calm_us=world.now_us)
         crew.undo_everything()
-        tills.finish_all(world)
+        if setup.tills is not None:
+            tills.finish_all(world)
         ending.settle(world, clients)
         ending.judge(world, clients)
         outcome.orphans = ending.judge_groups(world, setup.groups, TOPIC)
@@ -177,6 +178,9 @@ def _count_transactions(world: World, outcome: Outcome) -> None:
     outcome.timed_out = sum(
         line.kind == "transaction" and "transaction.timeout.ms" in line.why for _, line in lines
     )
+    if world.invariants is not None and world.invariants.transactions is not None:
+        lost = [f"{name}: transactions" for name in world.invariants.transactions.losses]
+        outcome.losses = [*outcome.losses, *lost]
     outcome.cleaned = sum(line.kind == "cleaned" for _, line in lines)
     loaded = [node for node, line in lines if line.kind == "transactions-loaded"]
     outcome.moves = sum(before != after for before, after in pairwise(loaded))

@@ -12,7 +12,8 @@ What is left is *1-minimal*: with any one fault taken out, it passes.  That is n
 shortest tape there is, but each fault on it is needed.
 
 A fault keeps its virtual time when others are taken out, so what follows in the run is as much
-the same as it can be.  A run fails if any invariant breaks, also another one than before.
+the same as it can be.  A run fails if any invariant breaks, also another one than before; with a
+mutant it fails only if the mutant's own does.
 """
 
 from __future__ import annotations
@@ -85,11 +86,13 @@ def replay(setup: Setup, tape: Sequence[Done], mutant: str = "") -> Outcome:
 def shrink_outcome(outcome: Outcome, mutant: str = "") -> Shrunk:
     """Shrinks the tape of a run that broke an invariant."""
     runs = 0
+    caught_by = MUTANTS[mutant].caught_by if mutant else ""
 
     def fails(tape: Tape) -> bool:
         nonlocal runs
         runs += 1
-        return bool(replay(outcome.setup, tape, mutant).violation)
+        violation = replay(outcome.setup, tape, mutant).violation
+        return bool(violation) and violation.startswith(caught_by)
 
     tape = shrink(outcome.tape, fails)
     return Shrunk(outcome.setup, tape, replay(outcome.setup, tape, mutant).violation, runs)

@@ -85,7 +85,10 @@ def _unfinished(world: World) -> str:
             return f"{name} has no leader"
         if ledger.open:
             first = next(iter(ledger.open.values()))
-            return f"in {name} a transaction of producer {first.producer_id} is open at {first}"
+            return (
+                f"in {name} a transaction of producer {first.producer_id} is open from "
+                f"{first.offset} on"
+            )
     reader: Consumer = world.client(READER)
     for index, position in reader.positions.items():
         leader = world.leader(PAYMENTS, index)

@@ -53,8 +53,8 @@ class TransactionInvariants:
     asked: dict[str, dict[int, None]] = field(default_factory=dict)
     """By group: the offsets whose commit was asked for."""
 
-    leaders: dict[str, int] = field(default_factory=dict)
-    """Of `__transaction_state`, as the controller has them, or last had them."""
+    highest: dict[str, int] = field(default_factory=dict)
+    """By partition of `__transaction_state`: the highest high watermark of a coordinator."""
     losses: dict[str, None] = field(default_factory=dict)
     """Partitions that had an unclean election."""
 
@@ -70,7 +70,7 @@ class TransactionInvariants:
             case "transaction":
                 self._changed(node, line.partition, dict(line.fields))
             case "transactions-loaded":
-                self._loaded(node, line.partition)
+                self._loaded(node)
             case "commits":
                 fields = dict(line.fields)
                 offsets = self.asked.setdefault(fields["group"], {})
@@ -79,20 +79,20 @@ class TransactionInvariants:
         if line.partition.startswith(OFFSETS_TOPIC):
             self.check_offsets()
 
-    def _coordinates(self, node: NodeId, name: str) -> bool:
-        """Whether the controller has made it the coordinator.  A former one may still learn, when
-        it wakes, that what it wrote long ago was replicated."""
-        controller = self.cluster.nodes.get(self.cluster.spec.controller)
-        if controller is not None:
-            topic, _, index = name.rpartition("-")
-            image = controller.image.topic(topic)
-            if image is not None:
-                self.leaders[name] = image.partitions[int(index)].leader
-        return self.leaders.get(name, node) == node
+    def _is_newest(self, node: NodeId, name: str) -> bool:
+        """Whether no replica of the partition has shown more.  A former coordinator may still
+        learn, when it wakes, that what it wrote long ago was replicated."""
+        topic, _, index = name.rpartition("-")
+        broker = self.cluster.nodes.get(node)
+        replica = broker.replicas.partitions.get((topic, int(index))) if broker else None
+        if replica is None or replica.high_watermark < self.highest.get(name, 0):
+            return False
+        self.highest[name] = replica.high_watermark
+        return True
 
     def _changed(self, node: NodeId, name: str, fields: Plain) -> None:
         identity = (fields.get("producer_id", -1), fields.get("epoch", -1))
-        if self._coordinates(node, name):
+        if self._is_newest(node, name):
             self._is(node, fields["id"], fields["state"], identity)
         if fields["state"] == "Ongoing":
             self._had(identity, fields["partitions"])
@@ -113,17 +113,18 @@ class TransactionInvariants:
             )
         known.state, known.identity = state, identity
 
-    def _loaded(self, node: NodeId, name: str) -> None:
-        """Takes over what was replicated, and never shown by the coordinator before."""
+    def _loaded(self, node: NodeId) -> None:
+        """A new coordinator has what was replicated, and perhaps more.  That may include changes
+        that the one before never showed, so what follows an older state is not judged."""
         broker = self.cluster.nodes.get(node)
         if broker is None:
             return
         for shard in broker.transactions.shards:
             for each in shard.by_id.values():
                 metadata = each.metadata
-                identity = (metadata.producer_id, metadata.producer_epoch)
-                if self._coordinates(node, name):
-                    self._is(node, each.id, str(metadata.state), identity)
+                known = self.ids.setdefault(each.id, Id())
+                if known.state != str(metadata.state):
+                    known.state = ""
                 names = [f"{topic}-{index}" for topic, index in metadata.partitions]
                 self._had((metadata.producer_id, metadata.producer_epoch), names)
                 if metadata.bumps_epochs:

@@ -91,8 +91,10 @@ def test_a_tape_is_written_as_it_was_read(name: str) -> None:
 
 def test_there_are_enough() -> None:
     of_groups = [each.name for each in MUTANTS.values() if each.in_groups]
-    assert len(MUTANTS) - len(of_groups) >= 20
+    of_transactions = [each.name for each in MUTANTS.values() if each.in_transactions]
+    assert len(MUTANTS) - len(of_groups) - len(of_transactions) >= 20
     assert len(of_groups) >= 10
+    assert len(of_transactions) >= 12
 
 
 def test_the_engine_is_whole_again_afterwards() -> None:

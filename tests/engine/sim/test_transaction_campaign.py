@@ -125,6 +125,13 @@ def test_a_zombie_is_fenced_and_its_transaction_is_not_seen(protocol: int) -> No
     assert outcome.aborted >= 1
 
 
+@pytest.mark.parametrize("seed", [43, 124])
+def test_the_invariants_accept_what_kafka_does(seed: int) -> None:
+    """43: brokers that have not heard of an election go on among themselves.  124: a former
+    coordinator hears late that what it wrote was replicated."""
+    assert play(draw(seed, light=True, transactions=True)).violation == ""
+
+
 # -- each check of the end, against a world in which it does not hold
 
 
