@@ -125,6 +125,21 @@ def test_a_zombie_is_fenced_and_its_transaction_is_not_seen(protocol: int) -> No
     assert outcome.aborted >= 1
 
 
+def test_a_world_with_transactions_goes_back_and_forth() -> None:
+    drawn = draw(9, light=True, transactions=True)
+    drawn = replace(drawn, plans=drawn.plans[:3], lives=drawn.lives[:2])
+    world, _ = run(drawn, rewindable=True)
+    lines, last = world.trace_lines(), world.events
+    world.back(1_500)
+    assert len(world.trace_lines()) < len(lines)
+    world.goto(event=last)
+    assert world.trace_lines() == lines
+    fork = world.fork()
+    for each in (world, fork):
+        each.run(for_s=1)
+    assert world.trace_lines() == fork.trace_lines()
+
+
 @pytest.mark.parametrize("seed", [43, 124])
 def test_the_invariants_accept_what_kafka_does(seed: int) -> None:
     """43: brokers that have not heard of an election go on among themselves.  124: a former
