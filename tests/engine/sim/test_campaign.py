@@ -39,7 +39,8 @@ def test_the_campaign_does_something(results: list[Outcome]) -> None:
 def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
     happened = {str(done.action).split()[0] for each in results for done in each.tape}
     loses_what_was_promised = {"replace_disk"}
-    assert happened == set(KINDS) - loses_what_was_promised
+    only_in_named_cases = {"strand"}
+    assert happened == set(KINDS) - loses_what_was_promised - only_in_named_cases
 
 
 def test_the_report_names_a_failing_seed_and_how_to_replay_it(results: list[Outcome]) -> None:
