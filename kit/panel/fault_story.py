@@ -26,7 +26,7 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
             return said, f"{node} dark"
         case "crashed" | "disk-failed":
             return f"{node} **dies** of an error: {line.why}.", f"{node} dies"
-        case "delay" | "drop" | "duplicate" | "reorder":
+        case "delay" | "drop" | "duplicate" | "strand" | "reorder":
             return f"A fault on the link from {node}: {line.why}.", line.kind
         case "disk-replaced":
             said = (

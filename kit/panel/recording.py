@@ -40,8 +40,8 @@ REPLICA_KINDS = frozenset(
 )  # fmt: skip
 CLUSTER_KINDS = frozenset(
     ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
-     "cut", "healed", "slow", "delay", "drop", "duplicate", "reorder", "clock", "bit-flipped",
-     "disk-full", "disk-freed", "disk-failed", "disk-replaced", "written-back",
+     "cut", "healed", "slow", "delay", "drop", "duplicate", "strand", "reorder", "clock",
+     "bit-flipped", "disk-full", "disk-freed", "disk-failed", "disk-replaced", "written-back",
      "fenced", "unfenced",
      "topic-created", "topic-deleted")
 )  # fmt: skip
