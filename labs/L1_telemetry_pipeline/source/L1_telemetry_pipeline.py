@@ -236,7 +236,7 @@ clock = "event_time"  # or "timestamp"
 
 minute_ms = 60_000
 late_one = good | {"event_time": generator.START_MS + measured_at * minute_ms}
-eng.create_topic("tunnel")
+eng.create_topic("tunnel", config={"retention.ms": -1})  # its record is months old
 producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 sent_at = generator.START_MS + arrived_at * minute_ms
 producer.produce("tunnel", json.dumps(late_one), timestamp=sent_at)
@@ -559,7 +559,7 @@ lab.verdict("L1-9", seen)
 
 # %% clicks-per-session tags=["live"]
 CLICKS = [(0, "/"), (5, "/cart"), (9, "/cart"), (120, "/"), (130, "/help")]
-eng.create_topic("clicks")
+eng.create_topic("clicks", config={"retention.ms": -1})
 producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 for second, page in CLICKS:
     at = generator.START_MS + second * 1000
