@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
@@ -128,7 +129,10 @@ public class ScriptTransactions {
         }
     }
 
-    /** The call ends before its state does: the next one in between would be a misuse. */
+    /**
+     * The call ends before its state does: the next one in between would be a misuse.  Where the
+     * access to the name is missing, the sender's thread then makes ABORTABLE_ERROR to UNINITIALIZED.
+     */
     private static void awaitStart() throws InterruptedException {
         try {
             Field field = KafkaProducer.class.getDeclaredField("transactionManager");
@@ -136,7 +140,11 @@ public class ScriptTransactions {
             Object manager = field.get(producer);
             Field state = manager.getClass().getDeclaredField("currentState");
             state.setAccessible(true);
-            while (state.get(manager).toString().equals("INITIALIZING")) {
+            Field error = manager.getClass().getDeclaredField("lastError");
+            error.setAccessible(true);
+            while (state.get(manager).toString().equals("INITIALIZING")
+                    || state.get(manager).toString().equals("ABORTABLE_ERROR")
+                    && error.get(manager) instanceof AuthorizationException) {
                 Thread.sleep(1);
             }
         } catch (ReflectiveOperationException e) {
