@@ -35,11 +35,17 @@ def measured(cluster: KafkaCluster, acks: str) -> broker_metrics.Requests:
     return after["Produce"] - before["Produce"]
 
 
+def least_wait_ms(cluster: KafkaCluster, acks: str) -> float:
+    """The least of three means: other work on this machine can only add to a mean."""
+    runs = [measured(cluster, acks) for _ in range(3)]
+    assert {each.count for each in runs} == {10}
+    return min(each.mean_ms("RemoteTimeMs") for each in runs)
+
+
 def check_that_only_acks_all_waits_for_others(cluster: KafkaCluster) -> None:
-    leader_only, everyone = measured(cluster, "1"), measured(cluster, "all")
-    assert leader_only.count == everyone.count == 10
-    assert leader_only.mean_ms("RemoteTimeMs") == pytest.approx(0, abs=0.2)
-    assert everyone.mean_ms("RemoteTimeMs") > leader_only.mean_ms("RemoteTimeMs")
+    leader_only, everyone = least_wait_ms(cluster, "1"), least_wait_ms(cluster, "all")
+    assert leader_only == pytest.approx(0, abs=0.2)
+    assert everyone > leader_only
 
 
 def test_the_engine(engine_cluster: KafkaCluster) -> None:
