@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kit.crashes.journal import Journal
 from kit.crashes.writing import BY, words
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 Place = tuple[int, int]
 
 

@@ -24,7 +24,7 @@ from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
 from tests.conformance.group_tape import BROKER, GROUP, TOPIC, GroupTape
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 SETTINGS: dict[str, Any] = {
     "group.id": GROUP,
     "auto.offset.reset": "earliest",

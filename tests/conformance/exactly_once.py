@@ -29,7 +29,7 @@ from kit.clusters import engine, local
 from kit.clusters.kafka_cluster import KafkaCluster
 
 PARTITIONS, INPUTS, PER_TRANSACTION = 3, 60, 5
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 STEPS = ("poll", "begin", "write", "offsets", "commit", "nothing")
 """The application crashes behind this step; `nothing` is a round without a crash."""
 

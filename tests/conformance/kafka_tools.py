@@ -12,7 +12,7 @@ from typing import Self
 
 from kit import jars
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 TOOLS = "org.apache.kafka.tools"
 CLASSES = {
     "topics": f"{TOOLS}.TopicCommand",

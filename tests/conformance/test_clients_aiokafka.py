@@ -13,7 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

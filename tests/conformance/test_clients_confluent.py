@@ -28,7 +28,7 @@ from confluent_kafka.admin import (
 
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from kafka.structs import OffsetAndMetadata
 
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.testing import missing
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def kcat(cluster: KafkaCluster, *arguments: str, given: str = "") -> str:

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kit.clusters import engine
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 TOPIC = "balances"
 BRISK = {"log.cleaner.backoff.ms": "50", "replica.high.watermark.checkpoint.interval.ms": "100"}
 CONFIG = {

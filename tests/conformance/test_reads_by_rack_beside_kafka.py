@@ -29,7 +29,7 @@ from kit.testing import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 RECORDS = 5
 LEADER_ITSELF = -1
 

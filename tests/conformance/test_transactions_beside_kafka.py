@@ -25,7 +25,7 @@ from tests.engine.coordinators.transactions.conftest import (
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 S, R = TransactionState, EndRequest
-PATIENCE_S = 30
+PATIENCE_S = 60
 BUSY = (
     Errors.CONCURRENT_TRANSACTIONS,
     Errors.NOT_COORDINATOR,

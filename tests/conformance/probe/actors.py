@@ -19,7 +19,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from tests.conformance.probe.side import Side, group_name
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 NOTHING = "nothing yet"
 UNORDERED = {
     "members", "topics", "groups", "topic_partitions", "assigned_partitions",

@@ -74,7 +74,7 @@ class Consumer:
 
     def beat_until(self, holds: Callable[[Any], bool], full: bool = False) -> None:
         """Heartbeats that are not compared, up to the one that holds."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             told = len(self.stage.told)
             if holds(self.beat(full)):

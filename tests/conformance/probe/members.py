@@ -94,7 +94,7 @@ class Member:
 
     def beat_until(self, error: Errors) -> None:
         """Heartbeats that are not compared, until one is answered so."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not self.beat_is(error):
             assert time.monotonic() < deadline, f"no {error!r}"
             time.sleep(0.05)

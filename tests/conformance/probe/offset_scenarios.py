@@ -37,7 +37,7 @@ def a_topic_made_again(stage: Stage) -> None:
     deletion_of_topic = d([d.DeleteTopicState(name)], timeout_ms=10_000)
 
     def made() -> bytes:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             side_answer = side_ask(side, creation)
             if side_answer.topics[0].error_code == 0:

@@ -30,7 +30,7 @@ OFFSETS_PARTITIONS = 5
 CLOSED, SILENT = "the connection is closed", "there is no answer"
 ADD_PARTITIONS_TO_TXN = 24
 NO_ANSWER = (CLOSED, SILENT)
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LONG_MS = 900_000
 """A transaction's timeout: no coordinator aborts one while the cases run."""
 _SIZE = struct.Struct(">i")

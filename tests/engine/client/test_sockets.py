@@ -19,7 +19,7 @@ SETTINGS = {"linger.ms": 0, "batch.size": 0, "retry.backoff.ms": 20, "retry.back
             "reconnect.backoff.ms": 20}  # fmt: skip
 SHORT = {"request.timeout.ms": 300}
 """For runs in which no answer comes."""
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class StrangeBroker(ScriptedBroker):

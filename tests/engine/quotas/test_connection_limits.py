@@ -21,7 +21,7 @@ LIMITS = {
     "max.connections.per.ip": 1,
     "max.connections.per.ip.overrides": f"{C}:2",
 }
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kit.clusters.connections import Connection
 from kit.clusters.engine import EngineProvider
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 SETTINGS = {"socket.request.max.bytes": "1000000"}
 
 

@@ -21,7 +21,7 @@ from engine.storage.memory_disk import MemoryDisk
 from engine.wire import framing
 from engine.wire import messages as m
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 SESSION_MS = 1_000
 SPEC = ClusterSpec(
     brokers=(101, 102, 103),

@@ -17,7 +17,7 @@ from kit.clusters.connections import Connection
 from kit.clusters.engine import EngineProvider
 from kit.clusters.kafka_cluster import KafkaCluster
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 READERS = 100
 ANSWER_BYTES = 8_000_000
 RESIDENT_BYTES_MAX = 60_000_000

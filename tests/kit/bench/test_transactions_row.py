@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, TopicPartition
 from kit.bench.cluster import transactions_per_s
 from kit.clusters import engine
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def test_every_transaction_of_the_row_is_committed() -> None:

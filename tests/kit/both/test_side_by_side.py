@@ -86,7 +86,7 @@ def test_an_undeclared_difference_raises_with_both_sides() -> None:
 
 
 def test_both_sides_run_at_the_same_time() -> None:
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=60)
 
     def scene(cluster: Any) -> dict[str, Any]:
         meeting.wait()

@@ -118,7 +118,7 @@ def test_nothing_outlives_a_kernel_that_is_killed(one_engine) -> None:
     assert kernel.stdout is not None
     assert kernel.stdout.readline() == b"go\n"
     stages: list[psutil.Process] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not any(each.children() for each in stages) and time.monotonic() < deadline:
         children = psutil.Process(kernel.pid).children(recursive=True)
         stages = [each for each in children if "kit.crashes.stage" in each.cmdline()]
