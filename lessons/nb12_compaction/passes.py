@@ -3,6 +3,9 @@
     wait_for_retention(cluster, "orders")     a look at every log's age has begun and ended
     clean(cluster, "users")                   the cleaner may begin, and is through
 
+On a loaded machine a broker can lose its leadership at any moment.  So each look at a log asks for
+its leader again, and a wait that another broker would have to begin from the start does so.
+
 How far a log is clean stands in `cleaner-offset-checkpoint`.  Retention leaves no sign where it
 deletes nothing, so a second topic of the same broker has a record that must go: its broker's logs
 are looked at one after the other, and when two such records have gone in two looks, the whole of
@@ -11,9 +14,11 @@ the second look came after the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -22,8 +27,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from kit.clusters import broker_log
 from kit.clusters.data_dirs import data_dir
-from kit.clusters.interface import Cluster
+from kit.clusters.interface import Cluster, ClusterError, WaitTimeout
 from kit.probes import clients
 from kit.segment_panel.files import Folder
 from kit.segment_panel.folder import Replica, look
@@ -36,7 +42,7 @@ DAY = 24 * 60
 
 def replica(cluster: Cluster, topic: str, partition: int = 0) -> Replica:
     """The leader's folder of a partition at this moment."""
-    root = data_dir(cluster, cluster.leader(topic, partition))
+    root = data_dir(cluster, led_by(cluster, topic, partition))
     return look(Folder(root), f"{topic}-{partition}")
 
 
@@ -53,16 +59,69 @@ def size(cluster: Cluster, topic: str, partition: int = 0) -> int:
 
 
 def files(cluster: Cluster, topic: str, partition: int = 0) -> list[Path]:
-    folder = data_dir(cluster, cluster.leader(topic, partition)) / f"{topic}-{partition}"
+    folder = data_dir(cluster, led_by(cluster, topic, partition)) / f"{topic}-{partition}"
     return sorted(folder.iterdir())
 
 
 def first_offset(cluster: Cluster, topic: str, partition: int = 0) -> int:
     """Where the log starts for a consumer."""
-    admin = clients.admin(cluster)
-    place = TopicPartition(topic, partition)
-    (found,) = admin.list_offsets({place: OffsetSpec.earliest()}).values()
-    return int(found.result(PATIENCE_S).offset)
+    return _Offsets(cluster, topic, partition).ask(OffsetSpec.earliest())
+
+
+def wait_for_transactions(cluster: Cluster, topic: str) -> None:
+    """Returns when no transaction is open: a commit is answered before its marker is written."""
+    offsets = _Offsets(cluster, topic)
+
+    def all_ended(_: Cluster) -> bool:
+        stable = offsets.ask(OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
+        return stable == offsets.ask(OffsetSpec.latest())
+
+    cluster.wait_until(all_ended, PATIENCE_S, f"the transactions of {topic} to end")
+
+
+class _Offsets:
+    """Asks one partition's leader for offsets, by one client."""
+
+    def __init__(self, cluster: Cluster, topic: str, partition: int = 0) -> None:
+        self.cluster = cluster
+        self.place = TopicPartition(topic, partition)
+        self.admin = clients.admin(cluster)
+
+    def ask(
+        self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> int:
+        def asked() -> int:
+            future = self.admin.list_offsets({self.place: spec}, isolation_level=isolation)
+            return int(future[self.place].result(clients.ANSWER_S).offset)
+
+        return _asked_until_led(self.cluster, asked, f"a leader of {self.place.topic}")
+
+
+LEADERLESS = {
+    "FENCED_LEADER_EPOCH", "KAFKA_STORAGE_ERROR", "LEADER_NOT_AVAILABLE",
+    "NOT_LEADER_OR_FOLLOWER", "OFFSET_NOT_AVAILABLE", "REQUEST_TIMED_OUT",
+    "UNKNOWN_LEADER_EPOCH", "_TIMED_OUT", "_TRANSPORT",
+}  # fmt: skip
+"""What an admin client hears while a partition's leader changes."""
+
+
+def _asked_until_led(cluster: Cluster, ask: Callable[[], int], what: str) -> int:
+    """The first answer that is not about a leader that changes."""
+    answers: list[int] = []
+
+    def answered(_: Cluster) -> bool:
+        try:
+            answers.append(ask())
+        except KafkaException as failure:
+            if clients.name(failure.args[0]) not in LEADERLESS:
+                raise
+            raise ClusterError(str(failure)) from None
+        except TimeoutError:
+            raise ClusterError(f"No answer in {clients.ANSWER_S:g} s.") from None
+        return True
+
+    cluster.wait_until(answered, PATIENCE_S, what)
+    return answers[0]
 
 
 # -- settings and deletions, by the admin client
@@ -84,13 +143,18 @@ def delete_before(cluster: Cluster, topic: str, offset: int) -> int:
 
     Kafka cuts the leader's epoch file some milliseconds later; this waits for it.
     """
-    admin = clients.admin(cluster)
     place = TopicPartition(topic, 0, offset)
-    start = int(admin.delete_records([place])[place].result(PATIENCE_S).low_watermark)
-    leader = cluster.leader(topic)
+
+    admin = clients.admin(cluster)
+
+    def asked() -> int:
+        return int(admin.delete_records([place])[place].result(clients.ANSWER_S).low_watermark)
+
+    start = _asked_until_led(cluster, asked, f"a leader of {topic}")
 
     def are_cut(seen: Cluster) -> bool:
-        epochs = clients.partition(seen, topic)["logs"][leader]["epochs"]
+        found = clients.partition(seen, topic)
+        epochs = found["logs"].get(found["leader"], {}).get("epochs")
         return bool(epochs) and epochs[0][1] >= start
 
     cluster.wait_until(are_cut, PATIENCE_S, "the epochs to be cut")
@@ -105,18 +169,33 @@ def wait_for_retention(cluster: Cluster, topic: str, policy: str = "delete") -> 
 
     Logs whose `policy` has `compact` in it are looked at by the cleaner.
     """
-    leader = cluster.leader(topic)
-    config = {"retention.ms": 1, "cleanup.policy": policy}
-    cluster.create_topic(EXPIRED, assignment={0: [leader]}, config=config)
-    for count in (1, 2):
-        write(cluster, EXPIRED, [("key", "value")], [DAY])
-        _wait_for_start(cluster, EXPIRED, count)
-    cluster.delete_topic(EXPIRED)
+    leader = -1
+    while leader != (leader := led_by(cluster, topic)):
+        config = {"retention.ms": 1, "cleanup.policy": policy}
+        cluster.create_topic(EXPIRED, assignment={0: [leader]}, config=config)
+        for count in (1, 2):
+            write(cluster, EXPIRED, [("key", "value")], [DAY])
+            _wait_for_start(cluster, EXPIRED, count)
+        cluster.delete_topic(EXPIRED)
+
+
+def led_by(cluster: Cluster, topic: str, partition: int = 0) -> int:
+    """The partition's leader, as soon as it has one."""
+    found = [-1]
+
+    def has_leader(seen: Cluster) -> bool:
+        found.append(seen.leader(topic, partition))
+        return found[-1] != -1
+
+    cluster.wait_until(has_leader, PATIENCE_S, f"a leader of {topic}-{partition}")
+    return found[-1]
 
 
 def _wait_for_start(cluster: Cluster, topic: str, offset: int) -> None:
-    def has_gone(seen: Cluster) -> bool:
-        return first_offset(seen, topic) >= offset
+    offsets = _Offsets(cluster, topic)
+
+    def has_gone(_: Cluster) -> bool:
+        return offsets.ask(OffsetSpec.earliest()) >= offset
 
     cluster.wait_until(has_gone, PATIENCE_S, "a look at the logs' age")
 
@@ -124,14 +203,30 @@ def _wait_for_start(cluster: Cluster, topic: str, offset: int) -> None:
 # -- the cleaner
 
 
-def cleaned_to(cluster: Cluster, topic: str) -> int:
-    """Up to which offset the leader's log is clean; 0 if it never was cleaned."""
-    disk = Folder(data_dir(cluster, cluster.leader(topic)))
-    if CLEANED not in disk.list(""):
-        return 0
-    text = disk.read(CLEANED, 0, 1 << 20).decode()
+class Cleaned(NamedTuple):
+    """How far one broker's replica is clean, and where its active segment begins."""
+
+    broker: int
+    to: int
+    active: int
+
+    def __str__(self) -> str:
+        return (
+            f"On broker {self.broker} it is clean up to {self.to}; its active segment begins at "
+            f"{self.active}"
+        )
+
+
+def cleaned(cluster: Cluster, topic: str) -> Cleaned:
+    """The leader's replica, at one moment; clean up to 0 if it never was cleaned."""
+    leader = led_by(cluster, topic)
+    disk = Folder(data_dir(cluster, leader))
+    names = [name for name in disk.list(f"{topic}-0") if name.endswith(".log")]
+    active = max((int(name.partition(".")[0]) for name in names), default=0)
+    text = disk.read(CLEANED, 0, 1 << 20).decode() if CLEANED in disk.list("") else ""
     lines = (line.rsplit(" ", 2) for line in text.splitlines()[2:])
-    return next((int(at) for name, index, at in lines if (name, index) == (topic, "0")), 0)
+    to = next((int(at) for name, index, at in lines if (name, index) == (topic, "0")), 0)
+    return Cleaned(leader, to, active)
 
 
 def clean(cluster: Cluster, topic: str) -> None:
@@ -144,7 +239,25 @@ def clean(cluster: Cluster, topic: str) -> None:
 
 
 def wait_until_clean(cluster: Cluster, topic: str) -> None:
-    active = segments(cluster, topic)[-1]
-    cluster.wait_until(
-        lambda c: cleaned_to(c, topic) >= active, PATIENCE_S, "the cleaner to be through"
-    )
+    """WaitTimeout says how far the cleaner came, and what its broker's log has about it."""
+    seen = Cleaned(-1, 0, 0)
+
+    def is_clean(now: Cluster) -> bool:
+        nonlocal seen
+        seen = cleaned(now, topic)
+        return seen.to >= seen.active
+
+    try:
+        cluster.wait_until(is_clean, PATIENCE_S, "the cleaner to be through")
+    except WaitTimeout as failure:
+        raise WaitTimeout(f"{failure} {seen}. {_cleaner_failed(cluster, seen.broker)}") from None
+
+
+def _cleaner_failed(cluster: Cluster, broker: int) -> str:
+    """What a broker says that could keep its cleaner from going on."""
+    words = ("uncleanable", "OutOfMemoryError", "kafka-log-cleaner-thread")
+    try:
+        found = [line for word in words for line in broker_log.find(cluster, broker, word, 1).lines]
+    except ClusterError as failure:
+        return str(failure)
+    return f"Its log: {'; '.join(found) or 'no word of a cleaner that failed'}."

@@ -44,10 +44,12 @@ def write(
 ) -> list[str]:
     """Each record in a batch of its own: its offset, or the error's name.
 
+    A leader that changes meanwhile is only waited for: one request after the other keeps the order.
     `minutes_ago` are the records' timestamps; without them it is now.  Below 0 is the future.
     """
     settings = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "batch.num.messages": 1}
-    producer = Producer({**settings, "retries": 0, "log_level": 0})
+    in_order = {"max.in.flight.requests.per.connection": 1, "message.timeout.ms": PATIENCE_S * 1000}
+    producer = Producer({**settings, **in_order, "log_level": 0})
     now_ms = requests.now_ms()
     outcomes: list[str] = []
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from engine.sim.world.world import World
 from kit import lab
 from kit.clusters import engine
+from kit.clusters.interface import WaitTimeout
 from kit.clusters.kafka_cluster import KafkaCluster
 from lessons.nb12_compaction import passes, records, virtual_runs
 from lessons.nb12_compaction.records import Record
@@ -51,6 +54,69 @@ def test_a_log_is_clean_when_the_wait_is_over_also_under_an_old_name(cluster: Ka
         passes.wait_until_clean(cluster, "users")
         assert records.table(records.read(cluster, "users")) == {"a": "2", "c": "3"}
         assert 2 not in [each.offset for each in records.read(cluster, "users")]
+
+
+def test_a_wait_that_is_given_up_says_how_far_the_cleaner_came(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("users", assignment={0: [102]}, config=COMPACTED)
+    records.write(cluster, "users", HISTORY)
+    monkeypatch.setattr(passes, "PATIENCE_S", 0.5)
+    with pytest.raises(WaitTimeout) as failure:
+        passes.wait_until_clean(cluster, "users")
+    assert "On broker 102 it is clean up to 0; its active segment begins at 4." in str(
+        failure.value
+    )
+    assert "no word of a cleaner that failed" in str(failure.value)
+
+
+def test_a_wait_goes_on_at_the_next_leader(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("users", assignment={0: [102]}, config=COMPACTED)
+    records.write(cluster, "users", HISTORY)
+    seen = iter([-1, -1, 102])
+    monkeypatch.setattr(cluster, "leader", lambda topic, partition=0: next(seen))
+    assert passes.cleaned(cluster, "users") == (102, 0, 4)
+    assert next(seen, None) is None
+
+
+def test_retention_is_waited_for_again_if_the_leader_has_moved(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("orders", assignment={0: [102]})
+    leaders, made = iter([101, 102, 102]), []
+    create = cluster.create_topic
+    own = cluster.leader
+
+    def moving(topic: str, partition: int = 0) -> int:
+        return next(leaders) if topic == "orders" else own(topic, partition)
+
+    def noted(name: str, *args: Any, **more: Any) -> None:
+        made.append(more["assignment"][0])
+        create(name, *args, **more)
+
+    monkeypatch.setattr(cluster, "leader", moving)
+    monkeypatch.setattr(cluster, "create_topic", noted)
+    passes.wait_for_retention(cluster, "orders")
+    assert made == [[101], [102]]
+
+
+def test_an_open_transaction_is_waited_for(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("paid", assignment={0: [102]})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": "open"})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce("paid", "x", "a", partition=0)
+    producer.flush(20)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(passes, "PATIENCE_S", 0.5)
+        with pytest.raises(WaitTimeout, match="transactions of paid"):
+            passes.wait_for_transactions(cluster, "paid")
+    producer.commit_transaction(20)
+    passes.wait_for_transactions(cluster, "paid")
 
 
 def test_a_refused_record_is_reported_by_its_error(cluster: KafkaCluster) -> None:
