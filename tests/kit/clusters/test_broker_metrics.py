@@ -25,10 +25,11 @@ def engine_cluster() -> Iterator[KafkaCluster]:
 def measured(cluster: KafkaCluster, acks: str) -> broker_metrics.Requests:
     """The timers of ten Produce requests, one after the other."""
     cluster.create_topic("measured", assignment={0: [101, 102, 103]})
-    before = broker_metrics.requests(cluster, 101, *KINDS)
+    leader = cluster.leader("measured")  # on a loaded machine it need not be the preferred one
+    before = broker_metrics.requests(cluster, leader, *KINDS)
     for number in range(10):
         assert produce(cluster, "measured", [str(number)], acks=acks) == [None]
-    after = broker_metrics.requests(cluster, 101, *KINDS)
+    after = broker_metrics.requests(cluster, leader, *KINDS)
     if acks == "all":  # nobody waits for a follower otherwise, not even for its first fetch
         assert after["FetchFollower"].count > before["FetchFollower"].count
     assert after["FetchConsumer"].count == before["FetchConsumer"].count
@@ -38,7 +39,8 @@ def measured(cluster: KafkaCluster, acks: str) -> broker_metrics.Requests:
 def least_wait_ms(cluster: KafkaCluster, acks: str) -> float:
     """The least of three means: other work on this machine can only add to a mean."""
     runs = [measured(cluster, acks) for _ in range(3)]
-    assert {each.count for each in runs} == {10}
+    assert max(each.count for each in runs) == 10
+    runs = [each for each in runs if each.count == 10]  # fewer where the leader changed meanwhile
     return min(each.mean_ms("RemoteTimeMs") for each in runs)
 
 
