@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -163,8 +164,18 @@ def sentences(lesson: Lesson) -> Iterator[str]:
     for found in catalogue.of_group(lesson.group):
         if isinstance(found, Prediction) and (left := set(found.letters()) - set(found.because)):
             yield f"{found.id} has no sentence for {', '.join(sorted(left))}"
+        if isinstance(found, Prediction):
+            texts = [text for text in found.because.values() if isinstance(text, str)]
+            for name in sorted({name for text in texts for name in fields(text)}):
+                if set(name) & set(".["):
+                    yield f"{found.id} names {{{name}}}: no observation with . or [ can stand there"
         if isinstance(found, Prediction) and not found.choices and not found.form:
             yield f"{found.id} does not say what form its answer has"
+
+
+def fields(text: str) -> Iterator[str]:
+    """The observations that a sentence names."""
+    return (name for _, name, _, _ in string.Formatter().parse(text) if name)
 
 
 RULES: tuple[Callable[[Lesson], Iterator[str]], ...] = (

@@ -78,7 +78,7 @@ class Prediction:
         default_factory=dict, kw_only=True
     )
     """Letter -> what a learner who chose it overlooks: a text in which `{name}` stands for an
-    observation, or a function that makes the text."""
+    observation, or a function that makes the text.  The letter "" says why no choice fits."""
     explain: Callable[[str, Observed], str] = field(default=lambda answer, seen: "", kw_only=True)
     """For a free answer that is not right (in small letters): the sentence that names the
     mistake."""
@@ -150,12 +150,14 @@ def compare_results(
     reference: Callable[..., Any],
     explain: Callable[[tuple, Any, Any], str] = lambda arguments, expected, seen: "",
     stub: Callable[..., Any] = lambda *arguments: None,
+    explains_none: bool = False,
 ) -> Verdict:
     """Judges a learner's function by its results on `inputs`, smallest input first.
 
     `explain(arguments, expected, seen)` may name the misconception behind one result.  It is
     asked only about results: not about the results of `stub`, which is the function as the
-    notebook gives it, and not about an exception.
+    notebook gives it, and not about an exception.  None is a return that is missing.  With
+    `explains_none` a learner may mean it: then `explain` is asked first.
     """
     if not isinstance(results, list) or len(results) != len(inputs):
         return wrong(
@@ -167,9 +169,16 @@ def compare_results(
     untouched = results == [_plain(stub(*arguments)) for arguments in inputs]
     for arguments, expected, seen in zip(inputs, wanted, results, strict=True):
         if seen != expected:
-            message = STUB if untouched else _no_result(seen)
+            if untouched:
+                message = STUB
+            elif _raised(seen):
+                message = f"Your function raised an exception here: {seen['raised']}."
+            elif seen is None and not explains_none:
+                message = MISSING
+            else:
+                message = explain(arguments, expected, seen)
             return wrong(
-                message or explain(arguments, expected, seen) or OTHER,
+                message or (MISSING if seen is None else OTHER),
                 expected=expected,
                 seen=seen["raised"] if _raised(seen) else seen,
                 counter_example=f"called with {', '.join(map(repr, arguments))}",
@@ -178,6 +187,7 @@ def compare_results(
 
 
 STUB = "Every result is the stub's: the stub is still there, or a return is missing."
+MISSING = "Your function returns None here: on this path a return is missing."
 OTHER = "Your function gives another result here."
 
 
@@ -187,9 +197,3 @@ def _plain(result: Any) -> Any:
 
 def _raised(seen: Any) -> bool:
     return isinstance(seen, dict) and seen.keys() == {"raised"}
-
-
-def _no_result(seen: Any) -> str:
-    if _raised(seen):
-        return f"Your function raised an exception here: {seen['raised']}."
-    return "Your function returns None here: on this path a return is missing." * (seen is None)

@@ -32,7 +32,8 @@ class Settled:
     passed: bool | None
     """None if there is no answer yet, or no choice fits what a side has shown."""
     because: str = ""
-    """For a wrong answer: the sentence that names the mistake, with what was seen."""
+    """For a wrong answer: the sentence that names the mistake, with what was seen.  Where no choice
+    fits: why none does."""
 
 
 def answer_of(prediction: Prediction, given: Any) -> str:
@@ -60,6 +61,9 @@ def words(value: Any) -> str:
 def settle(prediction: Prediction, answer: str, sides: Mapping[str, Observed]) -> Settled:
     """`answer` as `answer_of` gave it, or "" without one.  Raises Unsettled."""
     right = {side: _right(prediction, seen) for side, seen in sides.items()}
+    for side, seen in sides.items():
+        if prediction.choices and not right[side]:
+            return Settled(right, None, _because(prediction, "", seen))
     if not answer or "" in right.values():
         return Settled(right, None)
     for side, seen in sides.items():

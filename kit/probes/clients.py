@@ -7,6 +7,8 @@ sends a raw request to a broker of your choice, which no client does.
 from __future__ import annotations
 
 import contextlib
+import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,11 @@ from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import requests
 
 ANSWER_S = 20.0
+DAMAGED = frozenset({
+    KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG,
+    KafkaError.MSG_SIZE_TOO_LARGE,
+})  # fmt: skip
+"""Errors of a read that stay when it is attempted again."""
 READER = {
     "group.id": "lesson",
     "enable.auto.commit": False,
@@ -55,20 +62,41 @@ def name(error: Any) -> str:
 
 
 def values(cluster: Cluster, topic: str, index: int = 0) -> list[str]:
-    """Every value that a consumer gets from one partition now, in order."""
+    """Every value that a consumer gets from one partition now, in order.
+
+    Raises ClusterError where a consumer would go on forever: bytes that it cannot read, offsets
+    that lead it back, no answer for 20 seconds.
+    """
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **READER})
     consumer.assign([TopicPartition(topic, index, 0)])
     found: list[str] = []
+    times: Counter[int | None] = Counter()
+    waits_until = time.monotonic() + ANSWER_S
     try:
         while True:
             message = consumer.poll(ANSWER_S)
-            if message is None:
-                raise ClusterError(f"{topic}-{index} cannot be read now: does it have a leader?")
+            if message is None or (message.error() and time.monotonic() > waits_until):
+                raise ClusterError(
+                    f"{topic}-{index} cannot be read now: does it have a leader? If it has, the "
+                    "bytes of its log may be damaged; look at another replica."
+                )
             error = message.error()
             if error is None:
+                times[message.offset()] += 1
                 found.append((message.value() or b"").decode())
+                waits_until = time.monotonic() + ANSWER_S
             elif error.code() == KafkaError._PARTITION_EOF:
                 return found
+            elif error.code() in DAMAGED:
+                raise ClusterError(
+                    f"{topic}-{index} cannot be read to its end: the client says “{error.str()}”. "
+                    "The bytes there are damaged; look at another replica."
+                )
+            if times[message.offset()] > 2:
+                raise ClusterError(
+                    f"Offset {message.offset()} of {topic}-{index} has come three times: its "
+                    "offsets are damaged and lead the client back; look at another replica."
+                )
     finally:
         consumer.close()
 

@@ -53,6 +53,20 @@ def said(rule, *cells: Cell) -> str:
     return " | ".join(rule(lesson(*cells)))
 
 
+def test_a_sentence_cannot_name_an_observation_with_a_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(text: str) -> Prediction:
+        return Prediction("98-1", "?", ("x",), settle=lambda seen: "a", because={"a": text})
+
+    found = {}
+    for text in ("{gap:.1f} of {the log}", "{bytes of .log}"):
+        monkeypatch.setattr(catalogue, "of_group", lambda group, text=text: [asked(text)])
+        found[text] = said(rules.sentences, FIRST)
+    assert found["{gap:.1f} of {the log}"] == ""
+    assert "98-1 names {bytes of .log}" in found["{bytes of .log}"]
+
+
 def test_a_prediction_stands_directly_before_its_run_and_the_explanation_after() -> None:
     assert said(rules.order, FIRST, ASKED, RUN, AFTER) == ""
     between = said(rules.order, FIRST, ASKED, AFTER, RUN, AFTER)

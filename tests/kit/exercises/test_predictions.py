@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from kit import exercises
 from kit.both.comparison import compare
 from kit.both.outcomes import measured
-from kit.exercises import cards, progress_file
+from kit.exercises import cards, progress_file, settling
+from kit.exercises.exercise import Prediction
 from kit.exercises.question import QuestionWidget
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
@@ -122,6 +124,21 @@ def test_a_comparison_settles_it_on_both_sides_and_says_where_they_differ() -> N
     assert "Kafka shows       103" in repr(differs)
     alone = exercises.verdict("99-5", compare("s", {"behind": [102]}, None))
     assert "the engine shows  102" in repr(alone)
+
+
+def test_where_no_choice_fits_the_run_says_why() -> None:
+    asked = Prediction(
+        "98-1",
+        "Who leads?",
+        ("the first", "the last"),
+        settle=lambda seen: seen["leader"],
+        because={"": "{count} lead.", "a": "No.", "b": "No."},
+    )
+    for answer in ("", "a"):
+        found = settling.settle(asked, answer, {"": {"leader": "", "count": 2}})
+        assert (found.passed, found.because) == (None, "2 lead.")
+    silent = replace(asked, because={"a": "No.", "b": "No."})
+    assert settling.settle(silent, "a", {"": {"leader": ""}}).because == ""
 
 
 # -- the widget

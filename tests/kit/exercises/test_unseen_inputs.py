@@ -14,7 +14,7 @@ from kit.crashes.judging import fresh_records
 from kit.exercises import catalogue, plain
 from kit.exercises.ask import ask, one_judge
 from kit.exercises.cluster_log import Context
-from kit.exercises.exercise import Exercise, Inputs, Verdict
+from kit.exercises.exercise import STUB, Exercise, Inputs, Verdict, compare_results
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 SEEDS = [f"seed {number}" for number in range(8)]
@@ -140,6 +140,20 @@ def test_a_missing_return_is_named_before_a_misconception(exercise) -> None:
     inputs = exercise.inputs_for("a")
     all_none = exercise.judge([None] * len(inputs), Context(inputs=inputs))
     assert "a return is missing" in all_none.message
+
+
+def test_none_has_the_exercise_s_own_sentence_where_it_may_be_meant() -> None:
+    def explain(arguments: tuple, expected: Any, seen: Any) -> str:
+        return f"{arguments[0]} is there." * (expected == "there")
+
+    def heard(results: list[Any], **options: Any) -> str:
+        found = compare_results([(1,), (2,)], results, lambda n: "there" * n, explain, **options)
+        return found.message
+
+    assert heard([None, "therethere"], explains_none=True) == "1 is there."
+    assert "a return is missing" in heard([None, "therethere"])
+    assert "a return is missing" in heard(["there", None], explains_none=True)
+    assert heard([None, None], explains_none=True) == STUB
 
 
 # -- the seed
