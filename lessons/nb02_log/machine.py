@@ -26,6 +26,8 @@ from lessons.nb02_log import writing
 
 BLOCK = 4096
 MIB = 1 << 20
+TRIES = 4
+"""strace may be attached to a process of many threads, and still count nothing at first."""
 
 
 @contextmanager
@@ -143,7 +145,16 @@ def system_calls(cluster: Cluster | None, topic: str) -> str:
         return "This needs a Kafka of plain processes on this machine (KAFKALAB_REAL=local)."
     if shutil.which("strace") is None:
         return "This needs strace (sudo apt install strace)."
-    pid = provider.pid(cluster.leader(topic))
+    pid, counted = provider.pid(cluster.leader(topic)), ""
+    for _ in range(TRIES):
+        counted, said = _counted(pid, lambda: writing.messages(cluster, topic))
+        if counted or "attached" not in said:
+            break
+    return counted or said
+
+
+def _counted(pid: int, act: Callable[[], object]) -> tuple[str, str]:
+    """What strace counts while `act` runs, and the first line that it says about itself."""
     with tempfile.NamedTemporaryFile("r", prefix="kafkalab-strace-") as report:
         watched = (
             "-f",
@@ -162,8 +173,8 @@ def system_calls(cluster: Cluster | None, topic: str) -> str:
             assert tracer.stderr is not None
             said = tracer.stderr.readline()  # that it is attached, or why it is not
             if "attached" in said:
-                writing.messages(cluster, topic)
+                act()
         finally:
             tracer.terminate()
             tracer.wait(20)
-        return report.read().strip() or said.strip()
+        return report.read().strip(), said.strip()

@@ -90,6 +90,10 @@ def flip(cluster: Cluster, topic: str, position: int) -> str:
     path = max(folder(cluster, topic).glob("*.log"))
     with path.open("r+b") as file:
         data = file.read()
+        if not 0 <= position < len(data):
+            raise ValueError(
+                f"The file has {len(data)} bytes: position is from 0 to {len(data) - 1}."
+            )
         file.seek(position)
         file.write(bytes([data[position] ^ 1]))
     within, start = position, 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import ConfigResource, NewTopic
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from engine.records import batch, compression
 from kit.clusters.interface import Cluster, ClusterError
@@ -120,10 +120,13 @@ def segment_settings(cluster: Cluster) -> Seen:
         producer.send(*writing.lines_of_text(50), partition=0)
         producer.wait()
     seen["gzip sent, the topic says zstd"] = stored(cluster, "as-zstd")[0].codec
+    admin = clients.admin(cluster)
+    for name, value in ASKED_FOR.items():
+        seen.setdefault(_asked_for(admin, name, value), []).append(f"{name}={value}")
     return seen
 
 
-REFUSED = {
+ASKED_FOR = {
     "segment.bytes": "1000",
     "message.format.version": "2.8",
     "message.downconversion.enable": "true",
@@ -132,15 +135,11 @@ REFUSED = {
 }
 
 
-def asked_for(cluster: Cluster) -> Seen:
-    """A new topic with each of these settings, checked and not made."""
-    admin = clients.admin(cluster)
-    seen = {}
-    for name, value in REFUSED.items():
-        wanted = NewTopic("asked", 1, 1, config={name: value})
-        made = admin.create_topics([wanted], validate_only=True)["asked"]
-        seen[f"{name}={value}"] = clients.outcome(made)
-    return seen
+def _asked_for(admin: AdminClient, name: str, value: str) -> str:
+    """A new topic with this setting, checked and not made: the error's name."""
+    wanted = NewTopic("asked", 1, 1, config={name: value})
+    made = admin.create_topics([wanted], validate_only=True)["asked"]
+    return {"NONE": "taken"}.get(error := clients.outcome(made), f"refused, {error}")
 
 
 # -- what a disk keeps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -76,6 +77,7 @@ def messages(
     partitions: Sequence[int] = (0,),
     start: int = 0,
     settings: Mapping[str, Any] | None = None,
+    patience_s: float = PATIENCE_S,
 ) -> list[Any]:
     """What one consumer gets from an offset on, in the order in which it gets it."""
     reader = {"bootstrap.servers": cluster.bootstrap, **clients.READER, **(settings or {})}
@@ -83,14 +85,20 @@ def messages(
     consumer.assign([TopicPartition(topic, index, start) for index in partitions])
     found: list[Any] = []
     at_end: set[int] = set()
+    times: Counter[tuple[int | None, int | None]] = Counter()
     try:
         while len(at_end) < len(partitions):
-            message = consumer.poll(PATIENCE_S)
+            message = consumer.poll(patience_s)
             if message is None:
-                raise ClusterError(f"{topic} cannot be read now: do its partitions have leaders?")
+                raise ClusterError(
+                    f"{topic} gives no answer: do its partitions have leaders, and whole bytes?"
+                )
             error = message.error()
             if error is None:
                 found.append(message)
+                times[place := (message.partition(), message.offset())] += 1
+                if times[place] > 2:
+                    raise ClusterError(f"Offset {message.offset()} comes again and again.")
             elif error.code() == KafkaError._PARTITION_EOF:
                 at_end.add(message.partition() or 0)
             else:
@@ -98,6 +106,19 @@ def messages(
     finally:
         consumer.close()
     return found
+
+
+def read_or_refused(cluster: Cluster, topic: str, settings: Mapping[str, Any]) -> str:
+    """Offsets and values that a consumer gets from a damaged log, or what its client says."""
+
+    def text(message: Any) -> str:
+        return (message.value() or b"").decode(errors="replace")
+
+    try:
+        found = messages(cluster, topic, settings=settings, patience_s=5.0)
+    except ClusterError as error:
+        return str(error)
+    return ", ".join(f"{each.offset():,} {text(each)}" for each in found)
 
 
 def lines_of_text(count: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -37,7 +38,9 @@ def file_of(bases: list[int], log_start: int, log_end: int, offset: int) -> str 
 
 def explain(arguments: tuple, expected: str | None, seen: Any) -> str:
     bases, log_start, log_end, offset = arguments
-    if expected is None and seen is not None:
+    if expected is None:
+        if not isinstance(seen, str) or not seen.endswith(".log"):
+            return "Where there is no such record, return None itself: no text and no number."
         if offset >= log_end:
             return f"No record has offset {offset} yet: {log_end} is what the next record gets."
         return (
@@ -45,9 +48,14 @@ def explain(arguments: tuple, expected: str | None, seen: Any) -> str:
             "still there."
         )
     if seen is None:
-        return f"Record {offset} is there: the log goes from {log_start} to {log_end - 1}."
-    if not isinstance(seen, str) or not seen.endswith(".log") or len(seen) != len(expected or ""):
+        return (
+            f"None says that there is no record {offset}, and there is one: the log goes from "
+            f"{log_start} to {log_end - 1}. If you meant to return a name, a return is missing."
+        )
+    if not isinstance(seen, str) or not re.fullmatch(r"\d{20}\.log", seen):
         return "A name has the base offset in twenty digits, with zeros in front, and then .log."
+    if int(seen[:20]) not in bases:
+        return f"No segment begins at {int(seen[:20])}. A name holds one of the base offsets."
     if offset in bases:
         return f"A segment begins with offset {offset} itself: its first record is that one."
     if seen == f"{min(bases, key=lambda base: abs(base - offset)):020d}.log":
@@ -69,7 +77,9 @@ EXERCISE = Exercise(
         "First leave out what lies below the log's start, or at its end and above. Then take the "
         "largest base offset that is not above the wanted one, and write it with twenty digits.",
     ),
-    lambda answer, context: compare_results(context.inputs, answer, file_of, explain),
+    lambda answer, context: compare_results(
+        context.inputs, answer, file_of, explain, explains_none=True
+    ),
     {
         "the nearest": RANGE + "    base = min(bases, key=lambda each: abs(each - offset))\n"
         "    return f'{base:020d}.log'",
@@ -80,6 +90,11 @@ EXERCISE = Exercise(
         "    return f'{max(b for b in bases if b <= offset):020d}.log'",
         "what was deleted": BODY + "    found = [b for b in bases if b <= offset < log_end]\n"
         "    return f'{max(found):020d}.log' if found else None",
+        "behind the start": BODY + "    if not log_start < offset < log_end:\n"
+        "        return None\n"
+        "    return f'{max(b for b in bases if b <= offset):020d}.log'",
+        "a place in the list": RANGE + "    place = max(n for n, b in enumerate(sorted(bases)) "
+        "if b <= offset)\n    return f'{place:020d}.log'",
         "the last in the list": RANGE + "    return f'{[b for b in bases if b <= offset][-1]"
         ":020d}.log'",
     },

@@ -13,8 +13,10 @@ def after_reading(seen: Observed) -> str:
 
 
 def order_read(seen: Observed) -> str:
-    parts = seen["numbers in each partition"]
-    if any(part == seen["numbers read"] for part in parts) and len(parts) > 1:
+    parts, read = seen["numbers in each partition"], seen["numbers read"]
+    if read < 2:
+        return ""
+    if len(parts) > 1 and all(part == read for part in parts):
         return "c"
     if seen["the whole read ascends"]:
         return "a"
@@ -27,20 +29,28 @@ def what_is_written(seen: Observed) -> str:
         return "d"
     if "records" in fields:
         return "c"
+    if "attributes" in fields:
+        return ""  # the broker's own time, which no choice has
     if "checksum" in fields:
         return "b"
     return "a" if fields == {"base offset", "leader epoch"} else ""
 
 
+FEW = 20
+
+
 def how_sparse(seen: Observed) -> str:
     batches, offsets, times = (
-        seen[name] for name in ("batches", "entries of .index", "entries of .timeindex")
+        seen[name]
+        for name in ("batches", "entries of the offset index", "entries of the time index")
     )
-    if offsets <= 1:
+    if offsets == 1 and batches > FEW:
         return "d"
-    if offsets > batches / 2:
+    if offsets > 0.9 * batches:
         return "a"
-    return "b" if times > batches / 2 else "c"
+    if not 0.2 < offsets / batches < 0.3:
+        return ""
+    return "b" if times > 0.9 * batches else "c"
 
 
 def last_segment(answer: str, seen: Observed) -> str:
@@ -72,13 +82,13 @@ def first_sent(answer: str, seen: Observed) -> str:
 
 
 def next_offset(answer: str, seen: Observed) -> str:
-    new, first = seen["offset of the next record"], seen["first offset that a consumer gets"]
-    if answer.isdigit() and int(answer) < new:
+    new, left = seen["offset of the next record"], seen["offsets that are left"]
+    if answer.isdigit() and int(answer) < new and left:
         return (
-            f"It got {new}. Nothing moves up: the first record is {first} now, and still "
-            f"“{seen['its value']}”."
+            f"It got {new}. No record moves up: the first one that is left has offset {left[0]} "
+            f"and says “{seen['the value of the first']}”."
         )
-    return f"It got {new}: the offset behind the last record. What was deleted does not count."
+    return f"It got {new}: one more than the last record, however many were deleted."
 
 
 PREDICTIONS = (
@@ -95,8 +105,11 @@ PREDICTIONS = (
             "a": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
             "log is not a queue.",
             "b": "{bytes before reading} bytes before, {bytes after reading} after.",
-            "c": "The two forms are equal: {the bytes are the same}. Not one bit says that someone "
-            "has read.",
+            "c": lambda seen: (
+                "Before and after, the bytes are the same: not one bit says that someone has read."
+                if seen["the bytes are the same"]
+                else "It is longer or shorter than it was."
+            ),
             "d": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
             "group's position is kept elsewhere, in a topic of its own.",
         },
@@ -131,6 +144,8 @@ PREDICTIONS = (
          "nothing at all"),
         settle=what_is_written,
         because={
+            "": "What differs: {fields that differ}. With LogAppendTime the broker puts its own "
+            "time into the batch, and that is what makes it compute a new checksum.",
             "a": "What differs: {fields that differ}.",
             "b": "What differs: {fields that differ}. The checksum begins behind the two fields, "
             "so it need not be computed again.",
@@ -142,19 +157,23 @@ PREDICTIONS = (
     Prediction(
         "02-4",
         "300 records of 1,000 bytes, each in a batch of its own, with rising timestamps. "
-        "index.interval.bytes is 4,096. How many entries have the two indexes?",
+        "index.interval.bytes is 4,096. How many entries do the two indexes have?",
         ("300 each: one for every record",
          "about 75 in .index, and 300 in .timeindex",
          "about 75 each",
          "one: where the segment begins"),
         settle=how_sparse,
         because={
-            "a": "{entries of .index} and {entries of .timeindex}, for {batches} batches. An index "
-            "of every record would be as much work as the log itself.",
-            "b": "{entries of .index} and {entries of .timeindex}. The time index gets an entry "
-            "when the offset index does.",
-            "c": "{entries of .index} and {entries of .timeindex} for {bytes of .log} bytes.",
-            "d": "{entries of .index} and {entries of .timeindex}, for {bytes of .log} bytes.",
+            "": "{entries of the offset index} and {entries of the time index} entries for "
+            "{batches} batches: with these values none of the choices is near.",
+            "a": "{entries of the offset index} and {entries of the time index} entries, for "
+            "{batches} batches. A broker finds a place without an entry for each record.",
+            "b": "{entries of the offset index} and {entries of the time index} entries. The time "
+            "index gets an entry when the offset index does.",
+            "c": "{entries of the offset index} and {entries of the time index} entries, for "
+            "{bytes of the log} bytes.",
+            "d": "{entries of the offset index} and {entries of the time index} entries, for "
+            "{bytes of the log} bytes.",
         },
     ),
     Prediction(
@@ -176,8 +195,8 @@ PREDICTIONS = (
     ),
     Prediction(
         "02-7",
-        "A partition has the records 0 to 9, and everything below offset 4 is deleted. Which "
-        "offset does the next record get that is sent?",
+        "A partition has ten records, offsets 0 to 9. Those below offset 4 are deleted. Then one "
+        "more record is sent. Which offset does it get?",
         form="an offset",
         settle=lambda seen: seen["offset of the next record"],
         explain=next_offset,

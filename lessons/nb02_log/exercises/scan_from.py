@@ -9,7 +9,8 @@ from kit.exercises.exercise import Exercise, cases, compare_results
 
 ENTRIES = [[10, 4_100], [21, 8_300], [33, 12_900]]
 CASES: tuple[tuple, ...] = (
-    (ENTRIES, 15), (ENTRIES, 21), (ENTRIES, 20), (ENTRIES, 3), (ENTRIES, 99), ([], 5),
+    (ENTRIES, 25), (ENTRIES, 15), (ENTRIES, 21), (ENTRIES, 20), (ENTRIES, 3), (ENTRIES, 99),
+    ([], 5),
 )  # fmt: skip
 
 
@@ -30,21 +31,33 @@ def scan_from(entries: list[list[int]], offset: int) -> int:
 def explain(arguments: tuple, expected: int, seen: Any) -> str:
     entries, offset = arguments
     known = {each[0]: each[1] for each in entries}
-    if isinstance(seen, int) and seen in known and seen != expected:
-        return f"{seen} is an offset. The scan needs the other number of the entry: a position."
     if seen is None:
-        return (
+        nothing_below = (
             f"No entry is at or below {offset}, and the index is sparse: the record may still be "
-            "there. The scan begins at the start of the file."
+            "there. The scan begins at the start of the file, at 0."
         )
-    if isinstance(seen, int) and seen > expected and offset in known:
+        return "" if expected else nothing_below
+    if isinstance(seen, list) and (seen in entries or seen == [0, 0]):
+        return "That is both numbers of an entry. The scan needs one of them: the position."
+    if not isinstance(seen, int):
+        return "Return one number: the position in the .log at which the scan begins."
+    if seen and (seen in known or seen == offset):
+        return f"{seen} is an offset. The scan needs the other number of an entry: a position."
+    if 0 < seen <= len(entries):
+        return (
+            f"{seen} looks like the place of an entry in the list. The scan needs the position "
+            "that the entry holds."
+        )
+    if seen and seen not in known.values():
+        return f"No batch is known to begin at {seen}. Take the position of an entry, or 0."
+    if seen > expected and offset in known:
         return f"The entry {offset} is there itself: the scan begins at its position."
-    if isinstance(seen, int) and seen > expected:
+    if seen > expected:
         return (
             f"From {seen} on the scan would begin behind offset {offset}: batches only go forward. "
             "It must begin at or before it."
         )
-    if isinstance(seen, int) and offset in known:
+    if offset in known:
         return f"An entry for {offset} itself is there; the scan need not begin before it."
     return "A later entry is still at or below the offset: the scan would read too much."
 
@@ -58,7 +71,9 @@ EXERCISE = Exercise(
         "Take the last entry whose offset is not above the one wanted, and give its position; if "
         "there is none, the scan begins at the start of the file, at 0.",
     ),
-    lambda answer, context: compare_results(context.inputs, answer, scan_from, explain),
+    lambda answer, context: compare_results(
+        context.inputs, answer, scan_from, explain, explains_none=True
+    ),
     {
         "the next entry": "def scan_from(entries, offset):\n"
         "    return next((place for known, place in entries if known >= offset), "
@@ -69,6 +84,10 @@ EXERCISE = Exercise(
         "    return max((place for known, place in entries if known < offset), default=0)",
         "the offset": "def scan_from(entries, offset):\n"
         "    return max((known for known, place in entries if known <= offset), default=0)",
+        "the whole entry": "def scan_from(entries, offset):\n"
+        "    return max((each for each in entries if each[0] <= offset), default=[0, 0])",
+        "the place in the list": "def scan_from(entries, offset):\n"
+        "    return max((n for n, each in enumerate(entries) if each[0] <= offset), default=0)",
         "nothing without an entry": "def scan_from(entries, offset):\n"
         "    return max((place for known, place in entries if known <= offset), default=None)",
     },

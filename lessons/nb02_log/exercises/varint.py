@@ -36,8 +36,17 @@ def unsigned(data: bytes, reverse: bool = False) -> tuple[int, int]:
 def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     (data,) = arguments
     length = expected[1]
-    if not isinstance(seen, list) or len(seen) != 2:
-        return "Return two things: the number, and how many bytes it takes."
+    if not isinstance(seen, list) or len(seen) != 2 or not all(isinstance(n, int) for n in seen):
+        return "Return two numbers: the one in the bytes, and how many bytes it takes."
+    if seen == expected[::-1]:
+        return (
+            "Both are there, the wrong way round: first the number, then how many bytes it takes."
+        )
+    if seen == [expected[0], length - 1]:
+        return (
+            f"The number is right. {seen[1]} is the place of its last byte, counted from 0; it "
+            f"takes {length}."
+        )
     plain, other = unsigned(data)[0], unsigned(data, reverse=True)[0]
     if seen[1] != length:
         return (
@@ -85,6 +94,8 @@ EXERCISE = Exercise(
         "all the bytes": "def varint(data):\n    number = sum((byte & 0x7F) << 7 * place "
         "for place, byte in enumerate(data))\n"
         "    return (number >> 1) ^ -(number & 1), len(data)",
+        "the wrong way round": LOOP + "place + 1, (number >> 1) ^ -(number & 1)",
+        "a place for a length": LOOP + "(number >> 1) ^ -(number & 1), place",
         "no length": LOOP + "(number >> 1) ^ -(number & 1)",
     },
     cases(CASES, made, count=40),

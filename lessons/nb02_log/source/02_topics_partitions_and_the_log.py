@@ -1,27 +1,27 @@
 # %% [markdown]
 # # 02 · Topics, partitions and the log
 #
-# A topic is a name. A partition is a folder on a broker's disk, and what you write lies there as
-# bytes that you can open. This lesson opens them. Nearly everything that Kafka is good at, and most
-# of what surprises people, can be read off these files.
+# A topic is a name. Its records lie in partitions, and a partition is a folder on a broker's disk,
+# with files that you can open. This lesson opens them. Most of what Kafka is good at shows in
+# these files, and so does most of what surprises people.
 #
 # **What you will be able to do**
 #
 # * say what is ordered in Kafka, and what is not
-# * read a batch byte by byte, and say which bytes a broker writes
-# * follow an offset and a timestamp through the indexes to a place in a file
-# * say when a segment ends, and what its name means
-# * tell a batch from a record: for codecs, fetches and checksums
+# * read a batch byte by byte, and say which of its bytes a broker writes
+# * follow an offset or a timestamp through the indexes to a place in a file
+# * say when a segment ends, what its name means, and when it is deleted
+# * tell a batch from a record, and say which of the two is compressed, sent and checked
 #
-# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+# **Time:** {minutes}. Python is enough; with a real Kafka beside it, most runs use both.
 #
-# Each run has a question before it. Answer first: the run gives the verdict. Then change the values
-# at the top of the run's cell, and run it again.
+# Each run has a question before it. Answer first: the run says whether you were right. Then change
+# the values at the top of the run's cell, and run it again.
 #
 # ## Write, read, and look at the file
 #
-# `lab.both` runs a function on the engine and on a real Kafka, and compares. The function writes
-# records, reads them twice, and reads the broker's own file before and after.
+# `lab.both` runs a function on the engine and on a real Kafka, and compares what they show. This
+# function writes records, reads them twice, and looks at the broker's file before and after.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import Producer, TopicPartition
@@ -29,7 +29,7 @@ from confluent_kafka import Producer, TopicPartition
 from kit import lab
 from kit.drawings.chart import Chart
 from kit.probes import clients, requests
-from lessons.nb02_log import machine, merging, on_disk, segment_scenes, topic_scenes, writing
+from lessons.nb02_log import machine, on_disk, segment_scenes, topic_scenes, writing
 
 # %% 02-1 tags=["stub", "predict"]
 lab.predict("02-1")
@@ -67,13 +67,15 @@ display(outcome)
 lab.verdict("02-1", outcome)
 
 # %% [markdown]
-# A log is written at its end, and nowhere else. Reading changes no byte: a consumer keeps its own
-# position, and any number of them may read. No call updates a record, or takes one out of the middle.
-# A log becomes shorter at its old end (*Delete records*, and lesson 12).
+# A log is written at its end, and nowhere else. Reading changes no byte: each consumer keeps a
+# position of its own, so any number of them can read. No request changes a record or takes one out
+# of the middle. Records only go at the old end: by age or by size (*When a segment ends*), or on
+# request (*Delete records*).
 #
-# Here is the file. First what you see at work: Kafka's own tool, which reads the engine's files as its
-# own, and the broker's log. Then a panel over the same folder: segments, batches, and every byte of
-# an opened batch. Choose a batch, then a field.
+# Now open the file. Kafka's own tool comes first; it reads the engine's files as it reads Kafka's.
+# Below it are the last two lines that the broker wrote into its own trace. The panel shows the
+# same folder: its segments, their batches, and every byte of one batch. Choose a batch, then a
+# field.
 
 # %% open-the-file tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -84,14 +86,16 @@ display(lab.broker_log(cluster, leader, "append events-0", last=2))
 lab.segments(cluster, "events")
 
 # %% [markdown]
-# Each record came alone, so each batch holds one. 61 bytes of a batch are its header; most fields of
-# a record are numbers of a single byte, because they only say how far the record is from its batch's
-# base. *Deeper: A batch, field by field* goes through them.
+# A producer sends batches, and a broker stores them. A batch is a header of 61 bytes with one or
+# more records behind it. Here each record was sent alone, so each batch holds one. Most numbers in
+# a record take a single byte, because they are distances: the record's offset and time are counted
+# from those in the header. *Deeper: A batch, field by field* explains them all.
 #
 # ## Which order?
 #
 # A topic may have many partitions, and each is a log of its own. The next run writes the numbers 0
-# to 99 to three partitions in turn. Then one consumer reads the whole topic.
+# to 99 to three partitions in turn: 0 goes to partition 0, 1 to partition 1, 2 to partition 2, 3
+# to partition 0 again. Then one consumer reads the whole topic.
 
 # %% 02-2 tags=["stub", "predict"]
 lab.predict("02-2")
@@ -100,7 +104,8 @@ lab.predict("02-2")
 lab.predict("02-2", "d")
 
 # %% which-order tags=["both"]
-partitions, count = 3, 100  # also 1 partition
+partitions = 3  # also 1
+count = 100
 curves = {}
 
 
@@ -128,16 +133,18 @@ display(outcome, Chart(title, curves, "place in the read", "number"))
 lab.verdict("02-2", outcome)
 
 # %% [markdown]
-# Each partition ascends; the topic does not. The consumer gets whole batches, from one partition
-# after the other, and no offset says which of two records in different partitions came first. Order
-# is a property of a partition, and offsets begin at 0 in each of them. Two records that must keep
-# their order belong in one partition (lesson 03 shows how a key does that), and a total order needs
-# a topic of one partition.
+# In each partition the numbers rise; over the whole topic they do not. The consumer got the
+# records of one partition, then those of the next. Offsets do not help, because every partition
+# begins at 0: they cannot say which of two records in different partitions came first. Records
+# that must stay in order belong in one partition (lesson 03 shows how a key sees to that). If all
+# records of a topic must be in one order, the topic needs a single partition.
 #
 # ## What the broker writes
 #
-# A producer builds the batch: header, checksum, records, compressed or not. The next run sends one as
-# bytes, behind a record that is already there, and compares what it sent with what lies in the file.
+# A producer builds the whole batch: the records, compressed or not, a header, and a checksum in
+# the header. The next run sends a batch to a partition that has one record already, and compares
+# the bytes that it sent with those in the broker's file. Then it sends the batch once more, with
+# one bit changed on the way.
 
 # %% 02-3 tags=["stub", "predict"]
 lab.predict("02-3")
@@ -157,13 +164,15 @@ def what_the_broker_writes(cluster):
     sent = writing.made(values, at_ms)
     writing.as_one_batch(cluster, "orders", sent)
     stored = on_disk.log_bytes(cluster, "orders")[-len(sent) :]
+    changed = sent[:-2] + bytes([sent[-2] ^ 1]) + sent[-1:]
     return {
         "bytes sent": len(sent),
         "bytes that differ in the file": sum(a != b for a, b in zip(sent, stored, strict=True)),
         "fields that differ": on_disk.changed_fields(sent, stored),
         "base offset, sent and stored": [int.from_bytes(each[:8]) for each in (sent, stored)],
-        "checksum, stored": stored[17:21].hex(),
+        "the checksum is the producer's": stored[17:21] == sent[17:21],
         "it is right": on_disk.checksum_is_right(stored),
+        "one bit changed on the way": writing.as_one_batch(cluster, "orders", changed)[0],
     }
 
 
@@ -172,17 +181,23 @@ display(outcome)
 lab.verdict("02-3", outcome)
 
 # %% [markdown]
-# The leader writes two fields: the base offset, and its epoch. Both stand before the checksum, so
-# that it stays right. All else goes from the network to the disk as it came, to the followers as it
-# lies there, and to consumers: one format everywhere. That is why the same records give the same
-# bytes on the engine and on Kafka, but for times and ids, and why a broker can serve more than it
-# could unpack. With `LogAppendTime` the broker puts its own time in, and a new checksum.
+# The leader writes two fields: the base offset, and the leader epoch (the number of its term as
+# leader). The checksum does not cover them, so the producer's stays right. Everything else goes to
+# the disk as it came, and from there to followers and consumers. So a broker need not unpack what
+# it passes on, and the engine and Kafka store the same bytes. With `LogAppendTime` the broker also
+# puts its own time into the header, and has to compute a new checksum.
+#
+# The producer computes the checksum. The leader checks it and refuses a batch that does not fit,
+# and each follower checks what it copies. When a broker sends records to a consumer, it does not
+# check again. The consumer can: Java's does by default, librdkafka (the client of this notebook)
+# with `check.crcs=true`.
 #
 # ## A sparse index
 #
-# An offset is a number of a record, and a file has positions. Beside each `.log` lies an `.index` that
-# leads from one to the other, and a `.timeindex` from a timestamp to an offset. Here 300 records lie
-# in 300 batches, each with a later timestamp than the one before. `index.interval.bytes` is 4,096.
+# An offset is the number of a record; a file has positions, counted in bytes. So two indexes lie
+# beside each `.log`: the `.index` leads from offsets to positions, the `.timeindex` from
+# timestamps to offsets. The next run sends 300 records, each in a batch of its own and with a
+# later timestamp than the one before. The setting `index.interval.bytes` is 4,096.
 
 # %% 02-4 tags=["stub", "predict"]
 lab.predict("02-4")
@@ -191,7 +206,8 @@ lab.predict("02-4")
 lab.predict("02-4", "c")
 
 # %% sparse tags=["both"]
-count, index_interval = 300, 4096  # also 1024
+count = 300
+index_interval = 4096  # also 2048
 start_ms = requests.now_ms() - 600_000
 
 
@@ -202,9 +218,9 @@ def sparse(cluster):
     offsets, timestamps = on_disk.entries(cluster, "positions")
     return {
         "batches": len(on_disk.headers(cluster, "positions")),
-        "bytes of .log": len(on_disk.log_bytes(cluster, "positions")),
-        "entries of .index": offsets,
-        "entries of .timeindex": timestamps,
+        "bytes of the log": len(on_disk.log_bytes(cluster, "positions")),
+        "entries of the offset index": offsets,
+        "entries of the time index": timestamps,
     }
 
 
@@ -213,10 +229,13 @@ display(outcome)
 lab.verdict("02-4", outcome)
 
 # %% [markdown]
-# One entry for every 4 kB of log, not for every record: an entry of eight bytes for each 4,096, so
-# that the indexes of a terabyte fit in memory. An entry leads near the record, and the broker reads
-# batch headers from there on. A look-up of an offset never opens a batch. The next cell writes a smaller
-# log; follow the search read by read, then choose another offset, or a time.
+# There is one entry for about every 4 kB of log, not one for every record. An entry of the offset
+# index takes eight bytes, so the index of a terabyte takes 2 GB and fits into memory. An entry
+# leads to a place at or before the record; from there the broker reads batch headers until it
+# finds the batch. It opens no batch for that.
+#
+# The next cell writes a smaller log and looks up one offset. Go through the steps of the search,
+# then look up another offset, or a time.
 
 # %% look-up tags=["live"]
 wanted = 35  # an offset from 0 to 49
@@ -229,16 +248,18 @@ panel.look_up(offset=wanted)
 panel
 
 # %% [markdown]
-# For a timestamp there is one step more: the time index gives an offset, the offset index a position,
-# and then a batch is decoded. In a real broker's folder the indexes of the newest segment take 10 MB
-# each: Kafka reserves their space, and cuts them when the segment ends.
+# A timestamp takes one step more. The time index gives an offset, the offset index a position, and
+# there the broker has to decode a batch to find the record. In a real Kafka's folder the indexes
+# of the newest segment are 10 MB each: Kafka reserves the space, and cuts off what is left when
+# the segment ends.
 #
 # ## When a segment ends
 #
-# A partition is a series of segments, and only the last one is written to. A segment ends when it
-# would grow beyond `segment.bytes` (1 GiB), when it is older than `segment.ms` (a week), or when an
-# index is full. Here `segment.ms` is an hour, and four records are sent within a second. Their
-# timestamps lie 0, 30, 90 and 120 minutes after the first.
+# A partition's log is a series of segments, and only the newest one, the active segment, is
+# written to. A segment ends when the next batch would make it larger than `segment.bytes` (1 GiB
+# by default), when it is older than `segment.ms` (a week), or when an index is full. Then the next
+# segment begins. Here `segment.ms` is an hour, and four records are sent within a second. By their
+# timestamps, though, they were made 0, 30, 90 and 120 minutes after the first.
 
 # %% 02-5 tags=["stub", "predict"]
 lab.predict("02-5")
@@ -269,16 +290,22 @@ display(outcome)
 lab.verdict("02-5", outcome)
 
 # %% [markdown]
-# A segment's age is measured by its records' own timestamps, from its first to the one that comes;
-# that way all replicas end it at the same place. The record of minute 90 found the first segment too
-# old, and began a new one, which has its offset as its name. So the name says which file holds an
-# offset. Nothing ends a segment while nothing is written: an idle topic keeps its one segment, and
-# retention removes only whole segments, the active one when every record in it is too old.
+# A segment's age is the time between two timestamps: that of its first record, and that of the
+# record to come. The broker's clock does not count, so every replica ends the segment at the same
+# place. The record of minute 90 came 90 minutes after the first one. That is more than an hour, so
+# it began a new segment. A segment is named after its first offset, and so the names say which
+# file holds an offset. As long as nothing is written, no segment ends.
+#
+# When does an old record go? Retention deletes whole segments. A segment goes when its newest
+# record is older than `retention.ms` (a week by default), and the oldest segments go while a
+# partition is larger than `retention.bytes` (no limit by default). The active one goes, too, once
+# all its records are too old. A broker looks for them every five minutes. So an old record stays as long as
+# its segment has one that is young enough (lesson 12 runs this).
 #
 # ## From the middle of a batch
 #
-# 400 lines of real text go into one batch, compressed with gzip. A consumer wants to start at offset
-# 250. The run sends its Fetch by hand and looks into the answer.
+# One batch holds 400 lines of text, compressed with gzip. A consumer wants to begin at offset 250.
+# The run sends the consumer's Fetch request itself, and looks at the broker's answer.
 
 # %% 02-6 tags=["stub", "predict"]
 lab.predict("02-6")
@@ -287,7 +314,8 @@ lab.predict("02-6")
 lab.predict("02-6", 0)
 
 # %% from-the-middle tags=["both"]
-codec, wanted = "gzip", 250  # also "none", and 399
+codec = "gzip"  # also "none"
+wanted = 250  # from 0 to 399
 lines = [line.encode() for line in writing.lines_of_text(400)]
 at_ms = requests.now_ms()  # the same for both sides
 
@@ -313,14 +341,14 @@ display(outcome)
 lab.verdict("02-6", outcome)
 
 # %% [markdown]
-# The batch is the unit of everything: of the codec, the checksum, the index, the fetch. A broker does
-# not take one apart, compressed or not. It sends the whole batch, and the client drops the 250 records
-# that it did not ask for. In a compressed batch a record has no place in the file at all.
+# A batch is compressed, checked, indexed and sent as a whole. The broker does not take it apart,
+# compressed or not: it sends all 400 records, and the client drops the 250 that it did not ask
+# for.
 #
 # ## Delete records
 #
-# A request of the admin client, DeleteRecords, moves the start of a log. A partition has ten records,
-# 0 to 9, and everything below offset 4 is deleted. Then one more record is sent.
+# An admin client can ask for the old end of a log to be deleted. Here a partition has ten records,
+# offsets 0 to 9, and a DeleteRecords request deletes those below 4. Then one more record is sent.
 
 # %% 02-7 tags=["stub", "predict"]
 lab.predict("02-7")
@@ -329,7 +357,8 @@ lab.predict("02-7")
 lab.predict("02-7", 10)
 
 # %% delete-records tags=["both"]
-count, below = 10, 4
+count = 10
+below = 4  # also 10
 
 
 def delete_records(cluster):
@@ -339,12 +368,12 @@ def delete_records(cluster):
     admin = clients.admin(cluster)
     cut = TopicPartition("orders", 0, below)
     admin.delete_records([cut])[cut].result(20)
-    first = writing.messages(cluster, "orders")[0]
+    left = writing.messages(cluster, "orders")
     after = len(on_disk.log_bytes(cluster, "orders"))
     (new,) = writing.one_by_one(cluster, "orders", ["one more"])
     return {
-        "first offset that a consumer gets": first.offset(),
-        "its value": first.value().decode(),
+        "offsets that are left": [each.offset() for each in left],
+        "the value of the first": left[0].value().decode() if left else "none",
         "bytes of the file, before and after": [before, after],
         "offset of the next record": new,
     }
@@ -355,14 +384,14 @@ display(outcome)
 lab.verdict("02-7", outcome)
 
 # %% [markdown]
-# An offset belongs to its record, and no record moves up. The log now starts at 4, and the bytes
-# below stay in the file until the whole segment can go. So a partition looks like an array, with two
-# differences: its start moves, and some indices may be empty. Compaction leaves such gaps, and so does
-# the end of a transaction (*Deeper: Gaps*).
+# A record keeps its offset when others go. The request only moved the log's start, to 4; the bytes
+# below stay in the file until the whole segment can go. So a partition is like an array whose
+# start moves, and in which a number may be missing: compaction leaves such gaps, and so does the
+# end of a transaction (*Deeper: Gaps*).
 #
 # ## Read the code that did it
 #
-# The binary search in an index, the search in a segment, and the rule that ends one.
+# Here is the binary search in an index, the search in a segment, and the rule that ends a segment.
 
 # %% code tags=["read"]
 from engine.storage.offset_index import OffsetIndex
@@ -373,13 +402,18 @@ lab.show(OffsetIndex.lookup, Segment.find, Segment.should_roll)
 # %% [markdown]
 # ## Break it
 #
-# A disk goes bad: one bit of the leader's file flips. Say which reader will notice before you run the
-# cell. `position` is a byte of the file. Try:
+# A disk goes bad: one bit flips in the leader's file. Then two consumers read the partition, one
+# without `check.crcs` and one with it. Before you run the cell, say what each of them gets.
+# `position` is the byte's place in the file. Try:
 #
-# * 70, in a record's value: `clients.values(cluster, "damaged")` checks no checksum
-# * 15, the leader epoch: outside the checksum
-# * 3, the base offset: is the record still found?
-# * 42, the largest timestamp
+# * 70, in a record's value
+# * 15, in the leader epoch, which the checksum does not cover
+# * 3, in the base offset: which offset does the record have now?
+# * 42, in the largest timestamp
+# * 16, the number of the batch's format
+#
+# Some damage leaves a client without an answer. Then the cell says so after five seconds; set
+# `position` to another byte and run it again.
 
 # %% break-it tags=["live"]
 position = 70
@@ -390,27 +424,37 @@ for value in (b"prepared", b"shipped"):
     batch = writing.made([value], requests.now_ms(), bare=True)
     writing.as_one_batch(cluster, "damaged", batch)
 print("a bit flipped in:", on_disk.flip(cluster, "damaged", position))
+for checks in (False, True):
+    found = writing.read_or_refused(cluster, "damaged", {"check.crcs": checks})
+    print(f"check.crcs={checks}: {found}")
 panel = lab.segments(cluster, "damaged", broker=101)
 panel.open_batch(0, 0)
 panel
 
 # %% [markdown]
+# What lies before the checksum (offset, length, epoch, format) can change without its notice; the
+# rest cannot. The leader checked the batch when it came, and not again when it sends it. So only a
+# reader that checks finds the damage, or a follower that still has to copy the batch.
+#
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("02-8")` gives three hints and
-# then a solution.
+# Write your answer over the stub, run it, then run the check. `lab.hint("02-8")` gives three
+# hints, one at a time, and then a solution.
 #
-# **02-8, a number in a record.** Lengths and deltas inside a record are *zigzag varints*. Seven bits
-# of a byte count, the lowest first, and its top bit says that another byte follows. The number that
-# comes out stands for 0, -1, 1, -2, 2, … in this order. Return the number at the start of `data`, and
-# how many bytes it takes.
+# **02-8, a number in a record.** Lengths and distances inside a record are written as *zigzag
+# varints*. Each byte carries seven bits of a number, the lowest seven first; its top bit is 1 if
+# another byte follows. Together the seven bits of all bytes make a number: 0, 1, 2, 3, 4, and so
+# on. Zigzag says what it stands for: 0, -1, 1, -2, 2, and so on. Return two things: the number
+# that is meant at the start of `data`, and how many bytes it takes. The byte 03 gives (-2, 1).
 #
 # **02-9, where the scan begins.** `entries` are the pairs (offset, position) of an `.index`, in
-# ascending order. From which position does a broker scan for `offset`?
+# ascending order. At which position does a broker begin to scan the `.log` for `offset`? Return
+# that position.
 #
-# **02-10, the file that holds an offset.** `bases` are the base offsets of a partition's segments, in
-# any order; `log_start` is its first offset, and `log_end` the one that the next record gets. Return
-# the name of the `.log` file in which the record `offset` lies, or None if there is no such record.
+# **02-10, the file that holds an offset.** `bases` are the base offsets of a partition's segments,
+# in any order. `log_start` is the first offset that the partition still has; `log_end` is the one
+# that the next record will get. Return the name of the `.log` file that holds the record `offset`,
+# such as 00000000000000000250.log, or None if there is no such record.
 
 
 # %% 02-8 tags=["stub"]
@@ -470,48 +514,43 @@ lab.check("02-10", file_of)
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. Which order does Kafka guarantee?</b></summary>
-# The order of appends inside a partition; a consumer reads it by rising offsets. Nothing between
-# partitions. For one producer, send order is append order if it is idempotent (the default in Java
-# since 3.0) or has one request in flight.
-# <i>Follow-up:</i> you need one order over all records. <b>Weak:</b> "Kafka keeps order." <b>Good:</b>
-# per partition. <b>Strong:</b> names retries, one partition or a sequence number of the application,
-# and the price. Evidence: <a href="#Which-order?">Which order?</a>
+# Order inside a partition: records lie there as the leader appended them, and consumers read them
+# in that order. Between partitions there is none. Records of one producer are appended in the
+# order in which it sent them if it is idempotent (the default in Java since 3.0), or has only one
+# request in flight.
+# <i>Follow-up:</i> you need one order over all records. <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per partition. <b>Strong:</b> knows what retries do, and the two ways to a total order (one partition, or a sequence number of the application) with their price. Evidence: <a href="#Which-order?">Which order?</a>
 # </details>
 # <details><summary><b>2. How does a broker find offset 1,234,567?</b></summary>
-# The segment by its name, a binary search in its sparse index, then header by header to the batch.
-# <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b>
-# index, then scan. <b>Strong:</b> index.interval.bytes, that the batch goes out whole, and that the
-# time index gives an offset first. Evidence: <a href="#A-sparse-index">A sparse index</a>.
+# The names of the segments say which one to open. A binary search in its sparse index leads to a
+# place before the record, and from there the broker reads batch headers until it has the batch.
+# <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b> index, then scan. <b>Strong:</b> names index.interval.bytes, knows that the batch is sent whole, and that a timestamp leads to an offset first. Evidence: <a href="#A-sparse-index">A sparse index</a>.
 # </details>
 # <details><summary><b>3. Why is Kafka fast, although everything goes to disk?</b></summary>
-# Appends and reads in order, batches, one format from producer to consumer, the page cache, sendfile.
-# <i>Follow-up:</i> what does TLS change? <b>Weak:</b> "it keeps data in memory." <b>Good:</b> names
-# three of these. <b>Strong:</b> acknowledged is not flushed, so safety comes from replicas, and what
-# makes a broker rewrite batches. Evidence: <a href="#Deeper:-The-disk-and-the-page-cache">The disk and
-# the page cache</a>.
+# It appends and reads in order, and in batches. Records have one format from producer to consumer,
+# so the broker passes them on as they are. The page cache keeps what is new in memory, and
+# sendfile sends it without a copy in the broker.
+# <i>Follow-up:</i> what does TLS change? <b>Weak:</b> "it keeps data in memory." <b>Good:</b> names three of these. <b>Strong:</b> knows that an acknowledged record may not be flushed, that replicas make it safe, and what makes a broker rewrite a batch. Evidence: <a href="#Deeper:-The-disk-and-the-page-cache">The disk and the page cache</a>.
 # </details>
 # <details><summary><b>4. Describe a record and a batch.</b></summary>
-# A record: key, value (both may be null), timestamp, headers, and its distances to the batch. A batch:
-# base offset, leader epoch, checksum, codec, times, producer id and sequence, count.
-# <i>Follow-up:</i> what does the broker change? <b>Weak:</b> "the broker adds an offset to each
-# record." <b>Good:</b> the fields. <b>Strong:</b> what the checksum leaves out, and why.
-# Evidence: <a href="#What-the-broker-writes">What the broker writes</a>.
+# A record has a key and a value (both may be null), headers, and its offset and time as distances.
+# A batch has the base offset and base time that they count from, the leader epoch, a checksum, the
+# codec, the producer's id and sequence number, and the number of its records.
+# <i>Follow-up:</i> what does the broker change? <b>Weak:</b> "the broker adds an offset to each record." <b>Good:</b> the fields. <b>Strong:</b> what the checksum leaves out, and why. Evidence: <a href="#What-the-broker-writes">What the broker writes</a>.
 # </details>
 # <details><summary><b>5. retention.ms is a day, and records of last week are still there. Why?</b></summary>
-# Retention removes whole segments, by the largest timestamp in each: one new record in the active
-# segment keeps all of them.
-# <i>Follow-up:</i> what would you set? <b>Weak:</b> "the cleaner is slow." <b>Good:</b> segments.
-# <b>Strong:</b> segment.ms, one future timestamp that holds a segment, and what tiny segments cost.
-# Evidence: <a href="#When-a-segment-ends">When a segment ends</a>.
+# Retention deletes whole segments, by the largest timestamp in each. One new record in the active
+# segment keeps all the old ones in it.
+# <i>Follow-up:</i> what would you set? <b>Weak:</b> "the cleaner is slow." <b>Good:</b> segments. <b>Strong:</b> names segment.ms, the single timestamp in the future that holds a segment, and what tiny segments cost. Evidence: <a href="#When-a-segment-ends">When a segment ends</a>.
 # </details>
-# <details><summary><b>6. A reader stops at offset 41 with a corrupt record. What happened?</b></summary>
+# <details><summary><b>6. A reader stops at offset 40 with a corrupt record. What happened?</b></summary>
 # <pre>Dumping orders-0/00000000000000000000.log
 # baseOffset: 38 lastOffset: 39 count: 2 … position: 3112 … magic: 2 … crc: 2817651 isvalid: true
 # baseOffset: 40 lastOffset: 44 count: 5 … position: 3268 … magic: 2 … crc: 9140277 isvalid: false
 # baseOffset: 45 lastOffset: 45 count: 1 … position: 3611 … magic: 2 … crc: 5120038 isvalid: true</pre>
-# The bytes of one batch are not those that the producer sent; the batches around it are whole. That is
-# a disk, or memory on the way, not a lost append. All five records are unreadable for clients that
-# check. Look at the other replicas: their files are their own, and moving the leader mends the reader.
+# One batch no longer has the bytes that the producer sent, and the batches around it are whole. So
+# a disk or memory is bad; no append was lost. A client that checks can read none of the five
+# records. Look at the other replicas: their files are their own. If one of them is whole and
+# leads, readers can go on.
 # Evidence: <a href="#Break-it">Break it</a>.
 # </details>
 #
@@ -534,58 +573,62 @@ lab.quiz("02-12", "a", "d")
 # %% [markdown]
 # ## Deeper: Topics, folders, names
 #
-# Six partitions with two replicas each on three brokers, and a second topic beside them.
+# Here are six partitions with two replicas each, on three brokers, and a second topic beside them.
 
 # %% places tags=["both"]
 lab.both(topic_scenes.places)
 
 # %% [markdown]
-# There is no folder for a topic, only one for each replica of a partition, under `log.dirs` (by default
-# `/tmp/kafka-logs`, which a reboot may empty). Each broker leads two of the six and holds a third of
-# the bytes: so a topic can outgrow a machine. A record is found by topic, partition and offset; the
-# offset alone says nothing.
+# A topic has no folder of its own. Each replica of a partition has one, under `log.dirs` (by
+# default `/tmp/kafka-logs`, which a reboot may empty). Each broker leads two of the six partitions
+# and holds a third of the bytes, so a topic can be larger than any one machine. A record is found
+# by topic, partition and offset together.
 
 # %% names tags=["both"]
 lab.both(topic_scenes.names)
 
 # %% [markdown]
-# Since 2.8 (KIP-516) a topic also has an id. A topic that was deleted and made again has another one,
-# and a broker with files of the old one cannot take them for the new one's.
+# Since 2.8 (KIP-516) a topic also has an id. A topic that is deleted and created again gets
+# another one, so a broker does not take the old topic's files for those of the new one.
 
 # %% [markdown]
 # ## Deeper: Any bytes
 #
-# JSON, bytes of chance, no key, an empty key, no value.
+# Records with JSON, random bytes, no key, an empty key, and no value.
 
 # %% opaque tags=["both"]
 lab.both(topic_scenes.opaque)
 
 # %% [markdown]
-# Keys and values are bytes, and the broker looks at neither. No value (a *tombstone*) and an empty one
-# are two things, and so are no key and an empty key. The number 2 as text and as four bytes are two
-# keys, with two partitions: agree on the format of keys as well as on that of values. A topic
-# resembles a table's change log more than a table: you can add a row, and change none.
+# Keys and values are bytes, and the broker looks at neither. No value (a *tombstone*) and an empty
+# value are two things, and so are no key and an empty key. The number 2 as text and the number 2
+# as four bytes are two keys, here in two partitions: agree on a format for keys as well as for
+# values. A topic is less like a table than like a table's change log: you can add a row, and
+# change none.
 
 # %% [markdown]
 # ## Deeper: A batch, field by field
 #
-# Ten records behind three others, one of an idempotent producer, and each codec.
+# First come ten records behind three others, and a batch of an idempotent producer; then a batch in
+# each codec.
 
 # %% batch-fields tags=["both"]
 lab.both(segment_scenes.batch_fields)
 
 # %% [markdown]
-# Format 2 is the only one since 4.0 (KIP-724). The base offset is 3, where the file ends with 2; the
-# producer had sent 0. Ten offsets and ten times take two bytes a record instead of sixteen. The
-# checksum covers all that stands behind it, and the epoch stands before.
+# Format 2 is the only one since 4.0 (KIP-724). The producer had sent base offset 0; the broker
+# wrote 3, because three records were there. In each record offset and time take two bytes
+# together; written out, they would take sixteen. The checksum covers everything behind it; the
+# epoch stands before it.
 
 # %% codec-bits tags=["both"]
 lab.both(segment_scenes.codec_bits)
 
 # %% [markdown]
-# Bits 0 to 2 of the attributes name the codec, and each codec begins with its own magic bytes. Bit 3
-# says whose clock it was, 4 that the batch is part of a transaction, 5 that it is a control batch, and
-# 6 that its base timestamp is a delete horizon (KIP-534). Kafka's snappy has a frame of its own.
+# Bits 0 to 2 of the attributes name the codec, and the output of each codec begins with bytes of
+# its own. Bit 3 says whose clock the time is from, bit 4 that the batch is part of a transaction,
+# bit 5 that it is a control batch, and bit 6 that its base timestamp is a delete horizon
+# (KIP-534). Seven bits make five fields.
 
 # %% codecs tags=["both"]
 names = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -618,15 +661,15 @@ display(outcome, Chart("400 lines of source code in one batch", bars, codes, "by
 lab.both(segment_scenes.bad_disk)
 
 # %% [markdown]
-# A broker sends what its file holds and does not compute the checksum for a consumer; it does so for
-# every batch that a producer sends, and a follower for what it fetches. Java's consumer checks by
-# default, librdkafka only with `check.crcs=true`.
+# A broker sends what its file holds, and does not compute the checksum for a consumer. It does so
+# for every batch that a producer sends; a follower does so for what it fetches. Java's consumer
+# checks by default, librdkafka only with `check.crcs=true`.
 
 # %% [markdown]
 # ## Deeper: Whose clock?
 #
-# A record of yesterday in two topics, one of two hours ahead, and a look-up by time in a log whose
-# timestamps do not ascend.
+# The run sends a record of yesterday to two topics, and then one that is two hours ahead. Last it
+# looks up a time in a log whose timestamps do not rise.
 
 # %% whose-clock tags=["both"]
 lab.both(topic_scenes.whose_clock)
@@ -639,63 +682,62 @@ lab.both(topic_scenes.whose_clock)
 # %% [markdown]
 # ## Deeper: Settings of a segment
 #
-# The indexes, the sizes, and two settings that the engine takes without effect.
+# How often an index gets an entry, how large a segment may be, and which settings a broker takes
+# or refuses.
 
 # %% segment-settings tags=["both"]
 lab.both(segment_scenes.segment_settings)
 
 # %% [markdown]
-# Half the interval, twice the entries. An index of 60 bytes is full after a few entries, and the
-# segment ends with it. The smallest `segment.bytes` is 1 MiB since 4.0 (KIP-1030). `preallocate`
-# reserves the whole file on Kafka. A topic with a codec of its own makes the broker compress again,
-# and then the bytes are no longer the producer's.
-
-# %% asked-for tags=["both"]
-lab.both(segment_scenes.asked_for)
-
-# %% [markdown]
-# `message.format.version` and `message.downconversion.enable` went in 4.0 with the old formats,
-# `message.timestamp.difference.max.ms` gave way to `.before.max.ms` and `.after.max.ms`.
-# `segment.jitter.ms` spreads the ends of segments that began together; the engine takes it and does
-# not spread.
+# With half the interval an index has twice the entries. An index of 60 bytes is full after a few of
+# them, and the segment ends with it. `preallocate` reserves the whole file, on Kafka alone. A topic
+# with a codec of its own makes the broker compress again, and then the bytes are no longer the
+# producer's; the engine leaves them.
+#
+# Since 4.0 four of these settings are refused: a segment smaller than 1 MiB (KIP-1030), two for
+# the old formats (KIP-724), and `message.timestamp.difference.max.ms`; `.before.max.ms` and
+# `.after.max.ms` took its place. `segment.jitter.ms` is taken: on Kafka it spreads the ends of
+# segments that began together, on the engine it has no effect.
 
 # %% [markdown]
 # ## Deeper: What survives
 #
-# Two logs without a second replica. One broker is killed, the other one stopped cleanly; both are
-# started again. On Kafka that takes some seconds.
+# Two logs have no second replica. The broker of one is killed, the broker of the other is stopped
+# cleanly, and both are started again. On Kafka that takes some seconds.
 
 # %% kept tags=["both"]
 lab.both(segment_scenes.kept)
 
 # %% [markdown]
-# A process that dies takes nothing along: the bytes are in the operating system's page cache, and it
-# writes them. A power cut is another matter: what was not flushed is lost on that machine (lesson 06).
-# Kafka flushes when a segment ends and at a clean stop, and writes down how far in
-# `recovery-point-offset-checkpoint`. `flush.messages` and `flush.ms` are so large by default that they
-# never act; replicas are what makes an acknowledged record safe. (The engine takes these two without
-# effect.)
+# A process that dies takes no bytes with it: they are in the operating system's page cache, and
+# the system writes them. A power cut is another matter: what was not flushed is lost on that
+# machine (lesson 06). Kafka flushes a segment when it ends, and all of them at a clean stop, and
+# writes down how far in `recovery-point-offset-checkpoint`. It could also flush by
+# `flush.messages` and `flush.ms`, but their defaults are so large that they never act: replicas
+# make an acknowledged record safe. (The engine takes these two without effect.)
 
 # %% [markdown]
 # ## Deeper: The disk and the page cache
 #
-# Ratios on this machine, medians of three. They take a second.
+# How much longer does one way take than another? Each number below is such a ratio, measured on
+# this machine three times; the middle one is shown.
 
 # %% the-disk tags=["live"]
 found = machine.ratios(16 << 20)
 bars = {"this machine": list(enumerate(found.values()))}
-title = "How many times the first costs of the second"
+title = "Time of the first way, divided by that of the second"
 display(Chart(title, bars, "the lines below", "times", kind="bars", log_y=True))
 for number, (name, ratio) in enumerate(found.items()):
     print(f"{number}  {name:<32}{ratio:8.1f}")
 
 # %% [markdown]
-# *Sequential access is thousands of times faster* was measured on spinning disks. Writes go to the page
-# cache first, and there the order hardly matters. Reads that the cache cannot serve show the disk, and
-# the kernel reads ahead only for those in order. By far the most expensive thing is to wait for the
-# disk after each block, so Kafka does not. It also keeps no cache in its own memory: the page cache is
-# one already, as large as the free memory, and it survives a restart of the broker. The kernel writes
-# dirty pages by age (30 s) and by their share of memory, not only when memory is full.
+# *Sequential access is thousands of times faster* was measured on spinning disks. Writes go to the
+# page cache first, and there their order hardly matters. A read that the page cache cannot serve
+# waits for the disk; if reads come in order, the kernel reads ahead. By far the slowest is to wait
+# for the disk after each block, so Kafka does not wait. It keeps no cache in its own memory
+# either: the page cache is as large as the free memory, and it survives a restart of the broker.
+# The kernel writes pages to the disk when they are 30 s old or take too much of the memory, not
+# only when memory is full.
 
 # %% zero-copy tags=["live"]
 kafka = lab.real()
@@ -707,54 +749,47 @@ print(f"dirty pages: {before:,} kB before, {machine.dirty_kb():,} kB after")
 print(machine.system_calls(kafka, "positions") if kafka else lab.real_absence())
 
 # %% [markdown]
-# The new pages are *dirty*: acknowledged, and not on the disk yet. `sendfile` tells the kernel to send a
-# part of a file: the bytes never enter the broker's memory. A fetch reads a header or two itself. That
-# works because the file holds what the consumer wants, byte for byte. With TLS they must be encrypted
-# first, and a Kafka broker reads them after all. The engine reads and sends.
+# With a real Kafka beside the notebook, and with strace, two things show here. The new pages are
+# *dirty*: acknowledged, and not on the disk yet. And `sendfile` tells the kernel to send a part of
+# a file, so the records never enter the broker's memory; with `pread64` the broker only reads some
+# headers. That works because the file holds what a consumer wants, byte for byte. With TLS the
+# bytes must be encrypted first, so the broker has to read them after all. The engine always reads
+# and then sends.
 
 # %% [markdown]
 # ## Deeper: Order and its price
 #
-# The same numbers through one partition and two; and what shares a request.
+# The numbers 0 to 99 go to one partition, and then to two whose producers have clocks 40 ms apart.
+# Then 30 records for three partitions are sent at once.
 
 # %% ordered tags=["both"]
 lab.both(topic_scenes.ordered)
 
 # %% [markdown]
-# One partition keeps the whole order, and has one leader and one reader per group. A request may carry
-# a batch for each of many partitions, and each batch belongs to one.
+# One partition keeps the whole order, and it has one leader, and one reader in each group. To put the
+# records of two partitions into one order, an application needs a number of its own in each record:
+# timestamps come from clocks that differ. A request may carry a batch for each of many partitions.
 
 # %% speed tags=["both"]
 lab.both(topic_scenes.speed)
 
 # %% [markdown]
-# On one small machine, more partitions bring no more: all brokers share its two cores. On three
-# machines they would. What is stored does not matter to an append; old reads, a recovery and the move
-# of a replica do grow with it. A batch of one record is mostly header.
-#
-# To put records of several partitions into one order, an application needs something better than clocks:
-
-# %% merged tags=["sim"]
-skew_ms = 40  # how far the second partition's clock is behind; also 0
-
-events = merging.events(count=20, partitions=2, skew_ms=skew_ms)
-for rule in ("timestamp", "sequence"):
-    print(
-        f"merged by {rule}: {merging.inversions(merging.merged(events, rule))} pairs out of order"
-    )
+# On one small machine more partitions bring no more: all brokers share its two cores. On three machines
+# they would. How much is stored does not matter to an append; it does to reads of old records, to a
+# recovery and to the move of a replica. A batch of one record is mostly header.
 
 # %% [markdown]
 # ## Deeper: Gaps
 #
-# Two transactions of three records each.
+# The run commits two transactions of three records each.
 
 # %% gaps tags=["both"]
 lab.both(segment_scenes.gaps)
 
 # %% [markdown]
-# Offset 3 is the marker that ends the first transaction: a control batch (bits 4 and 5) with a record
-# that no application gets. So offsets rise, and are not always next to each other. Compaction makes
-# gaps, too, and leaves a batch's first and last offset as they were (lesson 12).
+# Offset 3 is the marker that ends the first transaction: a control batch (bits 4 and 5), whose
+# record no application gets. So offsets rise, and some are missing. Compaction makes gaps, too;
+# the batch still says which offset was its first and its last (lesson 12).
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -764,7 +799,7 @@ lab.both(segment_scenes.gaps)
 # | you may read | what a run shows | where |
 # |---|---|---|
 # | Kafka guarantees the order of messages | inside a partition; with retries only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
-# | offsets are not necessarily rising | they rise strictly, and may have gaps | [Gaps](#Deeper:-Gaps) |
+# | offsets need not rise | each is larger than the one before; some are missing | [Gaps](#Deeper:-Gaps) |
 # | a partition is one log file | a folder with a series of segments, three files each | [Topics, folders, names](#Deeper:-Topics,-folders,-names) |
 # | records are never changed or deleted | never changed; retention, compaction and DeleteRecords remove | [Delete records](#Delete-records) |
 # | a topic is a table | it is a table's change log | [Any bytes](#Deeper:-Any-bytes) |
@@ -777,7 +812,7 @@ lab.both(segment_scenes.gaps)
 # | `log.segment.bytes=1000` to try rolling | refused: the smallest is 1 MiB since 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
 # | `message.format.version`, `message.downconversion.enable` | gone in 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
 # | `message.timestamp.difference.max.ms` | gone in 4.0; two settings took its place | [Whose clock?](#Deeper:-Whose-clock?) |
-# | five attribute bits | six: bit 6 marks a delete horizon | [A batch](#Deeper:-A-batch,-field-by-field) |
+# | a batch has five attribute bits | seven bits in five fields: codec (three bits), clock, transaction, control, delete horizon | [A batch](#Deeper:-A-batch,-field-by-field) |
 #
 # **What real Kafka does beyond this.** It maps indexes into memory and reserves their space; it
 # compresses again when a topic names a codec; it preallocates; it sends with `sendfile`.

@@ -1,16 +1,20 @@
-"""The parts of notebook 02: fields that differ, a flipped bit, merged events, this machine."""
+"""The parts of notebook 02: fields that differ, a flipped bit, a damaged log, this machine."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import nbformat
 import pytest
+from confluent_kafka import KafkaError
 
 from engine.records import batch, compression
 from kit.clusters.interface import Cluster
-from lessons.nb02_log import machine, merging, on_disk, writing
+from kit.course import reference_notebook, source_of
+from lessons.nb02_log import machine, on_disk, writing
 
 AT = 1_700_000_000_000
 
@@ -54,14 +58,45 @@ def test_a_flipped_bit_is_named_after_its_field(
     assert on_disk.flip(given, "orders", len(first) + 15) == "leader epoch"
     assert on_disk.flip(given, "orders", len(first + second) - 2) == "records"
     assert sum(a != b for a, b in zip(file.read_bytes(), first + second, strict=True)) == 3
+    for outside in (len(first + second), -1):
+        with pytest.raises(ValueError, match=f"from 0 to {len(first + second) - 1}"):
+            on_disk.flip(given, "orders", outside)
 
 
-def test_clocks_that_differ_break_a_merge_and_a_sequence_does_not() -> None:
-    events = merging.events(count=20, partitions=2, skew_ms=40)
-    assert merging.inversions(merging.merged(events, "timestamp")) > 0
-    assert merging.inversions(merging.merged(events, "sequence")) == 0
-    even = merging.events(count=20, partitions=2, skew_ms=0)
-    assert merging.inversions(merging.merged(even, "timestamp")) == 0
+def a_consumer(*found: Any) -> Any:
+    """A consumer that gives these, and then nothing."""
+    coming = iter(found)
+    return lambda settings: SimpleNamespace(
+        assign=lambda at: None, poll=lambda timeout: next(coming, None), close=lambda: None
+    )
+
+
+def a_record(offset: int, value: bytes) -> Any:
+    return SimpleNamespace(
+        error=lambda: None, partition=lambda: 0, offset=lambda: offset, value=lambda: value
+    )
+
+
+def an_error(code: int) -> Any:
+    error = KafkaError(code)
+    return SimpleNamespace(error=lambda: error, partition=lambda: 0)
+
+
+def test_a_read_of_a_damaged_log_says_what_came_or_why_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    damaged: Any = SimpleNamespace(bootstrap="localhost:1")
+    cluster: Cluster = damaged
+    refused, end = (an_error(code) for code in (KafkaError._BAD_MSG, KafkaError._PARTITION_EOF))
+    again = [a_record(0, b"a")] * 3
+    for found, says in (
+        ([a_record(1 << 32, b"\xff"), a_record(1, b"b"), end], "4,294,967,296 \ufffd, 1 b"),
+        ([a_record(0, b"a"), refused], "refuses what it was sent"),
+        (again, "Offset 0 comes again and again"),
+        ([], "do its partitions have leaders, and whole bytes"),
+    ):
+        monkeypatch.setattr(writing, "Consumer", a_consumer(*found))
+        assert says in writing.read_or_refused(cluster, "orders", {})
 
 
 def test_the_machine_is_measured_on_the_same_blocks_in_two_orders() -> None:
@@ -74,3 +109,18 @@ def test_the_machine_is_measured_on_the_same_blocks_in_two_orders() -> None:
 
 def test_system_calls_are_counted_of_a_kafka_of_plain_processes_alone() -> None:
     assert "plain processes" in machine.system_calls(None, "orders")
+
+
+def test_the_facilitator_s_numbers_are_those_of_the_run() -> None:
+    source = source_of("02")
+    assert source is not None
+    page = (source.parents[1] / "facilitator.md").read_text()
+    cells = nbformat.read(reference_notebook(source), as_version=4).cells
+    (outputs,) = (cell.outputs for cell in cells if cell.id == "look-up")
+    text = "\n".join(each.get("data", {}).get("text/plain", "") for each in outputs)
+    probes = len(re.findall(r"^ +\d+\. Entry \d+: ", text, re.MULTILINE))
+    headers = len(re.findall(r"^ +\d+\. Batch \d+ at ", text, re.MULTILINE))
+    (entries,) = set(re.findall(r"\.index \d+ B: (\d+) entries", text))
+    (size,) = re.findall(r"\.log ([\d.]+ kB): batches", text)
+    said = f"{probes} probes of an index with {entries} entries, then {headers} batch headers"
+    assert f"`look-up`: {said}, and the record is found in {size} of log." in page

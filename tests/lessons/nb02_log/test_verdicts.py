@@ -74,8 +74,8 @@ def indexed(folder: Path) -> str:
     found = a_log(folder, [NOW + number for number in range(300)], bytes(1_000))
     seen = {
         "batches": len(found.segments[0].batches),
-        "entries of .index": found.log.active.offset_index.entries,
-        "entries of .timeindex": found.log.active.time_index.entries,
+        "entries of the offset index": found.log.active.offset_index.entries,
+        "entries of the time index": found.log.active.time_index.entries,
     }
     return settled("02-4", seen)
 
@@ -114,6 +114,9 @@ def test_a_broker_that_takes_batches_apart_writes_other_records(
 
 # -- what each observation makes right, and what a wrong answer hears
 
+STAMPED = ["base offset", "leader epoch", "checksum", "attributes", "timestamps"]
+INDEXED = {"batches": 300, "entries of the offset index": 75, "entries of the time index": 75,
+           "bytes of the log": 321_000}  # fmt: skip
 READ = {"bytes before reading": 400, "the bytes are the same": False}
 SEEN: list[tuple[str, dict[str, Any], str]] = [
     ("02-1", READ | {"bytes after reading": 0}, "a"),
@@ -127,8 +130,13 @@ SEEN: list[tuple[str, dict[str, Any], str]] = [
               "numbers in each partition": [99, 99, 99]}, "c"),
     ("02-3", {"fields that differ": []}, "d"),
     ("02-3", {"fields that differ": ["base offset", "leader epoch", "checksum"]}, "b"),
-    ("02-4", {"batches": 300, "entries of .index": 75, "entries of .timeindex": 300}, "b"),
-    ("02-4", {"batches": 300, "entries of .index": 1, "entries of .timeindex": 1}, "d"),
+    ("02-2", {"numbers read": 1, "the whole read ascends": True, "each partition ascends": True,
+              "numbers in each partition": [1, 0, 0]}, ""),
+    ("02-3", {"fields that differ": STAMPED}, ""),
+    ("02-4", INDEXED | {"entries of the time index": 300}, "b"),
+    ("02-4", INDEXED | {"entries of the offset index": 1}, "d"),
+    ("02-4", INDEXED | {"entries of the offset index": 149}, ""),
+    ("02-4", INDEXED | {"entries of the offset index": 299}, "a"),
 ]  # fmt: skip
 
 
@@ -146,8 +154,8 @@ ROLLED = {
 }
 FETCHED = {"asked for": 250, "first offset in the answer": 0, "bytes in the answer": 8_000,
            "bytes in the log": 8_000, "first offset that a client hands out": 250}  # fmt: skip
-CUT = {"offset of the next record": 10, "first offset that a consumer gets": 4,
-       "its value": "order 4"}  # fmt: skip
+CUT = {"offset of the next record": 10, "offsets that are left": [4, 5, 6, 7, 8, 9],
+       "the value of the first": "order 4"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -156,13 +164,19 @@ CUT = {"offset of the next record": 10, "first offset that a consumer gets": 4,
         ("02-1", "a", READ | {"bytes after reading": 400, "the bytes are the same": True},
          "not a queue"),
         ("02-3", "b", {"fields that differ": ["base offset", "leader epoch"]}, "begins behind"),
+        ("02-4", "a", INDEXED, "75 and 75 entries, for 300 batches"),
+        ("02-4", "b", INDEXED, "when the offset index does"),
+        ("02-4", "d", INDEXED, "for 321000 bytes"),
+        ("02-4", "c", INDEXED | {"entries of the offset index": 149}, "none of the choices"),
+        ("02-3", "b", {"fields that differ": STAMPED}, "its own time"),
         ("02-5", "0", ROLLED, "clock that counts"),
         ("02-5", "3", ROLLED, "a clock of its own"),
         ("02-5", "1", ROLLED, "its first record"),
         ("02-6", "250", FETCHED, "without the others"),
         ("02-6", "399", FETCHED, "comes whole"),
-        ("02-7", "6", CUT, "Nothing moves up"),
-        ("02-7", "11", CUT, "behind the last record"),
+        ("02-7", "6", CUT, "No record moves up"),
+        ("02-7", "0", CUT | {"offsets that are left": []}, "one more than the last record"),
+        ("02-7", "11", CUT, "one more than the last record"),
     ],
 )  # fmt: skip
 def test_a_wrong_answer_hears_what_this_run_showed(
