@@ -15,7 +15,6 @@ teller is not used any more, and nothing is closed.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -62,15 +61,18 @@ def producer_of(cluster: Cluster, name: str = "", **settings: Any) -> Producer:
     return producer
 
 
-def booked(producer: Producer, topic: str, value: str, partition: int) -> None:
-    """Writes one record and waits until it is acknowledged; a fenced producer's is not.
+def booked(producer: Producer, topic: str, value: str, partition: int) -> str:
+    """Writes one record and waits for its acknowledgement: NONE, or the client's fatal error.
 
-    A fatal error ends `flush` early.  The producer's next call names it.
+    There is no delivery callback: a fatal error that comes meanwhile would break it.
     """
     producer.produce(topic, value, partition=partition)
-    with contextlib.suppress(KafkaException):
+    try:
         if producer.flush(PATIENCE_S):
             raise WaitTimeout(f"{value} was not acknowledged within {PATIENCE_S:g} s.")
+    except KafkaException as failure:
+        return clients.name(failure.args[0])
+    return "NONE"
 
 
 def ended(call: Callable[..., Any], *arguments: Any) -> str:
@@ -110,8 +112,8 @@ class Teller:
             raise WaitTimeout(f"No transfer came within {PATIENCE_S:g} s.")
         return "" if message.error() else (message.value() or b"").decode()
 
-    def book(self, value: str, partition: int) -> None:
-        booked(self.producer, ACCOUNTS, value, partition)
+    def book(self, value: str, partition: int) -> str:
+        return booked(self.producer, ACCOUNTS, value, partition)
 
     def offsets(self) -> None:
         """The group's offset becomes a part of the transaction."""

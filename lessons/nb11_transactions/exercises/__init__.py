@@ -7,7 +7,13 @@ its own.
 from __future__ import annotations
 
 from kit.exercises.exercise import Question
-from lessons.nb11_transactions.exercises import fencing, predictions, read_committed, stable_offset
+from lessons.nb11_transactions.exercises import (
+    fencing,
+    predictions,
+    read_committed,
+    several,
+    stable_offset,
+)
 
 QUIZ = (
     Question(
@@ -52,5 +58,6 @@ EXERCISES = (
     stable_offset.EXERCISE,
     read_committed.EXERCISE,
     fencing.EXERCISE,
+    several.EXERCISE,
     *QUIZ,
 )

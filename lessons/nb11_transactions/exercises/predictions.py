@@ -55,17 +55,11 @@ def fenced(seen: Observed) -> str:
     return "c" if seconds == "NONE" else ""
 
 
-def repeats(answer: str, seen: Observed) -> str:
-    plain, safe = seen["without: more than once"], seen["with: more than once"]
-    given = answer.split()
-    if given[:1] == ["0"] and plain:
-        return f"{plain} and {safe}: behind the bookings the offset was not committed yet."
-    if given[:1] == ["9"] and plain == 3:
-        return (
-            f"{plain} and {safe}: behind taking nothing was booked, and behind the offset's commit "
-            "nothing was left to do. Only the crash between the two repeats."
-        )
-    return f"{plain} and {safe}: with a transaction, bookings and offset share their fate."
+def crashes(seen: Observed) -> str:
+    plain, safe = (seen[f"{name}, each transfer counts"] for name in ("plain", "safe"))
+    if safe != "exactly once":
+        return "d" if plain == safe == "at least once" else ""
+    return {"at least once": "a", "exactly once": "b", "at most once": "c"}.get(plain, "")
 
 
 def mails(answer: str, seen: Observed) -> str:
@@ -128,13 +122,22 @@ PREDICTIONS = (
     ),
     Prediction(
         "11-5",
-        "Nine transfers, three at a time. The application crashes behind each of its steps once: "
-        "behind taking, behind booking, and behind the group's offset. Each time it is started "
-        "again, and in the end it does what is left. How many bookings are there too many "
-        "downstream (read_committed), without a transaction and with one?",
-        form="two numbers, such as 1 2",
-        settle=lambda seen: [seen["without: more than once"], seen["with: more than once"]],
-        explain=repeats,
+        "Both loops are killed after each of their lines, and started again. What does a reader "
+        "with read_committed find in the end?",
+        ("plain: some transfers count twice; safe: each one counts once",
+         "each one counts once in both: no acknowledged result is lost",
+         "plain: some transfers are missing; safe: each one counts once",
+         "some count twice in both: safe also reads transfers again after a crash"),
+        settle=crashes,
+        because={
+            "a": "plain, {plain, each transfer counts}; safe, {safe, each transfer counts}.",
+            "b": "plain, {plain, each transfer counts}: a result that is not lost may still be "
+            "there twice.",
+            "c": "plain, {plain, each transfer counts}: the result is written before the offset; "
+            "a crash between the two repeats.",
+            "d": "safe, {safe, each transfer counts}: it reads transfers again, and the first "
+            "results of these belong to an aborted transaction.",
+        },
     ),
     Prediction(
         "11-6",
