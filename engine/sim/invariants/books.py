@@ -49,6 +49,8 @@ class Books:
     """By replica: the last marker that its aborted index was compared with."""
     reread: dict[int, None] = field(default_factory=dict)
     """Replicas that have read their log again, or cut it."""
+    highest: dict[int, int] = field(default_factory=dict)
+    """By replica: the highest high watermark that it had."""
     openings: list[tuple[int, int, int]] = field(default_factory=list)
     """Transactions that began and are not replicated: offset, producer id, epoch."""
     is_compacted: bool = False

@@ -8,7 +8,8 @@
 A replica that has read its log again, or was cut, may have forgotten that the marker of an ended
 transaction is above its high watermark.  Kafka forgets it, too (ProducerStateManager keeps no such
 transaction in its snapshots).  Then the last stable offset may lie behind that transaction, and
-only an open one holds it.
+only an open one holds it.  The same is true where a high watermark went back, as a follower's does
+when its new leader was started with an older checkpoint: what the higher one passed is forgotten.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ def _check_last_stable_offset(books: Books, replica: Partition, ledger: Ledger) 
     where = f"last stable offset: {books.name} on {replica.node_id}: it is {stable}"
     if stable > high_watermark:
         raise Violation(f"{where}, above the high watermark {high_watermark}")
+    highest = max(high_watermark, books.highest.get(replica.node_id, 0))
+    books.highest[replica.node_id] = highest
     if not ledger.entries:
         return
     begins = [each.offset for each in ledger.open.values()]
     least = ledger.first_unstable(high_watermark)
-    most = min(begins, default=None) if replica.node_id in books.reread else least
+    most = ledger.first_unstable(highest)
+    if replica.node_id in books.reread:
+        most = min(begins, default=None)
     start = replica.log.log_start_offset
     bounds = [
         min(high_watermark if each is None else max(each, start), high_watermark)

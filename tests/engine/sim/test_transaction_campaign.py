@@ -10,6 +10,7 @@ from engine.sim.campaign import campaign, till_ending
 from engine.sim.campaign.members import MemberPlan
 from engine.sim.campaign.play import Outcome, play, run
 from engine.sim.campaign.schedules import Schedule, Setup, draw
+from engine.sim.campaign.shrink import replay
 from engine.sim.campaign.tills import PAYMENTS, READER, TillSetup
 from engine.sim.campaign.timed_scripts import Timed, read, write
 from engine.sim.history.operations import Poll
@@ -145,6 +146,30 @@ def test_the_invariants_accept_what_kafka_does(seed: int) -> None:
     """43: brokers that have not heard of an election go on among themselves.  124: a former
     coordinator hears late that what it wrote was replicated."""
     assert play(draw(seed, light=True, transactions=True)).violation == ""
+
+
+HIGH_WATERMARK_WENT_BACK = """\
+cluster brokers=3 seed=467
+create orders partitions=1 replication=3 min.insync.replicas=2
+load orders period_us=300000 idempotent=1
+load orders period_us=300000 acks=1
+reader orders
+tills payments count=2 protocol=2
+at 2.015665 kill 102
+at 2.040665 start till-2b
+at 2.364665 start 102
+at 3.699665 isolate 103
+at 8.164665 kill 102
+at 8.823665 kill 101
+at 12.902481 calm
+"""
+
+
+def test_a_follower_whose_high_watermark_went_back_has_forgotten_markers() -> None:
+    """103 led, and saw a marker replicated.  When it follows 101, which was started with an older
+    checkpoint, the marker is above its high watermark again, and holds nothing."""
+    timed = read(parse(HIGH_WATERMARK_WENT_BACK))
+    assert replay(timed.setup, timed.tape).violation == ""
 
 
 # -- each check of the end, against a world in which it does not hold
