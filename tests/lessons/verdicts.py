@@ -22,8 +22,13 @@ from kit.exercises.doorway import sides_of
 from kit.exercises.exercise import Prediction
 
 
-def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any]:
-    """What the cell hands to `lab.verdict`.  Set-up cells run first, and those in `also`."""
+def seen_by(
+    group: str, cell: str, also: Sequence[str] = (), change: tuple[str, str] = ("", "")
+) -> Mapping[str, Any]:
+    """What the cell hands to `lab.verdict`.  Set-up cells run first, and those in `also`.
+
+    `change` is a value at the top of the cell and the one that a learner puts in its place.
+    """
     source = source_of(group)
     assert source is not None
     seen: list[Any] = []
@@ -36,7 +41,8 @@ def seen_by(group: str, cell: str, also: Sequence[str] = ()) -> Mapping[str, Any
                 names["lab"] = SimpleNamespace(
                     **{n: getattr(real, n) for n in dir(real)} | catching
                 )
-                run_cell(each.text, names, f"<{group} {cell}>")
+                assert change[0] in each.text, f"{cell} does not have {change[0]!r}"
+                run_cell(each.text.replace(*change), names, f"<{group} {cell}>")
                 break
             if each.has("setup") or each.name in also:
                 run_cell(each.text, names, f"<{group} {each.name}>")

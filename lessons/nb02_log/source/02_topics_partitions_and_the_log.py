@@ -167,7 +167,9 @@ def what_the_broker_writes(cluster):
     changed = sent[:-2] + bytes([sent[-2] ^ 1]) + sent[-1:]
     return {
         "bytes sent": len(sent),
-        "bytes that differ in the file": sum(a != b for a, b in zip(sent, stored, strict=True)),
+        "bytes that differ in the file": lab.measured(
+            sum(a != b for a, b in zip(sent, stored, strict=True)), "bytes"
+        ),
         "fields that differ": on_disk.changed_fields(sent, stored),
         "base offset, sent and stored": [int.from_bytes(each[:8]) for each in (sent, stored)],
         "the checksum is the producer's": stored[17:21] == sent[17:21],
@@ -432,9 +434,9 @@ panel.open_batch(0, 0)
 panel
 
 # %% [markdown]
-# What lies before the checksum (offset, length, epoch, format) can change without its notice; the
-# rest cannot. The leader checked the batch when it came, and not again when it sends it. So only a
-# reader that checks finds the damage, or a follower that still has to copy the batch.
+# The checksum does not cover the base offset and the leader epoch: if they are damaged, no client
+# notices. Other damage is found by a client that checks, or by a follower that still has to copy
+# the batch. The leader checked the batch when it came; it does not check again when it sends it.
 #
 # ## Your turn
 #

@@ -38,6 +38,43 @@ def test_each_run_settles_its_prediction_on_the_engine(
     assert settled(question, seen_by("02", cell)) == RIGHT[question]
 
 
+INVITED = [
+    ("which-order", ("partitions = 3", "partitions = 1"), "02-2", "a"),
+    ("sparse", ("index_interval = 4096", "index_interval = 2048"), "02-4", ""),
+    ("segments", ("[0, 30, 90, 120]  #", "[0, 90, 120, 180]  #"), "02-5", "3"),
+    ("from-the-middle", ('codec = "gzip"', 'codec = "none"'), "02-6", "0"),
+    ("delete-records", ("below = 4", "below = 10"), "02-7", "10"),
+]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("cell", "change", "question", "right"), INVITED)
+def test_a_value_that_a_cell_invites_settles_truly(
+    cell: str,
+    change: tuple[str, str],
+    question: str,
+    right: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KAFKALAB_REAL", "off")
+    assert settled(question, seen_by("02", cell, change=change)) == right
+
+
+@pytest.mark.heavy
+def test_with_the_broker_s_own_time_two_sides_are_still_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their clocks differ, so nothing that `lab.both` compares may come from one."""
+    monkeypatch.setenv("KAFKALAB_REAL", "off")
+    change = ('"CreateTime"', '"LogAppendTime"')
+    one, other = (
+        dict(seen_by("02", "what-the-broker-writes", change=change)) for _ in ("one", "other")
+    )
+    assert settled("02-3", one) == ""
+    assert all(seen.pop("bytes that differ in the file") > 5 for seen in (one, other))
+    assert one == other
+
+
 # -- a rule of the engine is broken, and another answer is right
 #
 # The runs talk to an engine in a process of its own; here its log is written in this one.
