@@ -52,6 +52,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "feature level › streams.version",
         "The rebalance protocol of Kafka Streams (KIP-1071) is shown on a real Kafka only.",
     ),
+    Difference(
+        "cleaner_threads",
+        "threads of that name in 103's process",
+        "The engine is one thread, and its cleaner threads are timers of that one.",
+    ),
 )
 
 

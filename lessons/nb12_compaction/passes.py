@@ -138,6 +138,12 @@ def alter(cluster: Cluster, topic: str, **config: object) -> None:
     admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
 
 
+def _config_of(cluster: Cluster, topic: str, name: str) -> str:
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    admin = clients.admin(cluster)
+    return str(admin.describe_configs([resource])[resource].result(PATIENCE_S)[name].value)
+
+
 def delete_before(cluster: Cluster, topic: str, offset: int) -> int:
     """DeleteRecords: the log's new start, as the broker answers it.
 
@@ -234,6 +240,8 @@ def clean(cluster: Cluster, topic: str) -> None:
 
     It is through when the log is clean up to its active segment.
     """
+    if "compact" not in (policy := _config_of(cluster, topic, "cleanup.policy")):
+        raise ClusterError(f"No cleaner comes to {topic}: its cleanup.policy is {policy}.")
     alter(cluster, topic, min_cleanable_dirty_ratio=0)
     wait_until_clean(cluster, topic)
 

@@ -41,6 +41,7 @@ def write(
     pairs: Iterable[Pair],
     minutes_ago: Sequence[float] = (),
     partition: int = 0,
+    patience_s: float = PATIENCE_S,
 ) -> list[str]:
     """Each record in a batch of its own: its offset, or the error's name.
 
@@ -48,7 +49,7 @@ def write(
     `minutes_ago` are the records' timestamps; without them it is now.  Below 0 is the future.
     """
     settings = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "batch.num.messages": 1}
-    in_order = {"max.in.flight.requests.per.connection": 1, "message.timeout.ms": PATIENCE_S * 1000}
+    in_order = {"max.in.flight.requests.per.connection": 1, "message.timeout.ms": patience_s * 1000}
     producer = Producer({**settings, **in_order, "log_level": 0})
     now_ms = requests.now_ms()
     outcomes: list[str] = []

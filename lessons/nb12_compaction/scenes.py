@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import ConfigResource
 
-from kit.clusters.interface import Cluster
+from kit.both.outcomes import measured
+from kit.clusters import broker_metrics
+from kit.clusters.engine import EngineProvider
+from kit.clusters.interface import Cluster, NotOffered
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.local import LocalProvider
 from kit.probes import clients, requests
+from kit.probes.raw_client import RawClient
 from lessons.nb12_compaction import passes, records
 
 Seen = Mapping[str, Any]
@@ -186,19 +194,46 @@ def topic_settings(cluster: Cluster) -> Seen:
 
 
 def broker_settings(cluster: Cluster) -> Seen:
-    """What a broker has; `unset` where the coarser setting counts.
+    """What a broker has; `unset` where the coarser setting counts."""
+    return _settings(cluster, ConfigResource.Type.BROKER, "101", BROKER_SETTINGS)
 
-    New cleaner threads take new memory.  A buffer of the default 128 MB does not fit twice into a
-    broker of this course: Kafka would be left without a cleaner, and a line in its log.  So the
-    broker whose threads change, 103, gets a small buffer first, and keeps it.
+
+CLEANER_THREAD = "kafka-log-cleaner-thread"
+
+
+def cleaner_threads(cluster: Cluster) -> Seen:
+    """log.cleaner.threads is set to 2 while broker 103 runs, and back to 1.
+
+    New threads take new buffers.  The default of 128 MB does not fit twice into a broker of this
+    course: Kafka would go on without a cleaner, with a line in its log.  So 103 gets a small
+    buffer first, and keeps it.
     """
-    found = _settings(cluster, ConfigResource.Type.BROKER, "101", BROKER_SETTINGS)
     clients.set_broker_config(cluster, "103", "log.cleaner.dedupe.buffer.size", str(16 << 20))
-    set_to = {
-        threads: clients.set_broker_config(cluster, "103", "log.cleaner.threads", threads)
-        for threads in ("2", "1")
+    running = [_threads(cluster, 1)]
+    outcomes = []
+    for count in (2, 1):
+        outcome = clients.set_broker_config(cluster, "103", "log.cleaner.threads", str(count))
+        outcomes.append(outcome)
+        running.append(_threads(cluster, count))
+    listed = all(running)
+    return {
+        "log.cleaner.threads set to 2, then to 1": outcomes,
+        "threads of that name in 103's process": running if listed else "it is not a Java process",
     }
-    return {**found, "log.cleaner.threads set to 2 while it runs": set_to["2"]}
+
+
+def _threads(cluster: Cluster, expected: int) -> int:
+    """How many cleaner threads a Java process lists, as soon as they are so many; 0 for none."""
+    try:
+        broker_metrics.thread_names(cluster, 103)
+    except NotOffered:
+        return 0
+
+    def are_there(seen: Cluster) -> bool:
+        return broker_metrics.thread_names(seen, 103).get(CLEANER_THREAD) == expected
+
+    cluster.wait_until(are_there, records.PATIENCE_S, f"{expected} cleaner threads")
+    return expected
 
 
 def _settings(cluster: Cluster, kind: Any, name: str, wanted: Sequence[str]) -> Seen:
@@ -242,19 +277,44 @@ def small_segments(cluster: Cluster) -> Seen:
         of_segments = [n for n in names if n.endswith((".log", ".index", ".timeindex"))]
         found[f"{label}: files of segments"] = len(of_segments)
         found[f"{label}: fetches to read 100 records"] = _fetches(cluster, "orders")
+        found |= {f"{label}: {what}": each for what, each in _held_open(cluster, "orders").items()}
     return found
+
+
+def _held_open(cluster: Cluster, topic: str) -> Seen:
+    """Files and memory maps of a topic that its leader's process has; Linux tells."""
+    leader = passes.led_by(cluster, topic)
+    provider = cluster.provider if isinstance(cluster, KafkaCluster) else None
+    if isinstance(provider, LocalProvider):
+        pid = provider.pid(leader)
+    elif isinstance(provider, EngineProvider):
+        pid = provider.pid()
+    else:
+        return {}
+    process, folder = Path(f"/proc/{pid}"), f"/{leader}/{topic}-0/"
+    if not process.exists():
+        return {}
+    handles = [link for each in (process / "fd").iterdir() if folder in (link := _target(each))]
+    maps = [line for line in (process / "maps").read_text().splitlines() if folder in line]
+    return {
+        "files that the leader holds open": measured(len(handles), "files"),
+        "memory maps of them": measured(len(maps), "maps"),
+    }
+
+
+def _target(link: Path) -> str:
+    with contextlib.suppress(OSError):  # closed meanwhile
+        return str(link.readlink())
+    return ""
 
 
 def _fetches(cluster: Cluster, topic: str) -> int:
     """Fetch requests until the end: each brings records of one segment at most."""
-    leader, topic_id = cluster.leader(topic), clients.topic_id(cluster, topic)
     count = offset = 0
-    while True:
-        answer = clients.ask(cluster, leader, requests.fetching(topic_id, offset))
-        read = requests.records_in(answer)
-        if not read:
-            return count
-        count, offset = count + 1, offset + read
+    with RawClient(cluster, passes.led_by(cluster, topic), "lesson-12") as client:
+        while read := requests.records_in(client.ask(requests.fetching(topic, offset))):
+            count, offset = count + 1, offset + read
+    return count
 
 
 def files_of_a_pass(cluster: Cluster) -> Seen:

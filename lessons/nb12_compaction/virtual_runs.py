@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine.records import batch
 from engine.sim.world.world import World
 from engine.storage.cleaner.offset_map import BYTES_PER_ENTRY, OffsetMap
 from engine.storage.log import Log
+from engine.storage.remote.local_tiered_storage import ROOT
+from engine.wire import messages as m
 from engine.wire.errors import Errors
+from kit.clusters.interface import ClusterError
 from kit.probes import requests, virtual
 from kit.tables import Table
 from lessons.nb12_compaction import records
@@ -97,6 +100,8 @@ def _text(data: bytes | None) -> str | None:
 COMPACT = {"cleanup.policy": "compact", "internal.segment.bytes": 300}
 """Four records in a segment."""
 OFTEN = {"log.cleaner.backoff.ms": 500}
+NOW_AND_THEN = {"log.cleaner.backoff.ms": 15_000}
+"""The default."""
 
 
 def lags(until_minutes: int = 25) -> Table:
@@ -110,7 +115,7 @@ def lags(until_minutes: int = 25) -> Table:
             "max.compaction.lag.ms": 20 * MINUTE_MS,
         },
     }
-    world = World(12, settings=OFTEN, checked=False, rewindable=False)
+    world = World(12, brokers=1, settings=NOW_AND_THEN, checked=False, rewindable=False)
     for number, config in enumerate(topics.values()):
         name = f"users-{number}"
         world.create_topic(name, assignment={0: [101]}, config={**COMPACT, **config})
@@ -135,7 +140,7 @@ def lags(until_minutes: int = 25) -> Table:
 
 def order(ratios: tuple[float, ...] = (0.55, 0.9, 0.4, 0.7)) -> Table:
     """Partitions with these shares of dirty bytes, while the cleaner is off; then it may begin."""
-    world = World(12, settings={**OFTEN, "log.cleaner.backoff.ms": 60_000},
+    world = World(12, brokers=1, settings={"log.cleaner.backoff.ms": 60_000},
                   checked=False, rewindable=False)  # fmt: skip
     world.create_topic("users", assignment={n: [101] for n in range(len(ratios))}, config=COMPACT)
     for index in range(len(ratios)):
@@ -200,13 +205,95 @@ def _decided(before: list[Record], left: set[int], active: int, offsets: OffsetM
     return Table("Record by record", ("offset", "record", "the pass", "because"), rows)
 
 
+# -- tiered storage
+
+
+TIERED = {
+    "remote.log.storage.system.enable": True,
+    "remote.log.manager.task.interval.ms": 500,
+    "log.retention.check.interval.ms": 500,
+}
+"""A broker copies closed segments to the store, and looks at them often."""
+EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
+"""What ListOffsets takes in place of a timestamp."""
+
+
+def alter(world: World, topic: str, **config: object) -> None:
+    """Sets a topic's configs; `_` stands for a dot."""
+    request = m.IncrementalAlterConfigsRequest
+    configs = [
+        request.AlterableConfig(name.replace("_", "."), config_operation=0, value=str(value))
+        for name, value in config.items()
+    ]
+    resource = request.AlterConfigsResource(2, topic, configs)
+    answer = world.ask(request(resources=[resource], validate_only=False))
+    assert answer is not None
+    if answer.responses[0].error_code:
+        raise ClusterError(str(answer.responses[0].error_message))
+
+
+def offset(world: World, topic: str, at: int) -> int:
+    """Where ListOffsets finds a time, or one of the places above."""
+    answer = world.ask(requests.listing(topic, at), world.leader(topic, 0))
+    assert answer is not None
+    return int(requests.first_partition(answer).offset)
+
+
+def in_store(world: World, topic: str) -> list[int]:
+    """The first offsets of the segments that the store has."""
+    tier = world.cluster.processes.tier
+    assert tier is not None
+    folders = [each for each in tier.list(ROOT) if each.startswith(f"{topic}-0-")]
+    names = [name for each in folders for name in tier.list(f"{ROOT}/{each}")]
+    return sorted(int(name.partition("-")[0]) for name in names if name.endswith(".log"))
+
+
+def on_disk(world: World, topic: str) -> list[int]:
+    """The first offsets of the segments on the leader's own disk."""
+    return [segment.base_offset for segment in log_of(world, topic).segments]
+
+
+def fetched(world: World, topic: str, since: int) -> tuple[list[int], str]:
+    """The offsets that a consumer gets from there on, and the error that ends it; "" for none."""
+    found: list[int] = []
+    end = offset(world, topic, LATEST)
+    while since < end:
+        body = requests.fetching(virtual.topic_id(world, topic), since)
+        answer = world.ask(body, world.leader(topic, 0))
+        assert answer is not None
+        part = requests.first_partition(answer)
+        if refused := requests.refusal(part):
+            return found, refused
+        read = [each.offset for each in batch.decode_all(part.records) if each.offset >= since]
+        found += read
+        since = read[-1] + 1
+    return found, ""
+
+
+def tiers(world: World, topic: str) -> list[str]:
+    """Which segments are where, and what a consumer from offset 0 on gets."""
+    found, error = fetched(world, topic, 0)
+    segments = (in_store(world, topic), on_disk(world, topic))
+    starts = (offset(world, topic, EARLIEST), offset(world, topic, EARLIEST_LOCAL))
+    return [*(" ".join(map(str, each)) for each in segments), *map(str, starts),
+            error or f"{len(found)} records"]  # fmt: skip
+
+
+def side_by_side(looks: Mapping[str, list[str]]) -> Table:
+    """What `tiers` has seen at some moments."""
+    whats = ("segments in the store", "segments on the leader's disk", "the log starts at",
+             "the local log starts at", "a consumer from 0 on gets")  # fmt: skip
+    rows = [list(row) for row in zip(whats, *looks.values(), strict=True)]
+    return Table("20 records, the store and the disk", ("", *looks), rows)
+
+
 # -- a quiet topic
 
 
 def quiet(days: int = 40, roll_days: int = 7) -> list[tuple[int, float]]:
     """One record a day, kept a week: for each day, the age in days of the oldest that is left."""
     day_ms = 24 * 60 * MINUTE_MS
-    world = World(12, settings={"log.retention.check.interval.ms": 500},
+    world = World(12, brokers=1, settings={"log.retention.check.interval.ms": 500},
                   checked=False, rewindable=False)  # fmt: skip
     config = {"retention.ms": 7 * day_ms, "segment.ms": roll_days * day_ms}
     world.create_topic("quiet", assignment={0: [101]}, config=config)
@@ -221,7 +308,7 @@ def quiet(days: int = 40, roll_days: int = 7) -> list[tuple[int, float]]:
 
 def ratios(rounds: int = 30) -> Table:
     """Ten users, written again and again: passes and bytes, by min.cleanable.dirty.ratio."""
-    world = World(12, settings=OFTEN, checked=False, rewindable=False)
+    world = World(12, brokers=1, settings=OFTEN, checked=False, rewindable=False)
     limits = (0.1, 0.5, 0.9)
     for limit in limits:
         config = {**COMPACT, "min.cleanable.dirty.ratio": limit}

@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from kit import jars
 from kit.clusters.kafka_cluster import KafkaCluster
 
 NAME, PARTITIONS = "sums", 2
+CHANGELOG = f"{NAME}-sums-changelog"
+"""The application's id, and the store's."""
 NUMBERS, KEYS = 600, 7
 PATIENCE_S = 90.0
 
@@ -79,6 +82,13 @@ class Reader:
             self.sums[message.key().decode()].append(int(message.value()))
 
 
+def config_of(cluster: KafkaCluster, topic: str, name: str) -> str:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    found = admin.describe_configs([resource])[resource].result(PATIENCE_S)
+    return str(found[name].value)
+
+
 def test_each_number_counts_once_through_a_kill(cluster: KafkaCluster, tmp_path: Path) -> None:
     for topic in (f"{NAME}-in", f"{NAME}-out"):
         cluster.create_topic(topic, partitions=PARTITIONS)
@@ -89,7 +99,8 @@ def test_each_number_counts_once_through_a_kill(cluster: KafkaCluster, tmp_path:
         feed(cluster, range(NUMBERS // 2, NUMBERS - 100))
         reader.read(NUMBERS // 2 + 1)  # it is in the middle of the second part
     feed(cluster, range(NUMBERS - 100, NUMBERS))
-    with running(cluster, tmp_path / "state"):
+    assert "compact" in config_of(cluster, CHANGELOG, "cleanup.policy")
+    with running(cluster, tmp_path / "state"):  # restores its sums from that topic
         reader.read(NUMBERS)
         feed(cluster, range(NUMBERS, NUMBERS + KEYS))  # what counted twice would be before these
         reader.read(NUMBERS + KEYS)

@@ -11,9 +11,9 @@ from confluent_kafka import Producer
 from engine.sim.world.world import World
 from kit import lab
 from kit.clusters import engine
-from kit.clusters.interface import WaitTimeout
+from kit.clusters.interface import ClusterError, WaitTimeout
 from kit.clusters.kafka_cluster import KafkaCluster
-from lessons.nb12_compaction import passes, records, virtual_runs
+from lessons.nb12_compaction import passes, records, scenes, virtual_runs
 from lessons.nb12_compaction.records import Record
 
 COMPACTED = {
@@ -117,6 +117,19 @@ def test_an_open_transaction_is_waited_for(
             passes.wait_for_transactions(cluster, "paid")
     producer.commit_transaction(20)
     passes.wait_for_transactions(cluster, "paid")
+
+
+def test_a_topic_without_compaction_is_not_waited_for(cluster: KafkaCluster) -> None:
+    cluster.create_topic("users", assignment={0: [101]})
+    with pytest.raises(ClusterError, match="is delete"):
+        passes.clean(cluster, "users")
+
+
+def test_a_fetch_brings_one_segment_at_most(cluster: KafkaCluster) -> None:
+    seen = scenes.small_segments(cluster)
+    assert seen["one segment: fetches to read 100 records"] == 1
+    assert seen["fifty: fetches to read 100 records"] == 50
+    assert seen["fifty: files of segments"] == 150
 
 
 def test_a_refused_record_is_reported_by_its_error(cluster: KafkaCluster) -> None:

@@ -234,3 +234,22 @@ def test_a_lower_ratio_cleans_more_often_and_leaves_less() -> None:
 def test_a_quiet_topic_keeps_records_for_twice_the_retention() -> None:
     assert 11 < max(age for _, age in virtual_runs.quiet()) < 15
     assert max(age for _, age in virtual_runs.quiet(roll_days=1)) < 9
+
+
+# -- tiered storage
+
+
+def test_only_the_start_of_the_local_log_moves_when_segments_go_to_the_store() -> None:
+    world = World(12, settings=virtual_runs.TIERED)
+    config = {"remote.storage.enable": "true", "local.retention.bytes": 300, "retention.ms": -1}
+    world.create_topic("orders", config={**config, "internal.segment.bytes": 150})
+    virtual_runs.put(world, "orders", [("a", "1")] * 9)
+    world.run(for_s=10)
+    assert virtual_runs.in_store(world, "orders") == [0, 2, 4, 6]
+    assert virtual_runs.on_disk(world, "orders") == [4, 6, 8]
+    assert virtual_runs.fetched(world, "orders", 0) == (list(range(9)), "")
+    assert virtual_runs.offset(world, "orders", virtual_runs.EARLIEST) == 0
+    virtual_runs.alter(world, "orders", retention_bytes=450)
+    world.run(for_s=10)
+    assert virtual_runs.in_store(world, "orders") == [2, 4, 6]
+    assert virtual_runs.fetched(world, "orders", 0) == ([], "OFFSET_OUT_OF_RANGE")
