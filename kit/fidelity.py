@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import api
-from engine.api.api_versions import SUPPORTED_FEATURES
+from engine.metadata.features import SUPPORTED
 from engine.settings.definitions import Config, table
 from engine.settings.group_config import counterparts
 from engine.settings.topic_config import SYNONYMS
@@ -166,7 +166,7 @@ def _elsewhere() -> Iterator[Sequence[object]]:
 
 def _features(facts: Any) -> Iterator[Sequence[object]]:
     for name, (low, high, finalised) in facts["features"].items():
-        ours = SUPPORTED_FEATURES.get(name)
+        ours = SUPPORTED.get(name)
         shown = f"{ours[0]}–{ours[1]}" if ours else "not offered"
         yield name, f"{low}–{high}, a new cluster has {finalised}", shown
 

@@ -21,23 +21,10 @@ import re
 from engine import api
 from engine.broker.broker import Broker
 from engine.events import Request
-from engine.metadata.features import (
-    ELR_FEATURE,
-    GROUP_FEATURE,
-    METADATA_VERSION,
-    TRANSACTION_FEATURE,
-)
+from engine.metadata.features import SUPPORTED
 from engine.metadata.image import MetadataImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
-
-SUPPORTED_FEATURES = {
-    # name: lowest and highest level
-    ELR_FEATURE: (0, 1),
-    GROUP_FEATURE: (0, 1),
-    "metadata.version": (METADATA_VERSION, METADATA_VERSION),
-    TRANSACTION_FEATURE: (0, 2),
-}
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _KEY = m.ApiVersionsRequest.API_KEY
@@ -50,7 +37,7 @@ def handle(broker: Broker, now: int, request: Request[m.ApiVersionsRequest]) -> 
         api_keys=_ranges(),
         supported_features=[
             m.ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
-            for name, (low, high) in SUPPORTED_FEATURES.items()
+            for name, (low, high) in SUPPORTED.items()
             if low > 0 or request.version >= 4
         ],
         finalized_features_epoch=broker.metadata.offset - 1,
@@ -87,7 +74,7 @@ def _finalized(metadata: MetadataImage) -> list[m.ApiVersionsResponse.FinalizedF
             name=name, max_version_level=level, min_version_level=level
         )
         for name, level in sorted(metadata.features.items())
-        if level > 0 and name in SUPPORTED_FEATURES
+        if level > 0 and name in SUPPORTED
     ]
 
 

@@ -28,6 +28,7 @@ from engine.control import (
     client_quotas,
     configs,
     elections,
+    feature_levels,
     producer_ids,
     quorum,
     topics,
@@ -197,6 +198,8 @@ class Controller:
                 return configs.legacy_alter(self.state, body)
             case m.AlterClientQuotasRequest():
                 return client_quotas.alter(self.state, body)
+            case m.UpdateFeaturesRequest():
+                return feature_levels.update(self.state, body)
             case m.DescribeQuorumRequest():
                 return Decision(quorum.describe(self.log, self.fetches, now, body))
             case m.ListPartitionReassignmentsRequest():

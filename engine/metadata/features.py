@@ -7,6 +7,10 @@ eligible.leader.replicas.version 1 in a new cluster.  This engine finalises what
 implements and nothing else, because clients act on it: with a finalised transaction.version 2,
 for instance, producers no longer send AddPartitionsToTxn (KIP-890).
 
+*Supported* is the range of levels that this software can act by.  For metadata.version it is
+Kafka's own, 7 (3.3-IV3) to 30, but a new cluster begins at 30, and from there no
+step down is safe: the levels are there to be refused, on Kafka and here.
+
 kraft.version is no FeatureLevelRecord but a control record of the quorum; with one fixed
 voter it is 0.
 """
@@ -20,12 +24,22 @@ from engine.wire import messages as m
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 GROUP_FEATURE = "group.version"
+METADATA_FEATURE = "metadata.version"
 TRANSACTION_FEATURE = "transaction.version"
-METADATA_VERSION = 30
-"""4.3-IV0, the level of Kafka 4.3's releases."""
+MINIMUM_METADATA_VERSION, METADATA_VERSION = 7, 30
+"""3.3-IV3, the first that a cluster without ZooKeeper could start with, and 4.3-IV0, the level
+of Kafka 4.3's releases."""
+
+SUPPORTED: dict[str, tuple[int, int]] = {
+    # name: lowest and highest level
+    ELR_FEATURE: (0, 1),
+    GROUP_FEATURE: (0, 1),
+    METADATA_FEATURE: (MINIMUM_METADATA_VERSION, METADATA_VERSION),
+    TRANSACTION_FEATURE: (0, 2),
+}
 
 FINALISED: dict[str, int] = {
-    "metadata.version": METADATA_VERSION,
+    METADATA_FEATURE: METADATA_VERSION,
     ELR_FEATURE: 1,
     GROUP_FEATURE: 1,
     TRANSACTION_FEATURE: 2,
@@ -44,12 +58,12 @@ def bootstrap_records(levels: Mapping[str, int], min_in_sync: int) -> list[m.Mes
         if level > 0
     ]
     if levels.get(ELR_FEATURE, 0) > 0:
-        records.append(
-            m.ConfigRecord(
-                resource_type=BROKER,
-                resource_name="",
-                name="min.insync.replicas",
-                value=str(min_in_sync),
-            )
-        )
+        records.append(min_in_sync_record("", str(min_in_sync)))
     return records
+
+
+def min_in_sync_record(broker: str, value: str | None) -> m.ConfigRecord:
+    """min.insync.replicas of one broker or (empty name) of all; None removes it."""
+    return m.ConfigRecord(
+        resource_type=BROKER, resource_name=broker, name="min.insync.replicas", value=value
+    )

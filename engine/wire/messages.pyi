@@ -1443,6 +1443,30 @@ class UnregisterBrokerRequest(RequestMessage[UnregisterBrokerResponse]):
     broker_id: int = 0
 
 
+class UpdateFeaturesResponse(Message):
+    class UpdatableFeatureResult(Structure):
+        feature: str = ""
+        error_code: int = 0
+        error_message: str | None = ""
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+    results: list[UpdateFeaturesResponse.UpdatableFeatureResult] = ...
+
+
+class UpdateFeaturesRequest(RequestMessage[UpdateFeaturesResponse]):
+    class FeatureUpdateKey(Structure):
+        feature: str = ""
+        max_version_level: int = 0
+        allow_downgrade: bool = False
+        upgrade_type: int = 1
+
+    timeout_ms: int = 60000
+    feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = ...
+    validate_only: bool = False
+
+
 class WriteTxnMarkersResponse(Message):
     class WritableTxnMarkerResult(Structure):
         producer_id: int = 0

@@ -22,6 +22,7 @@ CLASSES = {
     "get-offsets": f"{TOOLS}.GetOffsetShell",
     "configs": "kafka.admin.ConfigCommand",
     "leader-election": f"{TOOLS}.LeaderElectionCommand",
+    "features": f"{TOOLS}.FeatureCommand",
     "producer-perf-test": f"{TOOLS}.ProducerPerformance",
     "consumer-perf-test": f"{TOOLS}.ConsumerPerformance",
     "dump-log": f"{TOOLS}.DumpLogSegments",

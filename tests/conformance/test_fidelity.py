@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine import api
-from engine.api.api_versions import SUPPORTED_FEATURES
+from engine.metadata.features import SUPPORTED
 from engine.settings.definitions import table
 from engine.settings.topic_config import SYNONYMS
 from kit import fidelity, jars
@@ -76,7 +76,7 @@ def test_we_offer_only_what_kafka_offers_in_the_same_versions() -> None:
 
 def test_our_feature_levels_are_kafkas() -> None:
     theirs = fidelity.advertised()["features"]
-    for name, (low, high) in SUPPORTED_FEATURES.items():
+    for name, (low, high) in SUPPORTED.items():
         assert theirs[name][0] <= low <= high <= theirs[name][1]
 
 

@@ -16,6 +16,7 @@ P = m.CreatePartitionsRequest
 D = m.DeleteTopicsRequest
 Q = m.AlterClientQuotasRequest
 F = m.DescribeClientQuotasRequest
+V = m.UpdateFeaturesRequest
 Made = dict[str, str | None]
 ANY_NAME, LATER = "b@d name", 30_000
 
@@ -332,4 +333,64 @@ FINDINGS = [
     one("DescribeClientQuotas", "nothing, strictly", lambda here: found(strict=True)),
 ]  # fmt: skip
 
-CASES = [*CREATIONS, *GROWTHS, *DELETIONS, *CUTS, *ELECTIONS, *LIMITS, *FINDINGS]
+PROTOCOL = "transaction.version"
+UP, SAFELY, BY_FORCE = 1, 2, 3
+
+
+def level(name: str = PROTOCOL, to: int = 2, way: int = UP, allowed: bool = False) -> Any:
+    return V.FeatureUpdateKey(name, to, allowed, way)
+
+
+def levels(*updates: Any, judged: bool = False, timeout_ms: int = LATER) -> Any:
+    return V(timeout_ms, list(updates), judged)
+
+
+def raising(name: str, request: Any) -> Case:
+    return one("UpdateFeatures", name, request)
+
+
+# What would lower a level is only judged: the other cases need the levels as they are.
+LEVELS = [
+    raising("the level of today", lambda here: levels(level())),
+    raising("two features", lambda here: levels(level(), level("group.version", 1))),
+    raising("nothing", lambda here: levels()),
+    raising("without time", lambda here: levels(level(), timeout_ms=0)),
+    raising("a feature twice", lambda here: levels(level(), level())),
+    raising("a feature twice, first too high", lambda here: levels(level(to=9), level())),
+    raising("a feature twice, last too high", lambda here: levels(level(), level(to=9))),
+    raising("too high", lambda here: levels(level(to=3))),
+    raising("too high a downgrade", lambda here: levels(level(to=3, way=SAFELY))),
+    raising("down, but called an upgrade", lambda here: levels(level(to=1))),
+    raising("off, but called an upgrade", lambda here: levels(level(to=0))),
+    raising("down, allowed as of old", lambda here: levels(level(to=1, allowed=True))),
+    raising("down, judged", lambda here: levels(level(to=1, way=SAFELY), judged=True)),
+    raising("down by force, judged", lambda here: levels(level(to=1, way=BY_FORCE), judged=True)),
+    raising("off, judged", lambda here: levels(level(to=0, way=SAFELY), judged=True)),
+    raising("to where it is, called a downgrade", lambda here: levels(level(way=SAFELY))),
+    raising("below zero", lambda here: levels(level(to=-1))),
+    raising("below zero, called a downgrade", lambda here: levels(level(to=-1, way=SAFELY))),
+    raising("no way", lambda here: levels(level(way=0))),
+    raising("an unknown way", lambda here: levels(level(way=9))),
+    raising("a way below zero", lambda here: levels(level(way=-1))),
+    raising("an unknown feature", lambda here: levels(level("nope"))),
+    raising("an unknown feature, off", lambda here: levels(level("nope", 0))),
+    raising("an unknown feature, off again", lambda here: levels(level("nope", 0, SAFELY))),
+    raising("no name", lambda here: levels(level(""))),
+    raising("a good and a bad one", lambda here: levels(level(), level("nope"))),
+    raising("a bad one and a good one", lambda here: levels(level("nope"), level())),
+    raising(
+        "a bad one, judged",
+        lambda here: levels(level(to=1, way=SAFELY), level("nope"), judged=True),
+    ),
+    raising("metadata up", lambda here: levels(level("metadata.version", 31))),
+    raising("metadata down", lambda here: levels(level("metadata.version", 29))),
+    raising("metadata down, safely", lambda here: levels(level("metadata.version", 29, SAFELY))),
+    raising(
+        "metadata down, by force", lambda here: levels(level("metadata.version", 29, BY_FORCE))
+    ),
+    raising("metadata too low", lambda here: levels(level("metadata.version", 6, SAFELY))),
+    raising("metadata off", lambda here: levels(level("metadata.version", 0, SAFELY))),
+    raising("metadata as it is", lambda here: levels(level("metadata.version", 30))),
+]
+
+CASES = [*CREATIONS, *GROWTHS, *DELETIONS, *CUTS, *ELECTIONS, *LIMITS, *FINDINGS, *LEVELS]

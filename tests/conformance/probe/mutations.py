@@ -18,7 +18,17 @@ from engine.settings.sources import TOPIC as TOPIC_RESOURCE
 from engine.wire import messages as m
 from engine.wire import schema
 from engine.wire.codec import UnsupportedField
-from tests.conformance.probe.admin_cases import create, cut, elect, found, grow, limit, topic
+from tests.conformance.probe.admin_cases import (
+    create,
+    cut,
+    elect,
+    found,
+    grow,
+    level,
+    levels,
+    limit,
+    topic,
+)  # fmt: skip
 from tests.conformance.probe.case import Case, Here, api_request, one
 from tests.conformance.probe.config_cases import MINE, describe, mine, replace
 from tests.conformance.probe.group_cases import commit, find, join, leave, read, removed
@@ -83,6 +93,7 @@ PLAIN: dict[str, Callable[[Here], Any]] = {
         {"user": here.name}, ("producer_byte_rate", 1e9, False), validate_only=False
     ),
     "DescribeQuorum": lambda here: quorum(("__cluster_metadata", [0])),
+    "UpdateFeatures": lambda here: levels(level()),
     "DescribeCluster": lambda here: m.DescribeClusterRequest(),
     "DescribeProducers": lambda here: producers(TOPIC, 0),
     "UnregisterBroker": lambda here: m.UnregisterBrokerRequest(555),
