@@ -245,7 +245,12 @@ class Transactions:
             self.call.result.close(failure.error.name)
 
     def over(self, why: str) -> None:
-        """The transaction has ended; with `needs_epoch` the new epoch is still to come."""
+        """The transaction has ended; with `needs_epoch` the new epoch is still to come.
+
+        A batch that is given up while an abort is under way wants an epoch, too, but the abort has
+        asked for none.  Then this producer stays in Initializing, as Kafka's own does
+        (docs/findings.md): the application has to close it.
+        """
         self.lifecycle.become(State.INITIALIZING if self.needs_epoch else State.READY, why)
         self.needs_epoch = self.is_started = False
         self.new, self.pending, self.added = {}, {}, {}

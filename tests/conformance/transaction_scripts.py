@@ -186,6 +186,13 @@ SCRIPTS["the topic may not be written to, protocol 1"] = Script(
 SCRIPTS["the producer is unknown when a partition joins, protocol 1"] = Script(
     "init begin A ! abort begin B ! commit", {"AddPartitionsToTxn": ("UNKNOWN_PRODUCER_ID",)}, 1
 )
+SCRIPTS["no answer is ever heard while the transaction is aborted, protocol 1"] = Script(
+    "init begin A Produce? abort begin commit abort",
+    {"Produce": ("drop",) * 2},
+    1,
+    {"retry.backoff.ms": 2000, "retry.backoff.max.ms": 2000, "delivery.timeout.ms": 3000,
+     "request.timeout.ms": 1000},
+)  # fmt: skip
 
 
 def settings_of(script: Script) -> dict[str, Any]:
@@ -252,13 +259,18 @@ class Ours:
         assert self.driver.run(until, PATIENCE_S), "it never ended"
 
 
+OTHER_NAMES = {
+    "the transaction was aborted": "aborted",
+    "max.block.ms": "REQUEST_TIMED_OUT",
+    "delivery.timeout.ms": "REQUEST_TIMED_OUT",
+}
+
+
 def named(error: str) -> str:
     """An error as the Java program names it; its consumer errors become one exception."""
     if error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
         return "commit failed"
-    return {"the transaction was aborted": "aborted", "max.block.ms": "REQUEST_TIMED_OUT"}.get(
-        error, error
-    )
+    return OTHER_NAMES.get(error, error)
 
 
 def _verdict(sent: Any) -> str:

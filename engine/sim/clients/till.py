@@ -152,6 +152,8 @@ class Till:
                 self._call(now, ABORT)
             case State.FATAL_ERROR:
                 self._end("its producer is of no use any more")
+            case State.INITIALIZING:
+                self._end("its producer waits for an epoch that it has not asked for")
             case state:
                 raise RuntimeError(f"{self.name}: no call is under way, and it is {state.value}.")
 

@@ -172,6 +172,26 @@ def test_a_follower_whose_high_watermark_went_back_has_forgotten_markers() -> No
     assert replay(timed.setup, timed.tape).violation == ""
 
 
+GIVEN_UP_WHILE_ABORTING = """\
+cluster brokers=3 seed=813
+create orders partitions=1 replication=3 min.insync.replicas=2
+load orders period_us=300000 idempotent=1
+load orders period_us=300000 acks=1
+reader orders
+tills payments count=3 protocol=1 compacted=1
+at 3.452086 isolate 103
+at 4.885086 kill 101
+at 6.142086 pause 102
+at 11.506907 calm
+"""
+
+
+def test_a_till_closes_a_producer_that_cannot_begin_again() -> None:
+    """docs/findings.md: the last answers are lost for good while the transaction is aborted."""
+    timed = read(parse(GIVEN_UP_WHILE_ABORTING))
+    assert replay(timed.setup, timed.tape).violation == ""
+
+
 # -- each check of the end, against a world in which it does not hold
 
 
