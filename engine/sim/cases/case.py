@@ -212,6 +212,12 @@ CASES: dict[str, Case] = {
         Case("hanging-transaction", "A late record opens a transaction that no client ends",
              "no verification (before KIP-890)", "KIP-890: the leader asks the coordinator",
              judges.stalled),
+        Case("kip-447", "KIP-447: a worker that hung commits what another has counted",
+             "one producer for each process, no generation", "KIP-447: offsets name the generation",
+             judges.counted_twice),
+        Case("stale-topic-id", "KIP-516: a topic is deleted and made again under its name",
+             "requests name the topic (Fetch 12)", "KIP-516: requests name the topic's id",
+             judges.taken_for_another),
     )
 }  # fmt: skip
 

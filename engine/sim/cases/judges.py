@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from engine.sim.cases.player import CasePlayer
 from engine.sim.history import Findings
+from engine.wire.errors import Errors
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,37 @@ def torn(player: CasePlayer, findings: Findings) -> Verdict:
             )  # fmt: skip
     whole = "; ".join(" and ".join(each) for each in player.committed())
     return Verdict(False, f"What was committed together is read together: {whole}.")
+
+
+def counted_twice(player: CasePlayer, findings: Findings) -> Verdict:
+    """read_committed shows two results of one input; a result is `INPUT/PRODUCER`."""
+    shown = [v for name in player.readers for v in player.case_stage.read_by(name)]
+    results: dict[str, list[str]] = {}
+    for value in shown:
+        results.setdefault(value.partition("/")[0], []).append(value)
+    for given, made in results.items():
+        if len(made) > 1:
+            return Verdict(
+                True, f"{given} was counted twice: {' and '.join(made)} are both committed, and no "
+                "error said so."
+            )  # fmt: skip
+    return Verdict(False, f"Each input was counted once: {' '.join(shown)}.")
+
+
+def taken_for_another(player: CasePlayer, findings: Findings) -> Verdict:
+    """A reader is given records of a topic that it does not know of, before any error."""
+    name = next(iter(player.readers))
+    polls = [line.partition(": ")[2] for line in player.answers if line.startswith(f"poll {name}")]
+    first, after, *_ = polls
+    if Errors.UNKNOWN_TOPIC_ID.name not in after:
+        return Verdict(
+            True, f"{name} was given {after} after {first}, as if it were the same topic, and no "
+            "error said that it is another."
+        )  # fmt: skip
+    return Verdict(
+        False, f"After {first}, {name} gets UNKNOWN_TOPIC_ID: no record of the other topic is "
+        "taken for the next of this one."
+    )  # fmt: skip
 
 
 def stalled(player: CasePlayer, findings: Findings) -> Verdict:

@@ -2,13 +2,16 @@
 
     old: COMMAND | new: COMMAND            on that side only
     cluster … [before=KIP-207,…]           rules of the past (engine/past.py)
-    consumer NAME TOPIC [epochs=no] [isolation=read_committed]
-                                           a reader, from before KIP-320 without epochs
+    consumer NAME TOPIC [epochs=no] [ids=no] [isolation=read_committed]
+                                           a reader, from before KIP-320 without epochs, from before
+                                           KIP-516 without topic ids
     poll NAME [on=BROKER]                  what it gets now
     producer NAME [checked=no] [SETTING=VALUE …]     the teachable producer, with its settings
     send NAME TOPIC VALUE …                hands records over, and does not wait
     settled NAME                           until it has nothing pending; then its verdicts
     begin NAME | commit NAME | abort NAME  a transaction of a producer with a transactional.id
+    join MEMBER GROUP TOPIC                a member of a group, which then hangs
+    offsets NAME TOPIC OFFSET GROUP [as=MEMBER]      a group's offset joins the transaction
     until end TOPIC BROKER OFFSET          the log on that broker ends there
     wait SECONDS                           of virtual time
 
@@ -23,6 +26,8 @@ from typing import ClassVar
 
 from engine.client.producer import Producer
 from engine.client.settings import ProducerSettings
+from engine.client.transaction_requests import GroupMetadata, Offset
+from engine.sim.cases.group_members import Member
 from engine.sim.cases.readers import Reader
 from engine.sim.cases.stage import CaseStage
 from engine.sim.clients.histories import history_in
@@ -56,6 +61,7 @@ class CasePlayer(Player):
         super().__init__(stage)
         self.case_stage = stage
         self.readers: dict[str, Reader] = {}
+        self.members: dict[str, Member] = {}
         self.producers: list[str] = []
         self.reported: dict[str, int] = {}
         self.transactions: list[Transaction] = []
@@ -67,7 +73,8 @@ class CasePlayer(Player):
                 name, topic = command.words
                 epochs = command.options.get("epochs", "yes") == "yes"
                 committed = "isolation" in command.options
-                self.readers[name] = Reader(name, topic, epochs, read_committed=committed)
+                ids = command.options.get("ids", "yes") == "yes"
+                self.readers[name] = Reader(name, topic, epochs, read_committed=committed, ids=ids)
                 self.case_stage.begin_reading(topic, name)
                 self.case_stage.reader = ""
             case "poll":
@@ -86,6 +93,12 @@ class CasePlayer(Player):
                 await self._settled(command)
             case "begin" | "commit" | "abort":
                 await self._transaction(command)
+            case "join":
+                name, group, topic = command.words
+                self.members[name] = Member(group, topic)
+                self._say(command, await self.members[name].join(self.case_stage))
+            case "offsets":
+                await self._offsets(command)
             case "wait":
                 world.run(for_s=float(command.words[0]))
             case "read":
@@ -129,6 +142,18 @@ class CasePlayer(Player):
         last = next(each for each in reversed(self.transactions) if each.producer == name)
         last.end, last.ended_us = count, world.now_us
         last.outcome = UNKNOWN if error else COMMITTED if command.verb == "commit" else ABORTED
+
+    async def _offsets(self, command: Command) -> None:
+        """A commit that names no member is one from before KIP-447."""
+        name, topic, offset, group = command.words
+        whose = GroupMetadata(group)
+        if "as" in command.options:
+            whose = self.members[command.options["as"]].metadata
+        world = self.case_stage.world
+        given = {(topic, 0): Offset(int(offset))}
+        world.tell(name, "send_offsets_to_transaction", given, whose)
+        await self.stage.wait(lambda: not world.client(name).busy)
+        self._say(command, world.client(name).error or "done")
 
     async def _settled(self, command: Command) -> None:
         name = command.words[0]

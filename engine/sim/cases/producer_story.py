@@ -6,6 +6,9 @@
     OUT_OF_ORDER_SEQUENCE_NUMBER for sequence 1
     epoch 1: sequences begin at 0 again
 
+With transaction.version 2 the end of each transaction gives the producer a new epoch, and then the
+story says so; with another id it says which.
+
 Steps of one kind that follow each other are one line; moments and batch numbers are left out.
 """
 
@@ -21,6 +24,7 @@ def producer_story(trace: Iterable[tuple[int, NodeId, Trace]], name: str) -> lis
     """The lines of one producer; answers without an error are left out."""
     out: list[tuple[str, str, list[int]]] = []
     sequences: dict[int, int] = {}
+    producer_id = -1
 
     def tell(before: str, after: str, sequence: int) -> None:
         if out and out[-1][:2] == (before, after) and sequence == out[-1][2][-1] + 1:
@@ -42,8 +46,12 @@ def producer_story(trace: Iterable[tuple[int, NodeId, Trace]], name: str) -> lis
             out.append((f"epoch {fields['epoch']}: sequences begin at 0 again", "", []))
         elif line.kind == "id_reset":
             out.append(("gives up its id", "", []))
-        elif line.kind == "producer_id" and sequences:
-            out.append((f"is producer {fields['id']}: sequences begin at 0 again", "", []))
+        elif line.kind == "producer_id":
+            if sequences:
+                same = fields["id"] == producer_id
+                begins = f"epoch {fields['epoch']}" if same else f"is producer {fields['id']}"
+                out.append((f"{begins}: sequences begin at 0 again", "", []))
+            producer_id = fields["id"]
     return [" ".join(f"{before} {_range(known)} {after}".split()) for before, after, known in out]
 
 

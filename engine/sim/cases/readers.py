@@ -8,6 +8,10 @@ Two kinds, from before and after KIP-320:
   refuses it.  When the leader is a new one, it first asks where the epoch of its last
   record ends there.  If that is below its own position, the log was truncated
 
+From before KIP-516 it names the topic, not its id.  With the id, a topic that was deleted and made
+again is another one: the answer is UNKNOWN_TOPIC_ID, the reader asks for metadata, and goes on
+where it stood, as clients of today do.
+
 With read_committed it stops before the first open transaction, and drops what was aborted.
 
 A real consumer finds the leader and the epoch in its metadata.  Here a reader knows the
@@ -27,6 +31,8 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 LATEST = -1
+LAST_VERSION_WITH_NAMES = 12
+"""Of Fetch; from 13 on a topic is named by its id (KIP-516)."""
 
 
 @dataclass
@@ -40,6 +46,9 @@ class Reader:
     read_epoch: int = -1
     known_epoch: int = -1
     read_committed: bool = False
+    ids: bool = True
+    topic_id: bytes = b""
+    """Of the topic that it has metadata of."""
 
     async def poll(self, stage: CaseStage, on: int = -1) -> str:
         """Reads what there is; gives what the application gets: values, an error, or nothing."""
@@ -61,6 +70,8 @@ class Reader:
                 break
             if error:
                 values.append(error.name)
+                if error is Errors.UNKNOWN_TOPIC_ID:
+                    self.topic_id = b""
                 break
             if not self._take(data, values):
                 break
@@ -75,12 +86,17 @@ class Reader:
             fetch_offset=self.position,
             partition_max_bytes=1 << 20,
         )
-        topic_id = stage.world.image().topic_ids[self.topic]
-        named = request.FetchTopic(topic_id=topic_id, partitions=[part])
+        self.topic_id = self.topic_id or stage.world.image().topic_ids[self.topic]
+        named = request.FetchTopic(partitions=[part])
+        if self.ids:
+            named.topic_id = self.topic_id
+        else:
+            named.topic = self.topic
         body = request(
             max_wait_ms=0, session_epoch=-1, topics=[named], isolation_level=self.read_committed
         )
-        return (await stage.answer_to(broker, body)).responses[0].partitions[0]
+        latest = None if self.ids else LAST_VERSION_WITH_NAMES
+        return (await stage.answer_to(broker, body, latest)).responses[0].partitions[0]
 
     def _take(self, data: m.FetchResponse.PartitionData, values: list[str]) -> bool:
         before, records = self.position, data.records or b""

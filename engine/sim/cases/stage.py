@@ -49,15 +49,19 @@ class CaseStage:
     def cluster(self) -> Cluster:
         return self.world.cluster
 
-    async def ask(self, broker: int, body: RequestMessage[Answer]) -> Answer | None:
+    async def ask(
+        self, broker: int, body: RequestMessage[Answer], version_max: int | None = None
+    ) -> Answer | None:
         asked_us = self.world.now_us
-        answer = self.world.ask(body, broker)
+        answer = self.world.ask(body, broker, version_max)
         self._note(asked_us, body, answer)
         return answer
 
-    async def answer_to(self, broker: int, body: RequestMessage[Answer]) -> Answer:
+    async def answer_to(
+        self, broker: int, body: RequestMessage[Answer], version_max: int | None = None
+    ) -> Answer:
         """Like `ask`; ValueError if the broker does not answer."""
-        answer = await self.ask(broker, body)
+        answer = await self.ask(broker, body, version_max)
         if answer is None:
             raise ValueError(f"broker {broker} does not answer")
         return answer
@@ -131,8 +135,10 @@ class CaseStage:
     def _note_poll(self, body: m.FetchRequest, answer: m.FetchResponse) -> None:
         asked = body.topics[0].partitions[0]
         data = answer.responses[0].partitions[0]
-        topic = self.name_of(body.topics[0].topic_id)
         records = data.records or b""
+        if not records:
+            return
+        topic = body.topics[0].topic or self.name_of(body.topics[0].topic_id)
         aborted = [
             (each.first_offset, each.producer_id) for each in data.aborted_transactions or ()
         ]

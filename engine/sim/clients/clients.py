@@ -289,10 +289,15 @@ class Admin:
     def start(self, now: int) -> list[Effect]:
         return []
 
-    def ask(self, broker: int, body: RequestMessage[Message]) -> tuple[int, list[Effect]]:
+    def ask(
+        self, broker: int, body: RequestMessage[Message], version_max: int | None = None
+    ) -> tuple[int, list[Effect]]:
         """Gives the number under which the answer will be found, and the effects to carry out."""
         self.asked += 1
-        self.outbox.send(broker, ("admin", self.asked), body, REQUEST_TIMEOUT_US, connection=None)
+        self.outbox.send(
+            broker, ("admin", self.asked), body, REQUEST_TIMEOUT_US, connection=None,
+            version_max=version_max,
+        )  # fmt: skip
         return self.asked, self.outbox.drain()
 
     def step(self, now: int, event: Event) -> list[Effect]:

@@ -79,8 +79,9 @@ FORMS = {
 """For trace scripts (scripts.py); faults check themselves (engine/sim/world/faults.py)."""
 CASE_FORMS = {
     **FORMS,
-    "consumer": Form("consumer NAME TOPIC [epochs=yes|no] [isolation=read_committed]", 2, 2,
-                     {"epochs": ("yes", "no"), "isolation": ("read_committed",)}),
+    "consumer": Form(
+        "consumer NAME TOPIC [epochs=yes|no] [ids=yes|no] [isolation=read_committed]", 2, 2,
+        {"epochs": ("yes", "no"), "ids": ("yes", "no"), "isolation": ("read_committed",)}),
     "poll": Form("poll NAME [on=BROKER]", 1, 1, ON),
     "producer": Form("producer NAME [checked=yes|no] [SETTING=VALUE …]", 1, 1, None),
     "send": Form("send NAME TOPIC VALUE …", 3, None),
@@ -88,6 +89,8 @@ CASE_FORMS = {
     "begin": Form("begin NAME", 1, 1),
     "commit": Form("commit NAME", 1, 1),
     "abort": Form("abort NAME", 1, 1),
+    "join": Form("join MEMBER GROUP TOPIC", 3, 3),
+    "offsets": Form("offsets NAME TOPIC OFFSET GROUP [as=MEMBER]", 4, 4, {"as": ()}),
     "wait": Form("wait SECONDS", 1, 1),
 }  # fmt: skip
 """For named cases (engine/sim/cases/player.py)."""

@@ -254,7 +254,9 @@ class Run:
             case Fault():
                 action.happen(cluster)
             case Ask():
-                _, effects = cluster.nodes["admin"].ask(action.broker, pickle.loads(action.body))
+                _, effects = cluster.nodes["admin"].ask(
+                    action.broker, pickle.loads(action.body), action.version_max
+                )
                 cluster.carry_out("admin", effects)
             case Add():
                 self.adopt(action.name, pickle.loads(action.node))

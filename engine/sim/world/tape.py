@@ -29,10 +29,12 @@ class Ask:
     broker: int
     request: str
     body: bytes
+    version_max: int | None = None
+    """For a client of former days: no later version, though both sides know one."""
 
     @classmethod
-    def of(cls, broker: int, body: RequestMessage[Message]) -> Ask:
-        return cls(broker, API_NAMES[body.API_KEY], pickle.dumps(body))
+    def of(cls, broker: int, body: RequestMessage[Message], version_max: int | None = None) -> Ask:
+        return cls(broker, API_NAMES[body.API_KEY], pickle.dumps(body), version_max)
 
     def __str__(self) -> str:
         return f"ask {self.broker} {self.request}"

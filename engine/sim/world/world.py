@@ -311,18 +311,25 @@ class World:
         """Calls `method(now, *arguments)` of a client and carries out the effects it returns."""
         self._run.do(Tell.of(name, method, *arguments))
 
-    def post(self, body: RequestMessage[Message], broker: int) -> int:
+    def post(
+        self, body: RequestMessage[Message], broker: int, version_max: int | None = None
+    ) -> int:
         """Sends one request to a broker; gives the number to pass to `answer`."""
-        self._run.do(Ask.of(broker, body))
+        self._run.do(Ask.of(broker, body, version_max))
         return self._admin.asked
 
     def answer(self, number: int) -> Answered:
         """The answer to a request; None while there is none, or if it was lost."""
         return self._admin.answers.get(number)
 
-    def ask(self, body: RequestMessage[Answer], broker: int | None = None) -> Answer | None:
+    def ask(
+        self,
+        body: RequestMessage[Answer],
+        broker: int | None = None,
+        version_max: int | None = None,
+    ) -> Answer | None:
         """Sends one request to a broker (else the first that runs) and runs to the answer."""
-        number = self.post(body, broker or admissible.first_running(self.cluster))
+        number = self.post(body, broker or admissible.first_running(self.cluster), version_max)
         self.run(until=lambda w: number in w._admin.answers, for_s=60)
         answer = self.answer(number)
         return answer if isinstance(answer, response_class(body)) else None

@@ -253,6 +253,52 @@ def test_a_hanging_transaction() -> None:
     assert (values(case.old, "c"), values(case.new, "c")) == (["A"], ["A", "B"])
 
 
+def test_a_worker_that_hung() -> None:
+    case = played("kip-447")
+    assert values(case.old, "c") == ["A/p", "A/q"]
+    assert values(case.new, "c") == ["A/q"]
+    assert "offsets p: UNKNOWN_MEMBER_ID" in case.new.answers
+    assert transactions(case.new).count("CompleteCommit") == 1
+    assert not case.new.findings
+
+
+def test_one_producer_for_each_partition_was_the_remedy() -> None:
+    """Both workers have the partition's transactional.id: the second one fences the first."""
+    case = CASES["kip-447"]
+    text = case.text.partition(f"\n{DIVIDER}")[0].replace("worker-1", "orders-0")
+    late = "producer q transactional.id=worker-2"
+    (producer,) = [line for line in text.splitlines() if line.startswith(late)]
+    moved = text.replace(f"{producer}\n", "").replace(
+        "begin q\n", f"{producer.replace('worker-2', 'orders-0')}\nbegin q\n"
+    )
+    lines = [line.removeprefix("old: ") for line in moved.splitlines() if "new:" not in line]
+    lines.remove("commit p")  # the client would not take the call
+    ending = play_side(case, "old", parse("\n".join(lines)))
+    assert not ending.shown, ending.sentence
+    assert values(ending, "c") == ["A/q"]
+    assert any(answer.startswith("offsets p: ") and "FENCED" in answer for answer in ending.answers)
+
+
+def test_a_topic_made_again_under_its_name() -> None:
+    case = played("stale-topic-id")
+    assert values(case.old, "c") == ["A", "B", "X"]
+    polls = [line for line in case.new.answers if line.startswith("poll")]
+    # The claim that ids save the consumer: it gets an error, and passes V and W over all the same.
+    assert polls == ["poll c: A B", "poll c: UNKNOWN_TOPIC_ID", "poll c: X"]
+    assert logs(case.new)[103] == [(0, "V"), (0, "W"), (0, "X")]
+
+
+def test_a_follower_that_was_away_does_not_keep_the_other_topic_s_records() -> None:
+    case = CASES["stale-topic-id"]
+    text = case.text.partition(f"\n{DIVIDER}")[0].replace("new: ", "")
+    lines = [line for line in text.splitlines() if not line.startswith("old:")]
+    at = lines.index("delete-topic orders")
+    lines[at:at] = ["quiet", "kill 103", "until fenced 103"]
+    ending = play_side(case, "new", parse("\n".join([*lines, "start 103", "quiet"])))
+    assert logs(ending)[103] == [(0, "V"), (0, "W"), (0, "X")]
+    assert ending.world.partition("orders", 0).isr == (101, 102, 103)
+
+
 def test_the_judge_of_divergence_sees_through_equal_lengths() -> None:
     """Both logs end at 2 and both replicas are in sync: nothing but the records tells."""
     ends = {broker: len(log) for broker, log in logs(played("kip-101-2").old).items()}
