@@ -69,7 +69,8 @@ class JarSet:
                     f"{self.variable} names {place}, where there is no {self.landmark} jar: "
                     f"unset it, or point it at a directory of {self.name}."
                 )
-            raise JarsMissing(f"{self.name} are not here yet: run: make setup")
+            verb = "is" if self.name.startswith("the jar ") else "are"
+            raise JarsMissing(f"{self.name} {verb} not here yet: run: make setup")
         return place
 
     def ensure(self) -> Path:

@@ -12,7 +12,8 @@ def empty_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No Java, no Maven, an empty cache."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("KAFKA_JARS", raising=False)
+    for name in ("KAFKA_JARS", "KAFKA_STREAMS_JARS", "KAFKA_TIERED_JARS", "SPARK_JARS"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     (tmp_path / "bin").mkdir()
     return tmp_path
@@ -34,6 +35,16 @@ def test_missing_java_maven_and_jars_get_different_messages(
     command(empty_machine, "java", "exit 0")
     assert jars.main([]) == 1
     assert capsys.readouterr().err.startswith("Maven is missing: ")
+
+
+def test_one_jar_is_missing_and_several_are(empty_machine: Path) -> None:
+    for jar_set, words in (
+        (jars.STREAMS, "the jar of Kafka Streams is not here yet"),
+        (jars.TIERED, "the jar of Kafka's LocalTieredStorage is not here yet"),
+        (jars.SPARK, "the jars of Spark's Kafka connector are not here yet"),
+    ):
+        with pytest.raises(jars.JarsMissing, match=words):
+            jar_set.require()
 
 
 def test_maven_without_a_network_says_why(empty_machine: Path) -> None:
