@@ -25,6 +25,7 @@ from engine.sim.world.world import World
 PRODUCER, CONSUMER = "producer-1", "consumer-3"
 LINK_KINDS = ("cut", "cut_one_way", "slow")
 MESSAGE_KINDS = ("delay", "drop", "duplicate", "reorder")
+STRANDED = ("EndTxn", "Produce", "WriteTxnMarkers", "TxnOffsetCommit", "AddPartitionsToTxn")
 PROCESS_KINDS = ("kill", "lose_power", "pause", "stop", "flip_bit", "fill_disk", "isolate")
 
 
@@ -54,6 +55,8 @@ class Crew:
         self, number: int, kind: str, target: str, amount: int, torn: bool, last: NodeId
     ) -> Fault | None:
         """Turns a plan into a fault, with its broker chosen; None if that broker is not running."""
+        if kind == "strand":
+            return self._choose_strand(number, amount)
         broker = last if target == "same" and last else self._target(number, target)
         running = self.world.cluster.states[broker] in (RUNNING, PAUSED)
         if kind in PROCESS_KINDS and not running:
@@ -92,6 +95,28 @@ class Crew:
         if kind in MESSAGE_KINDS:
             return fault(kind, *ways[number // 4 % 2], **options)
         return fault(kind, broker, **options)
+
+    def _choose_strand(self, number: int, ms: int) -> Fault | None:
+        """A request of a transaction that its sender gives up, and that arrives `ms` later."""
+        api, names = STRANDED[number % len(STRANDED)], tills.tills_of(self.world)
+        coordinator = self._leader(TRANSACTIONS_TOPIC, 0)
+        leader = self._leader(tills.PAYMENTS, number)
+        if coordinator is None or leader is None or not names:
+            return None
+        sender: NodeId = names[number % len(names)]
+        ways: dict[str, tuple[NodeId, NodeId | None]] = {
+            "EndTxn": (sender, coordinator),
+            "Produce": (sender, leader),
+            "WriteTxnMarkers": (coordinator, leader),
+            "TxnOffsetCommit": (
+                sender, coordinator_of(self.world.image(), tills.readers_of(str(sender))),
+            ),
+            "AddPartitionsToTxn": (leader, coordinator),
+        }  # fmt: skip
+        a, b = ways[api]
+        if b is None or a == b:
+            return None
+        return fault("strand", a, b, ms=ms, count=1 + number % 3, api=api)
 
     def choose_member(self, plan: MemberPlan) -> Fault | None:
         """A member's fate; None if there is no such process, or already one to be started."""

@@ -18,7 +18,10 @@ schedules a third client deletes records all the time, and retention does as wel
 `draw(17, groups=True)` has the faults of seed 17 as well, with one or two consumer groups whose
 members come and go (members.py).  Some of its faults hit the groups' coordinator.
 `draw(17, transactions=True)` has them with transactional producers (tills.py), and some of the
-faults hit the transactions' coordinator or the leaders of what they write.
+faults hit the transactions' coordinator or the leaders of what they write.  With protocol 2 some
+requests of transactions are given up by their sender and arrive all the same, seconds later
+(`strand`).  With protocol 1 a late EndTxn ends the next transaction: that is KAFKA-17754, a named
+case, and no schedule has it.
 
 "Within reason" is what acks=all and min.insync.replicas promise to survive.  Any number of
 processes may die, freeze, be cut off, run out of disk or have a wrong clock, and messages may
@@ -46,6 +49,8 @@ CLOCKS = ("jump_clock", "skew_clock")
 KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
+STRANDS = 3
+"""Requests of transactions that arrive late, in a schedule of protocol 2."""
 COORDINATOR_SHARE = 0.25
 """Of the faults in a schedule with groups."""
 
@@ -111,12 +116,26 @@ def _with_tills(drawn: Schedule, light: bool) -> Schedule:
         else plan
         for plan in drawn.plans
     )
-    lives = tills.draw_lives(chance, setup, max(plan.at_ms for plan in plans))
+    end_ms = max(plan.at_ms for plan in plans)
+    lives = tills.draw_lives(chance, setup, end_ms)
+    if setup.protocol == tills.EPOCH_FOR_EACH:
+        plans += _draw_strands(Random(f"strands/{drawn.setup.seed}"), end_ms)
     base = replace(
         drawn.setup, brokers=3, partitions=1, min_in_sync=2,
         period_us=300_000 if light else 60_000, whole_producer=False, trimmed=False, tills=setup,
     )  # fmt: skip
     return replace(drawn, setup=base, plans=plans, lives=lives)
+
+
+def _draw_strands(chance: Random, end_ms: int) -> tuple[Plan, ...]:
+    """Whose request it is, the crew decides when the time comes."""
+    return tuple(
+        Plan(
+            chance.randint(1_500, max(2_000, end_ms)), "strand", "transactions", 0,
+            chance.choice((300, 1_500, 6_000)),
+        )
+        for _ in range(STRANDS)
+    )  # fmt: skip
 
 
 def _with_groups(drawn: Schedule, light: bool) -> Schedule:

@@ -47,6 +47,8 @@ COMPACTED = {
     "delete.retention.ms": 3_000,
     "file.delete.delay.ms": 2_000,
 }
+EPOCH_FOR_EACH = 2
+"""The protocol in which each transaction has an epoch of its own (KIP-890)."""
 PLANS = 6
 DRAWN = ("kill", "kill", "pause", "pause", "start")
 
@@ -97,6 +99,11 @@ def is_till(name: NodeId) -> bool:
 def tills_of(world: World) -> list[str]:
     """The names of the processes that run, or are frozen."""
     return [str(name) for name in world.cluster.nodes if is_till(name)]
+
+
+def readers_of(till: str) -> str:
+    """The group whose offsets a till commits."""
+    return f"{till.removesuffix('b')}-readers"
 
 
 def set_up(world: World, setup: TillSetup, min_in_sync: int) -> None:

@@ -9,13 +9,14 @@ import pytest
 from engine.sim.campaign import campaign, till_ending
 from engine.sim.campaign.members import MemberPlan
 from engine.sim.campaign.play import Outcome, play, run
-from engine.sim.campaign.schedules import Schedule, Setup, draw
+from engine.sim.campaign.schedules import STRANDS, Schedule, Setup, draw
 from engine.sim.campaign.shrink import replay
 from engine.sim.campaign.tills import PAYMENTS, READER, TillSetup
 from engine.sim.campaign.timed_scripts import Timed, read, write
 from engine.sim.history.operations import Poll
 from engine.sim.invariants.invariants import Violation
 from engine.sim.scripts.scripts import parse
+from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 
 SEEDS = range(300_000, 300_008)
@@ -89,8 +90,23 @@ def test_both_protocols_are_drawn_with_and_without_compaction() -> None:
 def test_the_schedule_of_a_seed_without_transactions_has_none_of_this() -> None:
     drawn = draw(7)
     assert (drawn.setup.tills, drawn.lives) == (None, ())
-    kinds = [plan.kind for plan in draw(7, transactions=True).plans]
+    kinds = [plan.kind for plan in draw(7, transactions=True).plans if plan.kind != "strand"]
     assert [plan.kind for plan in drawn.plans] == kinds
+
+
+def test_requests_arrive_late_where_each_transaction_has_an_epoch(results: list[Outcome]) -> None:
+    for seed in range(20):
+        drawn = draw(seed, transactions=True)
+        assert drawn.setup.tills is not None
+        late = [plan for plan in drawn.plans if plan.kind == "strand"]
+        assert len(late) == (STRANDS if drawn.setup.tills.protocol == 2 else 0)
+    stranded = [
+        done.action
+        for each in results
+        for done in each.tape
+        if isinstance(done.action, Fault) and done.action.kind == "strand"
+    ]
+    assert len({dict(each.options)["api"] for each in stranded}) >= 3
 
 
 def test_a_tape_with_tills_replays_the_run() -> None:
