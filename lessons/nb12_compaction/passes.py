@@ -14,7 +14,7 @@ the second look came after the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,19 +94,27 @@ class _Offsets:
             future = self.admin.list_offsets({self.place: spec}, isolation_level=isolation)
             return int(future[self.place].result(clients.ANSWER_S).offset)
 
-        return _asked_until_led(self.cluster, asked, f"a leader of {self.place.topic}")
+        def again() -> None:
+            self.admin = clients.admin(self.cluster)
+
+        return _asked_until_led(self.cluster, asked, again, f"a leader of {self.place.topic}")
 
 
 LEADERLESS = {
     "FENCED_LEADER_EPOCH", "KAFKA_STORAGE_ERROR", "LEADER_NOT_AVAILABLE",
     "NOT_LEADER_OR_FOLLOWER", "OFFSET_NOT_AVAILABLE", "REQUEST_TIMED_OUT",
-    "UNKNOWN_LEADER_EPOCH", "_TIMED_OUT", "_TRANSPORT",
+    "UNKNOWN_LEADER_EPOCH", "_NOENT", "_TIMED_OUT", "_TRANSPORT",
 }  # fmt: skip
 """What an admin client hears while a partition's leader changes."""
 
 
-def _asked_until_led(cluster: Cluster, ask: Callable[[], int], what: str) -> int:
-    """The first answer that is not about a leader that changes."""
+def _asked_until_led(
+    cluster: Cluster, ask: Callable[[], int], again: Callable[[], None], what: str
+) -> int:
+    """The first answer that is not about a leader that changes.
+
+    `again` makes a new client: librdkafka's goes on to send the leader epoch that it knows.
+    """
     answers: list[int] = []
 
     def answered(_: Cluster) -> bool:
@@ -115,8 +123,10 @@ def _asked_until_led(cluster: Cluster, ask: Callable[[], int], what: str) -> int
         except KafkaException as failure:
             if clients.name(failure.args[0]) not in LEADERLESS:
                 raise
+            again()
             raise ClusterError(str(failure)) from None
         except TimeoutError:
+            again()
             raise ClusterError(f"No answer in {clients.ANSWER_S:g} s.") from None
         return True
 
@@ -124,7 +134,27 @@ def _asked_until_led(cluster: Cluster, ask: Callable[[], int], what: str) -> int
     return answers[0]
 
 
-# -- settings and deletions, by the admin client
+# -- topics, settings and deletions
+
+
+def create(
+    cluster: Cluster,
+    topic: str,
+    config: Mapping[str, object] | None = None,
+    partitions: int = 1,
+    broker: int = 101,
+) -> None:
+    """One broker has all of the topic: one wait is enough, and no other broker can lead it.
+
+    Kafka refuses to place a topic on a broker that is fenced at that moment; this waits.
+    """
+    assignment = {index: [broker] for index in range(partitions)}
+
+    def is_there(seen: Cluster) -> bool:
+        seen.create_topic(topic, assignment=assignment, config=config)
+        return True
+
+    cluster.wait_until(is_there, PATIENCE_S, f"{topic} to be made on broker {broker}")
 
 
 def alter(cluster: Cluster, topic: str, **config: object) -> None:
@@ -139,9 +169,22 @@ def alter(cluster: Cluster, topic: str, **config: object) -> None:
 
 
 def _config_of(cluster: Cluster, topic: str, name: str) -> str:
+    """A broker that has just come back may not know the topic yet: it is asked again."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     admin = clients.admin(cluster)
-    return str(admin.describe_configs([resource])[resource].result(PATIENCE_S)[name].value)
+    found = ""
+
+    def is_known(_: Cluster) -> bool:
+        nonlocal found
+        try:
+            answer = admin.describe_configs([resource])[resource].result(clients.ANSWER_S)
+        except (KafkaException, TimeoutError) as failure:
+            raise ClusterError(str(failure)) from None
+        found = str(answer[name].value)
+        return True
+
+    cluster.wait_until(is_known, PATIENCE_S, f"the configs of {topic}")
+    return found
 
 
 def delete_before(cluster: Cluster, topic: str, offset: int) -> int:
@@ -156,7 +199,11 @@ def delete_before(cluster: Cluster, topic: str, offset: int) -> int:
     def asked() -> int:
         return int(admin.delete_records([place])[place].result(clients.ANSWER_S).low_watermark)
 
-    start = _asked_until_led(cluster, asked, f"a leader of {topic}")
+    def again() -> None:
+        nonlocal admin
+        admin = clients.admin(cluster)
+
+    start = _asked_until_led(cluster, asked, again, f"a leader of {topic}")
 
     def are_cut(seen: Cluster) -> bool:
         found = clients.partition(seen, topic)
@@ -177,8 +224,7 @@ def wait_for_retention(cluster: Cluster, topic: str, policy: str = "delete") -> 
     """
     leader = -1
     while leader != (leader := led_by(cluster, topic)):
-        config = {"retention.ms": 1, "cleanup.policy": policy}
-        cluster.create_topic(EXPIRED, assignment={0: [leader]}, config=config)
+        create(cluster, EXPIRED, {"retention.ms": 1, "cleanup.policy": policy}, broker=leader)
         for count in (1, 2):
             write(cluster, EXPIRED, [("key", "value")], [DAY])
             _wait_for_start(cluster, EXPIRED, count)

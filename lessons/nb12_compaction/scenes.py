@@ -24,8 +24,6 @@ Seen = Mapping[str, Any]
 TWO = {"internal.segment.bytes": 150}
 """Two records of a key and a value of one letter each in a segment."""
 HOUR_MS = 60 * records.MINUTE_MS
-ON_101 = {0: [101]}
-"""One broker has all logs of a scene: one wait is enough, and no other broker can lead them."""
 NEVER = {"min.cleanable.dirty.ratio": 1}
 """A ratio that no log is above: the cleaner waits until a lesson lets it begin."""
 
@@ -44,7 +42,7 @@ def both_policies(cluster: Cluster) -> Seen:
     policies = ("delete", "compact", "compact,delete")
     for number, policy in enumerate(policies):
         config = {**TWO, **NEVER, "cleanup.policy": policy, "retention.ms": -1}
-        cluster.create_topic(f"users-{number}", assignment=ON_101, config=config)
+        passes.create(cluster, f"users-{number}", config)
         ages = [90, 90, 90, 90, 5, 5, 5]
         records.write(cluster, f"users-{number}", _pairs("a1 b1 a2 c1 a3 d1 d2"), ages)
         if "compact" in policy:
@@ -62,7 +60,7 @@ def keyless(cluster: Cluster) -> Seen:
     """A record without a key, with an empty key, and a keyed one, by the topic's policy."""
     found = {}
     for policy in ("delete", "compact", "compact,delete"):
-        cluster.create_topic("users", assignment=ON_101, config={"cleanup.policy": policy})
+        passes.create(cluster, "users", {"cleanup.policy": policy})
         sent = records.write(cluster, "users", [(None, "x"), ("", "x"), ("a", "x")])
         for label, outcome in zip(("no key", "an empty key", "a key"), sent, strict=True):
             taken = "taken" if outcome.isdigit() else outcome
@@ -87,14 +85,14 @@ def clocks(cluster: Cluster) -> Seen:
     ahead = {"message.timestamp.after.max.ms": 48 * HOUR_MS}
     for number, (ages, config) in enumerate(logs.values()):
         own = {**TWO, "retention.ms": -1, **ahead, **config}
-        cluster.create_topic(f"orders-{number}", assignment=ON_101, config=own)
+        passes.create(cluster, f"orders-{number}", own)
         records.write(cluster, f"orders-{number}", _pairs("a1 a2 a3 a4 a5"), ages)
         if "retention.ms" not in config:
             passes.alter(cluster, f"orders-{number}", retention_ms=HOUR_MS)
     passes.wait_for_retention(cluster, "orders-0")
     for number, label in enumerate(logs):
         found[label] = f"starts at {passes.first_offset(cluster, f'orders-{number}')} of 5"
-    cluster.create_topic("orders", assignment=ON_101)
+    passes.create(cluster, "orders")
     (sent,) = records.write(cluster, "orders", _pairs("a1"), [-90])
     found["90 minutes ahead, default settings"] = "taken" if sent.isdigit() else sent
     return found
@@ -104,7 +102,7 @@ def per_partition(cluster: Cluster) -> Seen:
     """retention.bytes on a topic of three partitions, of which one gets most of the records."""
     counts = {0: 12, 1: 3, 2: 1}
     config = {**TWO, "retention.ms": -1}
-    cluster.create_topic("orders", assignment={each: [101] for each in counts}, config=config)
+    passes.create(cluster, "orders", config, partitions=len(counts))
     for partition, count in counts.items():
         records.write(cluster, "orders", [("a", "1")] * count, partition=partition)
     before = [passes.size(cluster, "orders", each) for each in counts]
@@ -122,7 +120,7 @@ def read_or_not(cluster: Cluster) -> Seen:
     """A group that has read everything, one that is new, and a topic of its own retention."""
     for topic in ("kept", "short"):
         config = {**TWO, "retention.ms": -1}
-        cluster.create_topic(topic, assignment=ON_101, config=config)
+        passes.create(cluster, topic, config)
         records.write(cluster, topic, _pairs("a1 a2 a3 a4 a5"), [90] * 5)
         records.commit(cluster, topic, "billing", 5)
     size = passes.size(cluster, "kept")
@@ -147,7 +145,7 @@ def read_or_not(cluster: Cluster) -> Seen:
 
 def delete_records(cluster: Cluster) -> Seen:
     """DeleteRecords below offset 3 of 5, then below the high watermark, then beyond it."""
-    cluster.create_topic("orders", assignment=ON_101, config=TWO)
+    passes.create(cluster, "orders", TWO)
     records.write(cluster, "orders", _pairs("a1 a2 a3 a4 a5"))
     answer = passes.delete_before(cluster, "orders", 3)
     fetch = requests.fetching(clients.topic_id(cluster, "orders"), 2)
@@ -159,7 +157,7 @@ def delete_records(cluster: Cluster) -> Seen:
         beyond = str(passes.delete_before(cluster, "orders", 99))
     except KafkaException as failure:
         beyond = clients.name(failure.args[0])
-    cluster.create_topic("users", assignment=ON_101, config={"cleanup.policy": "compact"})
+    passes.create(cluster, "users", {"cleanup.policy": "compact"})
     records.write(cluster, "users", _pairs("a1 a2"))
     try:
         compacted = str(passes.delete_before(cluster, "users", 1))
@@ -256,10 +254,10 @@ def rolls(cluster: Cluster) -> Seen:
         "segment.ms of an hour": {"segment.ms": HOUR_MS},
         "segment.ms of a minute": {"segment.ms": records.MINUTE_MS},
     }.items():
-        cluster.create_topic("orders", assignment=ON_101, config=config)
+        passes.create(cluster, "orders", config)
         records.write(cluster, "orders", _pairs("a1 a2 a3 a4"), ages)
         found[f"{label}: segments begin at"] = passes.segments(cluster, "orders")
-    cluster.create_topic("orders", assignment=ON_101, config={"retention.ms": -1})
+    passes.create(cluster, "orders", {"retention.ms": -1})
     week = [8 * 24 * 60, 5]
     records.write(cluster, "orders", _pairs("a1 a2"), week)
     found["defaults, eight days between two records"] = passes.segments(cluster, "orders")
@@ -271,7 +269,7 @@ def small_segments(cluster: Cluster) -> Seen:
     found: dict[str, Any] = {}
     for label, size in (("one segment", 1 << 20), ("fifty", 150)):
         config = {"internal.segment.bytes": size}
-        cluster.create_topic("orders", assignment=ON_101, config=config)
+        passes.create(cluster, "orders", config)
         records.write(cluster, "orders", [("a", "1")] * 100)
         names = [each.name for each in passes.files(cluster, "orders")]
         of_segments = [n for n in names if n.endswith((".log", ".index", ".timeindex"))]
@@ -320,7 +318,7 @@ def _fetches(cluster: Cluster, topic: str) -> int:
 def files_of_a_pass(cluster: Cluster) -> Seen:
     """The .log files after a pass, and the checkpoint."""
     config = {**TWO, **NEVER, "cleanup.policy": "compact"}
-    cluster.create_topic("users", assignment=ON_101, config=config)
+    passes.create(cluster, "users", config)
     records.write(cluster, "users", _pairs("a1 a2 a3 b1 a4"))
     active = passes.files(cluster, "users")
     before = {each.name: each.read_bytes() for each in active if each.name.endswith(".log")}
@@ -345,7 +343,7 @@ def files_of_a_pass(cluster: Cluster) -> Seen:
 def transactions(cluster: Cluster) -> Seen:
     """a=1 is committed, a=2 aborted, b=1 committed; then a pass over all three."""
     config = {**TWO, **NEVER, "cleanup.policy": "compact"}
-    cluster.create_topic("paid", assignment=ON_101, config=config)
+    passes.create(cluster, "paid", config)
     settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "lesson-12"}
     producer = Producer({**settings, "log_level": 0})
     producer.init_transactions(records.PATIENCE_S)

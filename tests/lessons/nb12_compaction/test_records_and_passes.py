@@ -102,6 +102,23 @@ def test_retention_is_waited_for_again_if_the_leader_has_moved(
     assert made == [[101], [102]]
 
 
+def test_a_topic_is_made_as_soon_as_its_broker_is_in_service(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, refused = cluster.create_topic, []
+
+    def fenced_at_first(*args: Any, **more: Any) -> None:
+        if not refused:
+            refused.append(args[0])
+            raise ClusterError("All brokers are fenced.")
+        create(*args, **more)
+
+    monkeypatch.setattr(cluster, "create_topic", fenced_at_first)
+    passes.create(cluster, "orders", {"retention.ms": 1000}, partitions=2)
+    assert refused == ["orders"]
+    assert [cluster.leader("orders", index) for index in (0, 1)] == [101, 101]
+
+
 def test_an_open_transaction_is_waited_for(
     cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
