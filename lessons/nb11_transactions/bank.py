@@ -25,10 +25,13 @@ from engine.records import batch, control
 from engine.records.control import ControlType
 from kit.clusters.interface import Cluster, WaitTimeout
 from kit.probes import clients, requests
+from kit.probes.raw_client import NAMED
 
 TRANSFERS, ACCOUNTS, GROUP = "transfers", "accounts", "ledger"
 ALL = [101, 102, 103]
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
+LEVELS = ("read_uncommitted", "read_committed")
+"""Isolation levels by the number that a Fetch request carries."""
 MARKERS = {ControlType.COMMIT: "COMMIT", ControlType.ABORT: "ABORT"}
 
 
@@ -91,7 +94,7 @@ class Teller:
         """With a name its producer is transactional, and an earlier teller of that name fenced."""
         self.producer = producer_of(cluster, name)
         self.consumer = consumer_of(cluster, group)
-        self.consumer.assign([TopicPartition(TRANSFERS, 0, max(0, self.committed()))])
+        assign(self.consumer, TRANSFERS, max(0, self.committed()))
 
     def committed(self) -> int:
         """The group's offset; asked again while the group's coordinator is not ready."""
@@ -129,19 +132,37 @@ class Teller:
         return list(self.consumer.position([TopicPartition(TRANSFERS, 0)]))
 
 
-def consumer_of(cluster: Cluster, group: str, isolation: str = "read_committed") -> Consumer:
+def consumer_of(
+    cluster: Cluster, group: str, isolation: str = "read_committed", **settings: str | int | bool
+) -> Consumer:
+    """A consumer that commits only on a call; no `isolation` is the client's default."""
+    own: dict[str, Any] = {"isolation.level": isolation} if isolation else {}
     return Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
             "group.id": group,
-            "isolation.level": isolation,
+            **own,
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 20,
+            "fetch.error.backoff.ms": 20,
+            "topic.metadata.refresh.fast.interval.ms": 20,
+            "reconnect.backoff.ms": 10,
             "log_level": 0,
+            **settings,
         }
     )
+
+
+def assign(consumer: Consumer, topic: str, offset: int, partition: int = 0) -> None:
+    """Lets a consumer read from here on.
+
+    After a call such as `committed` librdkafka knows the brokers but not the topic, and would look
+    for it a second later.
+    """
+    consumer.list_topics(topic, PATIENCE_S)
+    consumer.assign([TopicPartition(topic, partition, offset)])
 
 
 def read(
@@ -169,7 +190,11 @@ def values(cluster: Cluster, *where: Any) -> list[str]:
 
 def log_of(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> list[str]:
     """What stands at each offset of the leader's log: values, and markers in capital letters."""
-    part = _fetched(cluster, partition, topic)
+    return entries(fetched(cluster, partition, topic))
+
+
+def entries(part: Any) -> list[str]:
+    """The same of one partition's Fetch answer."""
     found: list[str] = []
     data = bytes(part.records or b"")
     for header, position in batch.iterate(data):
@@ -183,14 +208,23 @@ def log_of(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> list[
 
 def ends(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> tuple[int, int]:
     """The last stable offset and the high watermark, as the leader answers a consumer's Fetch."""
-    part = _fetched(cluster, partition, topic)
+    part = fetched(cluster, partition, topic)
     return int(part.last_stable_offset), int(part.high_watermark)
 
 
-def _fetched(cluster: Cluster, partition: int, topic: str) -> Any:
-    leader = clients.partition(cluster, topic, partition)["leader"]
-    wanted = requests.fetching(clients.topic_id(cluster, topic), partitions=[partition])
-    return requests.first_partition(clients.ask(cluster, leader, wanted))
+def fetched(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS,
+            isolation: str = "read_uncommitted") -> Any:  # fmt: skip
+    """What the leader answers to a Fetch from offset 0."""
+    named: str | bytes = topic
+    if topic.startswith("__"):  # a cluster's snapshot leaves these out
+        found = clients.admin(cluster).list_topics(topic, PATIENCE_S).topics[topic]
+        leader = int(found.partitions[partition].leader)
+    else:
+        named, leader = clients.topic_id(cluster, topic), cluster.leader(topic, partition)
+    wanted = requests.fetching(named, partitions=[partition])
+    wanted.isolation_level = LEVELS.index(isolation)
+    highest = NAMED if isinstance(named, str) else None
+    return requests.first_partition(clients.ask(cluster, leader, wanted, highest))
 
 
 def wait_for_marker(cluster: Cluster, count: int, partition: int = 0) -> None:
@@ -201,3 +235,13 @@ def wait_for_marker(cluster: Cluster, count: int, partition: int = 0) -> None:
         return sum(each in MARKERS.values() for each in stands) >= count
 
     cluster.wait_until(there, PATIENCE_S, f"{count} marker(s) in {ACCOUNTS}-{partition}")
+
+
+def wait_until_stable(cluster: Cluster, topic: str = ACCOUNTS) -> None:
+    """Waits until no transaction is open in partition 0."""
+
+    def is_stable(found: Cluster) -> bool:
+        stable, high_watermark = ends(found, 0, topic)
+        return stable == high_watermark
+
+    cluster.wait_until(is_stable, PATIENCE_S, f"the transactions of {topic} to end")

@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from kit import jars
 from kit.clusters.kafka_cluster import KafkaCluster
+from lessons.nb11_transactions import chains
 
 NAME, PARTITIONS = "sums", 2
 CHANGELOG = f"{NAME}-sums-changelog"
@@ -37,7 +38,7 @@ def cluster(request: pytest.FixtureRequest) -> KafkaCluster:
 @contextmanager
 def running(cluster: KafkaCluster, state: Path) -> Iterator[None]:
     """The application; it dies by SIGKILL at the end of the `with` block."""
-    source = str(Path(__file__).with_name("RunningSum.java"))
+    source = str(chains.STREAMS)
     command = [jars.java(), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command += ["-cp", f"{jars.classpath()}:{jars.STREAMS.require()}/*", source]
     command += [cluster.bootstrap, NAME, str(state)]

@@ -24,7 +24,7 @@
 
 # %% doorway tags=["setup"]
 from kit import lab
-from lessons.nb11_transactions import bank, film
+from lessons.nb11_transactions import bank, chains, costs, film, hanging, in_the_log, scenes
 from lessons.nb11_transactions.bank import Teller, ended, open_bank, read, values
 
 eng = lab.engine(settings=lab.BRISK)
@@ -399,7 +399,8 @@ lab.verdict("11-6", outcome)
 #
 # * Give the effect a key that the other system checks, such as the transfer's id (notebook 10).
 # * **Outbox**: write the event into a table, in the same database transaction as the row that it tells of. A connector
-#   reads the table's log and writes to Kafka, at least once. The reader removes copies by the event's id.
+#   reads the table's log and writes to Kafka, at least once. The reader removes copies by the event's id. (Not run here; the
+#   other direction is, in [Into a database](#Deeper:-Into-a-database).)
 #
 # ## Read the code that did it
 #
@@ -571,7 +572,22 @@ lab.quiz("11-11")
 lab.quiz("11-11", "a", "d")
 
 # %% [markdown]
-# ## Deeper: Epochs
+# ## Deeper: Names, ids and epochs
+#
+# A producer is made by hand here: each row is one request, and what it was given. Two producers start under one name,
+# one under another, and there are transactions of both protocols. Below it, some calls of a client in the wrong order.
+
+# %% identities tags=["both"]
+display(lab.both(scenes.identities), lab.both(scenes.refused))
+
+# %% [markdown]
+# The application chooses the name. The coordinator gives an id and an epoch, and keeps both for the name, however often the process
+# starts. Under protocol 2 (KIP-890, `transaction.version=2`) every commit and abort brings the next epoch as well, so a request that
+# comes late belongs to an epoch that is over. Over an open transaction the epoch rises twice: the abort raises it, then the new start.
+#
+# The second table has calls that the client or the broker refuses. Only a producer with a name has transactions, and
+# idempotence is a part of them: it cannot be turned off. In Spring a fixed `transactional.id` is replaced by one that is made of the
+# `transaction-id-prefix`, so set the prefix alone, and let every instance have its own.
 #
 # **11-9, fencing.** `calls` is a list of calls in the order in which they reach the brokers:
 # `("init", name)` and `("write", name, epoch)`. Return a list with a result for each. `init` gives the
@@ -603,3 +619,214 @@ def fencing(calls):
 
 # %% 11-9 tags=["check"]
 lab.check("11-9", fencing)
+
+# %% [markdown]
+# ## Deeper: The coordinator's log
+#
+# A whole transfer, by a real client. Then everything that `__transaction_state` says of its name is read by a plain consumer, record by
+# record, and after it the last batch of every partition that took part. The second table has four batches of different kinds.
+
+# %% state-log tags=["both"]
+display(lab.both(scenes.state_log), lab.both(scenes.attributes))
+
+# %% [markdown]
+# These records *are* the coordinator's memory: the topic is compacted, so that the last one for each name stays, and a new leader of
+# its partition reads them and goes on. A partition is written down before its first record is accepted. *PrepareCommit* is the
+# decision. Then the coordinator has a marker written into each partition, the one with the group's offset included, and *CompleteCommit* ends it.
+#
+# A marker is a batch of one record with the control bit. The second table shows the six low bits of the attributes: from the right three for the
+# codec, one for the timestamp's type, one for a transaction, one for control. (A seventh marks a delete horizon; notebook 12.)
+
+# %% [markdown]
+# Kafka's own tool has a decoder for this log.
+
+# %% decoder tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+scenes.state_log(cluster)
+partition = in_the_log.partition_of(cluster, "teller-9")
+coordinator = in_the_log.leader_of(cluster, partition)
+place = {"broker": coordinator, "topic": "__transaction_state", "partition": partition}
+printed = lab.tool(cluster, "kafka-dump-log", "--transaction-log-decoder", **place)
+print(printed.command)
+print(*[line for line in printed.text.splitlines() if "teller-9" in line][-6:], sep="\n")
+
+# %% [markdown]
+# In virtual time a coordinator can be killed at the worst moment: when *PrepareCommit* is written down on all replicas, and no
+# marker is on its way.
+
+# %% coordinator-dies tags=["sim"]
+film.coordinator_dies(amount=10)
+
+# %% [markdown]
+# The client did nothing meanwhile. Its successor found a decision without an end, and sent the markers.
+#
+# ## Deeper: A transaction that hangs
+#
+# A teller's record is on its way for too long: its transaction has ended before the record arrives. The record
+# still has a valid producer id, and, under protocol 1, a valid epoch. *new-teller* speaks protocol 2, *old-teller*
+# protocol 1. In the third row the leaders do not ask the coordinator, as it was before 3.6. Then a plain record comes behind.
+
+# %% late-records tags=["both"]
+lab.both(hanging.late_records)
+
+# %% [markdown]
+# Protocol 2 refuses by the epoch. Under protocol 1 the leader asks the coordinator whether the partition belongs to an open
+# transaction, and tells the client to abort. Without that question the record is accepted and opens a transaction which no
+# coordinator knows of. So no time-out ends it: *behind* is stuck, retention and compaction stop there too, and
+# a new start of the producer does not help. An ABORT marker does. Kafka's tool finds such transactions
+# and has the marker written. Below, one has been hanging for an hour.
+
+# %% find-hanging tags=["live"]
+cluster = lab.real() or lab.engine(settings=lab.BRISK)
+start = str(hanging.left_behind(cluster, age_ms=3_600_000))
+where = ("--topic", "accounts", "--partition", "0", "--start-offset", start)
+display(lab.tool(cluster, "kafka-transactions", "find-hanging", "--topic", "accounts"))
+print("read_committed:", *values(cluster))
+display(lab.tool(cluster, "kafka-transactions", "abort", *where))
+
+# %% [markdown]
+# `find-hanging` takes transactions that have been open for longer than `transaction.max.timeout.ms`, and asks for each whether its
+# coordinator knows it. Use `abort` for these only: with a transaction that is alive it tears the work of its producer apart.
+#
+# ## Deeper: Time-outs
+#
+# A producer with a `transaction.timeout.ms` of 3 s writes into two partitions and falls silent. When markers have
+# come, it goes on.
+
+# %% timeouts tags=["both"]
+display(lab.both(scenes.timeouts), lab.both(scenes.settings))
+
+# %% [markdown]
+# The coordinator looks for old transactions every 10 s (`transaction.abort.timed.out.transaction.cleanup.interval.ms`), aborts, and raises the
+# epoch. So the producer's next request fails, and the whole of its work has to be done again. The default of the client is 60 s; more than the broker's
+# `transaction.max.timeout.ms`, a quarter of an hour, is refused at the start. Kafka Streams sets 10 s. A name that is not
+# used for a week is forgotten; its next start gets another id. `__transaction_state` has 50 partitions by default; the clusters of this course have five.
+#
+# ## Deeper: What readers get
+#
+# A transfer has a record in each of two partitions, and there are readers of one of them. In the second table one record is
+# aborted, and another one is sent twice by the application, in two transactions that commit.
+
+# %% readers tags=["both"]
+display(lab.both(scenes.half), lab.both(scenes.levels))
+
+# %% [markdown]
+# Writing is atomic, reading is not. A reader of one partition sees a debit without its credit, and no error; a reader of both
+# may get the debit now and the credit a poll later. If a reader needs both at once, put both into one record.
+#
+# The Java client and Kafka's tools read everything by default, librdkafka's clients only what is committed. So the same topic may look
+# different in two tools. `read_committed` hides what was aborted; it does not find copies that an application sent. Where no
+# producer has transactions, the level makes no difference.
+#
+# ## Deeper: What a Fetch answer says
+#
+# Transactions of *p*, *q* and *r* in one partition: *p* writes p0 and p2 and aborts, *q* writes q1 and commits, *r* writes r3
+# and aborts.
+
+# %% aborted tags=["both"]
+lab.both(scenes.aborted)
+
+# %% [markdown]
+# The broker removes nothing from the answer: records are sent as they lie on the disk. It adds a list of producers
+# with the first offset of what they aborted, from the segment's `.txnindex`. The client drops the records of these
+# producers from there to their ABORT marker. Each entry of the index also has the LSO of that moment, which tells where
+# a search may stop.
+#
+# ## Deeper: What each part is good for
+#
+# One transfer; an application that writes a result for it and ends the group's offset; a crash between the two.
+
+# %% torn tags=["both"]
+display(lab.both(chains.torn), lab.both(chains.sums))
+
+# %% [markdown]
+# Without a transaction the order decides between twice and never, and no order gives once. With a running total (the second table) the error stays in
+# every later value.
+#
+# The usual recipe is *a transactional producer plus an idempotent consumer*. Here the application that books crashes once, and behind it an
+# application that sends a mail for each booking crashes after its first mail.
+
+# %% recipe tags=["both"]
+display(lab.both(chains.recipe), lab.both(chains.consumers))
+
+# %% [markdown]
+# The transaction keeps the topic right; the key keeps right what is outside of Kafka. Each leaves the other's hole open. A
+# consumer cannot use the producer's id and sequence number for a key: it does not get them.
+#
+# In the second table each setting of that application's consumer is left out in turn; the transfer should count once. A
+# consumer that commits by itself moves the offset outside of the transaction: it stays when the transaction is aborted, and the transfer is
+# lost. In such an application only the producer commits: begin, write to any number of topics, send the offsets, then commit or abort.
+
+# %% chain tags=["both"]
+display(lab.both(chains.two_topics), lab.both(chains.chain))
+
+# %% [markdown]
+# The second run is a chain of two applications, and each of them crashes behind its results and behind its offset. The log holds results of all
+# attempts, and what counts is what a run without a crash gives.
+#
+# ## Deeper: Into a database
+#
+# A topic that was written in transactions fills two tables. The sink crashes after one, two and three rows, and its offset is committed
+# only in the end.
+
+# %% table tags=["both"]
+lab.both(chains.table)
+
+# %% [markdown]
+# Write to a topic first, in transactions, and let a sink carry it into the other system under a key: a crash anywhere repeats
+# rows, and a repeated row changes nothing. (The repeats go through older values of *anna* again, and end with the newest.) Another
+# way is to keep the offset in the database, in the same transaction as the rows.
+#
+# ## Deeper: What it costs
+#
+# Twelve transactions of each size, one after the other. The rates are multiples of those with one record in each transaction.
+
+# %% sizes tags=["both"]
+from kit.drawings.chart import Chart
+
+outcome = lab.both(costs.sizes)
+power = "records in a transaction: a power of ten, from one to a thousand"
+display(Chart("Records per second", costs.curves(outcome), power, "times one record", log_y=True))
+outcome
+
+# %% [markdown]
+# Requests to the coordinator, its records and the markers are paid once for a transaction, be it large or small. So ten times as many
+# records are almost ten times as fast, until the records themselves take the time. The other side: the first record of
+# a large transaction waits for its last one.
+
+# %% reading tags=["both"]
+display(lab.both(costs.reading), lab.both(costs.waiting))
+
+# %% [markdown]
+# Filtering costs a reader next to nothing: it compares a producer's id with a short list. What readers feel is waiting: in the second
+# table a plain record lies behind a transaction that is held open for some time. So the length of a transaction is a part of the latency
+# of everyone who writes to the same partition.
+#
+# ## Deeper: Kafka Streams
+#
+# Kafka Streams makes these calls itself, if `processing.guarantee` is `exactly_once_v2`; the default is `at_least_once`. Below is
+# an application that keeps a sum for each key.
+
+# %% streams tags=["read"]
+print(chains.STREAMS.read_text())
+
+# %% [markdown]
+# It is not run in this notebook. A test of the course (`tests/conformance/test_streams_exactly_once.py`) runs it on the engine and on
+# Kafka, kills it in the middle by SIGKILL, starts it again, and finds each number in its sum once. Its store is restored
+# from a changelog topic, which is written in the same transactions.
+#
+# ## Deeper: Source check
+#
+# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+#
+# | you may read | what a run shows | where |
+# |---|---|---|
+# | exactly once means that a record is processed once | it is processed again after a crash, and counts once | [A crash at every step](#A-crash-at-every-step) |
+# | it needs Kafka Streams | a transactional producer with the offsets in its transaction does it too | [A crash at every step](#A-crash-at-every-step) |
+# | a transactional producer plus an idempotent consumer | within Kafka it is the producer, the offsets in its transaction, and read_committed; the key is for effects outside | [What each part is good for](#Deeper:-What-each-part-is-good-for) |
+# | read_uncommitted is the default | in the Java client and Kafka's tools; confluent-kafka has read_committed | [What readers get](#Deeper:-What-readers-get) |
+# | the epoch rises when a producer starts | under protocol 2 also with every commit and abort | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |
+# | the client says which partitions it will write to | under protocol 2 the partition's leader does, with the first record | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
+# | a transaction ends after its time-out at the latest | if its coordinator knows it | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
+# | all of a transaction is read, or nothing | each partition shows its part | [What readers get](#Deeper:-What-readers-get) |
+# | set `transactional.id` and `enable.idempotence` | the second is implied, and cannot be turned off | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from engine.coordinators.transactions.transaction_shard import TransactionShard
+from engine.storage.log import Log
 from kit import lab
 from kit.exercises import settling
+from kit.transaction_panel import producers
+from lessons.nb11_transactions import film
 from lessons.nb11_transactions.exercises.fencing import fencing
 from lessons.nb11_transactions.exercises.predictions import PREDICTIONS
 from lessons.nb11_transactions.exercises.read_committed import read_committed
@@ -103,3 +107,43 @@ def test_a_reader_skips_what_is_aborted_and_stops_at_what_is_open() -> None:
 def test_each_name_has_its_own_epochs() -> None:
     calls = [("init", "till"), ("init", "till"), ("init", "desk"), ("write", "till", 0)]
     assert fencing(calls) == [0, 1, 0, "fenced"]
+
+
+# -- rules of the engine, broken
+
+
+def behind_an_open_transaction() -> dict[str, Any]:
+    """`held` stays open, `paid` is committed: the offsets of the leader, in virtual time."""
+    world = film.bank()
+    for name, value in (("slow", "held"), ("quick", "paid")):
+        producers.start(world, name, name)
+        producers.wait(world, name)
+        producers.act(world, "begin", name)
+        producers.send(world, name, "accounts", value, 0)
+        world.run(for_s=0.5)
+    producers.act(world, "commit", "quick")
+    producers.wait(world, "quick")
+    world.run(for_s=0.5)
+    replica = world.replica(world.leader("accounts", 0), "accounts", 0)
+    return {
+        "last stable offset": replica.last_stable_offset,
+        "high watermark": replica.high_watermark,
+    }
+
+
+def test_a_log_without_a_stable_offset_changes_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settled("11-3", behind_an_open_transaction()) == "0 3"
+    monkeypatch.setattr(Log, "last_stable_offset", lambda self, high_watermark: high_watermark)
+    assert settled("11-3", behind_an_open_transaction()) == "3 3"
+
+
+def states() -> list[str]:
+    return [row[2] for row in film.coordinator_dies().rows if row[2] != "is killed"]
+
+
+def test_a_successor_that_finishes_nothing_leaves_the_transaction_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert states()[-2:] == ["PrepareCommit", "CompleteCommit"]
+    monkeypatch.setattr(TransactionShard, "loaded", lambda self, now: None)
+    assert states()[-1] == "PrepareCommit"

@@ -1,0 +1,260 @@
+"""From topic to topic with crashes: what each part of the recipe for exactly-once is good for.
+
+A `step` reads what its group has not done and writes a result for each record.  Its results and its
+group's offset are ended together, or one after the other.  A crash means that it stops here:
+nothing is closed, and the next step of that name begins at the committed offset.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from kit.clusters.interface import Cluster, WaitTimeout
+from lessons.nb11_transactions import bank
+from lessons.nb11_transactions.bank import ACCOUNTS, ALL, PATIENCE_S, TRANSFERS
+
+Seen = Mapping[str, Any]
+RECEIPTS = "receipts"
+STREAMS = Path(__file__).with_name("RunningSum.java")
+"""An application of Kafka Streams; tests/conformance runs it."""
+
+
+def step(
+    cluster: Cluster,
+    name: str,
+    targets: Sequence[str],
+    source: str = TRANSFERS,
+    *,
+    crash: str = "",
+    offset_first: bool = False,
+    transactional: bool = True,
+    abort: bool = False,
+    work: Callable[[list[str]], list[str]] = list,
+) -> None:
+    """One application: reads to the end, writes to each target, ends; or stops at its crash.
+
+    The crash comes behind the "results" or behind the "offset".
+    """
+    producer = bank.producer_of(cluster, name if transactional else "")
+    consumer = bank.consumer_of(cluster, name)
+    bank.assign(consumer, source, max(0, committed(consumer, source)))
+    taken = _rest(consumer)
+    position = list(consumer.position(consumer.assignment()))
+    if not taken:
+        return
+    if transactional:
+        producer.begin_transaction()
+    for part in ("offset", "results") if offset_first else ("results", "offset"):
+        if part == "results":
+            for target in targets:
+                for value in work(taken):
+                    bank.booked(producer, target, value, 0)
+        elif transactional:
+            producer.send_offsets_to_transaction(
+                position, consumer.consumer_group_metadata(), PATIENCE_S
+            )
+        else:
+            consumer.commit(offsets=position, asynchronous=False)
+        if part == crash:
+            return
+    if transactional:
+        (producer.abort_transaction if abort else producer.commit_transaction)(PATIENCE_S)
+
+
+def committed(consumer: Consumer, source: str) -> int:
+    """The group's offset; negative if there is none."""
+    (place,) = consumer.committed([TopicPartition(source, 0)], PATIENCE_S)
+    return int(place.offset)
+
+
+def _rest(consumer: Consumer) -> list[str]:
+    found: list[str] = []
+    while (message := consumer.poll(PATIENCE_S)) is not None:
+        error = message.error()
+        if error is None:
+            found.append((message.value() or b"").decode())
+        elif error.code() == KafkaError._PARTITION_EOF:
+            return found
+    raise WaitTimeout(f"The end was not reached within {PATIENCE_S:g} s.")
+
+
+def opened(cluster: Cluster, transfers: Sequence[str] = ("10",)) -> None:
+    """The bank's topics again, without what was in them, and a third one."""
+    for topic in cluster.snapshot()["topics"]:
+        if topic in (TRANSFERS, ACCOUNTS, RECEIPTS):
+            cluster.delete_topic(topic)
+    bank.open_bank(cluster, transfers)
+    cluster.create_topic(RECEIPTS, assignment={0: ALL})
+
+
+def stable(cluster: Cluster, topic: str = ACCOUNTS) -> list[str]:
+    """What read_committed gets when nothing is open any more."""
+    bank.wait_until_stable(cluster, topic)
+    return bank.values(cluster, 0, "read_committed", topic)
+
+
+# -- scenes
+
+
+def torn(cluster: Cluster) -> Seen:
+    """A crash between the results and the group's offset, in either order."""
+    seen = {}
+    for transactional in (False, True):
+        for offset_first in (False, True):
+            opened(cluster)
+            name = f"torn-{transactional}-{offset_first}"
+            first, second = ("offset", "result") if offset_first else ("result", "offset")
+            for crash in ("offset" if offset_first else "results", ""):
+                step(
+                    cluster, name, [ACCOUNTS], crash=crash,
+                    offset_first=offset_first, transactional=transactional,
+                )  # fmt: skip
+            where = "in one transaction" if transactional else "on their own"
+            times = len(stable(cluster))
+            seen[f"{first}, crash, {second}, {where}"] = f"counts {times} times"
+    return seen
+
+
+def sums(cluster: Cluster) -> Seen:
+    """A running total that goes on from its last value in the log; a crash before the offset."""
+    seen = {}
+    for transactional in (False, True):
+        opened(cluster, ("10", "20", "30"))
+        name = f"sums-{transactional}"
+
+        def total(taken: list[str]) -> list[str]:
+            before = bank.values(cluster)
+            return [str(int(before[-1] if before else 0) + sum(map(int, taken)))]
+
+        for crash in ("results", ""):
+            step(cluster, name, [ACCOUNTS], crash=crash, transactional=transactional, work=total)
+        label = "in one transaction" if transactional else "on its own"
+        seen[f"10 + 20 + 30, {label}"] = stable(cluster)[-1]
+    return seen
+
+
+def two_topics(cluster: Cluster) -> Seen:
+    """One transaction over two topics and the group's offset; aborted, then committed."""
+    opened(cluster)
+    seen: dict[str, Any] = {}
+    for abort in (True, False):
+        step(cluster, "two", [ACCOUNTS, RECEIPTS], abort=abort)
+        label = "aborted" if abort else "committed"
+        for topic in (ACCOUNTS, RECEIPTS):
+            seen[f"{label}, {topic}"] = len(stable(cluster, topic))
+        offset = committed(bank.consumer_of(cluster, "two"), TRANSFERS)
+        seen[f"{label}, the group's offset"] = max(0, offset)
+    return seen
+
+
+def chain(cluster: Cluster) -> Seen:
+    """Two applications in a row, each of which crashes behind each of its steps."""
+    opened(cluster, ("10", "20", "30"))
+    for name, source, target in (("one", TRANSFERS, ACCOUNTS), ("two", ACCOUNTS, RECEIPTS)):
+        for crash in ("results", "offset", ""):
+            step(cluster, f"stage-{name}", [target], source, crash=crash)
+        stable(cluster, target)
+    return {
+        "transfers": bank.values(cluster, 0, "read_committed", TRANSFERS),
+        "the last topic, read_committed": stable(cluster, RECEIPTS),
+        "the last topic, read_uncommitted": len(
+            bank.values(cluster, 0, "read_uncommitted", RECEIPTS)
+        ),
+    }
+
+
+def recipe(cluster: Cluster) -> Seen:
+    """Each part of the recipe left out: how often one transfer is booked, and one mail sent."""
+    seen = {}
+    for transactional in (False, True):
+        opened(cluster)
+        name = f"recipe-{transactional}"
+        for crash in ("results", ""):
+            step(cluster, name, [ACCOUNTS], crash=crash, transactional=transactional)
+        booked = stable(cluster)
+        mailed = booked[:1]  # here the application that mails dies, and reads again
+        mailed += bank.values(cluster)
+        for keyed in (False, True):
+            label = " and ".join(
+                [*["a transaction"] * transactional, *["a key for each mail"] * keyed]
+            )
+            mails = len(set(mailed)) if keyed else len(mailed)
+            seen[label or "neither"] = f"{len(booked)} booked, {mails} mailed"
+    return seen
+
+
+def consumers(cluster: Cluster) -> Seen:
+    """The settings of the application's consumer, each left out in turn, under a transaction."""
+    seen = {}
+    for label, crash in (("as advised", "offset"), ("group.id that is new at each start", "")):
+        opened(cluster)
+        for number, each in enumerate((crash, "")):
+            name = "consumers" if crash else f"consumers-{number}"
+            step(cluster, name, [ACCOUNTS], crash=each)
+        seen[label] = len(stable(cluster))
+    opened(cluster)
+    _commits_by_itself(cluster)
+    step(cluster, "by-itself", [ACCOUNTS])
+    seen["enable.auto.commit=true"] = len(stable(cluster))
+    opened(cluster)
+    step(cluster, "reader", [ACCOUNTS], abort=True)
+    step(cluster, "reader", [ACCOUNTS])
+    stable(cluster)
+    seen["isolation.level=read_uncommitted downstream"] = len(
+        bank.values(cluster, 0, "read_uncommitted")
+    )
+    return seen
+
+
+def _commits_by_itself(cluster: Cluster) -> None:
+    """A teller whose consumer commits in the background; it dies within its transaction."""
+    producer = bank.producer_of(cluster, "by-itself")
+    own: dict[str, Any] = {"enable.auto.commit": True, "auto.commit.interval.ms": 100}
+    consumer = bank.consumer_of(cluster, "by-itself", **own)
+    bank.assign(consumer, TRANSFERS, 0)
+    consumer.poll(PATIENCE_S)
+    producer.begin_transaction()
+    bank.booked(producer, ACCOUNTS, "10", 0)
+    cluster.wait_until(
+        lambda _: consumer.poll(0) is None and committed(consumer, TRANSFERS) == 1,
+        PATIENCE_S,
+        "an automatic commit",
+    )
+
+
+def table(cluster: Cluster) -> Seen:
+    """A topic that is written in transactions, and a table that is filled from it, with crashes."""
+    opened(cluster, ("anna=1", "bert=1", "anna=2"))
+    step(cluster, "writer", [ACCOUNTS], abort=True)
+    step(cluster, "writer", [ACCOUNTS])
+    entries = stable(cluster)
+    rows = sqlite3.connect(":memory:")
+    rows.execute("CREATE TABLE keyed (name TEXT PRIMARY KEY, value TEXT)")
+    rows.execute("CREATE TABLE appended (name TEXT, value TEXT)")
+    sink = bank.consumer_of(cluster, "sink")
+    for crash_after in (1, 2, 3, None):
+        bank.assign(sink, ACCOUNTS, max(0, committed(sink, ACCOUNTS)))
+        taken = _rest(sink)
+        for value in taken[:crash_after]:
+            pair = value.split("=")
+            rows.execute("INSERT INTO appended VALUES (?, ?)", pair)
+            rows.execute(
+                "INSERT INTO keyed VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                pair,
+            )
+        if crash_after is None:
+            sink.commit(offsets=sink.position(sink.assignment()), asynchronous=False)
+    keyed = rows.execute("SELECT name || '=' || value FROM keyed ORDER BY name").fetchall()
+    (appended,) = rows.execute("SELECT count(*) FROM appended").fetchone()
+    return {
+        "the topic, read_committed": entries,
+        "a table with a key": [each for (each,) in keyed],
+        "rows of a table without one": appended,
+        "the group's offset": committed(sink, ACCOUNTS) > 0,
+    }

@@ -1,0 +1,91 @@
+"""What transactions cost, measured: by their size, for readers, and for those who wait behind one.
+
+All numbers are ratios or times of this machine, so nothing is concluded from them but by eye.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from kit.both.comparison import Comparison
+from kit.both.outcomes import Measured, measured
+from kit.clusters.interface import Cluster
+from lessons.nb11_transactions import bank
+from lessons.nb11_transactions.bank import ACCOUNTS, PATIENCE_S
+
+Seen = Mapping[str, Measured | int]
+SIZES = (1, 10, 100, 1_000)
+TRANSACTIONS = 12
+HELD_S = (0.0, 0.3, 0.6, 0.9)
+
+
+def sizes(cluster: Cluster) -> Seen:
+    """Records per second by the size of a transaction, as a multiple of size 1."""
+    bank.open_bank(cluster)
+    till = bank.producer_of(cluster, "till-4", **{"linger.ms": 5})
+    rates: dict[int, float] = {}
+    for size in (1, *SIZES):  # the first round warms up
+        began = time.monotonic()
+        for _ in range(TRANSACTIONS):
+            till.begin_transaction()
+            for number in range(size):
+                till.produce(ACCOUNTS, f"Alice -{number}", partition=0)
+                till.poll(0)
+            till.commit_transaction(PATIENCE_S)
+        rates[size] = TRANSACTIONS * size / (time.monotonic() - began)
+    bank.wait_until_stable(cluster)
+    written = {"records and markers in the log": bank.ends(cluster)[1]}
+    return written | {f"{n} in each": measured(rates[n] / rates[1], "times") for n in SIZES}
+
+
+def curves(outcome: Comparison) -> dict[str, list[tuple[float, float]]]:
+    """What `sizes` measured on each side, by the power of ten of a transaction's size."""
+    sides = {"engine": outcome.engine, outcome.real_name: outcome.real}
+    return {
+        name: [(power, float(seen[f"{size} in each"].value)) for power, size in enumerate(SIZES)]
+        for name, seen in sides.items()
+        if seen is not None
+    }
+
+
+def reading(cluster: Cluster) -> Seen:
+    """How long reading takes with read_committed, as a multiple of read_uncommitted."""
+    bank.open_bank(cluster)
+    till = bank.producer_of(cluster, "till-5", **{"linger.ms": 5})
+    for number in range(20):
+        till.begin_transaction()
+        for _ in range(200):
+            till.produce(ACCOUNTS, "Alice -10", partition=0)
+        till.flush(PATIENCE_S)  # an abort drops what was not sent
+        (till.abort_transaction if number % 10 == 9 else till.commit_transaction)(PATIENCE_S)
+    bank.wait_until_stable(cluster)
+    took: dict[str, float] = {}
+    count: dict[str, int] = {}
+    for level in (bank.LEVELS[0], *bank.LEVELS):  # the first round warms up
+        began = time.monotonic()
+        count[level] = len(bank.read(cluster, 0, level))
+        took[level] = time.monotonic() - began
+    first, second = bank.LEVELS
+    return {
+        **{f"{level}, records": count[level] for level in bank.LEVELS},
+        "time for read_committed, by the other": measured(took[second] / took[first], "times"),
+    }
+
+
+def waiting(cluster: Cluster) -> Seen:
+    """How long a plain record waits for its reader behind a transaction that is held open."""
+    bank.open_bank(cluster)
+    slow = bank.producer_of(cluster, "slow")
+    seen: dict[str, Measured | int] = {}
+    for number, held_s in enumerate(HELD_S, start=1):
+        slow.begin_transaction()
+        bank.booked(slow, ACCOUNTS, "held", 0)
+        written = time.monotonic()
+        bank.write(cluster, ACCOUNTS, [f"plain {number}"])
+        time.sleep(held_s)
+        slow.commit_transaction(PATIENCE_S)
+        bank.wait_for_marker(cluster, number)
+        waited = time.monotonic() - written
+        seen[f"held open for {held_s:g} s"] = measured(waited, "s")
+    return {**seen, "records that were read in the end": len(bank.values(cluster))}
