@@ -22,11 +22,11 @@ from kit.crashes.tape import Trial
 STARTS, STARTS_OF_TWO = 4, 2
 """Of one application, restarts included."""
 QUIET_S = 0.35
-STUCK_S = 4.0
-"""Without news a loop hangs."""
+STUCK_S, STUCK_WRITING_S = 4.0, 20.0
+"""Without news a loop hangs; one that writes waits for answers, which a busy machine delays."""
 FIRST_RECORD_S = 20.0
 """A loop that polls and has no record yet waits for the cluster, and that is no fault of its."""
-LONGEST_S = 15.0
+LONGEST_S, LONGEST_WRITING_S = 15.0, 60.0
 PACE_S = 0.01
 STATES = {"polls": "joining", "inits": "joining", "idle": "idle", "freeze": "frozen"}
 """What an application notes, and the state that it is in from then on."""
@@ -70,6 +70,9 @@ class Conductor:
             _aside(lambda: results.create(self.plan.bootstrap, topic, self.plan.replicas))
         self.applications = [Application("A")]
         self._start(self.applications[0])
+        writes = self.plan.producing is not None
+        stuck_s = STUCK_WRITING_S if writes else STUCK_S
+        longest_s = LONGEST_WRITING_S if writes else LONGEST_S
         heard = before = time.monotonic()
         reading_s = 0.0
         try:
@@ -84,8 +87,8 @@ class Conductor:
                 self._second()
                 if self._is_over(now - heard):
                     return
-                patience_s = FIRST_RECORD_S if joining else STUCK_S
-                if now - heard > patience_s or reading_s > LONGEST_S or self.reading.is_full:
+                patience_s = FIRST_RECORD_S if joining else stuck_s
+                if now - heard > patience_s or reading_s > longest_s or self.reading.is_full:
                     self.journal.note("stuck")
                     return
                 time.sleep(PACE_S)
