@@ -3,15 +3,16 @@
 A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it that lists
 every file they pull in.  The jars lie in the cache, in a directory named after the hash of
 both files: a new course version gets a new directory, and never half of an old one.  There
-are four sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
+are five sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
 of Kafka's tests for tiered storage (`kit/kafka_tiered`), Kafka Streams (`kit/kafka_streams`), and
-Spark's Kafka connector (`kit/spark_connector`), which is needed if PySpark is installed.
+beside PySpark its Kafka connector (`kit/spark_connector`) and Delta Lake (`kit/spark_delta`).
+Delta Lake alone may be missing: where it cannot be fetched, set-up says so and goes on.
 
     python -m kit.jars            resolve and check, what `make setup` runs
     python -m kit.jars --record   write jars.sha256 again, after a change of a pom
 
-`KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS` and `SPARK_JARS` name a directory of jars to
-use instead, as they are.
+`KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS`, `SPARK_JARS` and `DELTA_JARS` name a
+directory of jars to use instead, as they are.
 """
 
 from __future__ import annotations
@@ -145,6 +146,15 @@ SPARK = JarSet(
 )
 
 
+DELTA = JarSet(
+    "the jars of Delta Lake",
+    _HERE / "spark_delta" / "pom.xml",
+    _HERE / "spark_delta" / "jars.sha256",
+    "DELTA_JARS",
+    "delta-storage",
+)
+
+
 TIERED = JarSet(
     "the jar of Kafka's LocalTieredStorage",
     _HERE / "kafka_tiered" / "pom.xml",
@@ -222,6 +232,14 @@ def verify(place: Path, expected: dict[str, str]) -> None:
     kafka().verify(place, expected)
 
 
+def _delta() -> str:
+    """Where Delta Lake is, or why it is not: no set-up fails for it."""
+    try:
+        return f"Delta Lake is in {DELTA.ensure()}"
+    except JarsMissing as missing:
+        return f"Spark writes Parquet tables, not Delta tables: {missing}"
+
+
 def main(arguments: list[str]) -> int:
     """Entry point of `python -m kit.jars`."""
     try:
@@ -230,12 +248,14 @@ def main(arguments: list[str]) -> int:
             TIERED.record()
             STREAMS.record()
             SPARK.record()
+            DELTA.record()
             return 0
         print(f"Kafka's jars are in {ensure()}")
         print(f"Kafka's LocalTieredStorage is in {TIERED.ensure()}")
         print(f"Kafka Streams is in {STREAMS.ensure()}")
         if find_spec("pyspark") is not None:
             print(f"Spark's Kafka connector is in {SPARK.ensure()}")
+            print(_delta())
     except (JarsMissing, places.Unwritable) as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,8 +6,9 @@
 
 PySpark starts a JVM of its own beside the kernel.  This module settles four things about it:
 
-* **Jars.**  Spark's Kafka connector is not part of PySpark.  It comes from the jars that
-  `make setup` put into the cache, so nothing is fetched when a session starts.
+* **Jars.**  Spark's Kafka connector and Delta Lake are not part of PySpark.  They come from the
+  jars that `make setup` put into the cache, so nothing is fetched when a session starts.
+  Without Delta's jars the session knows Parquet tables only: `table_format` says which.
 * **Life.**  The JVM reads a pipe from the kernel and ends when the pipe closes, however the
   kernel died.  It ignores SIGINT: an interrupted cell cancels its Spark jobs, and the
   session goes on.
@@ -45,6 +46,9 @@ _JVM_FOR_SHORT_WORK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """The JVM's second compiler costs more than it gives back before a job is minutes long."""
 
 
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
 class SparkMissing(RuntimeError):
     """No session can start here; the message says why, and the remedy."""
 
@@ -64,7 +68,13 @@ def session(name: str = "kafka-inside-out") -> SparkSession:
     if SparkContext._active_spark_context is not None:
         return SparkSession.builder.getOrCreate()
     area, _ = _area()
-    return _started(name, settings(master(), area, connector), area / "spark.log")
+    delta = jars.DELTA.require() if jars.DELTA.installed() else None
+    return _started(name, settings(master(), area, connector, delta), area / "spark.log")
+
+
+def table_format(started: SparkSession) -> str:
+    """`delta` if this session has Delta Lake, `parquet` otherwise: for `format(...)`."""
+    return "delta" if _DELTA_EXTENSION in _extensions(started) else "parquet"
 
 
 def master() -> str:
@@ -78,11 +88,14 @@ def temporary(prefix: str = "tables") -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=area))
 
 
-def settings(where: str, area: Path, connector: Path) -> dict[str, str]:
-    """A session's settings, by Spark's own names."""
+def settings(where: str, area: Path, connector: Path, delta: Path | None = None) -> dict[str, str]:
+    """A session's settings, by Spark's own names; `delta` is the directory of Delta's jars."""
+    places_of_jars = [connector] if delta is None else [connector, delta]
     chosen = {
         "spark.master": where,
-        "spark.jars": ",".join(str(jar) for jar in sorted(connector.glob("*.jar"))),
+        "spark.jars": ",".join(
+            str(jar) for place in places_of_jars for jar in sorted(place.glob("*.jar"))
+        ),
         "spark.driver.memory": _MEMORY,
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} "
@@ -103,7 +116,18 @@ def settings(where: str, area: Path, connector: Path) -> dict[str, str]:
     }
     if where.startswith("local"):
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if delta is not None:
+        chosen |= {
+            "spark.sql.extensions": _DELTA_EXTENSION,
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            # A table's log is read in one task: Delta's 50 are for logs a thousand times longer.
+            "spark.databricks.delta.snapshotPartitions": "1",
+        }
     return chosen
+
+
+def _extensions(started: SparkSession) -> str:
+    return started.conf.get("spark.sql.extensions", "") or ""
 
 
 def _required() -> Path:

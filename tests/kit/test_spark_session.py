@@ -33,6 +33,9 @@ def test_a_local_session_binds_to_loopback_and_shows_nothing(tmp_path) -> None:
     assert chosen["spark.jars"] == str(tmp_path / "connector.jar")
     for area in ("spark.local.dir", "spark.sql.warehouse.dir"):
         assert Path(chosen[area]).is_relative_to(tmp_path)
+    assert not [name for name in chosen if "delta" in chosen[name].lower()]
+    with_delta = spark.settings("local[2]", tmp_path, tmp_path, tmp_path)
+    assert "DeltaSparkSessionExtension" in with_delta["spark.sql.extensions"]
     # On another machine's master, loopback would be that machine's.
     assert "spark.driver.host" not in spark.settings("spark://host:7077", tmp_path, tmp_path)
 
