@@ -707,19 +707,16 @@ lab.both(scenes.a_file)
 # %% [markdown]
 # ## Deeper: Segments, long and short
 #
-# Four records, made 0, 30, 90 and 120 minutes after the first.
+# First four records, made 0, 30, 90 and 120 minutes after the first. Then 100 records in one segment, and
+# in fifty.
 
 # %% rolls tags=["both"]
-lab.both(scenes.rolls)
+display(lab.both(scenes.rolls), lab.both(scenes.small_segments))
 
 # %% [markdown]
 # A short `segment.ms` makes retention and compaction act sooner, and the disk smaller. The price is
 # files: three for each segment.
-
-# %% small-segments tags=["both"]
-lab.both(scenes.small_segments)
-
-# %% [markdown]
+#
 # A fetch brings records of one segment at most, so tiny segments cost round trips. Kafka also holds a
 # file open for each segment, and maps its indexes into memory, up to two. With many partitions a broker
 # ends with *Too many open files* or *Map failed*. (The engine opens at most 128 files, and maps none.)
