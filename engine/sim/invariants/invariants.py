@@ -21,11 +21,14 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
                      replica, and a reader with read_committed gets committed records only
 
 An unclean election may lose records: `losses` names the partition and what was promised.
-Requests sent before it promise nothing; from then on all holds again.  The schedule sees to it
-that at most min.insync.replicas - 1 machines have lost power and are not back in sync.  A replica
-that lost power, or whose log has a changed bit, is not judged until it has registered again.  A
-changed batch that no recovery has found yet counts as what it was: the disk is wrong, not the
-replica.
+Requests sent before it promise nothing; from then on all holds again, with one exception: if
+`__transaction_state` had one, a coordinator may give an epoch twice, and a new batch of a
+transaction may be taken for an old one.  Such an acknowledgement promises nothing.
+
+The schedule sees to it that at most min.insync.replicas - 1 machines have lost power and are not
+back in sync.  A replica that lost power, or whose log has a changed bit, is not judged until it has
+registered again.  A changed batch that no recovery has found yet counts as what it was: the disk is
+wrong, not the replica.
 
 From the first pass of the cleaner on, the copies of a compacted log need not be alike: what
 compares their bytes ends there, and compaction.py judges each pass instead.
@@ -41,6 +44,7 @@ from itertools import islice
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
+from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
 from engine.events import Trace
 from engine.metadata.image import PartitionImage
 from engine.plain import Plain
@@ -72,6 +76,8 @@ class Invariants:
         self.dark: dict[int, None] = {}
         self.damaged: dict[int, None] = {}
         self.losses: list[str] = []
+        self.forgot_epochs = False
+        """Whether coordinators of transactions may have lost epochs that they gave."""
         self.groups: GroupInvariants | None = None
         """What must hold in consumer groups, if they are watched."""
         self.transactions: TransactionInvariants | None = None
@@ -270,6 +276,7 @@ class Invariants:
     def _forgive(self, books: Books, leader: int) -> None:
         """After an unclean election, notes as lost what the new leader lacks."""
         books.unclean_at = self.cluster.now
+        self.forgot_epochs = self.forgot_epochs or books.key[0] == TRANSACTIONS_TOPIC
         books.unsettled.clear()
         books.latest.clear()
         replica = self._replica(books, leader)
@@ -324,7 +331,8 @@ class Invariants:
                 self._check_leader(books, image, leader)
             if books.unsettled and not books.is_compacted:
                 damaged = leader.node_id in self.damaged
-                promises.settle(books, leader, self._chain(books, leader), damaged)
+                chain = self._chain(books, leader)
+                promises.settle(books, leader, chain, damaged, self.forgot_epochs)
             elif books.unsettled:
                 promises.settle_compacted(books, leader, self._chain(books, leader))
         if books.promised is not None and not books.is_compacted:

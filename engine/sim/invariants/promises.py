@@ -19,6 +19,7 @@ from engine.replication.partition import Partition
 from engine.sim.invariants import stable
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
+from engine.sim.invariants.ledger import PLAIN
 
 
 def delete(books: Books, node: int, replica: Partition | None, offset: int) -> None:
@@ -41,11 +42,19 @@ def check_log_start(books: Books, replica: Partition) -> None:
         )
 
 
-def settle(books: Books, leader: Partition, chain: Chain, damaged: bool) -> None:
-    """Finds what was acknowledged or read in the leader's log; from now on it must stay."""
+def settle(
+    books: Books, leader: Partition, chain: Chain, damaged: bool, forgot_epochs: bool
+) -> None:
+    """Finds what was acknowledged or read in the leader's log; from now on it must stay.
+
+    With `forgot_epochs` an acknowledgement in a transaction may be of another batch, which has the
+    same producer id, epoch and sequence.
+    """
     for heard in books.unsettled:
         offset = heard.offset
         if offset < books.deleted_to:
+            continue
+        if forgot_epochs and heard.epoch < 0 and chain.ledger.state_of(offset) != PLAIN:
             continue
         link = chain.at(offset)
         if link is None or offset < leader.log.log_start_offset:

@@ -208,6 +208,33 @@ def test_a_till_closes_a_producer_that_cannot_begin_again() -> None:
     assert replay(timed.setup, timed.tape).violation == ""
 
 
+EPOCH_GIVEN_TWICE = """\
+cluster brokers=3 seed=1457
+create orders partitions=1 replication=3 min.insync.replicas=2
+load orders period_us=300000 idempotent=1
+load orders period_us=300000 acks=1
+reader orders
+tills payments count=2 protocol=2 compacted=1
+at 1.812284 pause 101
+at 2.434284 kill 101
+at 2.817284 pause till-1
+at 3.589284 resume till-1
+at 3.646284 lose_power 102 torn=1
+at 4.002284 kill 103
+at 4.505284 start till-2b
+at 5.189284 start 102
+at 9.151284 start 103
+at 9.525059 calm
+"""
+
+
+def test_a_coordinator_that_lost_its_log_gives_an_epoch_twice() -> None:
+    """The last known leader of `__transaction_state` had lost power.  till-2b has the epoch of
+    till-2, so its first batch is taken for one that till-2 wrote: that promises nothing."""
+    timed = read(parse(EPOCH_GIVEN_TWICE))
+    assert replay(timed.setup, timed.tape).violation == ""
+
+
 # -- each check of the end, against a world in which it does not hold
 
 
