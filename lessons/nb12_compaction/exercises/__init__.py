@@ -16,7 +16,8 @@ QUIZ = (
         "of these can be the reason?",
         ("the active segment takes a new record every few minutes, and is far from full",
          "a group has not yet committed the record",
-         "a later record of the same segment has a timestamp of tomorrow",
+         "message.timestamp.after.max.ms was raised, and a later record of the same segment has "
+         "a timestamp of tomorrow",
          "the record has no key",
          "the consumer reads with isolation.level=read_uncommitted"),
         right=frozenset("ac"),

@@ -45,6 +45,10 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
         return "The active segment goes, too, when a rule gives it up."
     if seen > expected and seen == old and limit_minutes >= 0:
         return "Deletion stops at the first segment that stays; what is behind it stays, too."
+    if seen > expected and segments[expected][1] == limit_minutes:
+        return f"A segment of exactly {limit_minutes} minutes is not older than the limit."
+    if seen > expected and limit_bytes < 0 <= limit_minutes:
+        return "A limit of -1 bytes is none: only the age counts."
     if seen > expected and limit_bytes >= 0:
         return "A segment goes for its size only if the others still hold the limit."
     if seen > expected:

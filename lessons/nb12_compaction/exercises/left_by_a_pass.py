@@ -35,6 +35,9 @@ def explain(arguments: tuple, expected: list[int], seen: Any) -> str:
     history, active = arguments
     if not isinstance(seen, list) or not all(isinstance(each, int) for each in seen):
         return "A list of offsets is asked for."
+    places = [history[each][0] for each in seen if 0 <= each < len(history)]
+    if places == expected and len(seen) == len(expected):
+        return "These are places in the list; the offsets at these places are asked for."
     if set(seen) - {offset for offset, _, _ in history}:
         return "There is no record with one of these offsets: compaction gives no new ones."
     if set(seen) - set(expected):

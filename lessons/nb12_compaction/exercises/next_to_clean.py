@@ -50,7 +50,9 @@ def explain(arguments: tuple, expected: str | None, seen: Any) -> str:
             f"{seen} has {dirty} dirty bytes of {clean + dirty}: {ratio:.2f}, which is not above "
             f"{minimum}. The ratio is the dirty bytes divided by all bytes of the log."
         )
-    return f"{seen} is due, but {expected} has the higher ratio; its number of bytes is no matter."
+    return (
+        f"{seen} is due, but {expected} has the higher ratio; how many bytes they are is no rule."
+    )
 
 
 EXERCISE = Exercise(
@@ -63,7 +65,9 @@ EXERCISE = Exercise(
         "above the minimum. Of the others return the name with the largest ratio; None if there "
         "is no other.",
     ),
-    lambda answer, context: compare_results(context.inputs, answer, next_to_clean, explain),
+    lambda answer, context: compare_results(
+        context.inputs, answer, next_to_clean, explain, explains_none=True
+    ),
     {
         "most dirty bytes": "def next_to_clean(logs, minimum):\n"
         "    due = [n for n, (c, d) in logs.items() if d / (c + d) > minimum]\n"

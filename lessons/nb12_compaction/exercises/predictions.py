@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kit.exercises.exercise import Observed, Prediction
+
+TOMBSTONE = "a tombstone"
 
 
 def by_size(answer: str, seen: Observed) -> str:
@@ -29,6 +33,8 @@ def by_time(answer: str, seen: Observed) -> str:
             f"It is {first}. Deletion stops at the first segment that has a young record, and "
             "what lies behind that segment stays, too."
         )
+    if answer == "0" and first:
+        return f"It is {first}: both records of the oldest segment are too old, so it went, whole."
     if answer == "3":
         return f"It is {first}. No single record is deleted: its segment stays, or goes, whole."
     return f"It is {first}, and {old} records that are older than the limit are still there."
@@ -47,8 +53,14 @@ def offsets_left(answer: str, seen: Observed) -> str:
     left, active = seen["offsets left"], seen["active segment from"]
     given = [int(each) for each in answer.split() if each.isdigit()]
     shown = " ".join(map(str, left))
-    if given == list(range(len(given))):
+    if not given:
+        return f"It is {shown}: the offsets that are left, as numbers."
+    if len(given) > 1 and given == list(range(len(given))):
         return f"It is {shown}: offsets never change. A consumer goes on behind a gap."
+    if sorted(given) == left:
+        return f"It is {shown}: those, in the order of the log, which no pass changes."
+    if any(each >= active for each in set(left) - set(given)):
+        return f"It is {shown}. The active segment begins at {active}: no pass touches it."
     if set(given) < set(left):
         return (
             f"It is {shown}. The active segment begins at {active}: the pass does not look into "
@@ -74,9 +86,33 @@ def of_the_deleted_key(seen: Observed) -> str:
     found = seen["of bert, after one pass"]
     if not found:
         return "c"
-    if found == ["nothing"]:
+    if found == [TOMBSTONE]:
         return "b"
-    return "a" if found[-1] == "nothing" else "d"
+    return "a" if found[-1] == TOMBSTONE else "d"
+
+
+def got(records: list[str]) -> str:
+    return ", then ".join(records) or "no record"
+
+
+def kept_first(seen: Observed) -> str:
+    once, twice = got(seen["of bert, after one pass"]), got(seen["of bert, after another"])
+    return (
+        f"After one pass it got {once}, after another {twice}. The first pass that keeps a "
+        "tombstone starts its clock."
+    )
+
+
+def after_one_pass(why: str) -> Callable[[Observed], str]:
+    return lambda seen: f"It got {got(seen['of bert, after one pass'])}{why}."
+
+
+def went_on(seen: Observed, why: str) -> str:
+    """What the consumer did; `why` if it went on at all."""
+    error = seen["error that it reports"]
+    if error != "none":
+        return f"It reported {error}, and went on nowhere."
+    return f"It went on at {seen['the consumer goes on at']}{why}"
 
 
 def records_read(answer: str, seen: Observed) -> str:
@@ -95,7 +131,7 @@ def records_read(answer: str, seen: Observed) -> str:
         )
     if answer == str(seen["records before the cleaner"]):
         return f"{read}: the cleaner had removed what was replaced in closed segments."
-    return f"{read}: of the closed segments one record for each user, and {tail} that are active."
+    return f"{read}: of the closed segments one record for each user, and {tail} of the active one."
 
 
 def after_the_crashes(seen: Observed) -> str:
@@ -133,13 +169,18 @@ PREDICTIONS = (
          "only what is written from now on, from offset 20"),
         settle=where_it_goes_on,
         because={
-            "a": "It went on at {the consumer goes on at}; the log starts at "
-            "{first offset in the log}. Retention asks no group.",
-            "b": "It went on at {the consumer goes on at}, and skipped "
-            "{still there, and skipped} records that are still there. earliest would read them.",
+            "a": lambda seen: went_on(
+                seen,
+                f"; the log starts at {seen['first offset in the log']}. Retention asks no group.",
+            ),
+            "b": lambda seen: went_on(
+                seen,
+                f", and skipped {seen['still there, and skipped']} records that are still there. "
+                "earliest would read them.",
+            ),
             "c": "The error that it reported: {error that it reports}. The reset policy answers "
             "the broker's OFFSET_OUT_OF_RANGE inside the client.",
-            "d": "It went on at {the consumer goes on at}.",
+            "d": lambda seen: went_on(seen, "."),
         },
     ),
     Prediction(
@@ -168,18 +209,19 @@ PREDICTIONS = (
          "Oslo: a tombstone takes effect when the next pass comes"),
         settle=of_the_deleted_key,
         because={
-            "a": "It got {of bert, after one pass}: the tombstone is the last record of its key, "
-            "so the value was replaced, as by any other record.",
-            "b": "It got {of bert, after one pass}.",
-            "c": "After one pass it got {of bert, after one pass}, after another "
-            "{of bert, after another}. The first pass that keeps a tombstone starts its clock.",
-            "d": "It got {of bert, after one pass}: the pass removes the value at once.",
+            "a": after_one_pass(
+                ": the tombstone is the last record of its key, so the value was replaced, as by "
+                "any other record"
+            ),
+            "b": after_one_pass(""),
+            "c": kept_first,
+            "d": after_one_pass(": the pass removes the value at once"),
         },
     ),
     Prediction(
         "12-6",
         "Five users, 300 changes in turn, 20 records in a segment; the topic is compacted, and "
-        "the cleaner is through. How many records does the new service read?",
+        "the cleaner has finished. How many records does the new service read?",
         form="a number",
         settle=lambda seen: seen["records that the new service reads"],
         explain=records_read,
