@@ -256,8 +256,11 @@ def delete(cluster: TieredCluster, topic: str) -> None:
 
 def files(cluster: TieredCluster, topic: str, ids: bool = False) -> dict[str, bytes]:
     """A topic's files in the store and their contents, by name, with the segments' ids or not."""
-    found = sorted((cluster.tier / ROOT).glob(f"{topic}-0-*/*"))
-    return {each.name if ids else _ID.sub("", each.name): each.read_bytes() for each in found}
+    found = {}
+    for each in sorted((cluster.tier / ROOT).glob(f"{topic}-0-*/*")):
+        with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile
+            found[each.name if ids else _ID.sub("", each.name)] = each.read_bytes()
+    return found
 
 
 def until(holds: Callable[[], bool], what: str) -> None:

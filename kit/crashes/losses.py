@@ -41,7 +41,7 @@ def ahead_of_the_work(case: Case) -> Mistake | None:
     partition, offset = _ahead(worst)[0]
     commits = [n for n in life(worst) if n.kind == "commit" and n.who == "A1"
                and dict(n.details[1]).get(partition, 0) > offset]  # fmt: skip
-    elsewhere = works_elsewhere(worst)
+    elsewhere = any(works_elsewhere(each) for each in losses)
     lost, harm = records(_ahead(worst)), where(case, worst)
     if commits:
         call = commits[-1]
