@@ -58,8 +58,8 @@ from engine.sim.invariants.ledger import Ledger
 from engine.sim.invariants.transactions import TransactionInvariants
 
 NOTED = frozenset(
-    ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "acknowledged",
-     "read", "received", "latest", "elected", "cleaning", "cleaned")
+    ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "high_watermark",
+     "acknowledged", "read", "received", "latest", "elected", "cleaning", "cleaned")
 )  # fmt: skip
 HEARD = frozenset(("acknowledged", "read", "received", "latest"))
 UNCLEAN = ("unclean", "last known")
@@ -158,6 +158,8 @@ class Invariants:
                 self._cut(books, node, fields["end"])
             case "deleted":
                 promises.delete(books, node, self._replica(books, node), fields["to"])
+            case "high_watermark":
+                books.highest[node] = max(fields["to"], books.highest.get(node, 0))
             case "leader":
                 self._epoch_heard(books, node, fields["epoch"])
             case "leader_epoch":

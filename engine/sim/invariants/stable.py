@@ -34,7 +34,6 @@ def _check_last_stable_offset(books: Books, replica: Partition, ledger: Ledger) 
     if stable > high_watermark:
         raise Violation(f"{where}, above the high watermark {high_watermark}")
     highest = max(high_watermark, books.highest.get(replica.node_id, 0))
-    books.highest[replica.node_id] = highest
     if not ledger.entries:
         return
     begins = [each.offset for each in ledger.open.values()]
