@@ -6,7 +6,7 @@ restart under a name, freeze and come back, migrate, and their coordinator dies 
     no partition has two owners at one time
     no committed offset is lost
 
-All groups of a side live at the same time, each in its own scenario (members/scenarios.py).  A test
+Ten groups of a side live at the same time, each in its own scenario (members/scenarios.py).  A test
 is one group: it says what became of it.
 """
 
@@ -38,6 +38,7 @@ from tests.conformance.members.crew import (
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
 RECORDS = 10
+AT_ONCE = 10
 CLASSIC = [kind for kind in KINDS if not kind.endswith("consumer")]
 CONSUMER = [kind for kind in KINDS if kind.endswith("consumer")]
 LIVES: dict[str, Callable[[Stage], None]] = {
@@ -74,44 +75,69 @@ def lived(request: pytest.FixtureRequest, crew: Crew) -> Iterator[dict[str, Futu
     for number in range(PARTITIONS * RECORDS):
         producer.produce(TOPIC, str(number), partition=number % PARTITIONS)
     assert producer.flush(PATIENCE_S) == 0
-    with restored(cluster), ThreadPoolExecutor(len(LIVES)) as pool:
+    with restored(cluster), ThreadPoolExecutor(AT_ONCE) as pool:
         ended = {name: pool.submit(live, crew, cluster, name, request.param) for name in LIVES}
         for each in ended.values():
             each.exception()
-        yield ended | with_a_kill(crew, cluster, pool)
+        yield ended | with_a_kill(crew, cluster, pool, request.param)
     cluster.delete_topic(TOPIC)
 
 
 def live(crew: Crew, cluster: KafkaCluster, name: str, side: str) -> None:
-    """Beside Kafka a group that stalls, and was right so far, has a second try.
-
-    A librdkafka member of the consumer protocol sometimes does not give back what it was told to
-    (confluent-kafka 2.16.1, seen once in three runs on a busy machine); the broker waits for it as
-    long as max.poll.interval.ms.  On the engine no stall is forgiven.
-    """
+    """A group's life, and a second one where its first stall is a client's own."""
     first = Stage(crew, cluster, f"{name}.{uuid.uuid4().hex[:8]}")
     try:
         LIVES[name](first)
     except Stalled as stalled:
-        first.judge_history()
-        if side == "engine_cluster":
+        if not is_the_clients_own(first, name, side):
             raise
         warnings.warn(f"played again: {stalled}", stacklevel=1)
         LIVES[name](Stage(crew, cluster, f"{name}.{uuid.uuid4().hex[:8]}"))
 
 
+def is_the_clients_own(stage: Stage, name: str, side: str) -> bool:
+    """Whether a stalled group, whose history was right so far, may have a second try.
+
+    Beside Kafka each may.  A librdkafka member of the consumer protocol sometimes does not give
+    back what it was told to (confluent-kafka 2.16.1, seen once in three runs on a busy machine);
+    the broker waits for it as long as max.poll.interval.ms.  A member of kafka-python (3.0.12)
+    that joins a second time, because it knows its topic now, sometimes never asks for its
+    assignment.  That was seen on both sides, so the engine forgives it, too: if the group has no
+    member any more, the coordinator keeps nobody waiting.
+    """
+    stage.judge_history()
+    left_alone = "kafka-python" in name and stage.shown().get("members") == []
+    return side == "local_cluster" or left_alone
+
+
 def with_a_kill(
-    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor
+    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor, side: str
 ) -> dict[str, Future[None]]:
     """All failovers at once: their groups have one coordinator, which is killed."""
+    ended, stages = failovers(crew, cluster, pool, FAILOVERS)
+    again = {}
+    for name, each in ended.items():
+        stalled = each.exception()
+        if isinstance(stalled, Stalled) and is_the_clients_own(stages[name], name, side):
+            warnings.warn(f"played again: {stalled}", stacklevel=1)
+            again[name] = FAILOVERS[name]
+    if not again:
+        return ended
+    for node in cluster.provider.nodes():
+        cluster.start(node)
+    return ended | failovers(crew, cluster, pool, again)[0]
+
+
+def failovers(
+    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor, kinds: dict[str, str]
+) -> tuple[dict[str, Future[None]], dict[str, Stage]]:
     first, _ = located(cluster, FAILOVER)
-    acts = {}
-    for name, kind in FAILOVERS.items():
+    stages, acts = {}, {}
+    for name, kind in kinds.items():
         group = next(g for g in (f"{name}.{uuid.uuid4().hex[:8]}" for _ in range(1000))
                      if located(cluster, g)[0] == first)  # fmt: skip
-        acts[name] = scenarios.the_coordinator_dies_in_a_rebalance(
-            Stage(crew, cluster, group), kind
-        )
+        stages[name] = Stage(crew, cluster, group)
+        acts[name] = scenarios.the_coordinator_dies_in_a_rebalance(stages[name], kind)
     before = {name: pool.submit(next, act) for name, act in acts.items()}
     for each in before.values():
         each.exception()
@@ -124,7 +150,7 @@ def with_a_kill(
     after = {name: pool.submit(goes_on, name) for name in acts}
     for each in after.values():
         each.exception()
-    return after
+    return after, stages
 
 
 def located(cluster: KafkaCluster, group: str) -> tuple[int, str]:

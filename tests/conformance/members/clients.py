@@ -128,7 +128,11 @@ class KafkaPython:
         self.consumer.subscribe([topic], listener=Told())
 
     def turn(self) -> None:
-        for found in self.consumer.poll(timeout_ms=int(TURN_S * 1000)).values():
+        try:
+            polled = self.consumer.poll(timeout_ms=int(TURN_S * 1000))
+        except kafka.errors.RetriableError:
+            return  # a connection that is refused, for one; an application polls again
+        for found in polled.values():
             for each in found:
                 self.member.read(each.partition, each.offset)
 

@@ -2,6 +2,7 @@
 
     python -m tests.engine.sim.power_losses                   each write, power lost and torn
     python -m tests.engine.sim.power_losses --every 40 --jobs 2
+    python -m tests.engine.sim.power_losses --only torn
 
 The script runs once in peace, to count the writes of each broker's disk.  Then it runs again for
 each of them: the machine dies in the middle of the step that would have written, stays dark for a
@@ -359,14 +360,15 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="try each so-manieth write")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", choices=("lost", "torn"), help="the one kind, or the other")
     chosen = parser.parse_args()
     begun = perf_counter()
-    for torn in (False, True):
-        tried = list(islice(points(chosen.seed, torn), 0, None, chosen.every))
+    for kind in (chosen.only,) if chosen.only else ("lost", "torn"):
+        tried = list(islice(points(chosen.seed, kind == "torn"), 0, None, chosen.every))
         with Pool(chosen.jobs) as pool:
             found = list(pool.imap(partial(try_one), tried, chunksize=4))
         print(
-            f"{'torn' if torn else 'lost'}: {len(tried)} writes tried, "
+            f"{kind}: {len(tried)} writes tried, "
             f"{sum(each[0] for each in found)} losses of power, "
             f"{sum(each[1] for each in found)} transactions tried again, "
             f"{sum(each[2] - 1 for each in found)} producers replaced; nothing lost, "
