@@ -13,7 +13,7 @@ from typing import Any
 from engine import api
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-from tests.conformance.probe.side import COMPACT, GROUP, NO_ANSWER, TOPIC, TRANSACTION
+from tests.conformance.probe.side import COMPACT, GROUP, NO_ANSWER, SETTINGS, TOPIC, TRANSACTION
 
 OWN = {
     "cluster_id", "port", "topic_id", "controller_id", "member_id", "session_id",
@@ -99,7 +99,8 @@ def _is_prepared(row: dict[str, Any]) -> bool:
     names = [str(row[name]) for name in ROW_NAMES if name in row]
     return (
         all(
-            name in (TOPIC, COMPACT, GROUP, TRANSACTION) or not name.startswith(("probe", "__"))
+            name in (TOPIC, COMPACT, SETTINGS, GROUP, TRANSACTION)
+            or not name.startswith(("probe", "__"))
             for name in names
         )
         and row.get("group_id", GROUP) == GROUP

@@ -18,7 +18,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 Row = tuple[int, str]
 Own = dict[str, str | None]
 Ops = list[tuple[str, int, str | None]]
-MINE, ME = (TOPIC, side.TOPIC), (BROKER, "101")
+MINE, ME = (TOPIC, side.SETTINGS), (BROKER, "101")
 RETENTION: Own = {"retention.ms": "5000000"}
 
 

@@ -25,6 +25,8 @@ Address = tuple[str, int]
 PREFIX = "probe-"
 TOPIC, COMPACT, GROUP = f"{PREFIX}topic", f"{PREFIX}compact", f"{PREFIX}group-3"
 MARKED, TRANSACTION = f"{PREFIX}marked", f"{PREFIX}transaction"
+SETTINGS = f"{PREFIX}settings"
+"""The topic whose settings the cases change; it has no records that retention could take."""
 UNKNOWN_ID = b"\x07" * 16
 OFFSETS_PARTITIONS = 5
 CLOSED, SILENT = "the connection is closed", "there is no answer"
@@ -145,7 +147,7 @@ class Side:
     # -- what all cases find there
 
     def prepare(self) -> None:
-        """Two topics led by broker 101, one with ten records; a group with an offset."""
+        """Topics led by broker 101, one of them with ten records; a group with an offset."""
         self.clean()
         self._spread_coordinators()
         # The records are old: no retention takes them away while we ask.
@@ -153,14 +155,15 @@ class Side:
         assert self.ask(kept).topics[0].error_code == 0
         compact = creation(COMPACT, [[101, 102, 103]], {"cleanup.policy": "compact"})
         assert self.ask(compact).topics[0].error_code == 0
-        assert self.ask(creation(MARKED, [[101, 102, 103]])).topics[0].error_code == 0
+        for topic in (MARKED, SETTINGS):
+            assert self.ask(creation(topic, [[101, 102, 103]])).topics[0].error_code == 0
         offered = {each.api_key for each in self.ask(m.ApiVersionsRequest("probe", "1")).api_keys}
         if ADD_PARTITIONS_TO_TXN in offered:
             self.until(Until(m.FindCoordinatorRequest("", 1, ["t"]), found))
         for broker in self.brokers:  # each fetches a block of ids when it first needs one
             given = Until(m.InitProducerIdRequest(None, 0), lambda each: not each.error_code)
             self.until(given, broker)
-        for topic in (TOPIC, COMPACT, MARKED):
+        for topic in (TOPIC, COMPACT, MARKED, SETTINGS):
             known = self.until(led(topic)).topics[0]
             self.topic_ids[topic] = known.topic_id
         records = [batch.Record(0, 1_700_000_000_000 + i, b"k%d" % i, b"v%d" % i) for i in range(5)]

@@ -96,7 +96,7 @@ def test_a_frozen_member_becomes_a_zombie_and_finds_out_when_it_goes_on(panel: G
     panel.press("freeze", "B")
     assert "B is **frozen**" in panel.scene["caption"]
     wait(panel, lambda: shares(panel).get("B") == [(2, "stale"), (3, "stale")])
-    wait(panel, lambda: shares(panel)["A"] == own(0, 1, 2, 3))
+    wait(panel, lambda: shares(panel).get("A") == own(0, 1, 2, 3))
     panel.press("remove", "B")
     assert panel.notice.startswith("B is frozen and cannot leave")
     panel.press("thaw", "B")
