@@ -58,13 +58,20 @@ def reports(made: Producer, topic: str, records: Sequence[Mapping[str, Any]]) ->
 
 
 def flat_out(made: Producer, topic: str, values: Sequence[str]) -> float:
-    """Records a second: all are handed over as fast as it goes, then all are awaited."""
+    """Records a second: all are handed over as fast as it goes, until nine of ten are answered.
+
+    The last batch is not full, and waits for linger.ms or for flush.
+    """
+    answered: list[float] = []
     began = time.monotonic()
     for value in values:
-        made.produce(topic, value, partition=0)
+        made.produce(
+            topic, value, partition=0, on_delivery=lambda *_: answered.append(time.monotonic())
+        )
         made.poll(0)
     made.flush(PATIENCE_S)
-    return len(values) / (time.monotonic() - began)
+    enough = len(values) * 9 // 10
+    return enough / (answered[enough - 1] - began)
 
 
 def lone_record_ms(made: Producer, topic: str, value: str) -> float:

@@ -60,9 +60,9 @@ def room(answer: str, seen: Observed) -> str:
 
 def lingering(seen: Observed) -> str:
     rate, wait = seen["rate, long against short"], seen["wait, long against short"]
-    if rate < 0.5:
+    if rate < 1 / 3:
         return "a"
-    if rate > 2.5:
+    if rate > 3:
         return "b"
     return "d" if wait > 2 else "c"
 
