@@ -15,6 +15,8 @@ closing line, the failures, `-x`, `--durations` and `--junitxml` count all lanes
 lane left to another must have come back at the end, by name: a lane that crashes, or collects
 something else, fails the run.
 
+A test that fails has a second attempt at the end (second_attempt.py).
+
 With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane.
 """
 
@@ -32,6 +34,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.second_attempt import SecondAttempt
 
 FIRST, LAST = "clusters", "plain"
 MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
@@ -55,6 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(OtherLane(config, lane, reports))
     elif whole_suite(config):
         config.pluginmanager.register(FirstLane(config))
+    else:
+        return
+    if not config.getoption("maxfail"):
+        config.pluginmanager.register(SecondAttempt(config))
 
 
 def whole_suite(config: pytest.Config) -> bool:

@@ -79,7 +79,7 @@ def lived(request: pytest.FixtureRequest, crew: Crew) -> Iterator[dict[str, Futu
         ended = {name: pool.submit(live, crew, cluster, name, request.param) for name in LIVES}
         for each in ended.values():
             each.exception()
-        yield ended | with_a_kill(crew, cluster, pool, request.param)
+        yield ended | with_a_kill(crew, cluster, pool)
     cluster.delete_topic(TOPIC)
 
 
@@ -96,7 +96,7 @@ def live(crew: Crew, cluster: KafkaCluster, name: str, side: str) -> None:
 
 
 def is_the_clients_own(stage: Stage, name: str, side: str) -> bool:
-    """Whether a stalled group, whose history was right so far, may have a second try.
+    """Whether a stalled group, whose history was right so far, may have a second attempt.
 
     Beside Kafka each may.  A librdkafka member of the consumer protocol sometimes does not give
     back what it was told to (confluent-kafka 2.16.1, seen once in three runs on a busy machine);
@@ -111,33 +111,17 @@ def is_the_clients_own(stage: Stage, name: str, side: str) -> bool:
 
 
 def with_a_kill(
-    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor, side: str
+    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor
 ) -> dict[str, Future[None]]:
     """All failovers at once: their groups have one coordinator, which is killed."""
-    ended, stages = failovers(crew, cluster, pool, FAILOVERS)
-    again = {}
-    for name, each in ended.items():
-        stalled = each.exception()
-        if isinstance(stalled, Stalled) and is_the_clients_own(stages[name], name, side):
-            warnings.warn(f"played again: {stalled}", stacklevel=1)
-            again[name] = FAILOVERS[name]
-    if not again:
-        return ended
-    for node in cluster.provider.nodes():
-        cluster.start(node)
-    return ended | failovers(crew, cluster, pool, again)[0]
-
-
-def failovers(
-    crew: Crew, cluster: KafkaCluster, pool: ThreadPoolExecutor, kinds: dict[str, str]
-) -> tuple[dict[str, Future[None]], dict[str, Stage]]:
     first, _ = located(cluster, FAILOVER)
-    stages, acts = {}, {}
-    for name, kind in kinds.items():
+    acts = {}
+    for name, kind in FAILOVERS.items():
         group = next(g for g in (f"{name}.{uuid.uuid4().hex[:8]}" for _ in range(1000))
                      if located(cluster, g)[0] == first)  # fmt: skip
-        stages[name] = Stage(crew, cluster, group)
-        acts[name] = scenarios.the_coordinator_dies_in_a_rebalance(stages[name], kind)
+        acts[name] = scenarios.the_coordinator_dies_in_a_rebalance(
+            Stage(crew, cluster, group), kind
+        )
     before = {name: pool.submit(next, act) for name, act in acts.items()}
     for each in before.values():
         each.exception()
@@ -150,7 +134,7 @@ def failovers(
     after = {name: pool.submit(goes_on, name) for name in acts}
     for each in after.values():
         each.exception()
-    return after, stages
+    return after
 
 
 def located(cluster: KafkaCluster, group: str) -> tuple[int, str]:
