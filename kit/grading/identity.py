@@ -1,0 +1,195 @@
+"""Tells whose submission a file is: from its folder, its name or a roster.
+
+The contents say nothing about it, because a learner can type any name there.  The first that
+holds decides:
+
+1. the folder (or inner archive) right below the place that the command line named;
+2. the file's own name, without the notebook's;
+3. the place itself, where the file has only the notebook's name, or several have one name.
+
+The folders of Moodle and the file names of Canvas are understood.  With a roster, the name
+found so is looked up there, and the report carries the roster's name and id.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import permutations
+from pathlib import Path
+
+from kit.course import group_of, source_files, student_notebook
+from kit.grading.intake import Found, read_file, stem
+from kit.grading.messages import natural, one_line
+
+LONGEST = 80
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]+)_assignsubmission_(?:file|onlinetext)_?")
+CANVAS = re.compile(r"(?P<name>[^_\W]+)_(?:LATE_)?(?P<id>[0-9]+)_[0-9]+_.+")
+COPY = re.compile(r"(?:[ _-]*\([0-9]+\)|[ _-]+copy[ _-]*[0-9]*)+$", re.IGNORECASE)
+ROSTER_NOTE = "The roster has "
+SAYS_NOTHING = {"", "notebook", "untitled", "submission", "nb", "solution", "homework"}
+"""Names of files that name no learner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    name: str
+    source: str
+    """What the name was taken from: "folder", "file name", "archive" or "roster"."""
+    id: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One row of a roster."""
+
+    name: str
+    id: str
+    keys: frozenset[str]
+    row: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    header: tuple[str, ...] = ()
+    people: tuple[Person, ...] = ()
+    by_key: dict[str, list[Person]] = field(default_factory=dict)
+
+    def find(self, *claims: str) -> list[Person]:
+        """The people whom the first fitting claim (a name, an id, an address) may mean."""
+        for claim in filter(None, claims):
+            whole = self.by_key.get(_key(claim), [])
+            words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
+            if people := list(dict.fromkeys(whole or words)):
+                return people
+        return []
+
+
+def learners(found: list[Found], roster: Roster | None = None) -> list[Learner]:
+    """For each file, in order, the learner it belongs to."""
+    words = _notebook_names()
+    alone = [f for f in found if not f.inside]
+    names = Counter(_claim(f, words)[0].casefold() for f in alone)
+    shared = {name for name, count in names.items() if count > 1}
+    return [_learner(f, words, shared, roster) for f in found]
+
+
+def read_roster(path: Path) -> Roster:
+    """Reads a CSV with a header.  Raises RuntimeError with a sentence.
+
+    It needs a column of names (`name`, `student`, `full name`, or `first name` and `last name`)
+    or of ids (`id`, `id number`, `username`, `login`, `sis user id`); `email` helps.  The exports
+    of common learning systems have these.
+    """
+    try:
+        text = read_file(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RuntimeError(f"The roster {path} is not in UTF-8; save it as UTF-8.") from None
+    except Exception as error:
+        raise RuntimeError(f"The roster {path}: {error}") from None
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
+    header = [cell.strip() for cell in rows[0]] if rows else []
+    columns = {cell.casefold(): number for number, cell in reversed(list(enumerate(header)))}
+    people = [p for row in rows[1:] if (p := _person(columns, row, len(header)))]
+    if not people:
+        raise RuntimeError(f"The roster {path} needs a header with name or id, and a row for each.")
+    by_key: dict[str, list[Person]] = {}
+    for person in people:
+        for key in sorted(person.keys):
+            by_key.setdefault(key, []).append(person)
+    return Roster(tuple(header), tuple(people), by_key)
+
+
+IDS = ("id number", "sis user id", "student id", "sis login id", "username", "login", "id")
+NAMES = ("name", "full name", "student", "learner")
+ADDRESSES = ("email address", "email", "e-mail")
+FIRST_NAMES, LAST_NAMES = ("first name", "given name"), ("last name", "surname", "family name")
+
+
+def _person(columns: dict[str, int], row: list[str], width: int) -> Person | None:
+    row = [*row, *[""] * width][:width]
+
+    def of(names: tuple[str, ...]) -> str:
+        cells = [row[columns[name]].strip() for name in names if name in columns]
+        return next(filter(None, cells), "")
+
+    name = of(NAMES) or f"{of(FIRST_NAMES)} {of(LAST_NAMES)}".strip()
+    ids = [row[columns[n]].strip() for n in (*IDS, *ADDRESSES) if n in columns]
+    ids = [each for each in ids if each]
+    ids += [each.partition("@")[0] for each in ids if "@" in each]
+    if name.casefold() == "points possible" or not (name or ids):
+        return None
+    keys = {f"id {_key(each)}" for each in ids} | {_key(each) for each in ids}
+    words = _words(name)
+    if words and len(words) <= 4:
+        keys |= {"".join(order) for order in permutations(words)}
+    keys.add(_key(name))
+    shown = one_line(name or of(IDS) or of(ADDRESSES), LONGEST)
+    return Person(shown, one_line(of(IDS) or of(ADDRESSES), LONGEST), frozenset(keys - {""}),
+                  tuple(row))  # fmt: skip
+
+
+def _learner(found: Found, words: list[str], shared: set[str], roster: Roster | None) -> Learner:
+    name, identifier, source = _claim(found, words)
+    if not name or (not found.inside and name.casefold() in shared):
+        name, source = found.holder, "folder" if not found.inside else _kind(found)
+        identifier = ""
+    if match := MOODLE.fullmatch(name):
+        name, identifier = match["name"], match["id"]
+    name = one_line(unicodedata.normalize("NFC", name), LONGEST) or "unknown"
+    if roster is None:
+        return Learner(name, source, identifier)
+    people = roster.find(name, identifier)
+    if len(people) == 1:
+        return Learner(people[0].name, f"roster, by {source}", people[0].id)
+    note = f"{ROSTER_NOTE}no such learner."
+    if people:
+        note = f"{ROSTER_NOTE}{len(people)} learners of this name; name the folder by the id."
+    return Learner(name, source, identifier, note)
+
+
+def _claim(found: Found, words: list[str]) -> tuple[str, str, str]:
+    """The name of a learner, an id and where they stand; empty where the file names nobody."""
+    if len(found.trail) > 1:
+        name = found.trail[0]
+        name = stem(name) if name.casefold().endswith(".zip") else name
+        match = MOODLE.fullmatch(name)
+        return (match["name"], match["id"], "folder") if match else (name, "", "folder")
+    name = stem(found.trail[0])
+    if match := CANVAS.fullmatch(name):
+        return match["name"], match["id"], "file name"
+    name = COPY.sub("", name)
+    for word in words:
+        name = re.sub(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", "", name, flags=re.IGNORECASE)
+    name = name.strip(" ._-")
+    return ("" if name.casefold() in SAYS_NOTHING else name), "", "file name"
+
+
+def _kind(found: Found) -> str:
+    return "archive" if ".zip" in found.file.casefold() else "folder"
+
+
+def _notebook_names() -> list[str]:
+    """Names and numbers of the course's notebooks, the longest first."""
+    sources = source_files()
+    names = {student_notebook(source).stem for source in sources}
+    names |= {name.replace("-", "_") for name in names} | {group_of(s) for s in sources}
+    return sorted(names, key=lambda name: (-len(name), natural(name)))
+
+
+def _words(text: str) -> list[str]:
+    """The words in small letters without accents: "Müller, Anna" -> ["muller", "anna"]."""
+    plain = unicodedata.normalize("NFKD", text.replace("ß", "ss")).casefold()
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return re.findall(r"[^\W_]+", plain)
+
+
+def _key(text: str) -> str:
+    return "".join(_words(text))
