@@ -19,6 +19,7 @@ from kit.grading.judge_server import JudgeServer
 
 CELL_TIMEOUT_S = 120
 LARGEST_REPORT = 5_000_000
+LARGEST_LOG = 100_000
 REPORT = "report.xml"
 
 
@@ -44,6 +45,8 @@ class Outcome:
     errors: dict[int, str]
     """By position of a code cell: the last line of its error."""
     stopped_by: str = ""
+    log: str = ""
+    """The end of what the run printed, for the marker if the course itself failed."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -56,6 +59,7 @@ class Outcome:
             {exercise: Verdict(**said) for exercise, said in content["verdicts"].items()},
             {int(position): error for position, error in content["errors"].items()},
             content["stopped_by"],
+            content["log"],
         )
 
 
@@ -85,7 +89,8 @@ def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool, seed: st
         judge.close()
     if not stopped_by and not (work / REPORT).exists():
         stopped_by = f"nbval did not start or was ended ({_last_line(log)})."
-    return Outcome(judge.verdicts, cell_errors(work / REPORT), stopped_by)
+    end = _end_of(log, LARGEST_LOG)
+    return Outcome(judge.verdicts, cell_errors(work / REPORT), stopped_by, end)
 
 
 def cell_errors(report: Path) -> dict[int, str]:
@@ -106,10 +111,14 @@ def cell_errors(report: Path) -> dict[int, str]:
 
 
 def _last_line(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 2000))
-        lines = file.read().decode(errors="replace").strip().splitlines()
+    lines = _end_of(log, 2000).strip().splitlines()
     return lines[-1][:200] if lines else "it said nothing"
+
+
+def _end_of(log: Path, most: int) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - most))
+        return file.read().decode(errors="replace")
 
 
 def main() -> None:

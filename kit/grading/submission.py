@@ -1,33 +1,31 @@
 """Lifts the answers out of a submitted notebook.
 
 The file is read as data, within limits, and only the source of its exercise cells counts.
-A cell's tags name its exercise or, if an editor dropped the tags, its id does.
+A cell's tags name its exercise or, if an editor dropped the tags, its id does.  Which notebook
+it is follows from the cells, not from the name of the file: it is the notebook of which the file
+has the most exercises, each counted once.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import os
 import re
-import stat
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kit.authoring.compose import reference, student
 from kit.authoring.sources import Cell, read_source
-from kit.course import source_of
+from kit.course import group_of, slice_of, source_files, source_of
+from kit.grading.intake import Unreadable, read_file
 
-LARGEST_SUBMISSION = 20_000_000
 LARGEST_CELL = 100_000
+MOST_CELLS = 10_000
 MOST_NOTES = 20
 EXERCISE_ID = re.compile(r"[A-Z]?[0-9]{1,3}-[0-9]{1,3}", re.ASCII)
+RESAVE = "open it in JupyterLab, save it and hand it in again"
 Json = dict[str, object]
-
-
-class Unreadable(Exception):
-    """The file is not a notebook of this course; one sentence says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +37,82 @@ class Submission:
     notes: tuple[str, ...] = field(default=())
 
 
-def read(path: Path) -> Submission:
+def read(path: Path, group: str = "") -> Submission:
     """Raises Unreadable with a sentence."""
-    content = _content(path)
-    try:
-        notebook = json.loads(content)
-        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Unreadable("The file is not a Jupyter notebook.") from error
+    return parse(read_file(path), group)
+
+
+def parse(content: bytes, group: str = "") -> Submission:
+    """The answers in a notebook file; with `group`, those of that notebook of the course.
+
+    Raises Unreadable with a sentence.
+    """
+    notebook, note = _json(content)
     found: list[tuple[str, str]] = []
-    for cell in cells:
-        if (exercise_id := _exercise_of(cell)) and len(code := _source(cell)) <= LARGEST_CELL:
+    notes = [note] if note else []
+    for cell in _code_cells(notebook):
+        if not (exercise_id := _exercise_of(cell)):
+            continue
+        code = _source(cell)
+        if len(code) > LARGEST_CELL:
+            limit = LARGEST_CELL // 1000
+            notes.append(f"A cell for {exercise_id} is longer than {limit} kB and was left out.")
+        else:
             found.append((exercise_id, code))
     if not found:
         raise Unreadable("The file has no exercise cell of this course.")
-    return _submission(found)
+    return _submission(found, group, notes)
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file.
-
-    A pipe or a device of that name is not opened: a pipe may never end, and opening a device
-    may act on it.  If one replaces the file after the check, opening it does not block.
-    """
+def _json(content: bytes) -> tuple[object, str]:
+    """What the file holds, and a note if it is in an unusual encoding."""
+    if not content.strip():
+        raise Unreadable("The file is empty.")
+    encoding = json.detect_encoding(content)
     try:
-        _must_be_regular(os.stat(path))
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            _must_be_regular(os.fstat(descriptor))
-            content = file.read(LARGEST_SUBMISSION + 1) or b""
-    except OSError as error:
-        raise Unreadable(f"The file cannot be read ({error.strerror}).") from error
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            f"The file is not a Jupyter notebook: it is not in UTF-8 (byte {error.start + 1}); "
+            f"{RESAVE}."
+        ) from None
+    try:
+        notebook = json.loads(text)
+    except RecursionError:
+        raise Unreadable(
+            "The file is not a Jupyter notebook: its lists and objects are nested too deeply."
+        ) from None
     except ValueError as error:
-        raise Unreadable("The file cannot be read (no file can have this name).") from error
-    if len(content) > LARGEST_SUBMISSION:
-        limit = LARGEST_SUBMISSION // 1_000_000
-        raise Unreadable(f"The file is larger than {limit} MB; clear its outputs.")
-    return content
+        raise Unreadable(_not_json(text, error)) from None
+    note = f"The file is in {encoding.upper()} instead of UTF-8; it was read all the same."
+    return notebook, "" if encoding in ("utf-8", "utf-8-sig") else note
 
 
-def _must_be_regular(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("This is not a regular file but a folder, a pipe, a socket or a device.")
+def _not_json(text: str, error: ValueError) -> str:
+    at = getattr(error, "pos", None)
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        return "The file is not a Jupyter notebook: it is not JSON; hand in the .ipynb file."
+    if at is not None and at >= len(text.rstrip()) - 1:
+        return "The file is not a Jupyter notebook: it ends in the middle; hand it in again."
+    place = f" (line {getattr(error, 'lineno', '?')})" if at is not None else ""
+    return f"The file is not a Jupyter notebook: its JSON is broken{place}; {RESAVE}."
+
+
+def _code_cells(notebook: object) -> list[Json]:
+    """The code cells.  A cell of another shape than a cell's is passed over."""
+    if not isinstance(notebook, dict):
+        raise Unreadable("The file is not a Jupyter notebook: it is JSON of another kind.")
+    version = notebook.get("nbformat", 4)
+    if "worksheets" in notebook or (isinstance(version, int) and version < 4):
+        raise Unreadable(f"The notebook has a format from before 2015 (nbformat 3); {RESAVE}.")
+    if version != 4:
+        raise Unreadable(f"The notebook has a format that is not known here (nbformat); {RESAVE}.")
+    cells = notebook.get("cells")
+    if not isinstance(cells, list):
+        raise Unreadable("The file is not a Jupyter notebook: it has no list of cells.")
+    if len(cells) > MOST_CELLS:
+        raise Unreadable(f"The notebook has more than {MOST_CELLS} cells.")
+    return [c for c in cells if isinstance(c, dict) and c.get("cell_type") == "code"]
 
 
 def open_exercises(cells: list[Cell]) -> dict[str, bool]:
@@ -103,10 +135,29 @@ def needed_cells(group: str) -> list[Cell]:
 
 
 def cells_of(group: str) -> list[Cell]:
+    """The cells of a notebook's source, predictions aside.  Raises Unreadable."""
     source = source_of(group)
     if source is None:
         raise Unreadable(f"This copy of the course has no notebook {group}; run: git pull")
-    return [cell for cell in read_source(source) if not cell.is_prediction]
+    return list(_cells(source, source.stat().st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=64)
+def _cells(source: Path, _changed_ns: int) -> tuple[Cell, ...]:
+    return tuple(cell for cell in read_source(source) if not cell.is_prediction)
+
+
+def version_of(group: str) -> str:
+    """A digest of what decides the marks of a notebook: its source and its exercises."""
+    source = source_of(group)
+    if source is None:
+        return ""
+    own = slice_of(source)
+    files = [source, *sorted((own / "exercises").rglob("*.py"))]
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(f"{file.relative_to(own)}\0".encode() + file.read_bytes() + b"\0")
+    return whole.hexdigest()[:16]
 
 
 def solved(group: str) -> Submission:
@@ -120,24 +171,50 @@ def solved(group: str) -> Submission:
     return Submission(group, answers)
 
 
-def _submission(found: list[tuple[str, str]]) -> Submission:
-    groups = Counter(exercise_id.rpartition("-")[0] for exercise_id, _ in found)
-    group = min(groups, key=lambda name: (-groups[name], name))
-    known = {cell.name: cell.text for cell in cells_of(group) if cell.has("stub")}
+def _submission(found: list[tuple[str, str]], group: str, notes: list[str]) -> Submission:
+    groups = _exercises_by_group(found)
+    if group and group not in groups:
+        others = ", ".join(sorted(groups)) or "none that this course has"
+        raise Unreadable(f"The file has no exercise of notebook {group} (it has of: {others}).")
+    if not groups:
+        cells_of(_group(found[0][0]))  # names a notebook that this copy does not have
+        raise Unreadable("The file has no exercise cell of this course.")
+    group = group or min(groups, key=lambda name: (-len(groups[name]), name))
+    if others := ", ".join(sorted(set(groups) - {group})):
+        notes.append(f"It has cells of notebook {others}, too; only those of {group} were marked.")
+    cells = cells_of(group)
+    known = [cell.name for cell in cells if cell.has("stub")]
     answers: dict[str, str] = {}
-    notes = []
     for exercise_id, code in found:
         if exercise_id not in known:
-            notes.append(f"A cell for {exercise_id} was left out: notebook {group} has none.")
+            if _group(exercise_id) not in groups or _group(exercise_id) == group:
+                notes.append(f"A cell for {exercise_id} was left out: notebook {group} has none.")
             continue
         if exercise_id in answers:
-            notes.append(f"{exercise_id} is there twice; the last one was marked.")
+            notes.append(f"{exercise_id} is there twice; the last one with an answer was marked.")
+            if is_untouched(exercise_id, code, cells):
+                continue
         answers[exercise_id] = code
     notes += [f"The cell of {name} is missing." for name in known if name not in answers]
     notes = list(dict.fromkeys(notes))
     if (more := len(notes) - MOST_NOTES) > 0:
         notes[MOST_NOTES:] = [f"{more} more notes were left out."]
     return Submission(group, answers, tuple(notes))
+
+
+def _group(exercise_id: str) -> str:
+    return exercise_id.rpartition("-")[0]
+
+
+def _exercises_by_group(found: list[tuple[str, str]]) -> dict[str, set[str]]:
+    """Notebook -> those of its exercises that the file has."""
+    ids = {exercise_id for exercise_id, _ in found}
+    here = {group_of(source) for source in source_files()}
+    groups = {}
+    for group in sorted({_group(each) for each in ids} & here):
+        if mine := ids & {cell.name for cell in cells_of(group) if cell.has("stub")}:
+            groups[group] = mine
+    return groups
 
 
 def seed_of(submission: Submission) -> str:
@@ -149,9 +226,14 @@ def seed_of(submission: Submission) -> str:
 
 
 def is_untouched(exercise_id: str, code: str, cells: list[Cell]) -> bool:
-    """Whether the learner left the stub as it was."""
+    """Whether the learner left the stub as it was, or left nothing but comments."""
     stub = next(cell.text for cell in cells if cell.name == exercise_id and cell.has("stub"))
-    return code.split() == stub.split()
+    return code.split() == stub.split() or not _has_code(code)
+
+
+def _has_code(code: str) -> bool:
+    lines = [line.strip() for line in code.splitlines()]
+    return any(line and not line.startswith("#") for line in lines)
 
 
 def is_empty(submission: Submission) -> bool:
