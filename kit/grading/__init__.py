@@ -14,41 +14,41 @@ are the marks.
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = ["grade"]
 
 
-def grade(files: list[Path], out: Path, *, time_limit_s: int = 300, sandboxed: bool = True) -> int:
-    """Marks each file; writes one JSON each, `class.csv` and `class.html` into `out`.
+def grade(
+    paths: list[Path],
+    out: Path,
+    *,
+    time_limit_s: int = 300,
+    sandboxed: bool = True,
+    notebook: str = "",
+    roster: Path | None = None,
+    jobs: int = 1,
+    again: bool = False,
+) -> int:
+    """Marks the files, and those in the folders and zip archives; writes the reports into `out`.
 
-    Each file is marked by itself, and the class's files are written again after each: a run
-    that is interrupted keeps what was marked.  Prints one line per submission.  Returns 0 when
-    every file could be marked, else 1.  Raises NoSandbox where learners' code cannot be
-    fenced in.
+    Prints one line per submission.  Returns 0 if all were marked, 1 if a file is no submission
+    or cannot be read, and 3 if the course or this machine failed, so that one is not marked.
+    Raises NoSandbox where learners' code cannot be fenced in, and RuntimeError with a sentence
+    for a notebook or a roster that cannot be used.
     """
-    from kit.grading import report, sandbox
-    from kit.grading.marking import mark
+    from kit.course import group_of, source_files, source_of
+    from kit.grading import class_run, sandbox
+    from kit.grading.identity import read_roster
 
     if find_spec("nbval") is None:
         raise RuntimeError("nbval, which runs the submissions, is not installed; run: make setup")
+    if notebook and source_of(notebook) is None:
+        there = ", ".join(map(group_of, source_files()))
+        raise RuntimeError(f"The course has no notebook {notebook}; it has {there}.")
     if sandboxed:
         sandbox.require()
-    out.mkdir(parents=True, exist_ok=True)
-    marked = []
-    for file, name in zip(files, report.distinct_names(files), strict=True):
-        marks = mark(file, name, time_limit_s=time_limit_s, sandboxed=sandboxed)
-        marked.append(marks)
-        report.write_json(marks, out)
-        report.write_class(marked, out)
-        _say(report.line(marks))
-    _say(f"Reports are in {out}: class.html, class.csv, and a JSON file each.")
-    return int(any(marks.problem for marks in marked))
-
-
-def _say(text: str) -> None:
-    """Prints what the terminal can show, and escapes for other signs."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    people = read_roster(roster) if roster else None
+    options = class_run.Options(time_limit_s, sandboxed, notebook, jobs, again)
+    return class_run.run(paths, out, options, people)

@@ -1,27 +1,24 @@
-"""One bad file costs its own mark; the rest of the class is marked and reported."""
+"""A class is marked as it goes: nothing is overwritten, and an interrupted run continues."""
 
 from __future__ import annotations
 
-import csv
+import fcntl
 import json
-import os
-import socket
-import sys
+import threading
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from kit import cli
-from kit.authoring import compose
-from kit.authoring.sources import read_source
-from kit.grading import grade, marking, report, submission
-from kit.grading.marking import Mark, Marks
+from kit.exercises.exercise import Verdict
+from kit.grading import grade, marking, report
+from kit.grading.marking import NotRun
+from kit.grading.stage import Outcome
+from tests.kit.grading.handing_in import SAMPLE, graded, handed_in, rows, table
 
-SAMPLE = Path(__file__).parents[1] / "sample_course"
-SOURCE = SAMPLE / "lessons" / "nb99_sample" / "source" / "99_sample.py"
-CLASS_FILES = {"class.csv", "class.html"}
 pytestmark = pytest.mark.timeout(60)
+RIGHT, WRONG = Verdict(True, "Yes."), Verdict(False, "No.")
+SOLVED = {"99-2": RIGHT, "99-3": RIGHT, "99-4": RIGHT}
 
 
 @pytest.fixture(autouse=True)
@@ -29,232 +26,243 @@ def sample_course(monkeypatch) -> None:
     monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
 
 
-def handed_in(path: Path, answer: str | None = None) -> Path:
-    """A submission; without an answer it is marked (as empty) and not run."""
-    notebook = compose.student(read_source(SOURCE))
-    for cell in notebook.cells:
-        if answer is not None and cell.id == "exercise-99-2":
-            cell.source = answer
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(notebook))
-    return path
+class Stage:
+    """In place of the real one: answers by the code of 99-2, and notes what was run."""
+
+    def __init__(self, monkeypatch, outcomes: dict[str, Outcome | Exception]) -> None:
+        self.outcomes = outcomes
+        self.ran: list[str] = []
+        monkeypatch.setattr(marking, "run", self)
+
+    def __call__(self, submitted, **limits) -> Outcome:
+        code = submitted.answers.get("99-2", "")
+        code = "the solution" if "return min(" in code else code
+        self.ran.append(code)
+        outcome = self.outcomes.get(code, Outcome({"99-2": WRONG}, {}))
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
 
-def graded(files: list[Path], out: Path) -> dict[str, dict[str, str]]:
-    """The rows of class.csv by name, after a run without a sandbox."""
-    grade(files, out, sandboxed=False)
-    return rows(out)
-
-
-def rows(out: Path) -> dict[str, dict[str, str]]:
-    with (out / "class.csv").open(encoding="utf-8", newline="") as file:
-        return {row["name"]: row for row in csv.DictReader(file)}
-
-
-def latin_1_name(folder: Path) -> Path:
-    """A name that is no UTF-8: some file systems refuse to hold it."""
-    path = folder / os.fsdecode("Müller.ipynb".encode("latin-1"))
-    try:
-        return handed_in(path)
-    except OSError:
-        return path
-
-
-def fifo(folder: Path) -> Path:
-    os.mkfifo(folder / "pipe.ipynb")
-    return folder / "pipe.ipynb"
-
-
-def link_to_a_device(folder: Path) -> Path:
-    (folder / "zero.ipynb").symlink_to("/dev/zero")
-    return folder / "zero.ipynb"
-
-
-def broken_link(folder: Path) -> Path:
-    (folder / "gone.ipynb").symlink_to("nothing-here")
-    return folder / "gone.ipynb"
-
-
-def link_in_a_circle(folder: Path) -> Path:
-    (folder / "circle.ipynb").symlink_to("circle.ipynb")
-    return folder / "circle.ipynb"
-
-
-def unix_socket(folder: Path) -> Path:
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(folder / "socket.ipynb"))
-    return folder / "socket.ipynb"
-
-
-def folder_of_that_name(folder: Path) -> Path:
-    (folder / "folder.ipynb").mkdir()
-    return folder / "folder.ipynb"
-
-
-def huge(folder: Path) -> Path:
-    with (folder / "huge.ipynb").open("wb") as file:
-        file.truncate(submission.LARGEST_SUBMISSION + 1)
-    return folder / "huge.ipynb"
-
-
-def written(name: str, content: bytes):
-    def write(folder: Path) -> Path:
-        (folder / name).write_bytes(content)
-        return folder / name
-
-    return write
-
-
-def exercise(exercise_id: str, source: object = "x") -> bytes:
-    cell = {"cell_type": "code", "id": f"exercise-{exercise_id}", "source": source}
-    return json.dumps({"cells": [cell]}).encode()
-
-
-NOT_MARKED = {
-    "a lone surrogate in the name": (lambda folder: folder / "\ud800.ipynb", "cannot be read"),
-    "a null in the name": (lambda folder: folder / "a\0b.ipynb", "cannot be read"),
-    "a pipe": (fifo, "not a regular file"),
-    "a link to a device": (link_to_a_device, "not a regular file"),
-    "a socket": (unix_socket, "not a regular file"),
-    "a folder": (folder_of_that_name, "not a regular file"),
-    "a link to nothing": (broken_link, "No such file"),
-    "a link to itself": (link_in_a_circle, "cannot be read"),
-    "a missing file": (lambda folder: folder / "absent.ipynb", "No such file"),
-    "a path below a file": (lambda folder: folder / "anna.ipynb" / "x.ipynb", "Not a directory"),
-    "a file of 20 MB": (huge, "larger than 20 MB"),
-    "an empty file": (written("void.ipynb", b""), "not a Jupyter notebook"),
-    "broken JSON": (written("cut.ipynb", b'{"cells": ['), "not a Jupyter notebook"),
-    "bytes that are no text": (written("b.ipynb", b'{"cells": "\xff"}'), "not a Jupyter notebook"),
-    "JSON as deep as a well": (written("deep.ipynb", b"[" * 100_000), "not a Jupyter notebook"),
-    "another course's exercise": (written("o.ipynb", exercise("77-1")), "no notebook 77"),
-    "an exercise that no course has": (written("s.ipynb", exercise("\ud800-1")), "no exercise"),
-}
-
-
-@pytest.mark.parametrize(("make", "sentence"), NOT_MARKED.values(), ids=NOT_MARKED.keys())
-def test_a_file_that_cannot_be_marked_costs_only_its_own_mark(tmp_path, make, sentence) -> None:
-    anna, zoe = handed_in(tmp_path / "anna.ipynb"), handed_in(tmp_path / "zoe.ipynb")
-    bad = make(tmp_path)
-    found = graded([anna, bad, zoe], tmp_path / "out")
-    assert len(found) == 3
-    assert found["anna"]["99-2"] == found["zoe"]["99-2"] == "empty"
-    (row,) = (row for name, row in found.items() if name not in ("anna", "zoe"))
-    assert sentence in row["notes"]
-    reports = {path.name for path in (tmp_path / "out").iterdir()}
-    assert reports == CLASS_FILES | {f"{name}.json" for name in found}
-
-
-def test_a_name_that_is_no_utf8_is_marked_and_reported_in_ascii(tmp_path) -> None:
-    file = latin_1_name(tmp_path)
-    found = graded([file], tmp_path / "out")
-    if file.exists():
-        assert found["M_ller"]["99-2"] == "empty"
-    assert found["M_ller"]["file"].endswith(r"M\udcfcller.ipynb")
-    assert json.loads((tmp_path / "out" / "M_ller.json").read_text())["file"].endswith(
-        r"M\udcfcller.ipynb"
-    )
-
-
-def test_a_terminal_that_speaks_only_ascii_ends_nothing(tmp_path, monkeypatch) -> None:
-    file = handed_in(tmp_path / "Émile.ipynb")
-    shown = (tmp_path / "screen").open("w", encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", shown)
-    assert cli.main(["grade", str(file), "--no-sandbox", "--out", str(tmp_path / "out")]) == 0
-    monkeypatch.undo()
-    shown.close()
-    assert r"\xc9mile: 0 of 2" in (tmp_path / "screen").read_text()
-
-
-def test_a_link_to_a_notebook_and_a_byte_order_mark_are_fine(tmp_path) -> None:
-    file = handed_in(tmp_path / "anna.ipynb")
-    (tmp_path / "link.ipynb").symlink_to(file)
-    marked = tmp_path / "marked.ipynb"
-    marked.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-    found = graded([tmp_path / "link.ipynb", marked], tmp_path / "out")
-    assert found["link"]["notes"] == found["marked"]["notes"] == ""
-
-
-def test_code_with_half_a_character_can_be_run(tmp_path) -> None:
-    file = handed_in(tmp_path / "half.ipynb", "x = '\ud800'")
-    notebook = submission.transplant(submission.read(file))
-    nbformat.write(notebook, tmp_path / "run.ipynb")
-    assert "x = '?'" in (tmp_path / "run.ipynb").read_text()
-
-
-def test_a_surprise_while_marking_is_that_files_own(tmp_path, monkeypatch) -> None:
-    def surprise(*_: object, **__: object) -> None:
-        raise LookupError("nobody thought of this")
-
-    monkeypatch.setattr(marking, "run", surprise)
-    file = handed_in(tmp_path / "odd.ipynb", "x = 1")
-    found = graded([file, handed_in(tmp_path / "zoe.ipynb")], tmp_path / "out")
-    assert "LookupError: nobody thought of this" in found["odd"]["notes"]
-    assert found["zoe"]["99-2"] == "empty"
-
-
-def test_an_interrupted_run_keeps_what_was_marked(tmp_path, monkeypatch) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(marking, "run", interrupt)
-    files = [handed_in(tmp_path / "anna.ipynb"), handed_in(tmp_path / "slow.ipynb", "x = 1")]
+def test_an_interrupted_run_keeps_what_was_marked_and_continues(tmp_path, monkeypatch) -> None:
+    stage = Stage(monkeypatch, {"slow": KeyboardInterrupt()})
+    files = [handed_in(tmp_path / f"{name}.ipynb", name) for name in ("anna", "slow", "zoe")]
     with pytest.raises(KeyboardInterrupt):
         grade(files, tmp_path / "out", sandboxed=False)
     assert set(rows(tmp_path / "out")) == {"anna"}
     assert "anna" in (tmp_path / "out" / "class.html").read_text()
-    assert {path.name for path in (tmp_path / "out").iterdir()} == CLASS_FILES | {"anna.json"}
+    stage.outcomes = {}
+    stage.ran.clear()
+    assert set(graded(files, tmp_path / "out")) == {"anna", "slow", "zoe"}
+    assert stage.ran == ["slow", "zoe"], "anna was marked before"
+    whole = tmp_path / "whole"
+    graded(files, whole)
+    for name in ("class.csv", "class.json", "class.html", "totals.csv", "anna.json"):
+        assert (whole / name).read_bytes() == (tmp_path / "out" / name).read_bytes(), name
 
 
-def test_two_submissions_of_one_name_keep_a_report_each(tmp_path) -> None:
-    paths = ["a/nb.ipynb", "b/nb.ipynb", "c/nb-2.ipynb", "d/NB.ipynb"]
-    files = [handed_in(tmp_path / path) for path in paths]
-    found = graded(files, tmp_path / "out")
-    assert list(found) == ["nb", "nb-2", "nb-2-2", "NB-3"]
-    assert [row["file"] for row in found.values()] == [str(file) for file in files]
-    for name, row in found.items():
-        assert json.loads((tmp_path / "out" / f"{name}.json").read_text())["file"] == row["file"]
+def test_a_run_that_is_killed_has_written_the_rows_so_far(tmp_path, monkeypatch) -> None:
+    seen = []
+
+    class Watching(Stage):
+        def __call__(self, submitted, **limits) -> Outcome:
+            if self.ran:
+                seen.append(set(rows(tmp_path / "out")))
+            return super().__call__(submitted, **limits)
+
+    Watching(monkeypatch, {})
+    graded([handed_in(tmp_path / f"{n}.ipynb", n) for n in "abc"], tmp_path / "out")
+    assert seen == [{"a"}, {"a", "b"}]
 
 
-@pytest.mark.parametrize(
-    ("stem", "name"),
-    [
-        ("06 Anna-Lena O'Hara (2)", "06 Anna-Lena O'Hara (2)"),
-        ("Zoe\u0301", "Zo\u00e9"),
-        ("हिन्दी", "हिन्दी"),
-        ('what: "this"? <a|b>*', "what_ _this__ _a_b__"),
-        ("line\nbreak\x1b[31m", "line_break__31m"),
-        ("CON", "_CON"),
-        ("lpt1.old", "_lpt1.old"),
-        ("ends in dots. . ", "ends in dots"),
-        ("..", "submission"),
-        ("x" * 250, "x" * 60),
-    ],
-)
-def test_every_file_system_takes_a_reports_name(tmp_path, stem, name) -> None:
-    assert report.distinct_names([Path(f"{stem}.ipynb")]) == [name]
-    report.write_json(Marks(name), tmp_path)
+def test_two_runs_into_one_folder_overwrite_nothing(tmp_path, monkeypatch) -> None:
+    Stage(monkeypatch, {"better": Outcome({"99-2": RIGHT}, {})})
+    out = tmp_path / "out"
+    graded([handed_in(tmp_path / "monday" / "anna.ipynb", "first")], out)
+    file = handed_in(tmp_path / "tuesday" / "anna.ipynb", "better")
+    found = graded([file], out)
+    assert set(found) == {"anna", "anna-99"}
+    handed_in(file, "worse")
+    found = graded([file], out)
+    assert {name: row["score"] for name, row in found.items()} == {
+        "anna": "0", "anna-99": "1", "anna-99-2": "0"
+    }  # fmt: skip
+    assert table(out / "totals.csv")[1] == ["anna", "", "1", "1", "2"], "the best counts"
+    assert "anna, notebook 99: anna, anna-99, anna-99-2" in (out / "class.html").read_text()
 
 
-def test_names_that_differ_in_case_alone_are_distinguished() -> None:
-    names = report.distinct_names([Path("é.ipynb"), Path("É.ipynb"), Path("e\u0301.ipynb")])
-    assert names == ["é", "É-2", "é-3"]
+def test_a_mended_file_takes_the_place_of_its_report_without_marks(tmp_path) -> None:
+    file = tmp_path / "anna.ipynb"
+    file.write_text("not yet a notebook")
+    assert graded([file], tmp_path / "out")["anna"]["state"] == "unreadable"
+    handed_in(file)
+    found = graded([file], tmp_path / "out")
+    assert {name: row["state"] for name, row in found.items()} == {"anna": "marked"}
 
 
-def test_half_a_character_in_an_answer_is_reported_as_an_escape(tmp_path) -> None:
-    marks = Marks("odd", "odd.ipynb", "99", (Mark("99-2", False, "wrong", "seen: \ud800"),))
-    path = report.write_json(marks, tmp_path)
-    assert json.loads(path.read_text(encoding="utf-8"))["exercises"][0]["message"] == "seen: \ud800"
-    report.write_class([marks], tmp_path)
-    assert r"seen: \ud800" in (tmp_path / "class.html").read_text(encoding="utf-8")
+def test_a_roster_that_comes_later_renames_reports_without_running_anything(
+    tmp_path, monkeypatch
+) -> None:
+    stage = Stage(monkeypatch, {})
+    file = handed_in(tmp_path / "class" / "s001.ipynb", "x = 1")
+    (tmp_path / "others.csv").write_text("name,id\nZoe,s009\n")
+    graded([file.parent], tmp_path / "out", roster=tmp_path / "others.csv")
+    (tmp_path / "roster.csv").write_text("name,id\nAnna,s001\nBob,s002\n")
+    (row,) = graded([file.parent], tmp_path / "out", roster=tmp_path / "roster.csv").values()
+    assert (row["learner"], row["id"], row["notes"]) == ("Anna", "s001", "")
+    assert stage.ran == ["x = 1"]
+    page = (tmp_path / "out" / "class.html").read_text()
+    assert "No submission of 99 (1): Bob." in page
+    assert table(tmp_path / "out" / "import.csv") == [
+        ["name", "id", "Notebook 99"],
+        ["Anna", "s001", "0"],
+        ["Bob", "s002", ""],
+    ]
 
 
-def test_a_thousand_cells_of_other_exercises_give_a_short_note(tmp_path) -> None:
-    cells = [{"cell_type": "code", "id": "exercise-99-2", "source": "x"}] * 3
-    cells += [{"cell_type": "code", "id": f"exercise-88-{n % 900}-{n}"} for n in range(10)]
-    cells += [{"cell_type": "code", "id": f"exercise-9-{n}", "source": ""} for n in range(900)]
-    cells += [{"cell_type": "code", "id": f"exercise-99-{n}"} for n in range(10, 999)]
-    file = tmp_path / "many.ipynb"
-    file.write_text(json.dumps({"cells": cells}))
-    found = submission.read(file)
-    assert len(found.notes) == submission.MOST_NOTES + 1
-    assert found.notes[-1].endswith("more notes were left out.")
+def test_again_marks_again(tmp_path, monkeypatch) -> None:
+    stage = Stage(monkeypatch, {})
+    file = handed_in(tmp_path / "anna.ipynb", "x = 1")
+    for again in (False, False, True):
+        graded([file], tmp_path / "out", again=again)
+    assert stage.ran == ["x = 1"] * 2
+
+
+def test_a_second_run_into_a_folder_at_the_same_time_is_refused(tmp_path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RuntimeError, match="Another run writes to"):
+            grade([handed_in(tmp_path / "anna.ipynb")], out, sandboxed=False)
+
+
+def test_jobs_run_at_once_and_write_the_same_reports(tmp_path, monkeypatch) -> None:
+    files = [handed_in(tmp_path / f"{n}.ipynb", n) for n in "abcd"]
+    Stage(monkeypatch, {})
+    graded(files, tmp_path / "one")
+    both = threading.Barrier(2, timeout=60)
+
+    class Together(Stage):
+        def __call__(self, submitted, **limits) -> Outcome:
+            both.wait()
+            return super().__call__(submitted, **limits)
+
+    stage = Together(monkeypatch, {})
+    graded(files, tmp_path / "two", jobs=2)
+    assert sorted(stage.ran) == list("abcd")
+    for path in (tmp_path / "one").rglob("*.*"):
+        if path.name != "times.csv":
+            same = tmp_path / "two" / path.relative_to(tmp_path / "one")
+            assert path.read_bytes() == same.read_bytes(), path.name
+
+
+def test_progress_says_how_many_and_how_long(tmp_path, monkeypatch, capsys) -> None:
+    Stage(monkeypatch, {})
+    passed = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("kit.grading.class_run.time.monotonic", lambda: next(passed))
+    graded([handed_in(tmp_path / f"{n}.ipynb", n) for n in "abc"], tmp_path / "out")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("1 of 3  a: 0 of 2")
+    assert lines[0].endswith("(about 3 min left)")
+    assert table(tmp_path / "out" / "times.csv")[1] == ["a", "100.0"]
+
+
+NO_SETUP = Outcome({}, {0: "ModuleNotFoundError: pyspark"}, log="\x1b[31mE  no pyspark\x1b[0m")
+STOPPED = Outcome({}, {}, stopped_by="It ran longer than 300 s.")
+FAILED = Outcome({"99-3": RIGHT}, {1: "SyntaxError: '(' was never closed"})
+COURSE = {
+    # what the submission's run gives, what the course's own solutions give, the sentence
+    "the set-up fails": (NO_SETUP, Outcome(SOLVED, {}), "own set-up failed (ModuleNotFound"),
+    "the time limit is too short": (STOPPED, STOPPED, "solutions were stopped, too: It ran longer"),
+    "a jar is missing": (FAILED, Outcome({"99-3": RIGHT}, {}), "own solution of 99-2 got no mark"),
+    "the judge fails": (
+        Outcome({"99-2": Verdict(False, "The judge could not read this answer (KeyError).")}, {}),
+        Outcome({"99-2": WRONG}, {}),
+        "own solution of 99-2 got no mark",
+    ),
+    "the control has no set-up": (FAILED, NO_SETUP, "own set-up failed"),
+    "the control cannot be run": (FAILED, NotRun("No room on disk."), "No room on disk."),
+    "the stage stops": (NotRun("The stage stopped.", "why"), Outcome(SOLVED, {}), "stage stopped"),
+    "marking fails": (LookupError("a surprise"), Outcome(SOLVED, {}), "LookupError: a surprise"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "control", "sentence"), COURSE.values(), ids=COURSE.keys())
+def test_the_courses_own_failures_are_not_marked(
+    tmp_path, monkeypatch, run, control, sentence
+) -> None:
+    Stage(monkeypatch, {"x = 1": run, "the solution": control})
+    files = [handed_in(tmp_path / "anna.ipynb", "x = 1"), handed_in(tmp_path / "zoe.ipynb")]
+    assert grade(files, tmp_path / "out", sandboxed=False) == 3
+    found = rows(tmp_path / "out")
+    assert found["anna"]["state"] == "not marked"
+    assert sentence in found["anna"]["notes"]
+    assert found["anna"]["score"] == found["anna"]["99-2"] == ""
+    assert found["zoe"]["state"] == "marked"
+    assert not (tmp_path / "out" / "feedback" / "anna.html").exists()
+    Stage(monkeypatch, {"x = 1": Outcome(SOLVED, {})})
+    assert grade(files, tmp_path / "out", sandboxed=False) == 0, "mended, and marked this time"
+    assert rows(tmp_path / "out")["anna"]["score"] == "1"
+
+
+def test_the_log_of_a_failure_of_the_course_is_kept(tmp_path, monkeypatch) -> None:
+    Stage(monkeypatch, {"x = 1": NO_SETUP})
+    found = graded([handed_in(tmp_path / "anna.ipynb", "x = 1")], tmp_path / "out")
+    assert "The log is logs/anna.txt." in found["anna"]["notes"]
+    assert (tmp_path / "out" / "logs" / "anna.txt").read_text() == "E  no pyspark\n"
+
+
+LEARNERS = {
+    "stopped": (STOPPED, "failed", "It ran longer than 300 s."),
+    "failed": (FAILED, "failed", ""),
+    "a set-up below fails": (Outcome({"99-2": WRONG}, {7: "NameError: lab"}), "wrong", ""),
+}
+
+
+@pytest.mark.parametrize(("run", "state", "note"), LEARNERS.values(), ids=LEARNERS.keys())
+def test_where_the_solutions_pass_a_failure_is_the_learners_own(
+    tmp_path, monkeypatch, run, state, note
+) -> None:
+    stage = Stage(monkeypatch, {"x = 1": run, "y = 1": run, "the solution": Outcome(SOLVED, {})})
+    files = [handed_in(tmp_path / f"{n}.ipynb", f"{n} = 1") for n in "xy"]
+    assert grade(files, tmp_path / "out", sandboxed=False) == 0
+    found = rows(tmp_path / "out")
+    assert (found["x"]["99-2"], found["x"]["notes"]) == (state, note)
+    assert stage.ran.count("the solution") <= 1, "once for the class"
+
+
+def test_exit_statuses_tell_a_bad_file_from_a_bad_machine(tmp_path, monkeypatch, capsys) -> None:
+    Stage(monkeypatch, {"x = 1": NotRun("No room on disk.")})
+    good, bad = handed_in(tmp_path / "anna.ipynb"), tmp_path / "bob.ipynb"
+    bad.write_text("nothing")
+    failed = handed_in(tmp_path / "carl.ipynb", "x = 1")
+
+    def status(*files: Path) -> int:
+        out = tmp_path / f"out-{len(files)}"
+        return cli.main(["grade", *map(str, files), "--no-sandbox", "--out", str(out)])
+
+    assert [status(good), status(good, bad), status(good, bad, failed)] == [0, 1, 3]
+    assert "1 not marked, because the course or this machine failed: carl." in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_notebook_that_the_course_lacks_and_jobs_of_zero_are_refused(tmp_path, capsys) -> None:
+    file = str(handed_in(tmp_path / "anna.ipynb"))
+    assert cli.main(["grade", file, "--no-sandbox", "--notebook", "77"]) == 1
+    assert "The course has no notebook 77; it has 99." in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["grade", file, "--jobs", "0"])
+
+
+def test_a_report_of_another_program_is_left_alone(tmp_path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name, content in (("anna", '{"name": "anna"}'), ("b", "["), ("c", '{"version": 2}')):
+        (out / f"{name}.json").write_text(content)
+        assert report.read_json(out / f"{name}.json") is None
+    assert set(graded([handed_in(tmp_path / "zoe.ipynb")], out)) == {"zoe"}
+    stored = report.read_json(out / "zoe.json")
+    assert stored is not None
+    assert json.loads((out / "zoe.json").read_text())["answers"] == stored.answers

@@ -1,0 +1,171 @@
+"""A folder of reports as a whole: totals over notebooks, who is missing, files for the class."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kit.grading import class_page, likeness, report
+from kit.grading.identity import Person, Roster
+from kit.grading.marking import Marks
+from kit.grading.messages import natural
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A learner over all notebooks.  Of several submissions of a notebook the best counts."""
+
+    learner: str
+    id: str
+    points: dict[str, int | None]
+    """By notebook; None where no submission was marked."""
+    out_of: int
+    """Of all notebooks of the folder."""
+
+    @property
+    def score(self) -> int:
+        return sum(points or 0 for points in self.points.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Gradebook:
+    marked: list[Marks]
+    out_of: dict[str, int]
+    """Points that each notebook gives."""
+    totals: list[Total]
+    missing: dict[str, list[str]]
+    """By notebook: the learners without a submission of it."""
+    twice: list[tuple[str, str, list[str]]]
+    """Learner, notebook, and the names of several reports."""
+    alike: list[likeness.Pair]
+
+
+def reports_in(out: Path) -> dict[str, Marks]:
+    """By name, all reports that a folder holds."""
+    found = [report.read_json(path) for path in sorted(out.glob("*.json"))]
+    return {marks.name: marks for marks in found if marks}
+
+
+def summed_up(marked: Iterable[Marks], roster: Roster | None = None) -> Gradebook:
+    ordered = report.in_order(marked)
+    best: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    several: dict[tuple[str, str], list[str]] = defaultdict(list)
+    handed_in: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    out_of: dict[str, int] = {}
+    learners = {_key(person) for person in roster.people} if roster else set()
+    for marks in ordered:
+        who = (marks.learner, marks.id)
+        learners.add(who)
+        if marks.notebook:
+            handed_in[marks.notebook].add(who)
+            several[marks.learner, marks.notebook].append(marks.name)
+        if not marks.problem:
+            out_of[marks.notebook] = max(out_of.get(marks.notebook, 0), marks.out_of)
+            best[who][marks.notebook] = max(best[who].get(marks.notebook, 0), marks.score)
+    notebooks = sorted(handed_in, key=natural)
+    people = sorted(learners, key=lambda who: (natural(who[0]), who[1]))
+    totals = [
+        Total(*who, {n: best[who].get(n) for n in notebooks}, sum(out_of.values()))
+        for who in people
+    ]
+    return Gradebook(
+        ordered,
+        out_of,
+        totals,
+        {n: [who[0] for who in people if who not in handed_in[n]] for n in notebooks},
+        [(*both, names) for both, names in sorted(several.items()) if len(names) > 1],
+        likeness.alike(ordered),
+    )
+
+
+def write(
+    marked: dict[str, Marks], out: Path, roster: Roster | None, times: dict[str, float]
+) -> None:
+    """All files of the class; see `kit.grading.report`."""
+    book = summed_up(marked.values(), roster)
+    report.write_class_csv(book.marked, out)
+    report.write_class_json(_as_json(book), out)
+    report.write(out / "class.html", class_page.page(book))
+    report.write_csv(out / "totals.csv", totals_table(book))
+    report.write_csv(out / "import.csv", _for_import(book, roster))
+    _write_times(out, times, marked)
+
+
+def totals_table(book: Gradebook) -> list[list[str]]:
+    notebooks = list(book.missing)
+    rows = [["learner", "id", *notebooks, "score", "of"]]
+    for total in book.totals:
+        cells = [_shown(total.points[notebook]) for notebook in notebooks]
+        rows.append([total.learner, total.id, *cells, str(total.score), str(total.out_of)])
+    return rows
+
+
+def _for_import(book: Gradebook, roster: Roster | None) -> list[list[str]]:
+    """The roster's columns as they were, and points; a learning system knows its own columns.
+
+    A learner without a marked submission has an empty cell, which learning systems leave alone.
+    """
+    notebooks = list(book.missing)
+    points = [f"Notebook {notebook}" for notebook in notebooks]
+    by_learner = {(total.learner, total.id): total for total in book.totals}
+    if roster is None:
+        rows = [["Full name", "ID number", *points]]
+        rows += [[t.learner, t.id, *(_shown(t.points[n]) for n in notebooks)] for t in book.totals]
+        return rows
+    rows = [[*roster.header, *points]]
+    for person in roster.people:
+        total = by_learner[_key(person)]
+        rows.append([*person.row, *(_shown(total.points[n]) for n in notebooks)])
+    return rows
+
+
+def _key(person: Person) -> tuple[str, str]:
+    return person.name, person.id
+
+
+def _shown(points: int | None) -> str:
+    return "" if points is None else str(points)
+
+
+def _as_json(book: Gradebook) -> dict:
+    return {
+        "notebooks": book.out_of,
+        "submissions": [
+            {
+                "name": m.name, "learner": m.learner, "id": m.id, "notebook": m.notebook,
+                "state": report.state(m), "score": m.score, "of": m.out_of, "problem": m.problem,
+                "exercises": {mark.exercise: mark.state for mark in m.marks},
+            }
+            for m in book.marked
+        ],
+        "totals": [
+            {"learner": t.learner, "id": t.id, "points": t.points, "score": t.score, "of": t.out_of}
+            for t in book.totals
+        ],
+        "missing": book.missing,
+        "several submissions": [
+            {"learner": learner, "notebook": notebook, "reports": names}
+            for learner, notebook, names in book.twice
+        ],
+        "alike": [asdict(pair) | {"share": round(pair.share, 2)} for pair in book.alike],
+    }  # fmt: skip
+
+
+def _write_times(out: Path, times: dict[str, float], marked: dict[str, Marks]) -> None:
+    """Seconds per submission; those of earlier runs are kept."""
+    known = {row[0]: row[1] for row in _rows(out / "times.csv")[1:] if len(row) == 2}
+    known |= {name: f"{seconds:.1f}" for name, seconds in times.items()}
+    rows: list[Sequence[str]] = [["name", "seconds"]]
+    rows += [[name, known[name]] for name in sorted(known, key=natural) if name in marked]
+    report.write_csv(out / "times.csv", rows)
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(path.read_text("utf-8-sig"))))
+    except (OSError, ValueError):
+        return []
