@@ -155,7 +155,7 @@ def _is_still_true(known: Marks, unmarked: Marks) -> bool:
 
 
 def _renamed(known: Marks, unmarked: Marks) -> Marks:
-    """The same marks for whom the roster names now."""
+    """The same marks, with the learner that the roster names now."""
     others = [note for note in known.notes if not note.startswith(identity.ROSTER_NOTE)]
     return replace(
         known,

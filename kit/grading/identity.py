@@ -61,7 +61,7 @@ class Roster:
     by_key: dict[str, list[Person]] = field(default_factory=dict)
 
     def find(self, *claims: str) -> list[Person]:
-        """The people whom the first fitting claim (a name, an id, an address) may mean."""
+        """The people of the first claim (a name, an id, an address) that fits any."""
         for claim in filter(None, claims):
             whole = self.by_key.get(_key(claim), [])
             words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
@@ -156,7 +156,7 @@ def _learner(found: Found, words: list[str], shared: set[str], roster: Roster | 
 
 
 def _claim(found: Found, words: list[str]) -> tuple[str, str, str]:
-    """The name of a learner, an id and where they stand; empty where the file names nobody."""
+    """The name of a learner, an id and where they stand; empty where the file names no learner."""
     if len(found.trail) > 1:
         name = found.trail[0]
         name = stem(name) if name.casefold().endswith(".zip") else name

@@ -1,6 +1,6 @@
 """Finds the submissions in files, folders and zip archives.
 
-Learners choose the names and the contents, so each file is looked at by itself: whatever is
+Learners choose the names and the contents, so each file is looked at by itself: what is
 odd about it becomes one sentence about this file, and the search goes on.
 
 * Only regular files are read.  A link earns nothing: it may lead to someone else's file, or
