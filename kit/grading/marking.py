@@ -8,25 +8,19 @@ If the control does not get the marks either, the submission is "not marked".
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-import tempfile
 import threading
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
-
-import nbformat
 
 from kit import places
 from kit.authoring.sources import Cell
-from kit.course import PROJECT
 from kit.exercises import catalogue
-from kit.grading import sandbox, submission
+from kit.grading import attempts, submission
+from kit.grading.attempts import NotRun
 from kit.grading.intake import Unreadable
+from kit.grading.limits import Limits
 from kit.grading.messages import cleaned, one_line
-from kit.grading.stage import Outcome, Task
+from kit.grading.stage import Outcome
 from kit.grading.submission import Submission
 
 State = Literal["right", "wrong", "empty", "failed"]
@@ -82,14 +76,6 @@ class Marks:
     @property
     def out_of(self) -> int:
         return sum(not mark.quiz for mark in self.marks)
-
-
-class NotRun(Exception):
-    """The course or the machine failed, not the learner; one sentence says how."""
-
-    def __init__(self, sentence: str, log: str = "") -> None:
-        super().__init__(sentence)
-        self.log = log
 
 
 def mark(
@@ -186,43 +172,8 @@ class Control:
 
 
 def run(submitted: Submission, *, time_limit_s: int, sandboxed: bool) -> Outcome:
-    """Runs a transplanted notebook on a stage of its own.  Raises NotRun."""
-    scratch = Path(tempfile.mkdtemp(prefix="kafkalab-grade-"))
-    try:
-        work = scratch / "work"
-        for folder in (work / "home", scratch / "judge"):
-            folder.mkdir(parents=True)
-        places.socket_path(scratch / "judge" / "socket")
-        notebook = work / "notebook.ipynb"
-        nbformat.write(submission.transplant(submitted), notebook)
-        task = Task(str(notebook), time_limit_s, sandboxed, submission.seed_of(submitted))
-        command = [sys.executable, "-m", "kit.grading.stage"]
-        return _asked(sandbox.on_stage(command) if sandboxed else command, task)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _asked(command: list[str], task: Task) -> Outcome:
-    timeout_s = task.time_limit_s + 120
-    try:
-        done = subprocess.run(
-            command,
-            input=task.to_json(),
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            cwd=PROJECT,
-            timeout=timeout_s,
-            start_new_session=True,
-        )
-    except subprocess.TimeoutExpired:
-        raise NotRun(f"Marking took longer than {timeout_s} s.") from None
-    try:
-        return Outcome.from_json(done.stdout)
-    except (ValueError, KeyError, TypeError):
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        text = f"The stage stopped without a result ({one_line(last)})."
-        raise NotRun(text, done.stderr) from None
+    """Runs a submission on the stage.  Raises NotRun."""
+    return attempts.run(submitted, Limits(time_s=time_limit_s), sandboxed=sandboxed)
 
 
 def _run_cells(group: str) -> list[Cell]:

@@ -8,6 +8,8 @@ judge can reach a cluster that the learner's code has started, and nothing else.
 from __future__ import annotations
 
 import json
+import re
+import resource
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass
@@ -16,11 +18,17 @@ from pathlib import Path
 from kit.exercises.exercise import Verdict
 from kit.grading import sandbox
 from kit.grading.judge_server import JudgeServer
+from kit.grading.limits import ENDED_KERNEL, Limits, run
 
 CELL_TIMEOUT_S = 120
 LARGEST_REPORT = 5_000_000
 LARGEST_LOG = 100_000
 REPORT = "report.xml"
+TOO_LONG = re.compile(r"Timeout of (\d+) seconds exceeded (?:while )?executing cell")
+NO_KERNEL = "Kernel dead on test start"
+"""nbval's words for a cell whose kernel had ended before."""
+JUDGE_BYTES = 2_000_000_000
+"""Memory of the judge: an answer that needs more is one that the judge could not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +36,22 @@ class Task:
     """What `marking` asks of a stage."""
 
     notebook: str
-    time_limit_s: int
+    """Its JSON."""
+    exercises: tuple[str, ...]
+    """What may be marked in it."""
+    room: str
+    """A folder, see kit.grading.sandbox."""
     sandboxed: bool
     seed: str
+    limits: Limits
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        content = json.loads(text)
+        return cls(**content | {"limits": Limits(**content["limits"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +89,40 @@ def nbval(notebook: Path, cell_timeout_s: int) -> list[str]:
     return [*command, "-c", "/dev/null", f"--rootdir={notebook.parent}", str(notebook)]
 
 
-def perform(notebook: Path, limits: sandbox.Limits, *, sandboxed: bool, seed: str) -> Outcome:
-    """Runs the notebook beside its judge."""
-    work = notebook.parent
-    socket_folder = work.parent / "judge"
-    address = socket_folder / "socket"
-    judge = JudgeServer(address, seed)
-    command = nbval(notebook, min(CELL_TIMEOUT_S, limits.time_s))
-    if sandboxed:
-        command = sandbox.in_sandbox(command, work, socket_folder)
-        sandbox.hand_over(work, socket_folder)
-    log = work.parent / "log"
-    environment = sandbox.environment(work, address)
+def perform(task: Task) -> Outcome:
+    """Runs the notebook in its room, beside its judge."""
+    room = Path(task.room)
+    sandbox.furnish(room)
+    work, limits = room / "work", task.limits
+    (work / "notebook.ipynb").write_text(task.notebook, encoding="utf-8")
+    command = nbval(work / "notebook.ipynb", cell_timeout_s(limits))
+    if task.sandboxed:
+        command = sandbox.in_sandbox(command, room, limits)
+        sandbox.hand_over(room)
+    judge = JudgeServer(room / "judge" / "socket", task.seed, task.exercises)
     try:
-        stopped_by = sandbox.run(command, environment, work, limits, log)
+        stopped_by = run(command, sandbox.environment(room), room, limits)
     finally:
         judge.close()
+    log = _end_of(room / "log")
     if not stopped_by and not (work / REPORT).exists():
-        stopped_by = f"nbval did not start or was ended ({_last_line(log)})."
-    end = _end_of(log, LARGEST_LOG)
-    return Outcome(judge.verdicts, cell_errors(work / REPORT), stopped_by, end)
+        last = (log.strip().splitlines() or ["it said nothing"])[-1]
+        stopped_by = f"nbval, which runs the cells, did not start or was ended ({last[:200]})."
+    if stopped_by == ENDED_KERNEL and (work / REPORT).exists():
+        stopped_by = ""  # nbval did, after a cell that could not be interrupted
+    return Outcome(judge.verdicts, cell_errors(work / REPORT), stopped_by, log)
+
+
+def cell_timeout_s(limits: Limits) -> int:
+    """At most half of a run's time: what one cell wastes, the others do not lack."""
+    return max(1, min(CELL_TIMEOUT_S, int(limits.time_s // 2)))
 
 
 def cell_errors(report: Path) -> dict[int, str]:
-    """Position of a code cell -> the last line of its error.  The file is not trusted."""
+    """Position of a code cell -> the last line of its error.  The file is not trusted.
+
+    Cells that had no turn, because another one had ended or stopped the kernel, are left out.
+    """
     if not report.is_file() or report.is_symlink() or report.stat().st_size > LARGEST_REPORT:
         return {}
     try:
@@ -104,28 +132,24 @@ def cell_errors(report: Path) -> dict[int, str]:
     errors = {}
     for position, case in enumerate(cases):
         for outcome in case:
-            if outcome.tag in ("failure", "error", "skipped"):
-                lines = [line for line in (outcome.text or "").splitlines() if line.strip()]
-                errors[position] = (lines or [outcome.get("message", "")])[-1][:300]
+            lines = [line for line in (outcome.text or "").splitlines() if line.strip()]
+            last = (lines or [outcome.get("message", "")])[-1][:300]
+            if outcome.tag in ("failure", "error") and NO_KERNEL not in last:
+                late = TOO_LONG.search(outcome.text or "")
+                errors[position] = f"The cell ran longer than {late[1]} s." if late else last
     return errors
 
 
-def _last_line(log: Path) -> str:
-    lines = _end_of(log, 2000).strip().splitlines()
-    return lines[-1][:200] if lines else "it said nothing"
-
-
-def _end_of(log: Path, most: int) -> str:
+def _end_of(log: Path) -> str:
     with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - most))
+        file.seek(max(0, log.stat().st_size - LARGEST_LOG))
         return file.read().decode(errors="replace")
 
 
 def main() -> None:
-    task = Task(**json.loads(sys.stdin.read()))
-    limits = sandbox.Limits(time_s=task.time_limit_s)
-    outcome = perform(Path(task.notebook), limits, sandboxed=task.sandboxed, seed=task.seed)
-    sys.stdout.write(outcome.to_json() + "\n")
+    task = Task.from_json(sys.stdin.read())
+    resource.setrlimit(resource.RLIMIT_DATA, (JUDGE_BYTES, resource.RLIM_INFINITY))
+    sys.stdout.write(perform(task).to_json() + "\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from kit.authoring import compose
 from kit.authoring.sources import read_source
 from kit.exercises import catalogue
 from kit.exercises.cluster_log import Context
-from kit.grading import grade, sandbox, submission
+from kit.grading import grade, sandbox
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 SOURCE = SAMPLE / "lessons" / "nb99_sample" / "source" / "99_sample.py"
@@ -174,42 +174,10 @@ def test_limits_end_a_submission_and_only_that(tmp_path, fenced) -> None:
     out = tmp_path / "out"
     assert grade([endless], out, time_limit_s=30) == 0
     assert grade([good], out) == 0
-    notes = json.loads((out / "endless.json").read_text())["notes"]
-    assert notes == ["It ran longer than 30 s."]
-    assert states(out, "endless")["99-2"] == "failed"
+    mark = json.loads((out / "endless.json").read_text())["exercises"][0]
+    assert (mark["exercise"], mark["state"]) == ("99-2", "failed")
+    assert mark["message"] == "The cell ran longer than 15 s."
     assert set(states(out, "good").values()) == {"right"}
-
-
-HOGS = {
-    "memory": "hog = bytearray(400_000_000)\nimport time; time.sleep(60)",
-    "processes": "import subprocess\nhogs = [subprocess.Popen(['sleep', '60']) for _ in range(40)]"
-    "\nimport time; time.sleep(60)",
-    "written": "for n in range(9):\n    open(f'f{n}', 'wb').write(b'x' * 9_000_000)"
-    "\nimport time; time.sleep(60)",
-}
-
-
-@pytest.mark.parametrize(
-    ("hog", "sentence"),
-    [("memory", "MB of memory"), ("processes", "processes"), ("written", "It wrote more than")],
-)
-def test_what_a_submission_uses_up_is_limited(tmp_path, fenced, hog, sentence) -> None:
-    from kit.grading.stage import perform
-
-    work = tmp_path / "work"
-    (work / "home").mkdir(parents=True)
-    (tmp_path / "judge").mkdir()
-    submitted = submission.Submission("99", {"99-2": HOGS[hog]})
-    nbformat.write(submission.transplant(submitted), work / "notebook.ipynb")
-    limits = sandbox.Limits(
-        time_s=50,
-        memory_bytes=500_000_000,
-        processes=30,
-        file_bytes=20_000_000,
-        written_bytes=50_000_000,
-    )
-    result = perform(work / "notebook.ipynb", limits, sandboxed=True, seed="a")
-    assert sentence in result.stopped_by
 
 
 def test_the_network_is_loopback_only(fenced) -> None:

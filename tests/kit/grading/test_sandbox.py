@@ -18,7 +18,8 @@ import nbformat
 import pytest
 
 from kit.grading import sandbox, submission
-from kit.grading.stage import perform
+from kit.grading.limits import Limits
+from kit.grading.stage import Outcome, Task, perform
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
@@ -120,13 +121,11 @@ open("found.json", "w").write(json.dumps(found))
 '''
 
 
-def stage_with(tmp_path: Path, code: str) -> Path:
-    work = tmp_path / "work"
-    (work / "home").mkdir(parents=True)
-    (tmp_path / "judge").mkdir()
+def run_alone(room: Path, code: str) -> Outcome:
+    """The outcome of code in an answer; afterwards, what it wrote is in `room`."""
     submitted = submission.Submission("99", {"99-2": code})
-    nbformat.write(submission.transplant(submitted), work / "notebook.ipynb")
-    return work
+    notebook = nbformat.writes(submission.transplant(submitted))
+    return perform(Task(notebook, ("99-2",), str(room), True, "a", Limits(time_s=120)))
 
 
 def test_no_door_of_the_machine_opens_from_inside(tmp_path, monkeypatch) -> None:
@@ -153,11 +152,9 @@ def test_no_door_of_the_machine_opens_from_inside(tmp_path, monkeypatch) -> None
         "folders": ["/etc", "/usr", "/proc/sys", sys.prefix, str(sandbox.PROJECT / "kit")],
     }
     code = BURGLAR.replace("TRIED", repr(json.dumps(tried)))
-    work = stage_with(tmp_path, code)
+    work = tmp_path / "work"
     with daemon:
-        result = perform(
-            work / "notebook.ipynb", sandbox.Limits(time_s=120), sandboxed=True, seed="a"
-        )
+        result = run_alone(tmp_path, code)
     assert (work / "found.json").exists(), result
     found = json.loads((work / "found.json").read_text())
     authorities = set(found.pop("authority files"))
@@ -175,20 +172,17 @@ def test_the_sandbox_has_room_to_work_in(tmp_path) -> None:
         "subprocess.run([sys.executable, '-c', 'import kit.lab, ssl'], check=True)\n"
         "open('done', 'w').close()"
     )
-    work = stage_with(tmp_path, code)
-    result = perform(work / "notebook.ipynb", sandbox.Limits(time_s=120), sandboxed=True, seed="a")
-    assert (work / "done").exists(), result
+    result = run_alone(tmp_path, code)
+    assert (tmp_path / "work" / "done").exists(), result
 
 
 def test_credentials_for_a_package_index_are_not_in_view(tmp_path, monkeypatch) -> None:
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pip.conf").write_text("index-url with a password")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
-    work, judge = tmp_path / "work", tmp_path / "judge"
-    work.mkdir()
-    judge.mkdir()
-    sandbox.hand_over(work, judge)
-    fenced = sandbox.in_sandbox(["cat", f"{sys.prefix}/pip.conf"], work, judge)
+    sandbox.furnish(tmp_path)
+    sandbox.hand_over(tmp_path)
+    fenced = sandbox.in_sandbox(["cat", f"{sys.prefix}/pip.conf"], tmp_path)
     done = subprocess.run(fenced, capture_output=True, text=True)
     assert "password" not in done.stdout
     assert "pip.conf" in done.stderr
