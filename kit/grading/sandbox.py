@@ -69,7 +69,7 @@ def require() -> None:
         room = Path(folder)
         furnish(room)
         hand_over(room)
-        probe = in_sandbox([sys.executable, "-c", "import kit, nbval"], room)
+        probe = in_sandbox([sys.executable, "-c", "import kit.places, nbval"], room)
         done = subprocess.run(
             on_stage(probe), env=environment(room), capture_output=True, text=True
         )
