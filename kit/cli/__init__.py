@@ -27,6 +27,7 @@ COMMANDS = {
     "case": "play a case from Kafka's history under the old rule and the new",
     "guide": "gather the lessons' facilitator pages into one document that prints",
     "grade": "mark submitted notebooks in a sandbox",
+    "report": "sum up the marks of a course",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
     "explore": "search the truncation ladder for its shortest failures",
     "pipeline": "run the first PySpark lab's pipeline",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
+from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kit.grading import report
 from kit.grading.document import document, sign_of
 from kit.grading.marking import Marks
+from kit.grading.messages import natural
 
 if TYPE_CHECKING:
     from kit.grading.gradebook import Gradebook
@@ -18,16 +20,16 @@ if TYPE_CHECKING:
 MOST_STUMBLES = 20
 
 
-def page(book: Gradebook) -> str:
-    parts = ["<h1>Class</h1>", _summary(book)]
+def page(book: Gradebook, title: str = "Class") -> str:
+    parts = [f"<h1>{escape(title)}</h1>", _summary(book), _by_notebook(book)]
     for notebook in book.missing:
         marked = [m for m in book.marked if m.notebook == notebook and not m.problem]
         parts.append(f"<h2>Notebook {escape(notebook)}</h2>")
-        parts.append(_table(marked))
+        parts.append(_table(marked, book))
         parts.append(_missing(book, notebook))
     parts += [_without_marks(book), _twice(book), _totals(book)]
     parts += [_stumbles(book.marked), _alike(book)]
-    return document("Class", "".join(parts))
+    return document(title, "".join(parts))
 
 
 def _summary(book: Gradebook) -> str:
@@ -43,10 +45,44 @@ def _summary(book: Gradebook) -> str:
     )
 
 
-def _table(marked: Sequence[Marks]) -> str:
+def _by_notebook(book: Gradebook) -> str:
+    """How a course went, a row per notebook; nothing for a single one."""
+    if len(book.missing) < 2:
+        return ""
+    rows = ""
+    for notebook in book.missing:
+        marked = [m for m in book.marked if m.notebook == notebook and not m.problem]
+        scores = [marks.score for marks in marked]
+        middle = f"{median(scores):g} of {book.out_of[notebook]}" if scores else ""
+        rows += (
+            f"<tr><th scope='row'>{escape(notebook)}</th><td class='number'>{len(marked)}</td>"
+            f"<td class='number'>{len(book.missing[notebook])}</td><td>{middle}</td>"
+            f"<td>{_hardest(marked)}</td></tr>"
+        )
+    names = ("notebook", "marked", "without a submission", "median", "hardest exercise")
+    head = "".join(f"<th scope='col'>{name}</th>" for name in names)
+    return (
+        "<h2>By notebook</h2><div class='scroll'><table>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _hardest(marked: Sequence[Marks]) -> str:
+    """The exercise with the fewest right answers, and their share."""
+    states: dict[str, list[str]] = {}
+    for mark in (mark for marks in marked for mark in marks.marks if not mark.quiz):
+        states.setdefault(mark.exercise, []).append(mark.state)
+    shares = {name: each.count("right") / len(each) for name, each in states.items()}
+    if not shares:
+        return ""
+    name = min(shares, key=lambda each: (shares[each], natural(each)))
+    return f"{escape(name)} ({100 * shares[name]:.0f} % right)"
+
+
+def _table(marked: Sequence[Marks], book: Gradebook) -> str:
     exercises = report.exercises_of(marked)
     head = "".join(f"<th scope='col'>{escape(exercise)}</th>" for exercise in exercises)
-    body = "".join(_row(marks, exercises) for marks in marked)
+    body = "".join(_row(marks, exercises, book) for marks in marked)
     right = "".join(f"<td class='sign'>{_share(marked, each)}</td>" for each in exercises)
     return (
         "<div class='scroll'><table><thead><tr><th scope='col'>learner</th>"
@@ -57,20 +93,22 @@ def _table(marked: Sequence[Marks]) -> str:
     )
 
 
-def _row(marks: Marks, exercises: list[str]) -> str:
+def _row(marks: Marks, exercises: list[str], book: Gradebook) -> str:
     by_exercise = {mark.exercise: mark for mark in marks.marks}
     cells = "".join(sign_of(by_exercise.get(exercise)) for exercise in exercises)
     return (
-        f"<tr>{_name(marks)}<td>{escape(marks.id)}</td><td>{escape(marks.identified_by)}</td>"
+        f"<tr>{_name(marks, book)}<td>{escape(marks.id)}</td><td>{escape(marks.identified_by)}</td>"
         f"<td class='number'>{marks.score} of {marks.out_of}</td>{cells}"
         f"<td class='notes'>{escape(' '.join(marks.notes))}</td></tr>"
     )
 
 
-def _name(marks: Marks) -> str:
+def _name(marks: Marks, book: Gradebook) -> str:
     shown = escape(marks.learner or marks.name)
     if marks.fault != "course":
-        page = quote(f"feedback/{marks.name}.html", errors="replace")
+        folder, _, name = marks.name.rpartition("/")
+        where = f"{book.folders[folder]}/" if folder else ""
+        page = quote(f"{where}feedback/{name}.html", errors="replace")
         shown = f"<a href='{page}'>{shown}</a>"
     return f"<th scope='row' title='{escape(marks.file, quote=True)}'>{shown}</th>"
 
@@ -94,7 +132,7 @@ def _missing(book: Gradebook, notebook: str) -> str:
 
 def _without_marks(book: Gradebook) -> str:
     rows = "".join(
-        f"<tr>{_name(marks)}<td class='notes'>{escape(marks.file)}</td>"
+        f"<tr>{_name(marks, book)}<td class='notes'>{escape(marks.file)}</td>"
         f"<td>{report.state(marks)}</td><td class='problem'>{escape(marks.problem)}</td></tr>"
         for marks in book.marked
         if marks.problem
@@ -147,8 +185,8 @@ def _stumbles(marked: Sequence[Marks]) -> str:
     )
     lines = sorted(messages.items(), key=lambda item: (-item[1], item[0]))[:MOST_STUMBLES]
     rows = "".join(
-        f"<tr><td class='number'>{count}</td><th scope='row'>{escape(exercise)}</th>"
-        f"<td class='said'>{escape(text)}</td></tr>"
+        f"<tr><td class='number'>{count}</td><th scope='row' class='exercise'>"
+        f"{escape(exercise)}</th><td class='said'>{escape(text)}</td></tr>"
         for (exercise, text), count in lines
     )
     table = f"<div class='scroll'><table><tbody>{rows}</tbody></table></div>"

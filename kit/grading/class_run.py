@@ -22,7 +22,7 @@ from kit.grading.identity import Roster
 from kit.grading.intake import Unreadable
 from kit.grading.marking import Control, Marks
 from kit.grading.messages import natural, printable
-from kit.grading.submission import Submission
+from kit.grading.submission import OtherNotebook, Submission
 
 ALL_MARKED, A_FILE_UNREADABLE, COURSE_FAILED = 0, 1, 3
 """Exit statuses."""
@@ -46,6 +46,8 @@ class HandedIn:
 
     unmarked: Marks
     submission: Submission | None = None
+    is_beside: bool = False
+    """Not what is marked, and no fault if the same learner has handed that in, too."""
 
 
 def run(paths: list[Path], out: Path, options: Options, roster: Roster | None = None) -> int:
@@ -89,18 +91,21 @@ def look_at(paths: list[Path], options: Options, roster: Roster | None) -> list[
             notes=(learner.note,) if learner.note else (),
         )
         handed_in.append(_looked_at(file, unmarked, options.notebook))
-    return _without_enclosures(handed_in, found)
+    return _without_enclosures(handed_in)
 
 
 def _looked_at(file: intake.Found, unmarked: Marks, group: str) -> HandedIn:
+    not_a_notebook = file.inside and not file.is_notebook
     try:
+        if not_a_notebook:
+            file.content()
+            raise Unreadable("The file is not a notebook: its name does not end in .ipynb.")
         content = file.content()
         unmarked = replace(unmarked, digest=hashlib.sha256(content).hexdigest())
-        if not file.is_notebook and file.inside:
-            raise Unreadable("The file is not a notebook: its name does not end in .ipynb.")
         submitted = submission.parse(content, group)
     except Unreadable as reason:
-        return HandedIn(marking.unreadable(unmarked, reason))
+        beside = file.inside and (not_a_notebook or isinstance(reason, OtherNotebook))
+        return HandedIn(marking.unreadable(unmarked, reason), is_beside=beside)
     except Exception as error:
         problem = f"The file cannot be read ({type(error).__name__}: {error})."
         return HandedIn(marking.unreadable(unmarked, Unreadable(problem)))
@@ -108,15 +113,10 @@ def _looked_at(file: intake.Found, unmarked: Marks, group: str) -> HandedIn:
     return HandedIn(replace(unmarked, notebook=submitted.group, course=course), submitted)
 
 
-def _without_enclosures(handed_in: list[HandedIn], found: list[intake.Found]) -> list[HandedIn]:
-    """Without the other files (data, pictures, texts) of learners who handed in a notebook."""
+def _without_enclosures(handed_in: list[HandedIn]) -> list[HandedIn]:
+    """Without the other files (data, texts, other notebooks) of learners with a submission."""
     have = {each.unmarked.learner for each in handed_in if each.submission}
-    return [
-        each
-        for each, file in zip(handed_in, found, strict=True)
-        if each.submission or file.is_notebook or not file.inside
-        or each.unmarked.learner not in have
-    ]  # fmt: skip
+    return [each for each in handed_in if not (each.is_beside and each.unmarked.learner in have)]
 
 
 def _not_yet_marked(

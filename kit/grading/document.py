@@ -38,6 +38,7 @@ td.number { text-align: right; } td.sign { text-align: center; }
 .empty { color: var(--quiet); } .problem { color: var(--wrong); }
 .notes { font-size: .9rem; max-width: 26rem; overflow-wrap: anywhere; }
 tbody th { font-weight: 600; overflow-wrap: anywhere; max-width: 18rem; }
+th.exercise { white-space: nowrap; }
 a { color: var(--note); }
 section { border: 1px solid var(--line); border-left: .3rem solid currentColor;
   border-radius: .4rem; padding: .6rem 1rem; margin: .8rem 0; break-inside: avoid; }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from html import escape
 from pathlib import Path
 
-from kit.course import source_of
-from kit.grading import report
+from kit.grading import report, submission
 from kit.grading.document import WORDS, document
+from kit.grading.intake import Unreadable
 from kit.grading.marking import Mark, Marks
 
 LONGEST_CODE = 4000
@@ -28,7 +29,7 @@ def page(marks: Marks) -> str:
     head = f"<h1>{escape(title)}</h1>"
     who = f" ({escape(marks.id)})" if marks.id else ""
     by = escape(marks.identified_by or "file name")
-    file = f"<p class='quiet'>{escape(marks.file)}{who}, identified by {by}.</p>"
+    file = f"<p class='quiet'>{escape(marks.file)}{who}; identified by: {by}.</p>"
     if marks.problem:
         problem = f"<p class='problem said'>This file got no marks. {escape(marks.problem)}</p>"
         return document(title, head + file + problem, kind="feedback")
@@ -40,9 +41,13 @@ def page(marks: Marks) -> str:
 
 
 def _notebook(group: str) -> str:
-    """ "06" -> "06 replication and the isr", from the name of its source."""
-    source = source_of(group) if group else None
-    return source.stem.replace("_", " ") if source else group or "a file"
+    """The heading of a notebook, with its number: "06 Replication"."""
+    with contextlib.suppress(Unreadable):
+        for cell in submission.cells_of(group):
+            if not cell.code and cell.text.startswith("# "):
+                heading = cell.text.splitlines()[0].removeprefix("# ")
+                return heading if heading.startswith(group) else f"{group} {heading}"
+    return group or "a file"
 
 
 def _exercise(mark: Mark, code: str | None) -> str:

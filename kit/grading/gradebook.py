@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from kit.grading import class_page, likeness, report
@@ -42,6 +43,8 @@ class Gradebook:
     twice: list[tuple[str, str, list[str]]]
     """Learner, notebook, and the names of several reports."""
     alike: list[likeness.Pair]
+    folders: dict[str, str] = field(default_factory=dict)
+    """Where the pages of reports named `FOLDER/NAME` are, seen from the page of the course."""
 
 
 def reports_in(out: Path) -> dict[str, Marks]:
@@ -93,6 +96,30 @@ def write(
     report.write_csv(out / "totals.csv", totals_table(book))
     report.write_csv(out / "import.csv", _for_import(book, roster))
     _write_times(out, times, marked)
+
+
+def write_course(
+    folders: Sequence[Path], out: Path, roster: Roster | None, title: str
+) -> Gradebook:
+    """Sums up the reports of several folders: `course.html`, `totals.csv` and `import.csv`.
+
+    Raises RuntimeError with a sentence for a folder without reports.
+    """
+    marked: list[Marks] = []
+    places: dict[str, str] = {}
+    for folder in dict.fromkeys(map(Path.resolve, folders)):
+        found = reports_in(folder)
+        if not found:
+            raise RuntimeError(f"{folder} holds no reports; name the folder of kafkalab grade.")
+        name = report.name_for(folder.name, "", {each.casefold() for each in places})
+        places[name] = os.path.relpath(folder, out.resolve())
+        marked += [replace(marks, name=f"{name}/{marks.name}") for marks in found.values()]
+    book = replace(summed_up(marked, roster), folders=places)
+    out.mkdir(parents=True, exist_ok=True)
+    report.write(out / "course.html", class_page.page(book, title))
+    report.write_csv(out / "totals.csv", totals_table(book))
+    report.write_csv(out / "import.csv", _for_import(book, roster))
+    return book
 
 
 def totals_table(book: Gradebook) -> list[list[str]]:

@@ -13,7 +13,7 @@ READ_AT_MOST = 50_000
 """Characters of a text that are looked at."""
 MOST_LINES = 40
 ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"(?:\x1b\[|\x9b|#x1B\[)[0-?]*[ -/]*[@-~]"  # colours, cursor; pytest's XML has #x1B
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, links
     r"|\x1b[ -/]*[0-~]?"
 )
@@ -50,6 +50,8 @@ def _shown(sign: str) -> str:
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
-    """A key that sorts 06-2 before 06-10."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", text.casefold())
+    """A key that sorts 06-2 before 06-10, and É beside E."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    parts = re.findall(r"[0-9]+|[^0-9]+", plain)
     return [(0, int(p[:18]), "") if p[0] in "0123456789" else (1, 0, p) for p in parts]

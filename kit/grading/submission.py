@@ -28,6 +28,10 @@ RESAVE = "open it in JupyterLab, save it and hand it in again"
 Json = dict[str, object]
 
 
+class OtherNotebook(Unreadable):
+    """A notebook of this course, but not the one that is marked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """`answers` has the code by exercise id; `notes` are for the marker."""
@@ -175,7 +179,7 @@ def _submission(found: list[tuple[str, str]], group: str, notes: list[str]) -> S
     groups = _exercises_by_group(found)
     if group and group not in groups:
         others = ", ".join(sorted(groups)) or "none that this course has"
-        raise Unreadable(f"The file has no exercise of notebook {group} (it has of: {others}).")
+        raise OtherNotebook(f"The file has no exercise of notebook {group} (it has of: {others}).")
     if not groups:
         cells_of(_group(found[0][0]))  # names a notebook that this copy does not have
         raise Unreadable("The file has no exercise cell of this course.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.grading import identity, intake, submission
+from kit.grading import class_run, identity, intake, submission
 from tests.kit.grading.handing_in import SAMPLE, graded, handed_in, notebook
 
 pytestmark = pytest.mark.timeout(60)
@@ -201,6 +201,21 @@ def test_a_notebook_that_was_asked_for_is_the_one_that_is_marked() -> None:
     assert lifted(*ids, other, group="00").group == "00"
     with pytest.raises(submission.Unreadable, match=r"no exercise of notebook 08 \(it has of: 06"):
         lifted(*ids, group="08")
+
+
+def test_other_notebooks_beside_the_one_that_was_asked_for_are_no_fault(tmp_path) -> None:
+    for place, group in (("anna/a", "06"), ("anna/b", "08"), ("bob/b", "08")):
+        ids = [cell.name for cell in submission.cells_of(group) if cell.has("stub")]
+        path = tmp_path / "class" / f"{place}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cells": exercise_cells(*ids)}))
+    options = class_run.Options(notebook="06")
+    looked_at = class_run.look_at([tmp_path / "class"], options, None)
+    assert [(each.unmarked.learner, bool(each.submission)) for each in looked_at] == [
+        ("anna", True),
+        ("bob", False),
+    ]
+    assert "(it has of: 08)" in looked_at[1].unmarked.problem
 
 
 def test_of_two_cells_of_an_exercise_the_last_with_an_answer_counts(sample_course) -> None:

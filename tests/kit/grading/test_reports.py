@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kit import cli
 from kit.grading import class_page, feedback, gradebook, likeness, messages, report
 from kit.grading.identity import read_roster
 from kit.grading.marking import Mark, Marks
@@ -33,6 +34,7 @@ HOSTILE = {
     "a title and a link": ("\x1b]0;owned\x07a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\", "ab"),
     "eight-bit escapes": ("\x9b31mred\x9d0;t\x9c!", "red!"),
     "an escape without an end": ("before\x1b]0;never ends", "before"),
+    "escapes in pytest's XML": ("#x1B[31mSyntaxError#x1B[39m#x1B[31m:", "SyntaxError:"),
     "backspace and bell": ("a\x08\x07b\x00", "a\\x08\\x07b\\x00"),
     "text from right to left": ("\u202eevil\u2066", "\\u202eevil\\u2066"),
     "no width": ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
@@ -222,9 +224,34 @@ def test_a_learners_page_says_what_was_expected_and_seen() -> None:
         learner="Anna", id="4711", identified_by="folder", answers={"99-2": "return 3"},
     )  # fmt: skip
     page = feedback.page(marks)
-    for text in ("Anna: 99 sample", "1 of 2", "4711", "It waits.", "called with", "return 3",
+    assert "<h1>Anna: 99 A sample notebook</h1>" in page
+    for text in ("1 of 2", "4711", "It waits.", "called with", "return 3",
                  "hint(&quot;99-2&quot;)", "The watermark"):  # fmt: skip
         assert text in page, text
+
+
+def test_a_course_is_summed_up_over_folders(tmp_path, capsys) -> None:
+    for folder, notebook, states in (("06", "06", "right wrong"), ("08", "08", "right right")):
+        out = tmp_path / "grades" / folder
+        out.mkdir(parents=True)
+        for name in ("Zoë", "Émile", "Fay"):
+            if (name, notebook) != ("Fay", "08"):
+                report.write_json(marked(name, *states.split(), notebook=notebook), out)
+    out = tmp_path / "course"
+    folders = [str(tmp_path / "grades" / name) for name in ("06", "08")]
+    assert cli.main(["report", *folders, "--out", str(out), "--title", "Autumn"]) == 0
+    assert table(out / "totals.csv")[1:] == [
+        ["Émile", "", "1", "2", "3", "4"],
+        ["Fay", "", "1", "", "1", "4"],
+        ["Zoë", "", "1", "2", "3", "4"],
+    ]
+    page = (out / "course.html").read_text()
+    assert "<h1>Autumn</h1>" in page
+    assert "href='../grades/06/feedback/Fay.html'" in page
+    assert "06-2 (0 % right)" in page
+    assert "5 submissions" in capsys.readouterr().out
+    assert cli.main(["report", str(tmp_path), "--out", str(out)]) == 1
+    assert "holds no reports" in capsys.readouterr().err
 
 
 def test_times_are_kept_over_runs(tmp_path: Path) -> None:
