@@ -7,7 +7,7 @@ then.  So the transaction's outcome does not depend on which brokers are up; onl
 until readers see it.
 
     NONE                              this partition is done
-    the topic is gone                 done too: there is nothing left to mark
+    the partition is gone             done too: there is nothing left to mark
     NOT_LEADER_OR_FOLLOWER, time-out  later again, to the leader that metadata names then
     TRANSACTION_COORDINATOR_FENCED    another coordinator has the id: stop
     INVALID_PRODUCER_EPOCH            a later epoch was there: stop
@@ -124,14 +124,22 @@ def _errors(body: Answered) -> dict[TopicPartition, Errors]:
 
 
 def _forget_deleted(shard: TransactionShard, transaction: Transaction) -> None:
-    metadata = shard.log.host.metadata
-    gone = [each for each in transaction.awaiting if metadata.topic(each[0]) is None]
+    """A partition that metadata does not name (any more); one that is asked may still answer."""
+    on_their_way = [each for asked in transaction.asked.values() for each in asked]
+    gone = [each for each in transaction.awaiting if not _exists(shard, each)]
     for topic, index in gone:
+        if (topic, index) in on_their_way:
+            continue
         transaction.awaiting.remove((topic, index))
         shard.outbox.trace(
             f"{_HERE}.send", "marker-dropped", f"{topic}-{index}", "the topic is gone",
             id=transaction.id,
         )  # fmt: skip
+
+
+def _exists(shard: TransactionShard, place: TopicPartition) -> bool:
+    topic = shard.log.host.metadata.topic(place[0])
+    return topic is not None and place[1] in topic.partitions
 
 
 def _by_leader(

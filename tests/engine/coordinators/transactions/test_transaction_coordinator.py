@@ -331,6 +331,34 @@ def test_a_deleted_topic_needs_no_marker(cluster):
     assert cluster.state == "CompleteCommit"
 
 
+def test_a_partition_that_a_new_topic_does_not_have_needs_no_marker(cluster):
+    producer = cluster.begin()
+    cluster.add(producer, ("orders", 1))
+    cluster.end(producer)
+    cluster.remove_topic("orders")
+    cluster.add_topic("orders", 1, leader=103)
+    assert [len(marker.topics[0].partition_indexes) for _, marker in cluster.mark(
+        Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_OR_PARTITION
+    )] == [2, 1]  # fmt: skip
+    cluster.wait(RETRY_MS)
+    again = cluster.mark()
+    assert [marker.topics[0].partition_indexes for _, marker in again] == [[0]], "of the new topic"
+    assert cluster.state == "CompleteCommit"
+
+
+def test_a_marker_on_its_way_is_waited_for_when_its_topic_is_gone(cluster):
+    """Its leader has not heard of the deletion yet, and answers."""
+    producer = cluster.begin()
+    cluster.add_topic("orders", 2, leader=-1)
+    cluster.end(producer)
+    cluster.remove_topic("orders")
+    cluster.remove_topic("payments")
+    cluster.wait(RETRY_MS)
+    assert cluster.state == "PrepareCommit"
+    assert [marker.topics[0].name for _, marker in cluster.mark()] == ["payments"]
+    assert cluster.state == "CompleteCommit"
+
+
 @pytest.mark.parametrize(
     "error", [Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH]
 )
