@@ -13,6 +13,9 @@ A restart after a clean stop checks nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from engine.records.batch import BatchHeader, CorruptBatch
 from engine.storage import scan
 from engine.storage.disk import Disk
 
@@ -26,7 +29,7 @@ def flip_bit(disk: Disk, directory: str, offset: int = LAST) -> int | None:
         if not name.endswith(".log"):
             continue
         found = None
-        for header, position in scan.headers(disk, path, 0, disk.size(path)):
+        for header, position in _whole(disk, path):
             if offset == LAST or header.base_offset <= offset <= header.last_offset:
                 found = header, position
         if found is not None:
@@ -35,3 +38,11 @@ def flip_bit(disk: Disk, directory: str, offset: int = LAST) -> int | None:
             disk.write(path, place, bytes([disk.read(path, place, 1)[0] ^ 1]))
             return int(header.last_offset)
     return None
+
+
+def _whole(disk: Disk, path: str) -> Iterator[tuple[BatchHeader, int]]:
+    """The batches up to the end, or to what a power loss has left of a write."""
+    try:
+        yield from scan.headers(disk, path, 0, disk.size(path))
+    except CorruptBatch:
+        return

@@ -10,6 +10,8 @@ from engine.cluster.clock import Clock
 from engine.records import batch
 from engine.sim.campaign.crew import Crew
 from engine.sim.world.world import World
+from engine.storage import damage
+from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
 from tests.engine.sim.loaded import end, kinds, loaded, whole
 
@@ -398,3 +400,12 @@ def test_a_world_goes_back_over_it_and_forth_again(kind: str) -> None:
     assert kind not in {str(each.action).split()[0] for each in world.tape[: world.on_tape]}
     world.goto(event=last)
     assert world.trace_lines() == before
+
+
+def test_a_bit_flips_in_front_of_what_a_power_loss_has_left() -> None:
+    disk = MemoryDisk()
+    whole = batch.encode([batch.Record(0, 0, None, b"A", ())])
+    disk.append("orders-0/00000000000000000000.log", whole + bytes(100))
+    assert damage.flip_bit(disk, "orders-0") == 0
+    with pytest.raises(batch.CorruptBatch):
+        batch.validate(disk.read("orders-0/00000000000000000000.log", 0, len(whole)))
