@@ -189,7 +189,14 @@ class ReplicaManager:
             self.remote.release(partition.key)
             partition.log.delete()
             self.directory.forget(partition.key)
+            self._trace_removed(partition)
             self.purgatory.check(now, partition.key)
+
+    def _trace_removed(self, partition: Partition) -> None:
+        is_deleted = partition.topic_id not in self.metadata.topics
+        why = "its topic is deleted" if is_deleted else "other brokers have it now"
+        rule = "replication.replica_manager.ReplicaManager.topic_deleted"
+        self.outbox.trace(rule, "removed", partition.name, why, deleted=is_deleted)
 
     def begin(self) -> None:
         """Once metadata is current, removes the files of topics deleted while we were down."""

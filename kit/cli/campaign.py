@@ -18,7 +18,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--groups", action="store_true", help="with members of consumer groups, and their faults"
     )
     command.add_argument(
-        "--transactions", action="store_true", help="with transactional producers and the cleaner"
+        "--transactions",
+        action="store_true",
+        help="with transactional producers, the cleaner, and a topic that is made again",
     )
     command.add_argument("--replay", type=int, metavar="SEED", help="print one schedule's story")
     command.add_argument(

@@ -5,7 +5,7 @@ written.  A replica that has lost something counts until it is back in every ISR
 belongs to.  While min.insync.replicas - 1 replicas count, another one is only killed.
 
 Members of groups are started, stopped, frozen and killed as well (members.py), and so are
-transactional producers (tills.py).
+transactional producers (tills.py); an administrator may delete what those write to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.coordinators.offsets_topic import OFFSETS_TOPIC, coordinator_of
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
 from engine.sim.campaign import members, tills
 from engine.sim.campaign.members import GroupSetup, MemberPlan
-from engine.sim.world.faults import Fault, Value, fault
+from engine.sim.world.faults import BETWEEN_NODES, Fault, Value, fault
 from engine.sim.world.world import World
 
 PRODUCER, CONSUMER = "producer-1", "consumer-3"
@@ -39,12 +39,14 @@ class Crew:
         min_in_sync: int,
         damaging: tuple[str, ...],
         groups: tuple[GroupSetup, ...] = (),
+        setup: tills.TillSetup | None = None,
     ) -> None:
         self.world = world
         self.topic = topic
         self.min_in_sync = min_in_sync
         self.damaging = damaging
         self.groups = groups
+        self.setup = setup
         self.dark: list[NodeId] = []
         self.image: Any = None
         """The last metadata image of a running controller."""
@@ -176,6 +178,8 @@ class Crew:
         A bit changes only under a broker that is down.
         """
         broker = wanted.nodes[0] if wanted.nodes else ""
+        if wanted.kind in BETWEEN_NODES and not self._are_known(wanted):
+            return
         if isinstance(broker, str) and wanted.kind in members.KINDS and broker:
             self._do_to_member(wanted.kind, broker)
             return
@@ -188,9 +192,15 @@ class Crew:
                 self.world.apply(fault("kill", broker))
         self.world.apply(wanted)
 
+    def _are_known(self, wanted: Fault) -> bool:
+        """A tape with some faults taken out may name a client that was never started."""
+        return all(node in self.world.cluster.states for node in wanted.nodes)
+
     def _do_to_member(self, kind: str, name: str) -> None:
         """A tape with some faults taken out may kill a member that is not there."""
-        if tills.is_till(name) and kind == "start":
+        if tills.is_remaker(name) and self.setup is not None:
+            tills.remake(self.world, self.setup, self.min_in_sync, name)
+        elif tills.is_till(name) and kind == "start":
             tills.start(self.world, name)
         elif kind == "start":
             members.start(self.world, self.groups, self.topic, name)

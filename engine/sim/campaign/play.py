@@ -42,7 +42,7 @@ class Outcome:
     faults with their times, without the repairs at the end.  Of groups: how often they got a new
     assignment, a member's session was over, and a new coordinator took them up.  Of transactions:
     how many were committed, aborted, aborted by their timeout; `moves` counts their coordinators,
-    `cleaned` the passes of the cleaner.
+    `cleaned` the passes of the cleaner, `remade` how often the topic was deleted and made again.
     """
 
     setup: Setup
@@ -58,11 +58,14 @@ class Outcome:
     aborted: int = 0
     timed_out: int = 0
     cleaned: int = 0
+    remade: int = 0
     violation: str = ""
     seconds: float = 0.0
     losses: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     """Partitions of groups that had to wait for one more rebalance."""
+    waiting: list[str] = field(default_factory=list)
+    """Producers that waited for good for a partition of a topic that was made again without it."""
     tape: tuple[Done, ...] = ()
 
 
@@ -99,7 +102,7 @@ def run(
         features=features,
     )  # fmt: skip
     outcome = Outcome(setup)
-    crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups)
+    crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups, setup.tills)
     try:
         clients = _set_up(world, setup)
         since = len(world.tape)
@@ -122,7 +125,7 @@ def run(
         ending.judge(world, clients)
         outcome.orphans = ending.judge_groups(world, setup.groups, TOPIC)
         if setup.tills is not None:
-            till_ending.judge(world, setup.tills)
+            outcome.waiting = till_ending.judge(world, setup.tills)
     except Violation as violation:
         outcome.violation = str(violation)
     except Exception as error:
@@ -182,6 +185,7 @@ def _count_transactions(world: World, outcome: Outcome) -> None:
         lost = [f"{name}: transactions" for name in world.invariants.transactions.losses]
         outcome.losses = [*outcome.losses, *lost]
     outcome.cleaned = sum(line.kind == "cleaned" for _, line in lines)
+    outcome.remade = sum(line.kind == "made-again" for _, line in lines)
     loaded = [node for node, line in lines if line.kind == "transactions-loaded"]
     outcome.moves = sum(before != after for before, after in pairwise(loaded))
 
@@ -203,7 +207,7 @@ def _set_up(world: World, setup: Setup) -> Clients:
         brokers = world.cluster.spec.brokers
         trimmer = world.add("trimmer", Trimmer("trimmer", TOPIC, setup.partitions, brokers))
     if setup.tills is not None and world.invariants is not None:
-        world.invariants.transactions = TransactionInvariants(world.cluster)
+        world.invariants.transactions = TransactionInvariants(world.cluster, tills.PAYMENTS)
         tills.set_up(world, setup.tills, setup.min_in_sync)
     if setup.groups and world.invariants is not None:
         world.invariants.groups = GroupInvariants(world.cluster)

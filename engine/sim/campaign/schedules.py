@@ -18,7 +18,8 @@ schedules a third client deletes records all the time, and retention does as wel
 `draw(17, groups=True)` has the faults of seed 17 as well, with one or two consumer groups whose
 members come and go (members.py).  Some of its faults hit the groups' coordinator.
 `draw(17, transactions=True)` has them with transactional producers (tills.py), and some of the
-faults hit the transactions' coordinator or the leaders of what they write.  With protocol 2 some
+faults hit the transactions' coordinator or the leaders of what they write.  In half of them the
+topic that they write to is deleted and made again, once or twice.  With protocol 2 some
 requests of transactions are given up by their sender and arrive all the same, seconds later
 (`strand`).  With protocol 1 a late EndTxn ends the next transaction: that is KAFKA-17754, a named
 case, and no schedule has it.
@@ -118,6 +119,7 @@ def _with_tills(drawn: Schedule, light: bool) -> Schedule:
     )
     end_ms = max(plan.at_ms for plan in plans)
     lives = tills.draw_lives(chance, setup, end_ms)
+    lives += tills.draw_remakers(Random(f"remakers/{drawn.setup.seed}"), end_ms)
     if setup.protocol == tills.EPOCH_FOR_EACH:
         plans += _draw_strands(Random(f"strands/{drawn.setup.seed}"), end_ms)
     base = replace(

@@ -7,8 +7,10 @@
     read        the reader with read_committed got every committed record once, and no other
     offsets     a group's offset is that of the last committed transaction with one
 
-A record that the cleaner may have removed need not be there.  After an unclean election nothing is
-promised, so nothing is judged.
+A record that the cleaner may have removed need not be there, nor one that was in a topic that is
+deleted.  A group's offset from before the last broker heard of the deletion may be there or not,
+and the reader, which keeps its position, may have passed by what is in the new topic.  After an
+unclean election nothing is promised, so nothing is judged.
 """
 
 from __future__ import annotations
@@ -16,9 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.records import batch
-from engine.sim.campaign.tills import PAYMENTS, READER, TillSetup, tills_of
+from engine.sim.campaign.tills import (
+    PAYMENTS,
+    READER,
+    TillSetup,
+    close_waiting,
+    remakers_of,
+    tills_of,
+)
 from engine.sim.clients.consumer import Consumer
-from engine.sim.history.operations import Poll
+from engine.sim.history.operations import Poll, Seek
 from engine.sim.invariants.invariants import Violation
 from engine.sim.invariants.ledger import COMMITTED
 from engine.sim.world.world import World
@@ -38,34 +47,45 @@ class Seen:
     group: str = ""
     offset: int = -1
     states: list[str] = field(default_factory=list)
+    values: dict[str, None] = field(default_factory=dict)
 
     @property
     def is_committed(self) -> bool:
         return self.verdict == COMMITTED or COMMITTED in self.states
 
 
-def judge(world: World, setup: TillSetup) -> None:
-    """Raises Violation for the first transaction that breaks a promise."""
+def judge(world: World, setup: TillSetup) -> list[str]:
+    """Raises Violation for the first transaction that breaks a promise.
+
+    Returns the tills whose producers waited for a partition that is gone.
+    """
     assert world.invariants is not None
     assert world.invariants.transactions is not None
     if world.invariants.transactions.losses:
-        return
-    _wait(world)
+        return []
+    waiting = _wait(world)
     sales = _told(world)
     there = _records(world)
-    for of, _, state in there.values():
-        sales.setdefault(of, Seen()).states.append(state)
+    for of, value, state in there.values():
+        seen = sales.setdefault(of, Seen())
+        seen.states.append(state)
+        seen.values[value] = None
     for name, sale in sales.items():
-        _check_whole(name, sale, setup)
+        _check_whole(world, name, sale, setup)
     _check_read(world, there)
     _check_offsets(world, sales)
+    return waiting
 
 
-def _wait(world: World) -> None:
+def _wait(world: World) -> list[str]:
     """Until no transaction is open and the reader has read all."""
-    world.run(until=lambda w: not _unfinished(w), for_s=CALM_S)
+    waiting: list[str] = []
+    if not world.run(until=lambda w: not _unfinished(w), for_s=CALM_S):
+        waiting = close_waiting(world)
+        world.run(until=lambda w: not _unfinished(w), for_s=CALM_S if waiting else 0)
     if left := _unfinished(world):
         raise Violation(f"hanging: {left}, after {CALM_S:.0f} s of calm")
+    return waiting
 
 
 def _unfinished(world: World) -> str:
@@ -78,6 +98,9 @@ def _unfinished(world: World) -> str:
             return f"the coordinator has {name} as {shown['state']}"
     assert world.invariants is not None
     assert world.invariants.transactions is not None
+    for name in remakers_of(world):
+        if not world.client(name).over:
+            return f"{name} has not made {PAYMENTS} again"
     topics = [topic.name for topic in world.image().topics.values()]
     for name in [f"{topic}-{index}" for topic in topics for index in world.partitions(topic)]:
         ledger = world.invariants.ledger(name)
@@ -90,11 +113,17 @@ def _unfinished(world: World) -> str:
                 f"{first.offset} on"
             )
     reader: Consumer = world.client(READER)
-    for index, position in reader.positions.items():
-        leader = world.leader(PAYMENTS, index)
+    if not reader.topics or reader.topics[-1].topic_id != _topic_id(world):
+        return f"{READER} does not know {PAYMENTS}"
+    for index in world.partitions(PAYMENTS):
+        leader, position = world.leader(PAYMENTS, index), reader.positions[index]
         if position.offset != world.replica(leader, PAYMENTS, index).log.log_end_offset:
             return f"{READER} has not read all of {PAYMENTS}-{index}"
     return ""
+
+
+def _topic_id(world: World) -> bytes:
+    return world.image().topic_ids[PAYMENTS]
 
 
 def _told(world: World) -> dict[str, Seen]:
@@ -132,7 +161,7 @@ def _records(world: World) -> dict[tuple[int, int], tuple[str, str, str]]:
     return found
 
 
-def _check_whole(name: str, sale: Seen, setup: TillSetup) -> None:
+def _check_whole(world: World, name: str, sale: Seen, setup: TillSetup) -> None:
     states = list(dict.fromkeys(sale.states))
     if len(states) > 1:
         raise Violation(f"whole: of transaction {name} there are records {' and '.join(states)}")
@@ -142,21 +171,36 @@ def _check_whole(name: str, sale: Seen, setup: TillSetup) -> None:
         return
     if states not in ([COMMITTED], []):
         raise Violation(f"whole: transaction {name} was committed, and its records are {states[0]}")
-    if len(sale.states) != sale.records and not setup.compacted:
+    if setup.compacted:
+        return
+    assert world.invariants is not None
+    assert world.invariants.transactions is not None
+    written, topic_id = world.invariants.transactions.written, _topic_id(world)
+    values = [f"{name}/{number}" for number in range(sale.records)]
+    lost = [each for each in values if each not in sale.values]
+    if left := [each for each in lost if not written.before(topic_id, each)]:
         raise Violation(
-            f"whole: transaction {name} was committed with {sale.records} records, and there are "
-            f"{len(sale.states)}"
+            f"whole: transaction {name} was committed with {sale.records} records, and there is no "
+            f"{left[0]}"
         )
+    if len(sale.states) + len(lost) != sale.records:
+        raise Violation(f"whole: of transaction {name} a record is there twice")
 
 
 def _check_read(world: World, there: dict[tuple[int, int], tuple[str, str, str]]) -> None:
     reader: Consumer = world.client(READER)
-    polls = [each for each in reader.operations if isinstance(each, Poll)]
+    last = reader.topics[-1]
+    polls = [each for each in reader.operations[last.since :] if isinstance(each, Poll)]
+    resets = [each for each in reader.operations[last.since :] if isinstance(each, Seek)]
+    from_start = dict.fromkeys(each.partition for each in resets)
+    passed = last.positions if len(reader.topics) > 1 else dict.fromkeys(last.positions, 0)
     reads = [(each.partition, each.offset) for poll in polls for each in poll.reads]
     if len(reads) != len(dict.fromkeys(reads)):
         raise Violation(f"read: {READER} was given a record twice")
     known = dict.fromkeys(reads)
     for place, (_, value, state) in there.items():
+        if place not in known and place[0] not in from_start and place[1] < passed[place[0]]:
+            continue
         if (state == COMMITTED) != (place in known):
             was = "was read" if place in known else "was not read"
             raise Violation(
@@ -180,6 +224,8 @@ def _check_offsets(world: World, sales: dict[str, Seen]) -> None:
             raise Violation(f"hanging: {group} has pending offsets of {waiting}")
         committed = shard.offsets.of(group).get((PAYMENTS, 0))
         found = -1 if committed is None else committed.offset
+        if last <= world.invariants.transactions.removed_us:
+            maybe += [-1, *(sale.offset for sale in asked if sale.is_committed or not sale.states)]
         if found not in (last, *maybe):
             raise Violation(
                 f"offsets: {group} has {found}, and the last committed transaction had {last}"

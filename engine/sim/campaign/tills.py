@@ -7,7 +7,8 @@ They write to `payments`, with the protocol that the finalised transaction.versi
 and one with read_uncommitted read all of it.
 
 What happens to a till is a fault, as with members of groups (members.py).  `till-1b` is a second
-process with the transactional.id of till-1: one of the two is a zombie from then on.
+process with the transactional.id of till-1: one of the two is a zombie from then on.  `remaker-1`
+is an administrator that deletes the topic and makes it again, perhaps with one partition.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from engine.cluster.items import NodeId
 from engine.cluster.processes import PAUSED
 from engine.sim.campaign.members import MemberPlan
 from engine.sim.clients.consumer import Consumer
+from engine.sim.clients.remaker import Remaker
 from engine.sim.clients.till import Habits, Till
 from engine.sim.world.faults import Fault, fault
 from engine.sim.world.tape import Action, Add
@@ -51,6 +53,8 @@ EPOCH_FOR_EACH = 2
 """The protocol in which each transaction has an epoch of its own (KIP-890)."""
 PLANS = 6
 DRAWN = ("kill", "kill", "pause", "pause", "start")
+REMADE = (0, 0, 1, 2)
+"""How often a schedule deletes the topic."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,27 @@ def draw_lives(chance: Random, setup: TillSetup, end_ms: int) -> tuple[MemberPla
     return tuple(plans)
 
 
+def draw_remakers(chance: Random, end_ms: int) -> tuple[MemberPlan, ...]:
+    """When the topic is deleted and made again; not in every schedule."""
+    return tuple(
+        MemberPlan(chance.randint(2_500, max(3_000, end_ms)), "start", f"remaker-{number}", 0)
+        for number in range(1, 1 + chance.choice(REMADE))
+    )
+
+
 # -- as nodes of a world
 
 
 def is_till(name: NodeId) -> bool:
     return isinstance(name, str) and name.startswith("till-")
+
+
+def is_remaker(name: NodeId) -> bool:
+    return isinstance(name, str) and name.startswith("remaker-")
+
+
+def remakers_of(world: World) -> list[str]:
+    return [str(name) for name in world.cluster.nodes if is_remaker(name)]
 
 
 def tills_of(world: World) -> list[str]:
@@ -107,14 +127,23 @@ def readers_of(till: str) -> str:
 
 
 def set_up(world: World, setup: TillSetup, min_in_sync: int) -> None:
-    config: dict[str, object] = {"min.insync.replicas": min_in_sync}
-    world.create_topic(
-        PAYMENTS, partitions=PARTITIONS, config={**config, **(COMPACTED if setup.compacted else {})}
-    )
+    world.create_topic(PAYMENTS, partitions=PARTITIONS, config=_config(setup, min_in_sync))
     reader = Consumer(READER, PAYMENTS, PARTITIONS, world.cluster.spec.brokers, committed=True)
     world.add(READER, reader)
     for number in range(1, setup.tills + 1):
         start(world, f"till-{number}")
+
+
+def _config(setup: TillSetup, min_in_sync: int) -> dict[str, object]:
+    return {"min.insync.replicas": min_in_sync, **(COMPACTED if setup.compacted else {})}
+
+
+def remake(world: World, setup: TillSetup, min_in_sync: int, name: str) -> None:
+    """An administrator of that name, if there was none."""
+    if name not in world.cluster.nodes:
+        config = _config(setup, min_in_sync)
+        brokers, seed = world.cluster.spec.brokers, f"{name}/{world.events}"
+        world.add(name, Remaker(PAYMENTS, PARTITIONS, brokers, config, seed))
 
 
 def start(world: World, name: str) -> None:
@@ -135,7 +164,7 @@ def as_fault(action: Action) -> Fault | None:
     match action:
         case Fault():
             return action
-        case Add(name=name) if is_till(name):
+        case Add(name=name) if is_till(name) or is_remaker(name):
             return fault("start", name)
     return None
 
@@ -144,6 +173,25 @@ def resume_all(world: World) -> None:
     for name in tills_of(world):
         if world.cluster.states[name] == PAUSED:
             world.resume(name)
+
+
+def close_waiting(world: World) -> list[str]:
+    """Ends the tills whose producers ask to add a partition that is gone; their names.
+
+    With protocol 1 the Java client repeats AddPartitionsToTxn for as long as that takes, and its
+    batches do not expire meanwhile.  The call times out, and closing the producer is all that is
+    left.
+    """
+    topic = world.image().topic(PAYMENTS)
+    there = [] if topic is None else [(PAYMENTS, index) for index in topic.partitions]
+    waiting = [
+        name
+        for name in tills_of(world)
+        if any(place not in there for place in world.client(name).waits_for)
+    ]
+    for name in waiting:
+        world.kill(name)
+    return waiting
 
 
 def finish_all(world: World) -> None:

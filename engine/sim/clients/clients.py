@@ -73,6 +73,7 @@ class Routes:
             if self.topic_ids.get(topic.name, topic.topic_id) != topic.topic_id:
                 # Created again under its old name: another topic, whose epochs begin at 0.
                 self.epochs = {at: e for at, e in self.epochs.items() if at[0] != topic.name}
+                self.leaders = {at: b for at, b in self.leaders.items() if at[0] != topic.name}
             self.topic_ids[topic.name] = topic.topic_id
             for partition in topic.partitions:
                 key = (topic.name, partition.partition_index)

@@ -9,6 +9,10 @@ once, and the Java client asks again at once; this one waits a little, to keep a
 Each partition has connections of its own, as if it had a consumer of its own; the Java client
 asks a broker for all its partitions in one Fetch, and its other requests wait behind that.
 
+It knows its topic by id, as clients do since KIP-516.  If the topic was deleted and made again
+under its name, it keeps its position, as the Java client does; beyond the end of the new log it
+begins again at its start.
+
 With `committed` it reads as with isolation.level=read_committed: up to the last stable offset, and
 without the records of the aborted transactions that each answer names.
 """
@@ -56,6 +60,18 @@ class Position:
         return 0 <= self.offset == self.received[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of this name: what it had read before was of a former one.
+
+    `since` is the number of its first operation, `positions` where it went on.
+    """
+
+    topic_id: bytes
+    since: int
+    positions: dict[int, int]
+
+
 class Consumer:
     """Reads every partition of a topic from its leader, from the beginning, without end.
 
@@ -79,6 +95,7 @@ class Consumer:
         self.routes = Routes(self.outbox, brokers)
         self.positions = {index: Position() for index in range(partitions)}
         self.operations: list[Poll | Seek] = []
+        self.topics: list[Topic] = []
 
     def start(self, now: int) -> list[Effect]:
         self.operations += [Seek(now, self.name, self.topic, index, 0) for index in self.positions]
@@ -98,6 +115,7 @@ class Consumer:
                 self.outbox.set_timer(("look",), now + LOOK_US)
             case Response(_, ("metadata",), body):
                 self.routes.learn(now, body)
+                self._note_topic()
             case Response(_, ("fetch", int(index)), body):
                 self._answered(now, index, body)
             case Response(_, ("look", int(index)), body):
@@ -108,6 +126,12 @@ class Consumer:
             if not position.fetching:
                 self._fetch(now, index, position)
         return self.outbox.drain()
+
+    def _note_topic(self) -> None:
+        topic_id = self.routes.topic_ids.get(self.topic)
+        if topic_id is not None and (not self.topics or self.topics[-1].topic_id != topic_id):
+            positions = {index: each.offset for index, each in self.positions.items()}
+            self.topics.append(Topic(topic_id, len(self.operations), positions))
 
     def _fetch(self, now: int, index: int, position: Position) -> None:
         leader = self.routes.leaders.get((self.topic, index), -1)
@@ -140,6 +164,8 @@ class Consumer:
         position = self.positions[index]
         position.fetching = False
         responses = body.responses if isinstance(body, m.FetchResponse) else ()
+        if responses and responses[0].topic_id != self.routes.topic_ids[self.topic]:
+            return  # of a former topic of this name
         data = responses[0].partitions[0] if responses else None
         if data is None or data.error_code != Errors.NONE:
             if data is not None and data.error_code == Errors.OFFSET_OUT_OF_RANGE:

@@ -14,6 +14,8 @@ transaction with its records and its verdict:
 The offsets are those of a group whose only reader it plays: each is a number that no other
 transaction has, so that a committed offset names its transaction.
 
+The topic may be deleted and made again, with fewer partitions; then it writes to those.
+
 Two processes may have the same transactional.id.  The older one is then a zombie.
 """
 
@@ -99,6 +101,12 @@ class Till:
         assert self.producer.transactions is not None
         return self.producer.transactions.lifecycle.state
 
+    @property
+    def waits_for(self) -> list[tuple[str, int]]:
+        """The partitions that its producer has asked to add, and not yet heard of."""
+        assert self.producer.transactions is not None
+        return [*self.producer.transactions.pending]
+
     # -- the driver's side
 
     def start(self, now: int) -> list[Effect]:
@@ -177,6 +185,7 @@ class Till:
         if self.to_send:
             self.to_send -= 1
             index = self.chance.randrange(self.partitions)
+            index %= self.producer.metadata.partitions(self.topic) or self.partitions
             value = f"{self._name_of(sale)}/{len(sale.values)}"
             key = f"k{self.chance.randrange(KEYS)}".encode()
             self.outbox.effects += self.producer.send(now, self.topic, value.encode(), key, index)

@@ -1,7 +1,8 @@
 """What must hold after every event.
 
 Start with `invariants.py`; add one there, and a mutant that it catches in campaign/mutants.py.
-`groups.py` is about consumer groups, `stable.py` and `transactions.py` about transactions.
+`successors.py` is about topics that are made again, `groups.py` about consumer groups, `stable.py`
+and `transactions.py` about transactions.
 May import: client, client.consumer, cluster, coordinators, coordinators.classic,
 coordinators.consumer, coordinators.runtime, coordinators.transactions, events, metadata, plain,
 records, replication, storage, wire.

@@ -57,3 +57,16 @@ class Books:
     """Whether the cleaner has begun a pass over one of the copies."""
     unclean_at: int = -1
     deleted_to: int = 0
+    is_successor: bool = False
+    """Whether there was a topic of this name before."""
+    is_late: bool = False
+    """Whether a broker was seen that still had that one."""
+
+    def removed(self, node: int, now: int) -> None:
+        """A broker has removed its replica, perhaps that of a former topic of this name."""
+        for known in (self.chains, self.bounds, self.epochs, self.indexed, self.highest):
+            known.pop(node, None)
+        self.reread.pop(node, None)
+        self.kept = None
+        if self.is_successor:
+            self.unclean_at = now

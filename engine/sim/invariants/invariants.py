@@ -17,6 +17,7 @@ or fifty.  Logs are compared by their chains (engine/sim/invariants/chains.py).
     idempotence      no (producer id, epoch, sequence) twice in a log, none out of order; a
                      producer's epoch does not fall, and a new one begins at sequence 0
     control          the leader is in the ISR and not fenced; no one is in ISR and ELR at once
+    deleted          a topic begins empty, also where there was one of its name
     transactions     the last stable offset and the aborted index say what the log says, in every
                      replica, and a reader with read_committed gets committed records only
 
@@ -29,6 +30,9 @@ The schedule sees to it that at most min.insync.replicas - 1 machines have lost 
 back in sync.  A replica that lost power, or whose log has a changed bit, is not judged until it has
 registered again.  A changed batch that no recovery has found yet counts as what it was: the disk is
 wrong, not the replica.
+
+A topic that was deleted promises nothing any more; one that has its name is another topic, with
+books of its own (successors.py).
 
 From the first pass of the cleaner on, the copies of a compacted log need not be alike: what
 compares their bytes ends there, and compaction.py judges each pass instead.
@@ -50,7 +54,7 @@ from engine.metadata.image import PartitionImage
 from engine.plain import Plain
 from engine.replication.partition import Partition
 from engine.replication.truncation import RULES
-from engine.sim.invariants import appended, compaction, promises, stable
+from engine.sim.invariants import appended, compaction, promises, stable, successors
 from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
 from engine.sim.invariants.groups import GroupInvariants
@@ -59,7 +63,7 @@ from engine.sim.invariants.transactions import TransactionInvariants
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "high_watermark",
-     "acknowledged", "read", "received", "latest", "elected", "cleaning", "cleaned")
+     "acknowledged", "read", "received", "latest", "elected", "cleaning", "cleaned", "removed")
 )  # fmt: skip
 HEARD = frozenset(("acknowledged", "read", "received", "latest"))
 UNCLEAN = ("unclean", "last known")
@@ -135,6 +139,8 @@ class Invariants:
 
     def _heard(self, books: Books, client: NodeId, line: Trace) -> None:
         fields = dict(line.fields)
+        if not successors.is_heard(books, self.cluster, client):
+            return
         match line.kind:
             case "acknowledged" | "read":
                 if fields["asked_us"] > books.unclean_at:
@@ -160,7 +166,10 @@ class Invariants:
                 promises.delete(books, node, self._replica(books, node), fields["to"])
             case "high_watermark":
                 books.highest[node] = max(fields["to"], books.highest.get(node, 0))
+            case "removed":
+                books.removed(node, self.cluster.now)
             case "leader":
+                successors.check_empty(books, self._replica(books, node))
                 self._epoch_heard(books, node, fields["epoch"])
             case "leader_epoch":
                 self._epoch_began(books, node, fields["epoch"])
@@ -191,7 +200,9 @@ class Invariants:
         if books is None or books.topic_id != topic_id:
             # What was asked of an earlier topic of this name says nothing about this one.
             since = -1 if books is None else self.cluster.now
-            books = Books(name, (topic, int(index)), topic_id, unclean_at=since)
+            books = Books(
+                name, (topic, int(index)), topic_id, unclean_at=since, is_successor=since >= 0
+            )
             self.books[name] = books
         return books
 

@@ -6,7 +6,7 @@
                     which its coordinator had that partition: no zombie's record, none that came
                     too late (KIP-890)
     offsets         a group's offset that was committed in a transaction counts only when the
-                    producer has asked for the commit
+                    producer has asked for the commit, and goes with its topic
 
 An unclean election may lose any of what transactions rest on: from then on nothing is judged here.
 
@@ -27,6 +27,7 @@ from engine.replication.partition import Partition
 from engine.sim.invariants.books import Books, Violation
 from engine.sim.invariants.groups import GroupInvariants
 from engine.sim.invariants.ledger import Ledger
+from engine.sim.invariants.written import Written
 
 Identity = tuple[int, int]
 """Producer id and epoch."""
@@ -47,6 +48,11 @@ class TransactionInvariants:
     """Reads the trace lines of coordinators and producers; `note` raises Violation."""
 
     cluster: Cluster
+    topic: str = ""
+    """Where the transactions write, if that may be deleted and made again."""
+    written: Written = field(default_factory=Written)
+    removed_us: int = -1
+    """When a replica of it was last removed."""
     ids: dict[str, Id] = field(default_factory=dict)
     added: dict[Identity, dict[str, None]] = field(default_factory=dict)
     """By identity: the partitions that its transactions had."""
@@ -66,6 +72,8 @@ class TransactionInvariants:
             self.losses[line.partition] = None
         if self.losses:
             return
+        if self.topic and line.partition.rpartition("-")[0] == self.topic:
+            self._note_topic(node, line)
         match line.kind:
             case "transaction":
                 self._changed(node, line.partition, dict(line.fields))
@@ -79,12 +87,42 @@ class TransactionInvariants:
         if line.partition.startswith(OFFSETS_TOPIC):
             self.check_offsets()
 
+    def _note_topic(self, node: NodeId, line: Trace) -> None:
+        broker = self.cluster.nodes.get(node)
+        if broker is None or node not in self.cluster.spec.brokers:
+            return
+        replica = broker.replicas.partitions.get(_place(line.partition))
+        match line.kind:
+            case "append" if replica is not None:
+                self.written.appended(replica)
+            case "truncate" | "recovered" if replica is not None:
+                self.written.cut(replica)
+            case "removed" if dict(line.fields)["deleted"]:
+                self.removed_us = self.cluster.now
+                self._check_offsets_went(node)
+
+    def _check_offsets_went(self, node: NodeId) -> None:
+        """With its topic an offset goes, also one of an open transaction, if its coordinator hears
+        of that and can write."""
+        broker = self.cluster.nodes[node]
+        for group in self.asked:
+            for index, runtime in broker.groups.runtime.shards.items():
+                replica = broker.replicas.partitions.get((OFFSETS_TOPIC, index))
+                if replica is None or not replica.is_leader or replica.is_under_min_isr:
+                    continue
+                left = [each for each in runtime.state.written(group).places(group)
+                        if each[0] == self.topic]  # fmt: skip
+                if left:
+                    raise Violation(
+                        f"offsets: {group}: {self.topic} is deleted, and on {node} it still has "
+                        f"an offset for {left[0][0]}-{left[0][1]}"
+                    )
+
     def _is_newest(self, node: NodeId, name: str) -> bool:
         """Whether no replica of the partition has shown more.  A former coordinator may still
         learn, when it wakes, that what it wrote long ago was replicated."""
-        topic, _, index = name.rpartition("-")
         broker = self.cluster.nodes.get(node)
-        replica = broker.replicas.partitions.get((topic, int(index))) if broker else None
+        replica = broker.replicas.partitions.get(_place(name)) if broker else None
         if replica is None or replica.high_watermark < self.highest.get(name, 0):
             return False
         self.highest[name] = replica.high_watermark
@@ -170,3 +208,8 @@ class TransactionInvariants:
                     f"offsets: {group}: {committed.offset} counts for {topic}-{index}, and no "
                     f"producer has asked to commit it"
                 )
+
+
+def _place(name: str) -> tuple[str, int]:
+    topic, _, index = name.rpartition("-")
+    return topic, int(index)

@@ -47,15 +47,17 @@ def test_transactions_end_both_ways_time_out_and_coordinators_move(results: list
     assert sum(each.timed_out > 0 for each in results) >= campaign.TIMEOUTS_MIN * count
     assert sum(each.moves > 0 for each in results) >= campaign.TRANSACTION_MOVES_MIN * count
     assert any(each.cleaned for each in results)
+    assert any(each.remade for each in results)
     text, _ = campaign.report(results, light=True)
     assert f"transactions: {sum(each.committed for each in results)} committed" in text
 
 
 def test_a_campaign_whose_transactions_do_nothing_is_not_good(results: list[Outcome]) -> None:
     busy = [replace(each, elections=1, truncations=1, moves=1, timed_out=1) for each in results]
-    busy = [replace(each, committed=1, aborted=1, cleaned=1, violation="") for each in busy]
+    busy = [replace(each, committed=1, aborted=1, cleaned=1, remade=1) for each in busy]
+    busy = [replace(each, violation="") for each in busy]
     assert campaign.report(busy, light=True)[1]
-    for missing in ("committed", "aborted", "timed_out", "moves", "cleaned"):
+    for missing in ("committed", "aborted", "timed_out", "moves", "cleaned", "remade"):
         idle = [replace(each, **{missing: 0}) for each in busy]
         assert not campaign.report(idle, light=True)[1], missing
 
