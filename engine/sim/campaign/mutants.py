@@ -33,6 +33,7 @@ from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
 from engine.replication.partition import Partition
 from engine.replication.truncation import Cut
+from engine.sim.campaign.deletion_mutants import DELETION_MUTANTS
 from engine.sim.campaign.group_mutants import GROUP_MUTANTS
 from engine.sim.campaign.mutant import IN_FORCE, Mutant, Original, Patch
 from engine.sim.campaign.transaction_mutants import TRANSACTION_MUTANTS
@@ -314,5 +315,6 @@ _ALL = (
            (Patch(Verdicts, "failed", _surely_not_there),), "history: phantom"),
 )  # fmt: skip
 MUTANTS: dict[str, Mutant] = {
-    mutant.name: mutant for mutant in (*_ALL, *GROUP_MUTANTS, *TRANSACTION_MUTANTS)
+    mutant.name: mutant
+    for mutant in (*_ALL, *GROUP_MUTANTS, *TRANSACTION_MUTANTS, *DELETION_MUTANTS)
 }
