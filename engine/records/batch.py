@@ -175,12 +175,16 @@ def _check_shape(header: BatchHeader) -> None:
 
 
 def assign(
-    buffer: Buffer, base_offset: int, leader_epoch: int, log_append_time: int | None = None
+    buffer: Buffer,
+    base_offset: int,
+    leader_epoch: int,
+    log_append_time: int | None = None,
+    max_timestamp: int | None = None,
 ) -> bytes:
     """A copy with offsets from `base_offset` on, batch after batch, and the leader epoch.
 
-    With `log_append_time` (milliseconds) the timestamps become that too; the checksum
-    covers them, so it is then computed again.
+    With `log_append_time` (milliseconds) the timestamps become that too; a `max_timestamp` replaces
+    what the headers say.  The checksum covers both, so it is then computed again.
     """
     view = memoryview(buffer)
     epoch = _INT32.pack(leader_epoch)
@@ -196,20 +200,25 @@ def assign(
             _INT64.pack(base_offset),
             view[position + _LENGTH_AT : position + _EPOCH_AT],
             epoch,
-            view[position + _MAGIC_AT : end]
-            if log_append_time is None
-            else _with_append_time(view[position:end], header, log_append_time),
+            _from_magic(view[position:end], header, log_append_time, max_timestamp),
         )
         base_offset += header.last_offset_delta + 1
         position = end
     return b"".join(parts)
 
 
-def _with_append_time(batch: memoryview, header: BatchHeader, now_ms: int) -> bytearray:
-    """The batch from its magic on, marked LogAppendTime."""
+def _from_magic(
+    batch: memoryview, header: BatchHeader, log_append_time: int | None, max_timestamp: int | None
+) -> Buffer:
+    """The batch from its magic on, with these times."""
+    attributes = header.attributes
+    if log_append_time is not None:
+        attributes, max_timestamp = attributes | _LOG_APPEND_TIME, log_append_time
+    elif max_timestamp is None or max_timestamp == header.max_timestamp:
+        return batch[_MAGIC_AT:]
     out = bytearray(batch)
-    struct.pack_into(">h", out, _ATTRIBUTES_AT, header.attributes | _LOG_APPEND_TIME)
-    _INT64.pack_into(out, _MAX_TIMESTAMP_AT, now_ms)
+    struct.pack_into(">h", out, _ATTRIBUTES_AT, attributes)
+    _INT64.pack_into(out, _MAX_TIMESTAMP_AT, max_timestamp)
     struct.pack_into(">I", out, _CRC_AT, crc32c(memoryview(out)[_ATTRIBUTES_AT:]))
     return out[_MAGIC_AT:]
 

@@ -13,9 +13,10 @@
 Nearly all of it comes from the 61 bytes of the header and the checksum, so a megabyte costs little
 more than its CRC.  Kafka goes through the records of every batch (and unpacks compressed ones) to
 count them and to find the true largest timestamp; here the header is trusted, except where a rule
-needs the records: compacted topics and topics with message.timestamp.before.max.ms.  So if a client
-writes a valid checksum over records that do not fit its header, its readers notice and the broker
-does not.
+needs the records: compacted topics, topics with message.timestamp.before.max.ms, and batches whose
+first record has no timestamp.  librdkafka says of these that their largest timestamp is 0, and
+retention would delete them as records of 1970.  Otherwise, if a client writes a valid checksum over
+records that do not fit its header, its readers notice and the broker does not.
 
 Simplified: a batch that a producer marks LogAppendTime is refused in every topic.  Kafka takes
 it, and removes the mark, where the topic's timestamps are CreateTime.
@@ -30,6 +31,7 @@ from engine.records.batch import (
     MAGIC,
     BatchHeader,
     CorruptBatch,
+    Record,
     decode,
     read_header,
     validate,
@@ -98,6 +100,13 @@ def validate_append(
             f"the batch has {size} bytes; segment.bytes allows {config.segment_bytes}",
         )
     return header
+
+
+def largest_timestamp(buffer: bytes, header: BatchHeader) -> int:
+    """The header's, if it is not below the first record's and that has one; else the records'."""
+    if NO_TIMESTAMP < header.base_timestamp <= header.max_timestamp:
+        return header.max_timestamp
+    return max(record.timestamp for record in _records(buffer))
 
 
 def one_batch(buffer: bytes) -> BatchHeader:
@@ -172,7 +181,7 @@ def _check_records(
         )
 
 
-def _records(buffer: bytes) -> list:
+def _records(buffer: bytes) -> list[Record]:
     try:
         return decode(buffer)
     except CorruptBatch as error:

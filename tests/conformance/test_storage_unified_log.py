@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from engine.records import control
-from engine.records.batch import Record, encode, iterate
+from engine.records.batch import Record, assign, encode, iterate
 from engine.storage import checkpoints
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
@@ -218,6 +218,19 @@ def test_random_histories_leave_the_same_files(kafka: Ask, tmp_path: Path, seed:
                 f"restart {start}", lambda start=start: pair.log.truncate_fully_and_start_at(start)
             )
     assert state(pair.log) == kafka("state")
+    pair.compare_lookups()
+    pair.compare_files()
+
+
+@pytest.mark.parametrize("codec", [0, 1], ids=["plain", "gzip"])
+def test_records_without_a_timestamp_are_stored_alike(
+    kafka: Ask, tmp_path: Path, codec: int
+) -> None:
+    """The largest timestamp in the header is the producer's: librdkafka writes 0."""
+    pair = Pair(kafka, tmp_path)
+    for timestamps in ((-1, -1), (-1, NOW_MS), (NOW_MS, -1), (-1,)):
+        records = [Record(0, each, None, b"v") for each in timestamps]
+        pair.append(assign(encode(records, compression=codec), 0, -1, max_timestamp=0), 0)
     pair.compare_lookups()
     pair.compare_files()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.records.batch import Record, decode_all, encode
+from engine.records.batch import Record, assign, decode_all, encode, validate
 from engine.storage.disk import Disk
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
@@ -181,6 +181,20 @@ def test_a_segment_without_timestamps_is_as_old_as_its_file(disk: Disk) -> None:
     log.append_as_leader(batch(timestamp=-1), 0, NOW)
     assert log.delete_old_segments(NOW + 1_000_000) == 0
     assert log.delete_old_segments(NOW + 1_001_000) == 1
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_a_batch_without_timestamps_is_not_of_1970(disk: Disk, codec: int) -> None:
+    """librdkafka gives such a batch 0 as its largest timestamp; Kafka's leader puts it right."""
+    data = batch(3, timestamp=-1, compression=codec)
+    claimed = assign(data, 0, -1, max_timestamp=0)
+    log = Log(disk, "orders-0", LogConfig(retention_ms=1000), NOW)
+    log.append_as_leader(claimed, 0, NOW)
+    assert log.delete_old_segments(NOW + 1_000_000) == 0
+    assert validate(log.read(0, 1 << 20)).max_timestamp == -1
+    mixed = encode([Record(0, -1, None, b""), Record(0, NOW_MS, None, b"")], compression=codec)
+    log.append_as_leader(assign(mixed, 0, -1, max_timestamp=7), 0, NOW)
+    assert validate(log.read(3, 1 << 20)).max_timestamp == NOW_MS
 
 
 def test_when_all_has_expired_the_log_is_empty_and_goes_on(disk: Disk) -> None:
