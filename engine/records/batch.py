@@ -42,10 +42,13 @@ __all__ = [
     "assign",
     "decode",
     "decode_all",
+    "decode_plain",
     "encode",
     "iterate",
+    "not_records",
     "read_header",
     "rebuild",
+    "unpack",
     "validate",
 ]
 
@@ -326,20 +329,30 @@ def decode(buffer: Buffer, position: int = 0) -> list[Record]:
 
     `validate` checks the checksum.
     """
+    header, plain = unpack(buffer, position)
+    return decode_plain(header, plain, header.records_count)
+
+
+def unpack(buffer: Buffer, position: int = 0) -> tuple[BatchHeader, bytes]:
+    """The header of the batch at `position`, and its records as bytes, decompressed."""
     header = read_header(buffer, position)
     _check_shape(header)
     body = memoryview(buffer)[position + HEADER_SIZE : position + header.size_in_bytes]
-    plain = compression.decompress(header.compression, body, DECOMPRESSED_MAX)
+    return header, compression.decompress(header.compression, body, DECOMPRESSED_MAX)
+
+
+def decode_plain(header: BatchHeader, plain: bytes, count: int) -> list[Record]:
+    """The `count` records that fill `plain`, of the batch that has this header."""
+    append_time = header.max_timestamp if header.timestamp_type else None
     try:
-        return decode_records(
-            plain,
-            header.records_count,
-            header.base_offset,
-            header.base_timestamp,
-            header.max_timestamp if header.timestamp_type else None,
-        )
+        return decode_records(plain, count, header.base_offset, header.base_timestamp, append_time)
     except (IndexError, ValueError) as error:
-        raise CorruptBatch(f"the batch at offset {header.base_offset}: {error}") from None
+        raise not_records(header, error) from None
+
+
+def not_records(header: BatchHeader, error: Exception) -> CorruptBatch:
+    """For a batch whose bytes are no records."""
+    return CorruptBatch(f"the batch at offset {header.base_offset}: {error}")
 
 
 def decode_all(buffer: Buffer) -> list[Record]:

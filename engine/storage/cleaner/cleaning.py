@@ -20,6 +20,7 @@ from __future__ import annotations
 from enum import Enum
 
 from engine.records.batch import BatchHeader, decode, iterate, read_header
+from engine.records.outline import outline
 from engine.storage.cleaner.cleaned_transactions import CleanedTransactions
 from engine.storage.cleaner.groups import group
 from engine.storage.cleaner.log_to_clean import LogToClean
@@ -145,7 +146,7 @@ class Cleaning:
             self._transactions.may_go(header, decode(data, position))
         elif not self._transactions.is_aborted(header):
             put = self.offsets.put
-            for offset, _, key, _, _ in decode(data, position):
+            for offset, key, _, _, _ in outline(data, position).records:
                 if key is not None and offset >= start and not put(key, offset):
                     return False
         if header.last_offset >= start:

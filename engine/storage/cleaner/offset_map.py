@@ -1,7 +1,7 @@
 """Where the latest record of each key is: what one pass of the cleaner remembers.
 
-    key "a" -> md5 -> 17        a record of "a" below offset 17 has been replaced
-    key "b" -> md5 -> 4
+    "a"                         -> 17     a record of "a" below offset 17 has been replaced
+    md5("customer-7/orders/31") -> 4
 
 Kafka keeps this map in a buffer of a fixed size (log.cleaner.dedupe.buffer.size), with 24 bytes
 for each key however long it is: 16 for the hash, 8 for the offset.  The buffer decides how far
@@ -10,8 +10,9 @@ there, and the next goes on behind it.  A log with more keys than that is cleane
 
 Two keys with the same hash would be taken for one, in Kafka as here.
 
-Simplified: it is a dict with as many entries as Kafka's buffer has slots, so it takes about five
-times the memory; the buffer's size still bounds it.
+Simplified: a key shorter than its hash stands for itself, where Kafka hashes every key, and the map
+is a dict with as many entries as Kafka's buffer has slots, so it takes about five times the memory;
+the buffer's size still bounds it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import hashlib
 from functools import partial
 
 BYTES_PER_ENTRY = 24
+HASH_SIZE = 16
 NOT_FOUND = -1
 _md5 = partial(hashlib.md5, usedforsecurity=False)
 
@@ -51,10 +53,11 @@ class OffsetMap:
         offsets = self._offsets
         if len(offsets) >= self.entries_max:
             return False
-        offsets[_md5(key).digest()] = offset
+        offsets[key if len(key) < HASH_SIZE else _md5(key).digest()] = offset
         self.latest_offset = offset
         return True
 
     def get(self, key: bytes) -> int:
         """The offset of the latest record with this key; -1 if the map knows none."""
-        return self._offsets.get(_md5(key).digest(), NOT_FOUND)
+        entry = key if len(key) < HASH_SIZE else _md5(key).digest()
+        return self._offsets.get(entry, NOT_FOUND)

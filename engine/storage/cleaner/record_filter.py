@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.records.batch import BatchHeader, Record, decode, rebuild
+from engine.records.batch import BatchHeader, decode, rebuild
+from engine.records.outline import RecordOutline, outline
 from engine.storage.cleaner.cleaned_transactions import CleanedTransactions
 from engine.storage.cleaner.offset_map import OffsetMap
 from engine.storage.producer_states import ProducerStates
@@ -53,11 +54,9 @@ class RecordFilter:
 
     def left_of(self, header: BatchHeader, data: bytes) -> bytes:
         """The batch as it goes into the cleaned segment; empty if nothing is left of it."""
-        records: list[Record] | None = None
         horizon_ms = header.delete_horizon_ms
         if header.is_control:
-            records = decode(data)
-            marker_may_go = self.transactions.may_go(header, records)
+            marker_may_go = self.transactions.may_go(header, decode(data))
             drops_all = marker_may_go and horizon_ms is not None and horizon_ms <= self.now_ms
         else:
             marker_may_go = False
@@ -65,32 +64,31 @@ class RecordFilter:
         needs_header = self._needs_header(header)
         if drops_all and not needs_header:
             return b""
-        if records is None:
-            records = decode(data)
+        opened = outline(data)
+        records = opened.records
         self.records_read += len(records)
         kept = [] if drops_all else records if header.is_control else self._kept(header, records)
         self.records_kept += len(kept)
         if not kept:
             return rebuild(header, ()) if needs_header else b""
-        waits = marker_may_go or any(record.value is None for record in kept)
+        waits = marker_may_go or any(is_tombstone for _, _, is_tombstone, _, _ in kept)
         if waits and horizon_ms is None:
-            return rebuild(header, kept, self.now_ms + self.delete_retention_ms)
-        return data if len(kept) == len(records) else rebuild(header, kept)
+            horizon_ms = self.now_ms + self.delete_retention_ms
+            return rebuild(header, opened.decode(kept), horizon_ms)
+        return data if len(kept) == len(records) else rebuild(header, opened.decode(kept))
 
-    def _kept(self, header: BatchHeader, records: list[Record]) -> list[Record]:
+    def _kept(self, header: BatchHeader, records: list[RecordOutline]) -> list[RecordOutline]:
         horizon_ms = header.delete_horizon_ms
         tombstones_stay = horizon_ms is None or self.now_ms < horizon_ms
         latest_offset, find = self.offsets.latest_offset, self.offsets.get
-        return [
-            record
-            for record in records
-            if record.offset > latest_offset
-            or (
-                record.key is not None
-                and record.offset >= find(record.key)
-                and (record.value is not None or tombstones_stay)
-            )
-        ]
+        kept: list[RecordOutline] = []
+        for record in records:
+            offset, key, is_tombstone, _, _ = record
+            if offset > latest_offset or (
+                key is not None and offset >= find(key) and (tombstones_stay or not is_tombstone)
+            ):
+                kept.append(record)
+        return kept
 
     def _needs_header(self, header: BatchHeader) -> bool:
         if header.next_offset == self.end_offset:

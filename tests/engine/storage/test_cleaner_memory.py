@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from hashlib import md5
 
 import pytest
 
@@ -24,3 +25,12 @@ def test_the_buffer_bounds_the_map(key_size: int) -> None:
     tracemalloc.stop()
     assert taken == len(offsets) == 9_000
     assert size < TIMES * BUFFER
+
+
+def test_no_key_is_taken_for_another_keys_hash() -> None:
+    long = b"a key longer than its hash"
+    names = [b"", b"a", b"fifteen bytes..", b"sixteen bytes...", long, md5(long).digest()]
+    offsets = OffsetMap(BUFFER)
+    assert all(offsets.put(name, number) for number, name in enumerate(names))
+    assert [offsets.get(name) for name in names] == [*range(len(names))]
+    assert offsets.get(md5(b"sixteen bytes...").digest()[:15]) == -1
