@@ -30,7 +30,7 @@ from kit import places
 from kit.authoring.compose import Notebook, student
 from kit.course import PROJECT
 from kit.grading import sandbox, submission
-from kit.grading.limits import Limits
+from kit.grading.limits import ENDED_KERNEL, Limits
 from kit.grading.messages import one_line
 from kit.grading.stage import LARGEST_LOG, Outcome, Task
 from kit.grading.submission import Submission
@@ -61,7 +61,10 @@ def run(submitted: Submission, limits: Limits, *, sandboxed: bool) -> Outcome:
     notebook: Notebook = submission.transplant(submitted)
     outcome = _attempt(notebook, submitted, limits, sandboxed=sandboxed)
     tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
-    for exercise, position in _without_a_turn(outcome, submitted, tags):
+    waiting = _without_a_turn(outcome, submitted, tags)
+    if not waiting and outcome.stopped_by == ENDED_KERNEL:
+        outcome = replace(outcome, stopped_by="")  # after all its answers, it cost nothing
+    for exercise, position in waiting:
         left_s = deadline - time.monotonic()
         if left_s < SHORTEST_ATTEMPT_S:
             late = "No time was left for it."

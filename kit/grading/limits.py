@@ -7,14 +7,15 @@ Who keeps which limit:
 * Files and folders: the watch, by that file system's count.
 * Processes and threads: the kernel, in the sandbox's user namespace (RLIMIT_NPROC).
 * Memory of one process: the kernel (RLIMIT_DATA).
-* Memory of all processes and files: the watch, ten times a second.
+* Memory of all processes, of files, and of data waiting in Unix sockets, together: the watch,
+  ten times a second.
 * Memory outside processes and files (memfd, System V): the kernel refuses these calls.
 * Open files and sockets: the kernel for each process (RLIMIT_NOFILE), the watch for all.
 * Time: the watch.
 
 If the machine runs short of memory between two looks of the watch, the kernel ends a process
-of the submission before any other (oom_score_adj).  Buffers of sockets and pipes are counted
-by no one here: the limit on open files bounds them.
+of the submission before any other (oom_score_adj).  Buffers of TCP, UDP and pipes are not
+counted here; the kernel has limits of its own for them (tcp_mem, udp_mem, pipe-user-pages-soft).
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from kit.grading.socket_memory import unix_socket_bytes
+
 POLL_S = 0.1
-WITHOUT_KERNEL_S = 3.0
-"""So long may nbval run on without a kernel: at its end it needs less."""
+WITHOUT_KERNEL_S, IDLE_CPU_S = 3.0, 0.05
+"""So long nbval may idle without a kernel: then it waits for one that is gone.  At its normal
+end it has work to do, however slow the machine is."""
 KERNEL = "ipykernel_launcher"
 ENDED_KERNEL = "It ended its own kernel."
 
@@ -61,6 +65,7 @@ class Usage:
     """What the processes below a run use now.  `kernel`: one of them is a notebook's kernel."""
 
     processes: int
+    cpu_s: float
     memory_bytes: int
     open_files: int
     kernel: bool
@@ -105,7 +110,8 @@ def run(command: list[str], env: dict[str, str], room: Path, limits: Limits) -> 
 
 def _watch(process: subprocess.Popen, room: Path, limits: Limits) -> str:
     deadline = time.monotonic() + limits.time_s
-    kernel_seen = 0.0
+    others = unix_socket_bytes()
+    kernel_seen, idle_since, idle_cpu_s = False, 0.0, 0.0
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=POLL_S)
@@ -114,11 +120,12 @@ def _watch(process: subprocess.Popen, room: Path, limits: Limits) -> str:
         if now > deadline:
             return f"It ran longer than {limits.time_s:.0f} s."
         used, (written, entries) = usage(process.pid), stored(room)
-        if used.memory_bytes + written > limits.memory_bytes:
+        apart = written + unix_socket_bytes() - others
+        if used.memory_bytes + apart > limits.memory_bytes:
             used = usage(process.pid, shared_once=True)
         if used.processes > limits.processes:
             return f"It started more than {limits.processes} processes."
-        if used.memory_bytes + written > limits.memory_bytes:
+        if used.memory_bytes + apart > limits.memory_bytes:
             return f"It used more than {limits.memory_bytes // 1_000_000} MB of memory."
         if written > limits.written_bytes:
             return f"It wrote more than {limits.written_bytes // 1_000_000} MB."
@@ -126,8 +133,10 @@ def _watch(process: subprocess.Popen, room: Path, limits: Limits) -> str:
             return f"It made more than {limits.entries:,} files and folders."
         if used.open_files > limits.open_files:
             return f"It held more than {limits.open_files:,} files and sockets open."
-        kernel_seen = now if used.kernel else kernel_seen
-        if kernel_seen and now > kernel_seen + WITHOUT_KERNEL_S:
+        kernel_seen = kernel_seen or used.kernel
+        if used.kernel or not idle_cpu_s <= used.cpu_s < idle_cpu_s + IDLE_CPU_S:
+            idle_since, idle_cpu_s = now, used.cpu_s
+        if kernel_seen and now > idle_since + WITHOUT_KERNEL_S:
             return ENDED_KERNEL
 
 
@@ -140,15 +149,16 @@ def usage(pid: int, *, shared_once: bool = False) -> Usage:
     import psutil
 
     count = memory = files = 0
-    kernel = False
+    cpu_s, kernel = 0.0, False
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 count += 1
                 memory += child.memory_full_info().pss if shared_once else child.memory_info().rss
                 kernel = kernel or any(KERNEL in word for word in child.cmdline()[:8])
+                cpu_s += sum(child.cpu_times()[:2])
                 files += child.num_fds()
-    return Usage(count, memory, files, kernel)
+    return Usage(count, cpu_s, memory, files, kernel)
 
 
 def stored(room: Path) -> tuple[int, int]:

@@ -27,7 +27,7 @@ LIMITS = Limits(
     file_bytes=20_000_000,
     written_bytes=64_000_000,
     entries=2_000,
-    open_files=3_000,
+    open_files=5_000,
 )
 LEFT_BEHIND = "7654321"
 """Seconds that a process sleeps which an answer leaves behind: its mark in lists of processes."""
@@ -131,6 +131,20 @@ for _ in range(6):
         os._exit(0)
 time.sleep(60)
 """
+SOCKET_BUFFERS = """
+import socket, time
+pairs = []
+for _ in range(1_900):
+    pairs.append(socket.socketpair())
+    for end in pairs[-1]:
+        end.setblocking(False)
+        try:
+            while True:
+                end.send(b"x" * 10_000)
+        except BlockingIOError:
+            pass
+time.sleep(60)
+"""
 
 ATTACKS = {
     "memory": Attack("answer = bytearray(900_000_000)", "MemoryError"),
@@ -149,6 +163,7 @@ ATTACKS = {
     "many-files": Attack(MANY_FILES, "It made more than 2,000 files and folders."),
     "fork-bomb": Attack(FORK_BOMB, "It started more than 40 processes."),
     "memory-of-many": Attack(MEMORY_OF_MANY, "It used more than 700 MB of memory."),
+    "socket-buffers": Attack(SOCKET_BUFFERS, "It used more than 700 MB of memory."),
     "exits": Attack("import os\nos._exit(0)", "It ended its own kernel."),
     "kills-nbval": Attack("import os\nos.kill(os.getppid(), 9)", "did not start or was ended"),
     "last": Attack("answer = 42", "42", "right"),
