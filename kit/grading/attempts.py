@@ -30,13 +30,14 @@ from kit import places
 from kit.authoring.compose import Notebook, student
 from kit.course import PROJECT
 from kit.grading import sandbox, submission
-from kit.grading.limits import ENDED_KERNEL, Limits
+from kit.grading.limits import ENDED_KERNEL, RAN_LONGER, Limits
 from kit.grading.messages import one_line
 from kit.grading.stage import LARGEST_LOG, Outcome, Task
 from kit.grading.submission import Submission
 
 SHORTEST_ATTEMPT_S = 5.0
 """With less time left no kernel would even start."""
+OUT_OF_TIME = "The time limit of the submission left too little for it."
 STAGE_START_S = 120
 
 
@@ -67,8 +68,7 @@ def run(submitted: Submission, limits: Limits, *, sandboxed: bool) -> Outcome:
     for exercise, position in waiting:
         left_s = deadline - time.monotonic()
         if left_s < SHORTEST_ATTEMPT_S:
-            late = "No time was left for it."
-            outcome = replace(outcome, errors=outcome.errors | {position: late})
+            outcome = replace(outcome, errors=outcome.errors | {position: OUT_OF_TIME})
             continue
         own = [i for i, its in enumerate(tags) if _is_for(its, exercise, i < position)]
         alone = student([])
@@ -112,7 +112,8 @@ def _together(
     errors |= {at: text for at, text in failed.items() if at >= position}
     if exercise not in verdicts and position not in errors:
         if own.stopped_by:
-            errors[position] = own.stopped_by
+            late = own.stopped_by.startswith(RAN_LONGER)
+            errors[position] = OUT_OF_TIME if late else own.stopped_by
         elif any(at < position for at in failed):
             errors[position] = "The set-up cells did not succeed in the time that was left."
     log = f"{first.log}\n--- {exercise} alone ---\n{own.log}"[-LARGEST_LOG:]

@@ -36,6 +36,7 @@ WITHOUT_KERNEL_S, IDLE_CPU_S = 3.0, 0.05
 """So long nbval may idle without a kernel: then it waits for one that is gone.  At its normal
 end it has work to do, however slow the machine is."""
 KERNEL = "ipykernel_launcher"
+RAN_LONGER = "It ran longer than"
 ENDED_KERNEL = "It ended its own kernel."
 
 
@@ -118,7 +119,7 @@ def _watch(process: subprocess.Popen, room: Path, limits: Limits) -> str:
             return ""
         now = time.monotonic()
         if now > deadline:
-            return f"It ran longer than {limits.time_s:.0f} s."
+            return f"{RAN_LONGER} {limits.time_s:.0f} s."
         used, (written, entries) = usage(process.pid), stored(room)
         apart = written + unix_socket_bytes() - others
         if used.memory_bytes + apart > limits.memory_bytes:
