@@ -81,7 +81,11 @@ def _hardest(marked: Sequence[Marks]) -> str:
 
 def _table(marked: Sequence[Marks], book: Gradebook) -> str:
     exercises = report.exercises_of(marked)
-    head = "".join(f"<th scope='col'>{escape(exercise)}</th>" for exercise in exercises)
+    quizzes = {mark.exercise for marks in marked for mark in marks.marks if mark.quiz}
+    head = "".join(
+        f"<th scope='col'>{escape(each)}{'<br><small>quiz</small>' if each in quizzes else ''}</th>"
+        for each in exercises
+    )
     body = "".join(_row(marks, exercises, book) for marks in marked)
     right = "".join(f"<td class='sign'>{_share(marked, each)}</td>" for each in exercises)
     return (

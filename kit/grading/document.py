@@ -37,8 +37,8 @@ td.number { text-align: right; } td.sign { text-align: center; }
 .right { color: var(--right); } .wrong, .failed { color: var(--wrong); }
 .empty { color: var(--quiet); } .problem { color: var(--wrong); }
 .notes { font-size: .9rem; max-width: 26rem; overflow-wrap: anywhere; }
-tbody th { font-weight: 600; overflow-wrap: anywhere; max-width: 18rem; }
-th.exercise { white-space: nowrap; }
+tbody th { font-weight: 600; overflow-wrap: break-word; min-width: 6rem; max-width: 18rem; }
+th.exercise { white-space: nowrap; min-width: 0; } th small { font-weight: 400; }
 a { color: var(--note); }
 section { border: 1px solid var(--line); border-left: .3rem solid currentColor;
   border-radius: .4rem; padding: .6rem 1rem; margin: .8rem 0; break-inside: avoid; }

@@ -10,6 +10,7 @@ from kit.grading import report, submission
 from kit.grading.document import WORDS, document
 from kit.grading.intake import Unreadable
 from kit.grading.marking import Mark, Marks
+from kit.grading.messages import cleaned
 
 LONGEST_CODE = 4000
 
@@ -70,7 +71,7 @@ def _exercise(mark: Mark, code: str | None) -> str:
         hint = f"<p class='quiet'>In the notebook, <code>{escape(command)}</code> helps.</p>"
     yours = ""
     if code and mark.state in ("wrong", "failed"):
-        shown = code if len(code) <= LONGEST_CODE else f"{code[:LONGEST_CODE]}\n… (cut)"
+        shown = cleaned(code, LONGEST_CODE, most_lines=200)
         yours = f"<details><summary>your code</summary><pre>{escape(shown)}</pre></details>"
     return (
         f"<section class='{mark.state}'><h2>{report.SIGNS[mark.state]} {escape(mark.exercise)} "

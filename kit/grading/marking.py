@@ -115,8 +115,10 @@ def _must_be_the_learners_own(submitted: Submission, outcome: Outcome, control: 
     group = submitted.group
     early, late = _setup_errors(group, outcome)
     if early:
-        # no code of the learner has run before it
-        raise NotRun(f"The notebook's own set-up failed ({one_line(early)}).", outcome.log)
+        control.must_pass(group, [])
+        # No answer has run before it: the machine's failure, or a forged report of the run.
+        text = f"The set-up failed ({one_line(early)}), but not with the course's own solutions."
+        raise NotRun(text, outcome.log)
     lost = [m.exercise for m in _marks(submitted, outcome) if m.state == "failed"
             or (m.state == "wrong" and m.message.startswith(JUDGE_FAILED))]  # fmt: skip
     if lost or late or outcome.stopped_by:

@@ -19,15 +19,15 @@ ESCAPES = re.compile(
 )
 
 
-def cleaned(text: str, limit: int = 1000) -> str:
-    """The text without terminal escapes, at most `limit` characters and MOST_LINES lines.
+def cleaned(text: str, limit: int = 1000, most_lines: int = MOST_LINES) -> str:
+    """The text without terminal escapes, at most `limit` characters and `most_lines` lines.
 
     Lines stay lines.  Any other control sign, a sign that hides or turns text, and a lone
     surrogate become an escape.
     """
     text = ESCAPES.sub("", text[:READ_AT_MOST].replace("\r\n", "\n"))
     shown = "\n".join(printable(line.replace("\t", "    ")) for line in text.split("\n"))
-    cut = "\n".join(shown.split("\n")[:MOST_LINES])[:limit]
+    cut = "\n".join(shown.split("\n")[:most_lines])[:limit]
     return shown if cut == shown else f"{cut.rstrip()} … (cut)"
 
 

@@ -173,7 +173,8 @@ STOPPED = Outcome({}, {}, stopped_by="It ran longer than 300 s.")
 FAILED = Outcome({"99-3": RIGHT}, {1: "SyntaxError: '(' was never closed"})
 COURSE = {
     # what the submission's run gives, what the course's own solutions give, the sentence
-    "the set-up fails": (NO_SETUP, Outcome(SOLVED, {}), "own set-up failed (ModuleNotFound"),
+    "the set-up fails": (NO_SETUP, NO_SETUP, "own set-up failed (ModuleNotFound"),
+    "the set-up fails once": (NO_SETUP, Outcome(SOLVED, {}), "but not with the course's own"),
     "the time limit is too short": (STOPPED, STOPPED, "solutions were stopped, too: It ran longer"),
     "a jar is missing": (FAILED, Outcome({"99-3": RIGHT}, {}), "own solution of 99-2 got no mark"),
     "the judge fails": (

@@ -222,6 +222,14 @@ FINE = {
         lambda content: content.replace(b'"cells": [', b'"cells": [3, null, [], {}, '),
         "",
     ),
+    "half a character in a tag": (
+        lambda content: content.replace(b'"tags": [', b'"tags": ["\\ud800", '),
+        "",
+    ),
+    "half a character in an output": (
+        lambda content: content.replace(b'"outputs": []', b'"outputs": ["\\ud800"]'),
+        "",
+    ),
     "a broken output": (lambda content: content.replace(b'"outputs": []', b'"outputs": 7'), ""),
 }
 
