@@ -20,6 +20,7 @@ from the segments as they were before the pass (ledger.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from engine.records.batch import BatchHeader, Record, decode
 from engine.replication.partition import Partition
@@ -31,8 +32,10 @@ from engine.storage.segment import Segment
 def judge(books: Books, replica: Partition, now_ms: int) -> None:
     """Compares the segments of the pass that has just ended with those that it replaced."""
     log = replica.log
-    last_pass = max((at_ms for at_ms, _ in log.segments.retired), default=-1)
-    replaced = [each for at_ms, each in log.segments.retired if at_ms == last_pass]
+    newest_first = log.segments.retired[::-1]  # a clock may go back: the highest time may be older
+    replaced = [
+        each for _, each in takewhile(lambda each: each[0] == newest_first[0][0], newest_first)
+    ]
     before = list(_batches(sorted(replaced, key=_base_offset)))
     after = list(_batches(log.segments))
     where = f"compaction: {books.name} on {replica.node_id}"
