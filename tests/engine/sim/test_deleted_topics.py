@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
+from engine.records import batch
 from engine.sim.campaign import till_ending
 from engine.sim.campaign.members import MemberPlan
 from engine.sim.campaign.play import run
 from engine.sim.campaign.schedules import Schedule, draw
 from engine.sim.campaign.shrink import replay
-from engine.sim.campaign.tills import PARTITIONS, PAYMENTS, READER, TillSetup
+from engine.sim.campaign.tills import (
+    BROKER_SETTINGS,
+    PARTITIONS,
+    PAYMENTS,
+    READER,
+    TillSetup,
+)
 from engine.sim.campaign.timed_scripts import read
 from engine.sim.clients.clients import create_topics
 from engine.sim.clients.remaker import Remaker
@@ -159,3 +167,77 @@ def test_with_protocol_1_a_producer_asks_for_a_partition_that_is_gone() -> None:
     outcome = replay(timed.setup, timed.tape)
     assert (outcome.violation, outcome.remade) == ("", 1)
     assert "till-1" in outcome.waiting
+
+
+def test_a_marker_goes_to_the_topic_that_the_coordinator_knows() -> None:
+    """The coordinator and a follower have not heard of the new topic; its leader has.  The
+    transaction is committed, and its record stays open for good: markers name topics by name."""
+    world = World(
+        seed=3,
+        settings={**BROKER_SETTINGS, "broker.session.timeout.ms": 9_000},
+        features={"transaction.version": 2},
+        rewindable=False,
+    )
+    config = {"min.insync.replicas": 1}
+    world.create_topic(PAYMENTS, config=config, assignment={0: [102, 103, 101]})
+    world.ask(m.FindCoordinatorRequest(key_type=1, coordinator_keys=["till"]), 101)
+    world.run(until=lambda w: TRANSACTIONS_TOPIC in w.image().topic_ids, for_s=30)
+    world.kill(101)
+    topics = (PAYMENTS, TRANSACTIONS_TOPIC)
+    world.run(until=lambda w: all(in_sync(w, each) == (102, 103) for each in topics), for_s=60)
+    coordinator = world.leader(TRANSACTIONS_TOPIC, 0)
+    producer = named(world, coordinator)
+    for each in (102, 103):
+        world.cut(100, each)
+    world.start(101)
+    world.run(until=lambda w: not w.is_fenced(101), for_s=30)
+    assert delete(world, PAYMENTS) == Errors.NONE
+    world.ask(create_topics(PAYMENTS, 1, 3, config, {0: [101, 102, 103]}), 101)
+    world.run(until=lambda w: (PAYMENTS, 0) in w.cluster.nodes[101].replicas.partitions, for_s=5)
+    assert produced(world, producer) == Errors.NONE
+    ended = world.ask(m.EndTxnRequest("till", *producer, True), coordinator)
+    assert ended is not None
+    assert ended.error_code == Errors.NONE
+    assert world.run(until=is_committed, for_s=5)
+    world.heal()
+    world.run(for_s=30)
+    replica = world.replica(world.leader(PAYMENTS, 0), PAYMENTS, 0)
+    assert (replica.last_stable_offset, replica.high_watermark) == (0, 1)
+
+
+def is_committed(world: World) -> bool:
+    return world.snapshot()["transactions"]["till"]["state"] == "CompleteCommit"
+
+
+def in_sync(world: World, topic: str) -> tuple[int, ...]:
+    image = world.image().topics[world.image().topic_ids[topic]]
+    return tuple(sorted(image.partitions[0].isr))
+
+
+def named(world: World, coordinator: int) -> tuple[int, int]:
+    """The id and epoch of a producer; it asks until the coordinator is ready."""
+    request = m.InitProducerIdRequest(transactional_id="till", transaction_timeout_ms=60_000)
+    for _ in range(50):
+        answer = world.ask(request, coordinator)
+        if answer is not None and answer.error_code == Errors.NONE:
+            return answer.producer_id, answer.producer_epoch
+        world.run(for_s=0.2)
+    raise AssertionError("the coordinator gives no id")
+
+
+def produced(world: World, producer: tuple[int, int]) -> int:
+    """Sends the first record of a transaction to 101, by the id of the topic that is there now."""
+    record = batch.Record(0, world.cluster.now // 1000, b"k", b"v", ())
+    data = batch.encode(
+        [record], producer_id=producer[0], producer_epoch=producer[1], base_sequence=0,
+        transactional=True,
+    )  # fmt: skip
+    request = m.ProduceRequest
+    part = request.PartitionProduceData(index=0, records=data)
+    topic = request.TopicProduceData(
+        topic_id=world.image().topic_ids[PAYMENTS], partition_data=[part]
+    )
+    body = request(transactional_id="till", acks=1, timeout_ms=1_000, topic_data=[topic])
+    answer = world.ask(body, 101)
+    assert answer is not None
+    return answer.responses[0].partition_responses[0].error_code
