@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.records.batch import Record, decode, encode
+from engine.records.outline import RecordOutline
 from engine.sim.invariants.invariants import Violation
 from engine.sim.world.world import World
 from engine.storage import checkpoints
@@ -234,8 +235,10 @@ def test_old_records_go_where_the_policy_is_both() -> None:
 
 
 def test_the_invariants_see_a_key_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_few(self: RecordFilter, header: object, records: list[Record]) -> list[Record]:
-        return [record for record in records if record.key != b"a3"]
+    def too_few(
+        self: RecordFilter, header: object, records: list[RecordOutline]
+    ) -> list[RecordOutline]:
+        return [each for each in records if each[1] != b"a3"]
 
     monkeypatch.setattr(RecordFilter, "_kept", too_few)
     world = world_of()
