@@ -13,7 +13,7 @@ READ_AT_MOST = 50_000
 """Characters of a text that are looked at."""
 MOST_LINES = 40
 ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b|#x1B\[)[0-?]*[ -/]*[@-~]"  # colours, cursor; pytest's XML has #x1B
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, links
     r"|\x1b[ -/]*[0-~]?"
 )
@@ -25,7 +25,9 @@ def cleaned(text: str, limit: int = 1000, most_lines: int = MOST_LINES) -> str:
     Lines stay lines.  Any other control sign, a sign that hides or turns text, and a lone
     surrogate become an escape.
     """
-    text = ESCAPES.sub("", text[:READ_AT_MOST].replace("\r\n", "\n"))
+    text = text[:READ_AT_MOST].replace("\r\n", "\n")
+    text = text.replace("#x1B", "\x1b").replace("#x07", "\x07")  # so pytest's XML has them
+    text = ESCAPES.sub("", text)
     shown = "\n".join(printable(line.replace("\t", "    ")) for line in text.split("\n"))
     cut = "\n".join(shown.split("\n")[:most_lines])[:limit]
     return shown if cut == shown else f"{cut.rstrip()} … (cut)"

@@ -34,7 +34,7 @@ HOSTILE = {
     "a title and a link": ("\x1b]0;owned\x07a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\", "ab"),
     "eight-bit escapes": ("\x9b31mred\x9d0;t\x9c!", "red!"),
     "an escape without an end": ("before\x1b]0;never ends", "before"),
-    "escapes in pytest's XML": ("#x1B[31mSyntaxError#x1B[39m#x1B[31m:", "SyntaxError:"),
+    "escapes in pytest's XML": ("#x1B]0;owned#x07#x1B[31mError#x1B[39m:", "Error:"),
     "backspace and bell": ("a\x08\x07b\x00", "a\\x08\\x07b\\x00"),
     "text from right to left": ("\u202eevil\u2066", "\\u202eevil\\u2066"),
     "no width": ("a\u200bb\ufeff", "a\\u200bb\\ufeff"),
