@@ -45,6 +45,12 @@ def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     IndexError where the buffer ends too early, ValueError after ten bytes without an end.
     """
     byte = buffer[position]
+    if byte < 128:
+        return byte >> 1 ^ -(byte & 1), position + 1
+    after = buffer[position + 1]
+    if after < 128:  # as the length of most records
+        bits = byte & 127 | after << 7
+        return bits >> 1 ^ -(bits & 1), position + 2
     bits, shift = byte & 127, 7
     while byte > 127:
         if shift == 7 * MAX_BYTES:
