@@ -45,6 +45,8 @@ class Limits:
     """For everything that one run of a submission starts, together."""
 
     time_s: float = 300
+    cell_s: int = 120
+    """For one cell, which has at most half of the run's time."""
     memory_bytes: int = 3_000_000_000
     processes: int = 100
     tasks: int = 1000

@@ -20,7 +20,6 @@ from kit.grading import sandbox
 from kit.grading.judge_server import JudgeServer
 from kit.grading.limits import ENDED_KERNEL, Limits, run
 
-CELL_TIMEOUT_S = 120
 LARGEST_REPORT = 5_000_000
 LARGEST_LOG = 100_000
 REPORT = "report.xml"
@@ -115,7 +114,7 @@ def perform(task: Task) -> Outcome:
 
 def cell_timeout_s(limits: Limits) -> int:
     """At most half of a run's time: what one cell wastes, the others do not lack."""
-    return max(1, min(CELL_TIMEOUT_S, int(limits.time_s // 2)))
+    return max(1, min(limits.cell_s, int(limits.time_s // 2)))
 
 
 def cell_errors(report: Path) -> dict[int, str]:

@@ -15,7 +15,9 @@ from kit.authoring import compose
 from kit.authoring.sources import read_source
 from kit.exercises import catalogue
 from kit.exercises.cluster_log import Context
-from kit.grading import grade, sandbox
+from kit.grading import attempts, grade, sandbox
+from kit.grading.limits import Limits
+from kit.grading.submission import Submission
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 SOURCE = SAMPLE / "lessons" / "nb99_sample" / "source" / "99_sample.py"
@@ -168,16 +170,20 @@ def test_results_remembered_from_class_earn_nothing(tmp_path, fenced, monkeypatc
     assert states(tmp_path / "out", "table")["99-2"] == "wrong"
 
 
-def test_limits_end_a_submission_and_only_that(tmp_path, fenced) -> None:
-    endless = student_file(tmp_path / "endless.ipynb", {"99-2": "while True: pass"})
-    good = student_file(tmp_path / "good.ipynb", GOOD)
-    out = tmp_path / "out"
-    assert grade([endless], out, time_limit_s=30) == 0
-    assert grade([good], out) == 0
-    mark = json.loads((out / "endless.json").read_text())["exercises"][0]
-    assert (mark["exercise"], mark["state"]) == ("99-2", "failed")
-    assert mark["message"] == "The cell ran longer than 15 s."
-    assert set(states(out, "good").values()) == {"right"}
+ENDLESS = {
+    "stops when interrupted": "while True: pass",
+    "goes on when interrupted": "while True:\n    try:\n        while True: pass\n"
+    "    except BaseException: pass",
+}
+
+
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_loop_without_end_costs_no_other_exercise(fenced, code) -> None:
+    answers = {"99-2": code, "99-3": GOOD["99-3"]}
+    outcome = attempts.run(Submission("99", answers), Limits(time_s=200, cell_s=15), sandboxed=True)
+    assert outcome.errors == {1: "The cell ran longer than 15 s."}
+    assert outcome.verdicts["99-3"].passed
+    assert "99-2" not in outcome.verdicts
 
 
 def test_the_network_is_loopback_only(fenced) -> None:

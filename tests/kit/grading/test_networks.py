@@ -3,6 +3,8 @@
 The test has a network of its own.  In it stand a host that could be anywhere (192.0.2.1, an
 address that RFC 5737 keeps for examples), a service on loopback, and one on an abstract socket,
 which no folder hides.  The grader runs in this network; the answer must not reach any of them.
+
+It runs there as an ordinary user, also where root runs the tests: other tests mark as root.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ quorum = {"reached": reached}
 """
 
 MACHINE = '''
-import contextlib, fcntl, json, os, select, socket, struct, sys
+import ctypes, fcntl, json, select, socket, struct, sys
 
 sys.path.insert(0, sys.argv[1])
 from kit.grading import attempts
@@ -66,6 +68,7 @@ def listening(family, address):
 
 
 give_loopback(HOST)
+ctypes.CDLL(None).prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT_CLEAR_ALL: no rights for what follows
 listeners = {
     "a host": listening(socket.AF_INET, (HOST, 0)),
     "loopback": listening(socket.AF_INET, ("127.0.0.1", 0)),
@@ -88,8 +91,8 @@ print(json.dumps([here["quorum"]["reached"], verdict and verdict.seen, len(calle
 def test_an_answer_reaches_no_host_and_no_other_service(tmp_path) -> None:
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
-    own = [] if os.geteuid() == 0 else ["--unshare-user"]
-    network = ["bwrap", *own, "--unshare-net", "--cap-add", "ALL", "--dev-bind", "/", "/", "--"]
+    network = ["bwrap", "--unshare-user", "--uid", "1234", "--gid", "1234", "--unshare-net"]
+    network += ["--cap-add", "ALL", "--dev-bind", "/", "/", "--"]
     project = str(SAMPLE.parents[2])
     done = subprocess.run(
         [*network, sys.executable, "-c", MACHINE, project, HOST, CALLS],
