@@ -1,13 +1,13 @@
-"""Hostile answers, all in one submission: each gets its mark and a sentence, and harms no other.
+"""Hostile answers in two submissions: each gets its mark and a sentence, and harms no other.
 
-The limits are small, so that what escapes a fence does no harm here either.  The first attempt
-runs until an answer ends it; each answer below gets an attempt of its own.
+The limits are small, so that what escapes a fence does no harm here either.  The answers of the
+first submission let its run go on to the end.  In the second the first answer ends the run, and
+each of the others gets an attempt of its own.
 """
 
 from __future__ import annotations
 
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,6 @@ import pytest
 
 from kit.grading import attempts
 from kit.grading.limits import Limits
-from kit.grading.stage import Outcome
 from kit.grading.submission import Submission
 
 LIMITS = Limits(
@@ -146,7 +145,7 @@ for _ in range(1_900):
 time.sleep(60)
 """
 
-ATTACKS = {
+REFUSED = {
     "memory": Attack("answer = bytearray(900_000_000)", "MemoryError"),
     "memfd": Attack("import os\nos.write(os.memfd_create('m'), b'x')", "Function not implemented"),
     "system-v": Attack(SHARED_MEMORY, "Function not implemented"),
@@ -159,6 +158,9 @@ ATTACKS = {
     "prints": Attack("for _ in range(50):\n    print('x' * 1_000_000)\nanswer = 42", "42", "right"),
     "patches-check": Attack("lab.check = lambda *a, **k: print('✓ right')", "no verdict"),
     "flood": Attack(FLOODS_THE_JUDGE, "xxx", "wrong"),
+    "honest": Attack("answer = 42", "42", "right"),
+}
+STOPPED = {
     "deleted-files": Attack(DELETED_FILES, "It wrote more than 64 MB."),
     "many-files": Attack(MANY_FILES, "It made more than 2,000 files and folders."),
     "fork-bomb": Attack(FORK_BOMB, "It started more than 40 processes."),
@@ -168,6 +170,7 @@ ATTACKS = {
     "kills-nbval": Attack("import os\nos.kill(os.getppid(), 9)", "did not start or was ended"),
     "last": Attack("answer = 42", "42", "right"),
 }
+ATTACKS = REFUSED | STOPPED
 
 
 DEFINITION = """
@@ -204,36 +207,39 @@ def course(folder: Path, attacks: dict[str, Attack]) -> None:
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory) -> Outcome:
+def said(tmp_path_factory) -> dict[str, tuple[str, str]]:
+    """The name of an attack -> the state of its mark, and the sentence."""
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
-    folder = tmp_path_factory.mktemp("course")
-    course(folder, ATTACKS)
-    answers = {
-        f"97-{number}": attack.code.replace("NUMBER", str(number))
-        for number, attack in enumerate(ATTACKS.values())
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KAFKALAB_COURSE", str(folder))
-        started = time.monotonic()
-        result = attempts.run(Submission("97", answers), LIMITS, sandboxed=True)
-        print(f"{time.monotonic() - started:.0f} s", result)
-        return result
+    said = {}
+    for attacks in (REFUSED, STOPPED):
+        folder = tmp_path_factory.mktemp("course")
+        course(folder, attacks)
+        answers = {
+            f"97-{number}": attack.code.replace("NUMBER", str(number))
+            for number, attack in enumerate(attacks.values())
+        }
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KAFKALAB_COURSE", str(folder))
+            outcome = attempts.run(Submission("97", answers), LIMITS, sandboxed=True)
+        for number, name in enumerate(attacks):
+            verdict = outcome.verdicts.get(f"97-{number}")
+            if verdict is None:
+                said[name] = "failed", outcome.errors.get(1 + 2 * number, "no verdict")
+            else:
+                said[name] = "right" if verdict.passed else "wrong", verdict.message
+    return said
 
 
 @pytest.mark.parametrize(("name", "attack"), ATTACKS.items(), ids=ATTACKS.keys())
-def test_every_attack_gets_its_own_mark_and_a_sentence(outcome, name, attack) -> None:
-    number = [*ATTACKS].index(name)
-    verdict = outcome.verdicts.get(f"97-{number}")
-    error = outcome.errors.get(1 + 2 * number, "no verdict")
-    state = "failed" if verdict is None else "right" if verdict.passed else "wrong"
-    sentence = error if verdict is None else verdict.message
-    assert state == attack.state, (sentence, outcome)
-    assert attack.says in sentence, (sentence, outcome)
+def test_every_attack_gets_its_own_mark_and_a_sentence(said, name, attack) -> None:
+    state, sentence = said[name]
+    assert state == attack.state, sentence
+    assert attack.says in sentence
 
 
-def test_nothing_stays_behind(outcome) -> None:
+def test_nothing_stays_behind(said) -> None:
     """What an answer has started ends with its run, also in a session of its own."""
     lines = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not [line for line in lines if LEFT_BEHIND in line]
-    assert f"97-{[*ATTACKS].index('leaves-a-process')}" in outcome.verdicts
+    assert said["leaves-a-process"][0] == "wrong", "it was started"
