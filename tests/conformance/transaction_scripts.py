@@ -193,6 +193,14 @@ SCRIPTS["no answer is ever heard while the transaction is aborted, protocol 1"] 
     {"retry.backoff.ms": 2000, "retry.backoff.max.ms": 2000, "delivery.timeout.ms": 3000,
      "request.timeout.ms": 1000},
 )  # fmt: skip
+# No batch expires while the request is repeated; only another error ends that.
+SCRIPTS["a partition is gone for longer than delivery.timeout.ms, protocol 1"] = Script(
+    "init begin A commit abort",
+    {"AddPartitionsToTxn": (*("UNKNOWN_TOPIC_OR_PARTITION",) * 5, "PRODUCER_FENCED")},
+    1,
+    {"retry.backoff.ms": 600, "retry.backoff.max.ms": 600, "delivery.timeout.ms": 1200,
+     "request.timeout.ms": 1000},
+)  # fmt: skip
 
 
 def settings_of(script: Script) -> dict[str, Any]:
