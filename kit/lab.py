@@ -182,7 +182,8 @@ def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",
     is true if the loop keeps its `promise`: at least once, at most once or exactly once.
 
     With `producer={…}`, a producer's settings, the loop is `def loop(consumer, producer, topic,
-    results)`: it writes a record to `results` for each that it reads.
+    results)`: it writes a record to `results` for each that it reads.  `per_line=1` crashes it
+    once after each line, at the worst moment; the default is three times.
     """
     from kit.crashes import crash_test as tests
 
@@ -190,11 +191,11 @@ def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",
 
 
 def crash_evidence(loop: Any, cluster: Cluster, settings: Mapping[str, Any] | None = None,
-                   producer: Mapping[str, Any] | None = None) -> Any:  # fmt: skip
+                   producer: Mapping[str, Any] | None = None, **more: int) -> Any:  # fmt: skip
     """A loop for `lab.check`: the check crashes it on records of its own, and the judge judges."""
     from kit.crashes import judging
 
-    return judging.evidence_of(loop, cluster, settings, producer)
+    return judging.evidence_of(loop, cluster, settings, producer, **more)
 
 
 def mend(cluster: Cluster) -> None:

@@ -37,6 +37,7 @@ def crash_test(
     situations: Sequence[str] | None = None,
     source: str = "",
     producer: Mapping[str, Any] | None = None,
+    per_line: int = moments.MOST_PER_LINE,
 ) -> CrashResult:
     """Crashes a consumer loop after each of its lines, and says what was lost or repeated.
 
@@ -54,7 +55,8 @@ def crash_test(
 
     Besides the crashes the loop meets `situations` of a working day (kit/crashes/tape.py).  It is
     judged by what it `promise`s: at least once, at most once, or exactly once.  `source` begins
-    the records' values; a new one is drawn each time.
+    the records' values; a new one is drawn each time.  With `per_line` of 1 each line is crashed
+    once, at its worst moment: a third of the time, and of the evidence.
 
     Returns a CrashResult: true if the promise is kept and no mistake was seen.  It never raises
     over a loop that is wrong; ClusterError if the cluster does not answer, ValueError for an
@@ -94,7 +96,7 @@ def crash_test(
         plan = Plan(parcel, read.statements, cluster.bootstrap, topics, ends, group,
                     own, folder, producer, replicas, inputs)  # fmt: skip
         try:
-            found, problem = _play(plan, wanted, values, read)
+            found, problem = _play(plan, wanted, values, read, per_line)
         finally:
             if producer is not None:
                 results.delete(cluster.bootstrap, plan.results_of)
@@ -106,6 +108,7 @@ def _play(
     wanted: Sequence[tape.Situation],
     values: Mapping[int, Mapping[int, tuple[str, ...]]],
     source: statements.Source,
+    per_line: int,
 ) -> tuple[list[Evidence], str]:
     """All trials, or why there are none."""
     found: list[Evidence] = []
@@ -119,7 +122,9 @@ def _play(
             require_fit(notes, source)
         found.append(Evidence(trial, tuple(notes), values[trial.situation.partitions]))
         if trial.notes_lines:
-            chosen[trial.situation.name] = moments.choose(notes, trial.situation.name, auto)
+            chosen[trial.situation.name] = moments.choose(
+                notes, trial.situation.name, auto, per_line
+            )
         return order(trial)
 
     def order(trial: Trial) -> list[Trial]:

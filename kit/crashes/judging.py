@@ -21,6 +21,7 @@ from kit.crashes.crash_test import WRITING_SITUATIONS, Loop, crash_test
 from kit.crashes.evidence import Evidence
 from kit.crashes.facts import AT_LEAST_ONCE
 from kit.crashes.journal import Note
+from kit.crashes.moments import MOST_PER_LINE
 from kit.crashes.result import CrashResult, story
 from kit.crashes.statements import Source
 from kit.crashes.tape import RECORDS, SITUATIONS, Moment, Trial
@@ -36,11 +37,14 @@ def evidence_of(
     cluster: Any,
     settings: Mapping[str, Any] | None = None,
     producer: Mapping[str, Any] | None = None,
+    per_line: int = MOST_PER_LINE,
 ) -> Callable[[str], dict[str, Any]]:
     """A function that `lab.check` calls with the judge's input; it runs the crash test."""
 
     def run(source: str) -> dict[str, Any]:
-        result = crash_test(loop, cluster, settings=settings, source=source, producer=producer)
+        result = crash_test(
+            loop, cluster, settings=settings, source=source, producer=producer, per_line=per_line
+        )
         return {
             "problem": result.problem,
             "text": result.source.text,

@@ -7,7 +7,8 @@ committed.  So it is known what a crash at each of these moments would leave beh
     processed and not committed     repeated, if the crash comes now
 
 Of each line, the moment where most would be lost and the one where most would be repeated are
-taken, then one in the middle, the first and the last, up to a limit.
+taken, then one in the middle, the first and the last, up to a limit.  Where the limit is one, it
+is the moment at which most would be lost or repeated, the middle one of several.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ class Candidate:
     """Processed records that are not below the committed offset."""
 
 
-def choose(notes: Iterable[Note], situation: str, auto_commits: bool) -> list[Moment]:
-    """The moments of one run at which a crash is worth a trial."""
+def choose(
+    notes: Iterable[Note], situation: str, auto_commits: bool, per_line: int = MOST_PER_LINE
+) -> list[Moment]:
+    """The moments of one run at which a crash is worth a trial, so many of each line at most."""
     lines = _candidates(notes, auto_commits)
-    most = max(1, min(MOST_PER_LINE, MOST // max(1, len(lines))))
+    most = max(1, min(per_line, MOST // max(1, len(lines))))
     return [
         Moment(line, each.got, each.done, each.commits, situation)
         for line in sorted(lines)
@@ -47,6 +50,10 @@ def choose(notes: Iterable[Note], situation: str, auto_commits: bool) -> list[Mo
 
 def _telling(found: list[Candidate], most: int) -> list[Candidate]:
     work = [each for each in found if each.got] or found[-1:]
+    if most == 1:
+        worst = max(max(each.ahead, each.behind) for each in work)
+        worst_of = [each for each in work if max(each.ahead, each.behind) == worst]
+        return [worst_of[len(worst_of) // 2]]
     chosen = dict.fromkeys((
         max(work, key=lambda each: each.ahead),
         max(work, key=lambda each: each.behind),

@@ -54,33 +54,33 @@ def note_all(
     """Ends what is open, and notes every result.  `settings` reach the cluster."""
     for each in transactional_ids:
         Producer({**settings, "transactional.id": each}).init_transactions(PATIENCE_S)
-    _wait_until_stable(settings, topic)
-    committed = {message.offset() for message in _read(settings, topic, "read_committed")}
-    for message in _read(settings, topic, "read_uncommitted"):
-        found = [word for word in [*words(message.key()), *words(message.value())]
-                 if word in inputs]  # fmt: skip
-        if not found:
-            continue
-        by = dict(message.headers() or []).get(BY, b"A1").decode()
-        kind = "done" if message.offset() in committed else "undone"
-        Journal(journal.path, by).note(kind, *inputs[found[0]], found[0])
-
-
-def _wait_until_stable(settings: Mapping[str, Any], topic: str) -> None:
-    """Until the last marker is written: then both isolation levels end at the same offset."""
-    ends = time.monotonic() + PATIENCE_S
     readers = [_reader(settings, level) for level in ("read_committed", "read_uncommitted")]
     try:
-        while True:
-            found = [_end(reader, topic) for reader in readers]
-            if found[0] == found[1] and found[0] is not None:
-                return
-            if time.monotonic() > ends:
-                raise ResultsUnreadable("a transaction stayed open")
-            time.sleep(0.02)
+        _wait_until_stable(readers, topic)
+        committed = {message.offset() for message in _read(readers[0], topic)}
+        for message in _read(readers[1], topic):
+            found = [word for word in [*words(message.key()), *words(message.value())]
+                     if word in inputs]  # fmt: skip
+            if not found:
+                continue
+            by = dict(message.headers() or []).get(BY, b"A1").decode()
+            kind = "done" if message.offset() in committed else "undone"
+            Journal(journal.path, by).note(kind, *inputs[found[0]], found[0])
     finally:
         for reader in readers:
             reader.close()
+
+
+def _wait_until_stable(readers: Iterable[Any], topic: str) -> None:
+    """Until the last marker is written: then both isolation levels end at the same offset."""
+    ends = time.monotonic() + PATIENCE_S
+    while True:
+        found = [_end(reader, topic) for reader in readers]
+        if found[0] == found[1] and found[0] is not None:
+            return
+        if time.monotonic() > ends:
+            raise ResultsUnreadable("a transaction stayed open")
+        time.sleep(0.02)
 
 
 def _end(reader: Any, topic: str) -> int | None:
@@ -105,16 +105,12 @@ def _reader(settings: Mapping[str, Any], level: str) -> Any:
     )
 
 
-def _read(settings: Mapping[str, Any], topic: str, level: str) -> Iterator[Any]:
-    reader = _reader(settings, level)
+def _read(reader: Any, topic: str) -> Iterator[Any]:
     reader.assign([TopicPartition(topic, 0, 0)])
-    try:
-        while True:
-            message = reader.poll(PATIENCE_S)
-            if message is None:
-                raise ResultsUnreadable(f"no end of {topic} in sight")
-            if message.error() is not None:
-                return
-            yield message
-    finally:
-        reader.close()
+    while True:
+        message = reader.poll(PATIENCE_S)
+        if message is None:
+            raise ResultsUnreadable(f"no end of {topic} in sight")
+        if message.error() is not None:
+            return
+        yield message

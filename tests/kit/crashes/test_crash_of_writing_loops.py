@@ -54,6 +54,13 @@ def test_offsets_outside_the_transaction_repeat_a_whole_one(one_engine) -> None:
     assert "written before the crash" in result.text
 
 
+def test_one_crash_for_each_line_finds_the_same_mistake(one_engine) -> None:
+    result = crashed(loops.offsets_apart, one_engine, TRANSACTIONAL, situations=(), per_line=1)
+    assert result.verdict == "at least once"
+    assert line_of(result, "commit_transaction")[0].repeated == 4
+    assert {each.crashes for each in result.lines} <= {0, 1}
+
+
 def test_a_result_that_names_no_input_is_refused(one_engine) -> None:
     result = crashed(loops.nameless, one_engine, {}, situations=())
     assert "Each result must have its record's value" in result.problem
