@@ -55,6 +55,7 @@ def producer_of(cluster: Cluster, name: str = "", **settings: Any) -> Producer:
         "bootstrap.servers": cluster.bootstrap,
         "linger.ms": 0,
         "log_level": 0,
+        "log.queue": True,  # a fatal error is what a run is about; librdkafka would print it, too
         **settings,
     }
     if not name:
@@ -237,11 +238,11 @@ def wait_for_marker(cluster: Cluster, count: int, partition: int = 0) -> None:
     cluster.wait_until(there, PATIENCE_S, f"{count} marker(s) in {ACCOUNTS}-{partition}")
 
 
-def wait_until_stable(cluster: Cluster, topic: str = ACCOUNTS) -> None:
-    """Waits until no transaction is open in partition 0."""
+def wait_until_stable(cluster: Cluster, topic: str = ACCOUNTS, *partitions: int) -> None:
+    """Waits until no transaction is open in these partitions, or in partition 0."""
 
     def is_stable(found: Cluster) -> bool:
-        stable, high_watermark = ends(found, 0, topic)
-        return stable == high_watermark
+        each_ends = [ends(found, partition, topic) for partition in partitions or (0,)]
+        return all(stable == high_watermark for stable, high_watermark in each_ends)
 
     cluster.wait_until(is_stable, PATIENCE_S, f"the transactions of {topic} to end")

@@ -2,13 +2,15 @@
 
 A `step` reads what its group has not done and writes a result for each record.  Its results and its
 group's offset are ended together, or one after the other.  A crash means that it stops here:
-nothing is closed, and the next step of that name begins at the committed offset.
+nothing is closed, and the next step of that name begins at the committed offset.  Each case of a
+scene has a partition of its own: new topics for each would take most of the time.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +36,17 @@ def step(
     offset_first: bool = False,
     transactional: bool = True,
     abort: bool = False,
+    case: int = 0,
     work: Callable[[list[str]], list[str]] = list,
 ) -> None:
     """One application: reads to the end, writes to each target, ends; or stops at its crash.
 
-    The crash comes behind the "results" or behind the "offset".
+    The crash comes behind the "results" or behind the "offset".  `case` is the partition, of the
+    source and of each target.
     """
     producer = bank.producer_of(cluster, name if transactional else "")
     consumer = bank.consumer_of(cluster, name)
-    bank.assign(consumer, source, max(0, committed(consumer, source)))
+    bank.assign(consumer, source, max(0, committed(consumer, source, case)), case)
     taken = _rest(consumer)
     position = list(consumer.position(consumer.assignment()))
     if not taken:
@@ -53,7 +57,7 @@ def step(
         if part == "results":
             for target in targets:
                 for value in work(taken):
-                    bank.booked(producer, target, value, 0)
+                    bank.booked(producer, target, value, case)
         elif transactional:
             producer.send_offsets_to_transaction(
                 position, consumer.consumer_group_metadata(), PATIENCE_S
@@ -66,9 +70,9 @@ def step(
         (producer.abort_transaction if abort else producer.commit_transaction)(PATIENCE_S)
 
 
-def committed(consumer: Consumer, source: str) -> int:
+def committed(consumer: Consumer, source: str, case: int = 0) -> int:
     """The group's offset; negative if there is none."""
-    (place,) = consumer.committed([TopicPartition(source, 0)], PATIENCE_S)
+    (place,) = consumer.committed([TopicPartition(source, case)], PATIENCE_S)
     return int(place.offset)
 
 
@@ -83,19 +87,20 @@ def _rest(consumer: Consumer) -> list[str]:
     raise WaitTimeout(f"The end was not reached within {PATIENCE_S:g} s.")
 
 
-def opened(cluster: Cluster, transfers: Sequence[str] = ("10",)) -> None:
-    """The bank's topics again, without what was in them, and a third one."""
-    for topic in cluster.snapshot()["topics"]:
-        if topic in (TRANSFERS, ACCOUNTS, RECEIPTS):
-            cluster.delete_topic(topic)
-    bank.open_bank(cluster, transfers)
-    cluster.create_topic(RECEIPTS, assignment={0: ALL})
+def opened(cluster: Cluster, transfers: Sequence[str] = ("10",), cases: int = 1) -> None:
+    """The bank's topics without what was in them, and a third one; the transfers for each case."""
+    for topic in (TRANSFERS, ACCOUNTS, RECEIPTS):
+        cluster.create_topic(topic, assignment=dict.fromkeys(range(cases), ALL))
+    producer = bank.producer_of(cluster)
+    for case in range(cases):
+        for value in transfers:
+            bank.booked(producer, TRANSFERS, value, case)
 
 
-def stable(cluster: Cluster, topic: str = ACCOUNTS) -> list[str]:
+def stable(cluster: Cluster, topic: str = ACCOUNTS, case: int = 0) -> list[str]:
     """What read_committed gets when nothing is open any more."""
-    bank.wait_until_stable(cluster, topic)
-    return bank.values(cluster, 0, "read_committed", topic)
+    bank.wait_until_stable(cluster, topic, case)
+    return bank.values(cluster, case, "read_committed", topic)
 
 
 # -- scenes
@@ -104,37 +109,36 @@ def stable(cluster: Cluster, topic: str = ACCOUNTS) -> list[str]:
 def torn(cluster: Cluster) -> Seen:
     """A crash between the results and the group's offset, in either order."""
     seen = {}
-    for transactional in (False, True):
-        for offset_first in (False, True):
-            opened(cluster)
-            name = f"torn-{transactional}-{offset_first}"
-            first, second = ("offset", "result") if offset_first else ("result", "offset")
-            for crash in ("offset" if offset_first else "results", ""):
-                step(
-                    cluster, name, [ACCOUNTS], crash=crash,
-                    offset_first=offset_first, transactional=transactional,
-                )  # fmt: skip
-            where = "in one transaction" if transactional else "on their own"
-            times = len(stable(cluster))
-            seen[f"{first}, crash, {second}, {where}"] = f"counts {times} times"
+    opened(cluster, cases=4)
+    for case, (transactional, offset_first) in enumerate(product((False, True), repeat=2)):
+        first, second = ("offset", "result") if offset_first else ("result", "offset")
+        for crash in ("offset" if offset_first else "results", ""):
+            step(
+                cluster, f"torn-{case}", [ACCOUNTS], crash=crash, case=case,
+                offset_first=offset_first, transactional=transactional,
+            )  # fmt: skip
+        where = "in one transaction" if transactional else "without a transaction"
+        seen[f"{first}, crash, {second}, {where}"] = len(stable(cluster, case=case))
     return seen
 
 
 def sums(cluster: Cluster) -> Seen:
     """A running total that goes on from its last value in the log; a crash before the offset."""
     seen = {}
-    for transactional in (False, True):
-        opened(cluster, ("10", "20", "30"))
-        name = f"sums-{transactional}"
+    opened(cluster, ("10", "20", "30"), cases=2)
+    for case, transactional in enumerate((False, True)):
 
-        def total(taken: list[str]) -> list[str]:
-            before = bank.values(cluster)
+        def total(taken: list[str], case: int = case) -> list[str]:
+            before = bank.values(cluster, case)
             return [str(int(before[-1] if before else 0) + sum(map(int, taken)))]
 
         for crash in ("results", ""):
-            step(cluster, name, [ACCOUNTS], crash=crash, transactional=transactional, work=total)
-        label = "in one transaction" if transactional else "on its own"
-        seen[f"10 + 20 + 30, {label}"] = stable(cluster)[-1]
+            step(
+                cluster, f"sums-{case}", [ACCOUNTS], crash=crash, case=case,
+                transactional=transactional, work=total,
+            )  # fmt: skip
+        label = "in one transaction" if transactional else "without a transaction"
+        seen[f"10 + 20 + 30, {label}"] = stable(cluster, case=case)[-1]
     return seen
 
 
@@ -171,14 +175,14 @@ def chain(cluster: Cluster) -> Seen:
 def recipe(cluster: Cluster) -> Seen:
     """Each part of the recipe left out: how often one transfer is booked, and one mail sent."""
     seen = {}
-    for transactional in (False, True):
-        opened(cluster)
-        name = f"recipe-{transactional}"
+    opened(cluster, cases=2)
+    for case, transactional in enumerate((False, True)):
+        name = f"recipe-{case}"
         for crash in ("results", ""):
-            step(cluster, name, [ACCOUNTS], crash=crash, transactional=transactional)
-        booked = stable(cluster)
+            step(cluster, name, [ACCOUNTS], crash=crash, case=case, transactional=transactional)
+        booked = stable(cluster, case=case)
         mailed = booked[:1]  # here the application that mails dies, and reads again
-        mailed += bank.values(cluster)
+        mailed += bank.values(cluster, case)
         for keyed in (False, True):
             label = " and ".join(
                 [*["a transaction"] * transactional, *["a key for each mail"] * keyed]
@@ -191,37 +195,37 @@ def recipe(cluster: Cluster) -> Seen:
 def consumers(cluster: Cluster) -> Seen:
     """The settings of the application's consumer, each left out in turn, under a transaction."""
     seen = {}
-    for label, crash in (("as advised", "offset"), ("group.id that is new at each start", "")):
-        opened(cluster)
+    opened(cluster, cases=4)
+    for case, (label, crash) in enumerate(
+        (("as advised", "offset"), ("group.id that is new at each start", ""))
+    ):
         for number, each in enumerate((crash, "")):
             name = "consumers" if crash else f"consumers-{number}"
-            step(cluster, name, [ACCOUNTS], crash=each)
-        seen[label] = len(stable(cluster))
-    opened(cluster)
-    _commits_by_itself(cluster)
-    step(cluster, "by-itself", [ACCOUNTS])
-    seen["enable.auto.commit=true"] = len(stable(cluster))
-    opened(cluster)
-    step(cluster, "reader", [ACCOUNTS], abort=True)
-    step(cluster, "reader", [ACCOUNTS])
-    stable(cluster)
+            step(cluster, name, [ACCOUNTS], crash=each, case=case)
+        seen[label] = len(stable(cluster, case=case))
+    _commits_by_itself(cluster, case=2)
+    step(cluster, "by-itself", [ACCOUNTS], case=2)
+    seen["enable.auto.commit=true"] = len(stable(cluster, case=2))
+    step(cluster, "reader", [ACCOUNTS], abort=True, case=3)
+    step(cluster, "reader", [ACCOUNTS], case=3)
+    stable(cluster, case=3)
     seen["isolation.level=read_uncommitted downstream"] = len(
-        bank.values(cluster, 0, "read_uncommitted")
+        bank.values(cluster, 3, "read_uncommitted")
     )
     return seen
 
 
-def _commits_by_itself(cluster: Cluster) -> None:
+def _commits_by_itself(cluster: Cluster, case: int) -> None:
     """A teller whose consumer commits in the background; it dies within its transaction."""
     producer = bank.producer_of(cluster, "by-itself")
     own: dict[str, Any] = {"enable.auto.commit": True, "auto.commit.interval.ms": 100}
     consumer = bank.consumer_of(cluster, "by-itself", **own)
-    bank.assign(consumer, TRANSFERS, 0)
+    bank.assign(consumer, TRANSFERS, 0, case)
     consumer.poll(PATIENCE_S)
     producer.begin_transaction()
-    bank.booked(producer, ACCOUNTS, "10", 0)
+    bank.booked(producer, ACCOUNTS, "10", case)
     cluster.wait_until(
-        lambda _: consumer.poll(0) is None and committed(consumer, TRANSFERS) == 1,
+        lambda _: consumer.poll(0) is None and committed(consumer, TRANSFERS, case) == 1,
         PATIENCE_S,
         "an automatic commit",
     )

@@ -62,7 +62,7 @@ def reading(cluster: Cluster) -> Seen:
     bank.wait_until_stable(cluster)
     took: dict[str, list[float]] = {level: [] for level in bank.LEVELS}
     count: dict[str, int] = {}
-    for level in bank.LEVELS * 5:  # other work on the machine only ever adds time
+    for level in bank.LEVELS * 12:  # other work on the machine only ever adds time
         began = time.monotonic()
         count[level] = len(bank.read(cluster, 0, level))
         took[level].append(time.monotonic() - began)

@@ -61,6 +61,11 @@ def leader_of(cluster: Cluster, partition: int) -> int:
     return int(_partitions(cluster, TRANSACTIONS_TOPIC)[partition].leader)
 
 
+def coordinator_of(cluster: Cluster, name: str) -> int:
+    """The broker that looks after a transactional.id."""
+    return leader_of(cluster, partition_of(cluster, name))
+
+
 def _partitions(cluster: Cluster, topic: str) -> Any:
     return clients.admin(cluster).list_topics(topic, bank.PATIENCE_S).topics[topic].partitions
 

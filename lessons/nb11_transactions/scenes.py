@@ -60,7 +60,7 @@ def _identity(producer: ByHand, first: int) -> str:
 def refused(cluster: Cluster) -> Seen:
     """Calls of a client in the wrong order, and settings that do not go together."""
     bank.open_bank(cluster)
-    own = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    own = {"bootstrap.servers": cluster.bootstrap, "log_level": 0, "log.queue": True}
     named = {**own, "transactional.id": "till-1"}
 
     def before_begin() -> None:
@@ -219,7 +219,7 @@ def aborted(cluster: Cluster) -> Seen:
         "aborted transactions in this one": [f"{name} from {at}" for name, at in sorted(listed)],
         "what the client hands over": bank.values(cluster),
         "entries of .txnindex": [
-            f"{each.first} to {each.marker}, LSO {each.stable}"
+            f"{each.first} to {each.marker} (LSO {each.stable})"
             for each in in_the_log.aborted_index(cluster)
         ],
     }

@@ -16,7 +16,7 @@ def without(answer: str, seen: Observed) -> str:
 
 
 def first_offset(seen: Observed) -> object:
-    got = seen["read_committed, partition 0"]
+    got = seen["offset and value, read_committed"]
     return got[0][0] if got else "none"
 
 
@@ -56,10 +56,10 @@ def fenced(seen: Observed) -> str:
 
 
 def crashes(seen: Observed) -> str:
-    plain, safe = (seen[f"{name}, each transfer counts"] for name in ("plain", "safe"))
-    if safe != "exactly once":
-        return "d" if plain == safe == "at least once" else ""
-    return {"at least once": "a", "exactly once": "b", "at most once": "c"}.get(plain, "")
+    apart, together = (seen[f"{name}, each transfer counts"] for name in ("apart", "together"))
+    if together != "exactly once":
+        return "d" if apart == together == "at least once" else ""
+    return {"at least once": "a", "exactly once": "b", "at most once": "c"}.get(apart, "")
 
 
 def mails(answer: str, seen: Observed) -> str:
@@ -124,19 +124,20 @@ PREDICTIONS = (
         "11-5",
         "Both loops are killed after each of their lines, and started again. What does a reader "
         "with read_committed find in the end?",
-        ("plain: some transfers count twice; safe: each one counts once",
+        ("apart: some transfers count twice; together: each one counts once",
          "each one counts once in both: no acknowledged result is lost",
-         "plain: some transfers are missing; safe: each one counts once",
-         "some count twice in both: safe also reads transfers again after a crash"),
+         "apart: some transfers are missing; together: each one counts once",
+         "some count twice in both: together also reads transfers again after a crash"),
         settle=crashes,
         because={
-            "a": "plain, {plain, each transfer counts}; safe, {safe, each transfer counts}.",
-            "b": "plain, {plain, each transfer counts}: a result that is not lost may still be "
+            "a": "apart, {apart, each transfer counts}; together, "
+            "{together, each transfer counts}.",
+            "b": "apart, {apart, each transfer counts}: a result that is not lost may still be "
             "there twice.",
-            "c": "plain, {plain, each transfer counts}: the result is written before the offset; "
+            "c": "apart, {apart, each transfer counts}: the result is written before the offset; "
             "a crash between the two repeats.",
-            "d": "safe, {safe, each transfer counts}: it reads transfers again, and the first "
-            "results of these belong to an aborted transaction.",
+            "d": "together, {together, each transfer counts}: it reads transfers again, and the "
+            "first results of these belong to an aborted transaction.",
         },
     ),
     Prediction(

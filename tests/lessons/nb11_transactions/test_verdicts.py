@@ -23,14 +23,14 @@ DEFINED = {each.id: each for each in PREDICTIONS}
 TWICE, ONCE = "at least once", "exactly once"
 
 
-def counted(plain: str, safe: str) -> dict[str, Any]:
+def counted(apart: str, together: str) -> dict[str, Any]:
     """What the crash tests of both loops found."""
-    return {"plain, each transfer counts": plain, "safe, each transfer counts": safe}
+    return {"apart, each transfer counts": apart, "together, each transfer counts": together}
 
 
 ABORTED = {
     "the log of partition 0": ["Alice -10", "ABORT", "Alice -10", "COMMIT"],
-    "read_committed, partition 0": [[2, "Alice -10"]],
+    "offset and value, read_committed": [[2, "Alice -10"]],
 }
 
 
@@ -54,8 +54,8 @@ def test_the_lso_stands_before_the_open_transaction() -> None:
     ("question", "seen", "right"),
     [
         ("11-1", {"debits": 1, "credits": 1}, "1 1"),
-        ("11-2", {"read_committed, partition 0": [[1, "Alice -10"]]}, "1"),
-        ("11-2", {"read_committed, partition 0": []}, "none"),
+        ("11-2", {"offset and value, read_committed": [[1, "Alice -10"]]}, "1"),
+        ("11-2", {"offset and value, read_committed": []}, "none"),
         ("11-4", {"the first teller's commit": "NONE", "the second teller's commit": "NONE"}, "a"),
         ("11-4", {"the first teller's commit": "NONE", "the second teller's commit": "_FENCED"},
          "b"),
