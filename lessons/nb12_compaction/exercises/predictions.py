@@ -69,8 +69,23 @@ def offsets_left(answer: str, seen: Observed) -> str:
     return f"It is {shown}: below {active} the last record of each key, and all from there on."
 
 
+def segments_that_bring_a_pass(seen: Observed) -> object:
+    """How many there had to be; `none` if the second pass did not come."""
+    return seen["dirty segments"] if seen["passes"] == 2 else "none"
+
+
 def segments_until(answer: str, seen: Observed) -> str:
     dirty, clean, ratio = seen["dirty segments"], seen["clean"], seen["ratio"]
+    if not seen["passes"]:
+        return (
+            "No pass came at all. Only closed segments count; and where all of them are dirty, "
+            f"the ratio is 1, and it has to be above {ratio}."
+        )
+    if seen["passes"] == 1:
+        return (
+            f"The cleaner had not begun when this run ended: {dirty} of {dirty + clean} segments "
+            f"are a ratio of {dirty / (dirty + clean):.2f}, and it has to be above {ratio}."
+        )
     if answer == str(dirty - 1):
         return (
             f"{dirty}: {dirty - 1} dirty segments beside {clean} clean ones are a ratio of "
@@ -196,7 +211,7 @@ PREDICTIONS = (
         "Four clean segments, and min.cleanable.dirty.ratio is 0.5. All closed segments have the "
         "same size. How many dirty segments must there be before the cleaner begins?",
         form="a number",
-        settle=lambda seen: seen["dirty segments"],
+        settle=segments_that_bring_a_pass,
         explain=segments_until,
     ),
     Prediction(

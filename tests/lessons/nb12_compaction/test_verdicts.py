@@ -147,10 +147,17 @@ def test_the_reset_policy_decides_where_a_consumer_goes_on(
     assert settled("12-13", seen) == letter
 
 
+@pytest.mark.parametrize("passes", [0, 1])
+def test_a_cleaner_that_has_not_begun_gives_no_number(passes: int) -> None:
+    assert settled("12-4", {**NEVER, "passes": passes}) == "none"
+
+
 SIZED = {"first offset that a consumer gets": 8, "bytes left": 2040, "limit": 1500}
 AGED = {"first offset": 2, "end of the log": 9, "older than an hour": 6}
 LEFT = {"offsets left": [3, 4, 5, 7, 8], "active segment from": 8}
-RATIO = {"dirty segments": 5, "clean": 4, "ratio": 0.5}
+RATIO = {"dirty segments": 5, "clean": 4, "ratio": 0.5, "passes": 2}
+NEVER = {"dirty segments": 20, "clean": 4, "ratio": 0.9, "passes": 1}
+NOTHING_CLEAN = {"dirty segments": 0, "clean": 4, "ratio": 1, "passes": 0}
 READ = {"records that the new service reads": 25, "of them in the active segment": 20,
         "users": 5, "records before the cleaner": 300}  # fmt: skip
 
@@ -180,6 +187,8 @@ REFUSED = {"the consumer goes on at": -1, "error that it reports": "_AUTO_OFFSET
         ("12-13", "a", REFUSED, "went on nowhere"),
         ("12-4", "4", RATIO, "has to be above"),
         ("12-4", "2", RATIO, "divided by all bytes"),
+        ("12-4", "20", NEVER, "20 of 24 segments are a ratio of 0.83"),
+        ("12-4", "0", NOTHING_CLEAN, "No pass came at all"),
         ("12-6", "5", READ, "no pass touches"),
         ("12-6", "300", READ, "had removed"),
         ("12-6", "6", READ, "closed segments"),
