@@ -1,0 +1,147 @@
+"""`kafkalab pipeline --lab fleet`: the fleet into a cluster, through the pipeline, and the balance.
+
+    kafkalab pipeline --lab fleet --source engine --events 1000000 --kill
+
+With `--kill` a broker dies while bronze reads, and the driver, by SIGKILL, after silver's first
+micro-batch; it is started again.  The numbers must be the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from kit import places
+from labs.fleet.records import ORDERS, PAYMENTS, POSITIONS, Fleet, records
+from labs.fleet.truth import Tally, Truth
+from labs.fleet.writer import write
+from labs.pipeline import balance
+from labs.pipeline.driver import BATCH_RECORDS
+from labs.pipeline.events import MENDED
+
+if TYPE_CHECKING:
+    from kit.clusters.interface import Cluster
+
+PARTITIONS = {POSITIONS: 6, ORDERS: 3, PAYMENTS: 3}
+KILLED = -9
+Tell = Callable[[str], None]
+Driver = subprocess.Popen[str]
+Moments = Mapping[str, Callable[[Driver], object]]
+
+
+class DriverFailed(RuntimeError):
+    """The driver ended with an error; the message has its last line."""
+
+
+def produce(cluster: Cluster, fleet: Fleet) -> Truth:
+    """Creates the topics and writes the fleet's records; returns the truth about them."""
+    for topic, partitions in PARTITIONS.items():
+        cluster.create_topic(topic, partitions=partitions)
+    tally = Tally()
+    write(cluster, tally.counting(records(fleet)))
+    return tally.truth()
+
+
+def drive(
+    cluster: Cluster, folder: Path, *options: str, tell: Tell = print,
+    moments: Moments = MappingProxyType({}),
+) -> int:  # fmt: skip
+    """Runs the driver as a process of its own; returns its status, KILLED if it was killed.
+
+    `moments["silver"]` is called with the process at its first line that begins with "silver".
+    Raises DriverFailed if it ended with an error.
+    """
+    command = [sys.executable, "-m", "labs.pipeline.driver"]
+    command += ["--bootstrap", cluster.bootstrap, "--folder", str(folder), *options]
+    due = dict(moments)
+    text = ""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as driver:
+        assert driver.stdout is not None
+        try:
+            for text in driver.stdout:
+                tell(text.rstrip())
+                for start in [each for each in due if text.startswith(each)]:
+                    due.pop(start)(driver)
+            status = driver.wait()
+        finally:
+            driver.kill()
+    if status not in (0, KILLED):
+        raise DriverFailed(f"The pipeline's driver ended with {status}: {text.strip()}")
+    return status
+
+
+def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print) -> None:
+    """A broker dies while bronze reads, then the driver; both are started again."""
+    victim = max(cluster.brokers)
+
+    def a_broker(_: Driver) -> None:
+        cluster.kill(victim)
+        tell(f"killed: broker {victim}")
+
+    def the_driver(driver: Driver) -> None:
+        driver.kill()
+        tell("killed: the driver")
+
+    status = drive(
+        cluster, folder, *options, tell=tell, moments={"bronze": a_broker, "silver": the_driver}
+    )
+    assert status == KILLED
+    cluster.start(victim)
+    tell("started again: the broker and the driver")
+
+
+def main(argv: list[str]) -> int:
+    """0 when every equation holds, else 1."""
+    parser = argparse.ArgumentParser(prog="kafkalab pipeline --lab fleet")
+    parser.add_argument("--source", choices=["engine", "local", "docker"], default="engine")
+    parser.add_argument("--events", type=int, default=20_000, help="records of all three topics")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--kill", action="store_true", help="kill a broker and the driver")
+    parser.add_argument("--batch", type=int, default=BATCH_RECORDS, help="records in a micro-batch")
+    chosen = parser.parse_args(argv)
+    if chosen.events < 1 or chosen.batch < 1:
+        print("There is nothing to do: give --events and --batch 1 or more.", file=sys.stderr)
+        return 1
+    from kit import lab
+
+    folder = Path(tempfile.mkdtemp(prefix="fleet-", dir=places.temporary_area()))
+    try:
+        return _run(getattr(lab, chosen.source)(), chosen, folder)
+    except RuntimeError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(cluster: Cluster, chosen: argparse.Namespace, folder: Path) -> int:
+    began = time.monotonic()
+    truth = produce(cluster, Fleet(events=chosen.events, seed=chosen.seed))
+    print(f"produced: {truth.produced:,} records in {time.monotonic() - began:.0f} s", flush=True)
+    began = time.monotonic()
+    options = ["--batch", str(chosen.batch), "--parser", "mended"]
+    if chosen.kill:
+        with_kills(cluster, folder, *options)
+    report = folder / "report.json"
+    drive(cluster, folder, *options, "--report", str(report))
+    seconds = time.monotonic() - began
+    print(f"from topics to gold: {seconds:.0f} s, {truth.produced / seconds:,.0f} records/s")
+    found: dict[str, Any] = json.loads(report.read_text())
+    equations = list(balance.equations(found, truth, MENDED))
+    print(*equations, sep="\n")
+    return int(not all(each.holds for each in equations))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

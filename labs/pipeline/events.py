@@ -1,0 +1,123 @@
+"""Parses the fleet's records: a record becomes an event with types, or has a reason why not.
+
+Kafka hands over bytes.  Nothing here fails on bad ones: a record that breaks a rule gets a
+`reason`, and goes to the dead letters with all of its bytes.  The rules are applied in this order:
+
+    no value        the record is a tombstone
+    not JSON        the text is no JSON object
+    missing field   a required field is not in the object
+    null field      it is there, and null
+    wrong type      it is no number where one is required
+
+There are two parsers.  `FIRST` was written before the fleet's new firmware, and refuses a time that
+is written as text.  `MENDED` reads both forms, and the new column `heading`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labs.fleet.records import (
+    MISSING_FIELD,
+    NOT_JSON,
+    NULL_FIELD,
+    NULL_VALUE,
+    ORDERS,
+    PAYMENTS,
+    POSITIONS,
+    WRONG_TYPE,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+REQUIRED = {
+    POSITIONS: ("event_id", "truck", "event_time", "speed_kmh"),
+    ORDERS: ("event_id", "order_id", "truck", "event_time", "revision", "status"),
+    PAYMENTS: ("event_id", "order_id", "event_time", "cents"),
+}
+NUMBERS = {POSITIONS: "speed_kmh", ORDERS: "revision", PAYMENTS: "cents"}
+OPTIONAL = ("heading",)
+FIELDS = (*dict.fromkeys(name for names in REQUIRED.values() for name in names), *OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """What a version of the parser reads."""
+
+    name: str
+    text_times: bool
+    """Reads an event_time such as "2026-03-02T08:00:00.123Z", too."""
+    more: tuple[str, ...] = ()
+    """Columns of positions that the version before does not have."""
+
+
+FIRST = Parser("first", text_times=False)
+MENDED = Parser("mended", text_times=True, more=OPTIONAL)
+PARSERS = {parser.name: parser for parser in (FIRST, MENDED)}
+
+
+def parsed(records: DataFrame, parser: Parser) -> DataFrame:
+    """Adds a typed column for each field, and `reason`, which is null for an event.
+
+    `records` has at least topic and value (BINARY).
+    """
+    from pyspark.sql import functions as F
+
+    text = F.col("value").cast("string")
+    schema = ", ".join(f"{name} STRING" for name in FIELDS)
+    read = records.withColumn("text", F.from_json(text, schema)).withColumn(
+        "keys", F.json_object_keys(text)
+    )
+    typed = read.withColumns(
+        {
+            "event_id": F.col("text.event_id"),
+            "event_time": _time(parser),
+            "truck": F.col("text.truck"),
+            "order_id": F.col("text.order_id"),
+            "speed_kmh": F.expr("try_cast(text.speed_kmh AS INT)"),
+            "heading": F.expr("try_cast(text.heading AS INT)"),
+            "revision": F.expr("try_cast(text.revision AS INT)"),
+            "status": F.col("text.status"),
+            "cents": F.expr("try_cast(text.cents AS BIGINT)"),
+        }
+    )
+    return typed.withColumn("reason", _reason()).drop("text", "keys")
+
+
+def events(of: DataFrame, topic: str, parser: Parser) -> DataFrame:
+    """The rows of one topic that have no reason against them, with that topic's columns."""
+    columns = REQUIRED[topic] + (parser.more if topic == POSITIONS else ())
+    chosen = of.where(f"topic = '{topic}' AND reason IS NULL")
+    return chosen.select(*columns, "partition", "offset")
+
+
+def _time(parser: Parser) -> Column:
+    from pyspark.sql import functions as F
+
+    number = "timestamp_millis(try_cast(text.event_time AS BIGINT))"
+    both = f"coalesce({number}, try_to_timestamp(text.event_time))"
+    return F.expr(both if parser.text_times else number)
+
+
+def _reason() -> Column:
+    """The first rule that the record breaks."""
+    from pyspark.sql import functions as F
+
+    def of_topic(rule: str) -> str:
+        cases = " ".join(
+            f"WHEN '{topic}' THEN " + " OR ".join(rule.format(name) for name in names)
+            for topic, names in REQUIRED.items()
+        )
+        return f"CASE topic {cases} END"
+
+    numbers = " ".join(f"WHEN '{topic}' THEN {name} IS NULL" for topic, name in NUMBERS.items())
+    missing = of_topic("NOT array_contains(keys, '{}')")
+    return F.expr(
+        f"CASE WHEN value IS NULL THEN '{NULL_VALUE}' "
+        f"WHEN keys IS NULL THEN '{NOT_JSON}' "
+        f"WHEN {missing} THEN '{MISSING_FIELD}' "
+        f"WHEN {of_topic('text.{} IS NULL')} THEN '{NULL_FIELD}' "
+        f"WHEN event_time IS NULL OR CASE topic {numbers} END THEN '{WRONG_TYPE}' END"
+    )
