@@ -54,7 +54,8 @@ def start_bronze(
         .option("kafka.fetch.max.wait.ms", 50)
     )
     records = source.load().select("topic", "partition", "offset", "timestamp", "key", "value")
-    writer = records.writeStream.format("delta").queryName("bronze")
+    # One file a micro-batch: silver then reads whole micro-batches, see _bronze.
+    writer = records.repartition(1).writeStream.format("delta").queryName("bronze")
     writer = writer.option("checkpointLocation", place.checkpoint("bronze"))
     return writer.trigger(availableNow=True).start(place.bronze)
 
@@ -64,9 +65,11 @@ def start_silver(session: SparkSession, place: Place, parser: Parser) -> Streami
 
     def write(batch: DataFrame, number: int) -> None:
         batch.persist()
-        for topic in TOPICS:
-            tables.append(events(batch, topic, parser), place.silver(topic), number)
-        batch.unpersist()
+        try:
+            for topic in TOPICS:
+                tables.append(events(batch, topic, parser), place.silver(topic), number)
+        finally:
+            batch.unpersist()
 
     good = parsed(_bronze(session, place), parser).where("reason IS NULL").drop("key", "value")
     once = good.withWatermark("event_time", WATERMARK)
@@ -168,7 +171,14 @@ def _merge_paid(batch: DataFrame, path: str, _: int) -> None:
 
 
 def _bronze(session: SparkSession, place: Place) -> DataFrame:
-    return session.readStream.format("delta").load(place.bronze)
+    """Bronze as a stream, from its first commit on, one file (so one micro-batch) at a time.
+
+    In one large step the watermark would not move before its end, and the state would keep every
+    event id.  In steps that have a part of the partitions it would move too far: the other
+    part's records of the same minutes would come late.
+    """
+    source = session.readStream.format("delta").option("startingVersion", 0)
+    return source.option("maxFilesPerTrigger", 1).load(place.bronze)
 
 
 def _each_batch(
