@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 WATERMARK = "45 minutes"
 """How far behind the newest event an event may come, and how long an event id is kept.  A report is
-at most 15 minutes late, its copy comes at most 5 minutes after it, and one micro-batch of bronze
-holds up to MINUTES_OF_A_BATCH; what is later is dropped, and counted."""
-MINUTES_OF_A_BATCH = 20
+at most 15 minutes late, and its copy comes at most 5 minutes after it; the others are in reserve.
+What is later is dropped, and counted."""
 RECORD = "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY"
 _ONCE_PER_EVENT = ["topic", "event_id"]
 
