@@ -92,7 +92,8 @@ def test_the_judges_side_never_loads_in_a_kernel(source, tmp_path) -> None:
 
 def test_learners_code_may_see_neither_sources_nor_exercises() -> None:
     seen = {file.parent for file in modules_for_kernels()}
-    assert seen == {PROJECT / "lessons", PROJECT / "labs", PROJECT / "labs" / "fleet", *SLICES}
+    labs = PROJECT / "labs"
+    assert seen == {PROJECT / "lessons", labs, labs / "fleet", labs / "pipeline", *SLICES}
 
 
 @pytest.mark.parametrize("own", SLICES, ids=name_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import socket
 import subprocess
 import sys
@@ -34,12 +35,17 @@ def test_a_room_on_a_disk_is_counted_file_by_file(tmp_path) -> None:
 
 
 def test_processes_below_one_are_counted_with_their_memory() -> None:
-    with subprocess.Popen(["sleep", "600"]) as child:
+    code = "import subprocess; subprocess.run(['sh', '-c', 'echo up; exec sleep 600'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        assert parent.stdout is not None
         try:
-            found = limits.usage(os.getpid())
-            once = limits.usage(os.getpid(), shared_once=True)
+            assert parent.stdout.readline() == "up\n"
+            found = limits.usage(parent.pid)
+            once = limits.usage(parent.pid, shared_once=True)
         finally:
-            child.kill()
+            os.killpg(parent.pid, signal.SIGKILL)
     assert found.processes == once.processes == 1
     assert 0 < once.memory_bytes <= found.memory_bytes
     assert not found.kernel

@@ -140,7 +140,7 @@ def test_a_broker_that_takes_batches_apart_writes_other_records(
 ) -> None:
     assert rewritten(tmp_path / "as it is") == "a"
 
-    def apart(data: bytes, base_offset: int, epoch: int, _: int | None = None) -> bytes:
+    def apart(data: bytes, base_offset: int, epoch: int, *_: int | None) -> bytes:
         records = [record._replace(value=b"x" * len(record.value or b""))
                    for record in batch.decode(data)]  # fmt: skip
         return batch.encode(records, base_offset=base_offset, leader_epoch=epoch)
