@@ -88,7 +88,7 @@ def start_gold(session: SparkSession, place: Place, table: str) -> StreamingQuer
     """Brings one gold table up to date with its silver table."""
     tables.create(session, place.gold(table), COLUMNS[table])
     silver = session.readStream.format("delta").load(place.silver(SOURCE_OF[table]))
-    merge = {MINUTES: _merge_minutes, STATES: _merge_states, PAID: _merge_paid}[table]
+    merge = MERGES[table]
     path = place.gold(table)
     return _each_batch(
         silver, place, f"gold {table}", lambda batch, number: merge(batch, path, number)
@@ -167,6 +167,10 @@ def _merge_paid(batch: DataFrame, path: str, _: int) -> None:
         f"MERGE INTO delta.`{path}` AS kept USING found ON kept.order_id = found.order_id "
         "WHEN NOT MATCHED THEN INSERT *"
     )
+
+
+MERGES = {MINUTES: _merge_minutes, STATES: _merge_states, PAID: _merge_paid}
+"""How a gold table takes a micro-batch: the rows, the table's path, the batch's number."""
 
 
 def _bronze(session: SparkSession, place: Place) -> DataFrame:
