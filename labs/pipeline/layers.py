@@ -51,6 +51,9 @@ def start_bronze(
         # At a log's end a poll waits for fetch.max.wait.ms: so polls are few, and waits short.
         .option("kafka.max.poll.records", 5_000)
         .option("kafka.fetch.max.wait.ms", 50)
+        # A broker that died is asked for this long; Kafka's defaults are 30 and 60 seconds.
+        .option("kafka.request.timeout.ms", 15_000)
+        .option("kafka.default.api.timeout.ms", 20_000)
     )
     records = source.load().select("topic", "partition", "offset", "timestamp", "key", "value")
     # One file a micro-batch: silver then reads whole micro-batches, see _bronze.
