@@ -30,7 +30,7 @@ PLACES = {
     "anna-L1.ipynb": ("anna", "", "file name"),
     "anna06.ipynb": ("anna06", "", "file name"),
     "anna/06-replication-and-the-isr.ipynb": ("anna", "", "folder"),
-    "anna/work/bob.ipynb": ("anna", "", "folder"),
+    "anna/answers/bob.ipynb": ("anna", "", "folder"),
     "06-replication-and-the-isr-Copy1.ipynb": ("class", "", "folder"),
     "06_replication_and_the_isr.ipynb": ("class", "", "folder"),
     f"{MOODLE}_/06.ipynb": ("Anna Müller", "4711", "folder"),
