@@ -1,0 +1,506 @@
+# %% [markdown]
+# # L6 · Capstone: a pipeline that keeps its promise
+#
+# You begin with an empty folder and a contract. You end with a pipeline that takes a fleet's
+# positions from Kafka to two tables, and keeps the contract while its driver and its brokers die at
+# moments that you do not know. On the way you say what the service promises in numbers, measure it,
+# and decide when it may wake somebody.
+#
+# **You will be able to**
+# * write a contract for a pipeline, and a test that judges tables, not code;
+# * make every write of a micro-batch repeatable, and show that it is;
+# * say how long a backlog lasts, before it happens;
+# * turn samples into an error budget and an alert.
+#
+# **Time:** {minutes}. It needs Java 17, PySpark and Delta Lake's jars (`make setup`).
+
+# %% doorway tags=["setup"]
+from confluent_kafka import TopicPartition
+from pyspark.sql import functions as F
+
+from kit import lab
+from kit.drawings.chart import Chart
+from kit.probes import clients
+from kit.spark import session, temporary
+from labs.fleet.records import Fleet
+from labs.L6_capstone import contract, service
+from labs.L6_capstone.service import AFTER, BEFORE, error_class
+from labs.L6_capstone.trial import under_faults
+
+eng = lab.engine()
+spark = session()
+
+# %% [markdown]
+# ## The contract
+#
+# Trucks send positions to `fleet.positions`. Their operator wants two Delta tables in one folder:
+#
+# | table | columns | promise |
+# |---|---|---|
+# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and minute of the truck's own clock; each position counts once, however often it was sent or processed |
+# | `dead-letters` | `partition`, `offset`, `reason` | a row for each record that cannot be read; nothing disappears |
+#
+# A position can be read if it has `event_id`, `truck`, `speed_kmh` (a whole number) and `event_time`:
+# milliseconds since 1970, or, since the new firmware, text such as `2026-03-02T08:00:00.123Z`.
+# And there is a service level: after each wave of records a sample is taken. It is good if at least
+# 99 % of the readable positions are in the table, and none is there twice. 80 % of the samples must be
+# good.
+#
+# Nothing in it says Spark. `breach` is the contract as code: it looks at tables only.
+
+# %% judge tags=["read"]
+lab.show(contract.breach)
+
+# %% morning tags=["setup"]
+records, waves = 1_200, 4
+late, malformed = 0.05, 0.01
+
+fleet = Fleet(records, seed=7, orders=0, late=late, duplicate=0, malformed=malformed)
+morning = service.waves(fleet, waves)
+readable = [contract.promised(wave).positions for wave in morning]
+print("readable positions in each wave:", readable)
+eng.create_topic("fleet.positions", partitions=3)
+
+# %% panel tags=["live"]
+lab.panel(eng, "fleet.positions")
+
+# %% [markdown]
+# ## A first version
+#
+# This pipeline looks right, and many like it are in use. It reads the topic with a checkpoint, appends
+# the good positions to a table, and computes the minutes from that table. On a quiet morning it keeps
+# the first promise. It forgets the dead letters; that is not the point now.
+
+
+# %% first-version tags=["setup"]
+EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
+
+
+def first_version(spark, bootstrap, folder):
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    source = source.option("subscribe", "fleet.positions").option("startingOffsets", "earliest")
+    event = F.from_json(F.col("value").cast("string"), EVENT)
+    rows = source.load().select(event.alias("event")).select("event.*")
+    number = "timestamp_millis(try_cast(event_time AS BIGINT))"
+    rows = rows.withColumn("at", F.expr(f"coalesce({number}, try_to_timestamp(event_time))"))
+
+    def write(batch, number):
+        good = batch.select("event_id", "truck", "at", "speed_kmh").dropna()
+        good.write.format("delta").mode("append").save(f"{folder}/events")
+        kept = spark.read.format("delta").load(f"{folder}/events")
+        minutes = kept.groupBy("truck", F.date_trunc("minute", "at").alias("minute")).agg(
+            F.count("*").alias("positions"), F.max("speed_kmh").alias("maximum_kmh")
+        )
+        minutes.write.format("delta").mode("overwrite").save(f"{folder}/minutes")
+
+    query = rows.writeStream.foreachBatch(write).trigger(availableNow=True)
+    query.option("checkpointLocation", f"{folder}/checkpoint").start().awaitTermination()
+
+
+# %% [markdown]
+# The next cell runs it as a service: a process of its own, called after each wave. In wave 2 that
+# process and its JVM get SIGKILL. The table has the wave's rows by then; Spark's note that the
+# micro-batch is done has not been written.
+
+# %% L6-1 tags=["stub", "predict"]
+lab.predict("L6-1")
+
+# %% L6-1 tags=["solution", "predict"]
+lab.predict("L6-1", 296)
+
+# %% driver-dies tags=["live"]
+killed_in = 2
+moment = AFTER  # or BEFORE: the sink has not begun
+
+eng.create_topic("fleet.positions", partitions=3)
+day = service.Day(freshness=0.99, objective=0.8)
+with service.Driver(first_version, eng) as driver:
+    for number, wave in enumerate(morning, 1):
+        service.write(eng, wave)
+        lived = driver.run(kill=moment if number == killed_in else "")
+        day.sample(wave, driver.tables, "" if lived else "driver killed")
+seen = {
+    "readable": day.samples[-1].readable,
+    "counted": day.samples[-1].counted,
+    "killed in wave": killed_in,
+    "readable in that wave": readable[killed_in - 1],
+}
+print(seen)
+display(day.chart())
+lab.verdict("L6-1", seen)
+
+# %% [markdown]
+# The checkpoint did its work: it knew that wave 2 was not done, and gave it to the sink again. That
+# is *at least once*. The sink made it *twice*. No setting of the source or of the checkpoint mends
+# that; the write has to be one that changes nothing when it comes again. Run the cell with `BEFORE`
+# and compare.
+#
+# The samples stay bad for good. A pipeline that is late catches up; one that has counted twice does
+# not, until somebody computes the table again.
+#
+# ## The weekend
+#
+# A broker deletes by age and size. It does not know who has read a record. Here the pipeline is down,
+# and retention moves on; `delete_records` takes the place of the clock. The checkpoint then points to
+# offsets that are gone.
+
+# %% L6-2 tags=["stub", "predict"]
+lab.predict("L6-2")
+
+# %% L6-2 tags=["solution", "predict"]
+lab.predict("L6-2", "a")
+
+# %% weekend tags=["both"]
+fail_on_data_loss = "true"  # Spark's default; or "false"
+first_kept = 160
+
+
+def weekend(cluster):
+    cluster.create_topic("friday")
+    place = temporary("weekend")
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", cluster.bootstrap)
+    source = source.option("subscribe", "friday").option("startingOffsets", "earliest")
+    source = source.option("failOnDataLoss", fail_on_data_loss)
+    writer = source.load().writeStream.format("delta").trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", f"{place}/checkpoint")
+
+    service.send(cluster, "friday", range(100))
+    writer.start(f"{place}/table").awaitTermination()  # Friday evening
+    service.send(cluster, "friday", range(100, 200))
+    gone = [TopicPartition("friday", 0, first_kept)]
+    [deleted.result() for deleted in clients.admin(cluster).delete_records(gone).values()]
+    query = writer.start(f"{place}/table")  # Monday morning
+    error = error_class(query)
+    counted = spark.read.format("delta").load(f"{place}/table").count()
+    return {"sent": 200, "deleted unread": first_kept - 100, "counted": counted, "error": error}
+
+
+outcome = lab.both(weekend)
+display(outcome)
+lab.verdict("L6-2", outcome)
+
+# %% [markdown]
+# The query refuses to go on, and it is right: 60 positions are missing, and only a person can decide
+# whether the table may be wrong. With `failOnDataLoss=false` it reads on and leaves a warning in a log
+# that few read. So freshness has a second limit, one that no budget pays for: the pipeline must
+# never be down longer than the topic's retention. Put that time on the dashboard.
+#
+# ## How long a backlog lasts
+#
+# Now freshness. The driver is down for two waves, and comes back. A micro-batch has a limit
+# (`maxOffsetsPerTrigger`), because a micro-batch without one takes the whole backlog at once and may
+# need more memory than there is. Each wave gets one micro-batch.
+
+# %% L6-3 tags=["stub", "predict"]
+lab.predict("L6-3")
+
+# %% L6-3 tags=["solution", "predict"]
+lab.predict("L6-3", 5)
+
+# %% backlog tags=["live"]
+arriving, capacity = 300, 450  # records in a wave, and at most in a micro-batch
+without_driver = {3, 4}
+
+eng.create_topic("backlog")
+reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+reader = reader.option("subscribe", "backlog").option("startingOffsets", "earliest")
+reader = reader.option("maxOffsetsPerTrigger", capacity).load().writeStream.format("noop")
+reader = reader.option("checkpointLocation", str(temporary())).trigger(processingTime="1 hour")
+sent, done, curve = 0, 0, []
+for wave in range(1, 11):
+    service.send(eng, "backlog", range(arriving))
+    sent += arriving
+    if wave not in without_driver:
+        done += service.one_micro_batch(reader)
+    curve.append((wave, sent, done))
+waiting = {wave: sent - done for wave, sent, done in curve}
+seen = {
+    "records in a wave": arriving,
+    "records in a micro-batch": capacity,
+    "waves without a driver": len(without_driver),
+    "backlog when it is back": waiting[max(without_driver)] + arriving,
+    "bad": sum(lag > 0 for lag in waiting.values()),
+}
+lines = {"sent": [(w, s) for w, s, _ in curve], "read": [(w, d) for w, _, d in curve]}
+display(Chart("Records after each wave", lines, x="wave", y="records"))
+print(seen)
+lab.verdict("L6-3", seen)
+
+# %% [markdown]
+# The two lines meet again when the spare capacity has drained what waited:
+# *backlog ÷ (capacity − arrival)*, here 600 ÷ 150 = 4 micro-batches, and the last of these four ends with
+# nothing unread. So a pipeline that keeps up easily may still need hours after an hour without a driver.
+# With a capacity of 310 it would take sixty waves. Try it with fewer waves down, or more capacity: the
+# spare capacity is what you pay for a short recovery.
+#
+# At work you would see the lag of a streaming query in its progress, and never in the group tool:
+# Spark joins no consumer group. The next cell shows what the cluster itself knows.
+
+# %% at-work tags=["live"]
+partition = 0
+
+leader = eng.leader("fleet.positions", partition)
+eng.kill(leader)
+eng.wait_until(lambda c: c.leader("fleet.positions", partition) not in (leader, -1))
+display(lab.tool(eng, "kafka-topics", "--describe", "--topic", "fleet.positions"))
+follower = eng.leader("fleet.positions", partition)
+display(lab.broker_log(eng, follower, f"fleet.positions-{partition}"))
+lab.mend(eng)
+
+# %% [markdown]
+# ## Your turn
+#
+# Two small functions for the service level, then the pipeline.
+#
+# **What is left of the error budget.** `good` has a True or False for each sample so far, `objective` is
+# a percentage, and the window will have `planned` samples in all. Return the share of the budget that is
+# left, rounded to three places: 1 if no sample is bad, 0 if the last one that may be bad is, and a
+# negative number beyond that.
+
+
+# %% L6-4 tags=["stub"]
+def budget_left(good, objective, planned):
+    """The share of the error budget that is left."""
+
+
+# %% L6-4 tags=["solution"]
+def budget_left(good, objective, planned):
+    """The share of the error budget that is left."""
+    allowed = planned * (100 - objective) / 100
+    return round(1 - good.count(False) / allowed, 3)
+
+
+# %% L6-4 tags=["check"]
+lab.check("L6-4", budget_left)
+
+# %% [markdown]
+# **When the alert wakes somebody.** A *burn rate* is the share of samples that are bad, divided by the
+# share that may be bad: at 1 the budget lasts exactly as long as the window. Return True if the burn
+# rate reaches `rate` both in the last 12 samples and in the last 3. A window that is not full yet
+# consists of the samples that are there; there is at least one.
+
+
+# %% L6-5 tags=["stub"]
+def page(good, objective, rate):
+    """Whether to wake somebody."""
+
+
+# %% L6-5 tags=["solution"]
+def page(good, objective, rate):
+    """Whether to wake somebody."""
+
+    def burn_rate(window):
+        taken = good[-window:]
+        return taken.count(False) * 100 / len(taken) / (100 - objective)
+
+    return burn_rate(12) >= rate and burn_rate(3) >= rate
+
+
+# %% L6-5 tags=["check"]
+lab.check("L6-5", page)
+
+# %% [markdown]
+# **The pipeline.** Write it from the empty folder to the contract. The judge sends two waves that you have
+# not seen, with positions that come late, come twice, cannot be read, or have their time as text. It
+# breaks something after each wave, and compares your tables with its own truth.
+
+
+# %% L6-6 tags=["stub"]
+def pipeline(spark, bootstrap, folder):
+    """Takes what is new in fleet.positions to the tables minutes and dead-letters in `folder`."""
+
+
+# %% L6-6 tags=["solution"]
+EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
+
+
+def pipeline(spark, bootstrap, folder):
+    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    source = source.option("subscribe", "fleet.positions").option("startingOffsets", "earliest")
+    text = F.col("value").cast("string")
+    records = source.load().withColumn("event", F.from_json(text, EVENT))
+    number = "timestamp_millis(try_cast(event.event_time AS BIGINT))"
+    at = f"coalesce({number}, try_to_timestamp(event.event_time))"
+    fields = "event.event_id", "event.truck", "event.speed_kmh"
+    records = records.selectExpr("partition", "offset", *fields, f"{at} AS at")
+    good = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
+
+    def merge(rows, path, *keys):
+        rows.limit(0).write.format("delta").mode("ignore").save(path)
+        rows.createOrReplaceTempView("found")
+        same = " AND ".join(f"kept.{key} = found.{key}" for key in keys)
+        rows.sparkSession.sql(
+            f"MERGE INTO delta.`{path}` AS kept USING found ON {same} "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
+
+    def write(batch, number):
+        batch = batch.persist()
+        events = batch.where(good).select("event_id", "truck", "at", "speed_kmh")
+        merge(events.dropDuplicates(["event_id"]), f"{folder}/events", "event_id")
+        letters = batch.where(f"NOT ({good})")
+        letters = letters.selectExpr("partition", "offset", "'unreadable' AS reason")
+        merge(letters, f"{folder}/dead-letters", "partition", "offset")
+        batch.unpersist()
+        kept = batch.sparkSession.read.format("delta").load(f"{folder}/events")
+        minute = F.date_trunc("minute", "at").alias("minute")
+        fastest = F.max("speed_kmh").alias("maximum_kmh")
+        minutes = kept.groupBy("truck", minute).agg(F.count("*").alias("positions"), fastest)
+        minutes.write.format("delta").mode("overwrite").save(f"{folder}/minutes")
+
+    query = records.writeStream.foreachBatch(write)
+    query = query.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
+    query.start().awaitTermination()
+
+
+# %% L6-6 tags=["check"]
+lab.check("L6-6", under_faults(pipeline, spark, eng))
+
+# %% [markdown]
+# ## Break it: a day of faults
+#
+# Now your pipeline is a service for a day of six waves. The seed chooses two waves in which the driver
+# gets SIGKILL, and one in which a broker dies while the wave is written. Change the seed, and change the
+# share of trouble. The picture is your dashboard: the distance between the lines is what users miss.
+
+# %% day tags=["live"]
+from random import Random
+
+seed, trouble = 3, 0.05
+
+dice = Random(seed)
+kills = {dice.choice((2, 3)): BEFORE, dice.choice((4, 5)): AFTER}
+broker_dies = dice.randint(2, 6)
+fleet = Fleet(900, seed, trucks=8, orders=0, late=trouble, duplicate=trouble, malformed=trouble)
+eng.create_topic("fleet.positions", partitions=3)
+day, victim = service.Day(freshness=0.99, objective=0.8), eng.leader("fleet.positions", 0)
+with service.Driver(pipeline, eng) as driver:
+    for number, wave in enumerate(service.waves(fleet, 6), 1):
+        dies = number == broker_dies
+        service.write(eng, wave, halfway=(lambda: eng.kill(victim)) if dies else None)
+        lived = driver.tried(kill=kills.get(number, ""))
+        notes = [f"broker {victim}"] * dies + ["driver"] * (not lived)
+        day.sample(wave, driver.tables, ", ".join(notes) + " dies" if notes else "")
+eng.start(victim)
+display(day.chart())
+print(day)
+print(day.breach(driver.tables) or "The contract holds at the end of the day.")
+
+# %% [markdown]
+# A day with two dead drivers costs two samples, if your pipeline is right: the wave that comes next has
+# caught up. Would 80 % still be kept with three? Would 95 %? The budget answers, and it also says when
+# *not* to spend a night on one more nine.
+#
+# ## Interview corner
+#
+# Answer aloud before you open an answer.
+#
+# <details><summary><b>1. A streaming query has a checkpoint. Why may its table still count twice?</b></summary>
+#
+# The checkpoint is written after the sink. A crash between the two gives the sink the same micro-batch
+# again, so the sink must recognise it: by keys (MERGE), by the batch's number (`txnAppId`,
+# `txnVersion`), or by being computed again as a whole.
+# *Follow-up:* which of the three also stands a deleted checkpoint? (Keys, and computing again.)
+#
+# * **weak:** "exactly-once is on" · **good:** order of sink and commit · **strong:** three ways, and what
+#   each assumes
+# * **evidence:** [A first version](#A-first-version)
+# </details>
+#
+# <details><summary><b>2. The pipeline was down for an hour. When is it fresh again?</b></summary>
+#
+# After backlog ÷ (capacity − arrival). If capacity is 1.2 times arrival, after five hours.
+# *Follow-up:* what may you switch off meanwhile? (Compaction of files, and what else reads the same
+# source; or raise the limit of a micro-batch, if memory allows.)
+#
+# * **weak:** "after an hour" · **good:** spare capacity · **strong:** the formula, and what it costs to
+#   change it
+# * **evidence:** [How long a backlog lasts](#How-long-a-backlog-lasts)
+# </details>
+#
+# <details><summary><b>3. What do you do when a query fails because records are gone?</b></summary>
+#
+# Find out which: the offsets are in the error. Ask whether another copy exists (bronze, a mirror, the
+# source system). Only then restart with `failOnDataLoss=false` or new starting offsets, and say to the
+# users of the table what is missing.
+# *Follow-up:* how do you prevent it? (Alert on the age of the oldest unread record against retention.)
+#
+# * **weak:** "set failOnDataLoss to false" · **good:** finds the offsets first · **strong:** the alert
+#   that would have come before
+# * **evidence:** [The weekend](#The-weekend)
+# </details>
+#
+# <details><summary><b>4. Which objective would you give this pipeline, and why not 100 %?</b></summary>
+#
+# One for freshness, with a budget that pays for restarts, deployments and a dead broker; and one for
+# correctness, without a budget: a wrong number has to be mended and explained each time.
+# *Follow-up:* who decides how much of the budget a deployment may spend?
+#
+# * **weak:** "as many nines as possible" · **good:** a budget with its uses · **strong:** separates late
+#   from wrong
+# * **evidence:** [The contract](#The-contract)
+# </details>
+#
+# <details><summary><b>5. System design: a million trucks, a position a second each. Begin.</b></summary>
+#
+# A million records a second of 200 bytes are 200 MB/s, 600 MB/s with three replicas, and 17 TB a day
+# before replication. At 10 MB/s a partition that is 20 partitions for bandwidth and some hundred for the
+# readers' parallelism. Bronze needs batches of minutes, or it has too many files. Gold by minute is
+# 60 times smaller; keyed MERGE into it is the expensive part, so partition it by time.
+# *Follow-up:* where does your design break first when ten times the trucks come?
+#
+# * **weak:** names products · **good:** bytes, partitions, files · **strong:** names the first limit and
+#   the signal that shows it
+# * **evidence:** [Break it](#Break-it:-a-day-of-faults)
+# </details>
+#
+# **Read this output: what happened?**
+# ```
+# Topic: fleet.positions  Partition: 0  Leader: 102  Replicas: 101,102,103  Isr: 102,103  Elr:   LastKnownElr:
+# Topic: fleet.positions  Partition: 1  Leader: 102  Replicas: 102,103,101  Isr: 102,103  Elr:   LastKnownElr:
+# Topic: fleet.positions  Partition: 2  Leader: 103  Replicas: 103,101,102  Isr: 103,102  Elr:   LastKnownElr:
+# ```
+# <details><summary><b>An answer</b></summary>
+#
+# Broker 101 is gone: it is in no ISR, and 102 leads partition 0 in its place. Two of three replicas are in
+# sync, so with min.insync.replicas=2 producers still write, and the next failure stops them. The
+# pipeline reads on.
+# </details>
+#
+# ## Quiz
+
+# %% L6-7 tags=["stub", "predict", "quiz"]
+lab.quiz("L6-7")
+
+# %% L6-7 tags=["solution", "predict", "quiz"]
+lab.quiz("L6-7", "c")
+
+# %% [markdown]
+# ## Deeper: What the folder holds
+#
+# The lab began with an empty folder. A pipeline that has run leaves tables and a checkpoint, and each can
+# be opened. This section runs the first version once, and lists what it wrote.
+
+# %% folder tags=["live"]
+eng.create_topic("fleet.positions", partitions=3)
+service.write(eng, morning[0])
+folder = temporary("opened")
+first_version(spark, eng.bootstrap, str(folder))
+for file in sorted(folder.rglob("*")):
+    if file.is_file() and not file.name.startswith("."):
+        print(f"{file.stat().st_size:8,}  {file.relative_to(folder)}")
+print((folder / "checkpoint" / "offsets" / "0").read_text())
+
+# %% [markdown]
+# `offsets/0` says what the micro-batch takes, and is written first. `commits/0` says that it is done, and
+# is written last. `_delta_log` has a file for each commit of a table. A backup of a pipeline is the
+# tables **and** the checkpoint, from one moment: a checkpoint that is older than its table repeats, one
+# that is newer skips.
+#
+# ## Deeper: The whole pipeline
+#
+# The course has a pipeline of its own for the same fleet, with orders and payments, bronze and silver, a
+# parser that is mended, and dead letters that are read again. With a dashboard, and with a broker and
+# the driver killed on the way, it is one command:
+# `kafkalab pipeline --source local --events 200000 --kill --dashboard day.html`. Read
+# `labs/pipeline/layers.py` beside your own.
