@@ -1,5 +1,6 @@
-"""`python -m kit.authoring build [FILE…]` writes notebooks, `check` compares them and holds
-them against the template, `coverage` writes into the map which sides their runs reached."""
+"""`python -m kit.authoring build [FILE…]` writes notebooks, `students` the learners' alone and
+runs nothing, `check` compares them and holds them against the template, `coverage` writes into
+the map which sides their runs reached."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ import time
 from pathlib import Path
 
 from kit.authoring import coverage, rules
-from kit.authoring.build import BuildFailed, build, drift
+from kit.authoring.build import BuildFailed, build, drift, write_student
 from kit.authoring.sources import BadSource
 from kit.course import PROJECT, source_files
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kit.authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "check", "coverage"])
+    parser.add_argument("command", choices=["build", "students", "check", "coverage"])
     parser.add_argument("sources", nargs="*", type=Path, help="default: every source")
     arguments = parser.parse_args()
     sources = [path.resolve() for path in arguments.sources] or source_files()
@@ -26,7 +27,7 @@ def main() -> int:
     failed = False
     for source in sources:
         try:
-            failed |= _build(source) if arguments.command == "build" else _check(source)
+            failed |= COMMANDS[arguments.command](source)
         except (BadSource, BuildFailed) as failure:
             print(failure, file=sys.stderr)
             failed = True
@@ -49,6 +50,14 @@ def _check(source: Path) -> bool:
     for line in differences:
         print(line, file=sys.stderr)
     return bool(differences)
+
+
+def _students(source: Path) -> bool:
+    write_student(source)
+    return False
+
+
+COMMANDS = {"build": _build, "students": _students, "check": _check}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from kit.authoring import compose, outputs, times, witness
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, group_of, reference_notebook, student_notebook
 from kit.exercises.cards import NOT_AS_PREDICTED, PROBLEM
+from kit.update import stamps
 
 CELL_TIMEOUT_S = 180
 
@@ -49,9 +50,21 @@ def build(source: Path) -> list[Path]:
             raise BuildFailed(f"{source.name}, cell {cell.id}: no answer was taken:\n{_text(cell)}")
         outputs.clean(cell, run_count)
     return [
-        _write(compose.student(cells), student_notebook(source)),
+        write_student(source),
         _write(reference, reference_notebook(source)),
     ]
+
+
+def write_student(source: Path) -> Path:
+    """Writes the learner's notebook; nothing is executed for it."""
+    return _write(_student(source), student_notebook(source))
+
+
+def _student(source: Path) -> Any:
+    """The learner's notebook with its stamp, by which an update knows a learner's text."""
+    notebook = compose.student(timed(source))
+    notebook.metadata[stamps.KEY] = stamps.stamp(group_of(source), notebook.cells)
+    return notebook
 
 
 def execute(notebook: Any, folder: Path, name: str) -> Any:
@@ -109,7 +122,7 @@ def drift(source: Path) -> list[str]:
     cells = timed(source)
     found = []
     for path, composed in (
-        (student_notebook(source), compose.student(cells)),
+        (student_notebook(source), _student(source)),
         (reference_notebook(source), compose.reference(cells)),
     ):
         if not path.exists():

@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 
 from kit.authoring.sources import Cell
+from kit.update import stamps
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
@@ -83,4 +84,6 @@ def same_cells(written: Notebook, composed: Notebook) -> str:
                 return f"cell {new.id}: its {what} differs"
         if old.metadata.get("tags", []) != new.metadata.get("tags", []):
             return f"cell {new.id}: its tags differ"
+    if written.metadata.get(stamps.KEY) != composed.metadata.get(stamps.KEY):
+        return "its stamp differs"
     return ""

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit.course import source_of
+from kit.update.stamps import UNNAMED
 
 KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
 """A code cell has at least one of these tags."""
 EXTRAS = ("predict", "quiz", "raises-exception", "nbval-skip", "hide-input")
 DEEPER = "## Deeper: "
-UNNAMED = "c-"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,50}$")
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "lab": "open the course in JupyterLab",
     "progress": "what you have solved",
     "hint": "the next hint for an exercise",
+    "update": "a new version of the course, with your work in it",
     "reset": "forget one exercise, one notebook, or all progress",
     "coverage": "which concepts of the sources have a cell",
     "fidelity": "where the engine differs from Kafka",
