@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup lab test check notebooks bench lock clean
+.PHONY: help setup lab test check notebooks release bench lock clean
 
 help:
 	@echo "make lab        set up and open notebook 00 in JupyterLab"
@@ -11,6 +11,7 @@ help:
 	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars"
 	@echo "make check      format, lint and types"
 	@echo "make notebooks  execute the lessons' sources and write the notebooks"
+	@echo "make release    student, solution and clean editions in a zip archive"
 	@echo "make bench      measure the engine beside a real Kafka"
 	@echo "make lock       resolve pyproject.toml into the lock files again"
 	@echo "make clean      remove the virtual environment"
@@ -31,6 +32,9 @@ check: setup
 
 notebooks: setup
 	$(RUN) -m kit.authoring build $(ARGS)
+
+release: setup
+	$(VENV)/bin/kafkalab release $(ARGS)
 
 bench: setup
 	$(VENV)/bin/kafkalab bench $(ARGS)

@@ -66,7 +66,12 @@ def write(numbers: Sequence[str], out: Path) -> Path:
 
 def document(sources: dict[str, Path]) -> str:
     """The pages of these lessons as HTML."""
-    pages = {number: (slice_of(source) / PAGE).read_text() for number, source in sources.items()}
+    try:
+        pages = {number: (slice_of(each) / PAGE).read_text() for number, each in sources.items()}
+    except FileNotFoundError as error:
+        raise NoSuchLesson(
+            "The student edition has no facilitator pages; they are in the solution edition."
+        ) from error
     minutes = {number: times.sentence(number, read_source(s)) for number, s in sources.items()}
     contents = "".join(
         f"<tr><td><a href='#lesson-{number}'>{escape(title(text))}</a></td>"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit.course import source_of
+from kit.release.sealed import unsealed
 from kit.update.stamps import UNNAMED
 
 KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
@@ -65,7 +66,7 @@ def read_source(path: Path) -> list[Cell]:
             continue
         name = cell.metadata.get("title") or _derived_name(cell.source)
         tags = tuple(cell.metadata.get("tags", ()))
-        cells.append(Cell(name, cell.cell_type == "code", cell.source, tags))
+        cells.append(Cell(name, cell.cell_type == "code", unsealed(cell.source), tags))
     _check(path, cells)
     return cells
 
