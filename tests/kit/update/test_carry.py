@@ -232,14 +232,15 @@ EDITS = st.lists(st.tuples(st.sampled_from(["edit", "delete", "add", "move"]),
                            st.integers(0, 9), WORDS), max_size=6)  # fmt: skip
 
 
-def edited(notebook: dict, edits: list[tuple[str, int, str]]) -> tuple[dict, list[str]]:
+def edited(notebook: dict, edits: list[tuple[str, int, str]], when: str) -> tuple[dict, list[str]]:
     """The notebook after a learner's edits, and what was typed and is still there."""
     notebook = copy.deepcopy(notebook)
     cells = notebook["cells"]
     for number, (what, at, text) in enumerate(edits):
         here = at % (len(cells) or 1)
+        text = f"{text}  # typed {when}, {number}" if text.strip() else text
         if what == "add":
-            cells.insert(here, cell(f"own-{number}", text) | {"typed": True})
+            cells.insert(here, cell(f"own-{when}-{number}", text) | {"typed": True})
         elif cells and what == "edit":
             cells[here] |= {"source": text, "typed": True}
         elif cells and what == "move":
@@ -257,7 +258,7 @@ def edited(notebook: dict, edits: list[tuple[str, int, str]]) -> tuple[dict, lis
 def test_every_new_cell_is_there_in_order_and_every_text_that_you_typed(
     then, now, edits, later
 ) -> None:
-    mine, wrote = edited(published(then), edits)
+    mine, wrote = edited(published(then), edits, "first")
     new = published(now)
     once = carry(mine, new)
     assert [name for name in ids(once.notebook) if name in now] == [*now]
@@ -266,7 +267,7 @@ def test_every_new_cell_is_there_in_order_and_every_text_that_you_typed(
     assert [text for text in wrote if text.strip() not in whole] == []
     assert carry(mine, once.notebook).notebook == once.notebook, "a second time changes nothing"
     # The learner goes on, and the next version comes.
-    again, wrote = edited(once.notebook, later)
+    again, wrote = edited(once.notebook, later, "later")
     twice = carry(again, published(then))
     whole = "\n".join(texts(twice.notebook))
     assert [text for text in wrote if text.strip() not in whole] == []
