@@ -8,7 +8,8 @@ RUN := $(VENV)/bin/python
 help:
 	@echo "make lab        set up and open notebook 00 in JupyterLab"
 	@echo "make test       set up and run every check and test"
-	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars"
+	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars;"
+	@echo "                without a network: make setup BUNDLE=FOLDER (see kafkalab bundle)"
 	@echo "make check      format, lint and types"
 	@echo "make notebooks  execute the lessons' sources and write the notebooks"
 	@echo "make release    student, solution and clean editions in a zip archive"
@@ -17,7 +18,7 @@ help:
 	@echo "make clean      remove the virtual environment"
 
 setup:
-	@$(PYTHON) kit/install.py
+	@$(PYTHON) kit/install.py $(if $(BUNDLE),--bundle $(BUNDLE))
 
 lab: setup
 	@$(VENV)/bin/kafkalab lab $(ARGS)

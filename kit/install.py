@@ -5,6 +5,9 @@ a file.  The steps are: a virtual environment in `.venv`; the packages of the lo
 each checked against its hash; this project itself, editable; PySpark where Java is found;
 Kafka's jars where Java and Maven are found.  A stamp in `.venv` keeps the hash of the
 inputs, so a second run takes no time and needs no network.
+
+`--bundle FOLDER` takes packages, jars and the Docker image from a folder that `kafkalab bundle`
+has made: then the first run needs no network either.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -27,6 +31,11 @@ SPARK_LOCK = ROOT / "requirements-spark.lock"
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 JAR_MODULES = ("kit.jars",)
+PLATFORM = "PLATFORM"
+"""The file in a bundle that names what its wheels are for."""
+IMAGE = "image.tar"
+WITHOUT_SPARK = "-without-spark"
+"""Ends the stamp of a set-up from a bundle that has no PySpark, though Java is there."""
 SYSTEM_PACKAGES = {
     "java": "default-jdk-headless",
     "mvn": "maven",
@@ -107,12 +116,40 @@ def create_environment() -> None:
         ) from error
 
 
-def install_packages(lock: Path) -> None:
+def platform_tag() -> str:
+    """What wheels depend on: "Python 3.11, Linux x86_64"."""
+    return f"Python {sys.version_info[0]}.{sys.version_info[1]}, " + " ".join(
+        (platform.system(), platform.machine())
+    )
+
+
+def checked_bundle(folder: Path) -> Path:
+    """Raises SetupFailed unless the folder is a bundle for this Python and this machine."""
+    try:
+        made_for = (folder / PLATFORM).read_text().strip()
+    except OSError:
+        raise SetupFailed(
+            f"{folder} is not a bundle of the course; make one with: kafkalab bundle FOLDER"
+        ) from None
+    if made_for != platform_tag():
+        raise SetupFailed(
+            f"The bundle is for {made_for}, and this is {platform_tag()}; make one on a machine "
+            "like this, or name its Python: make setup PYTHON=python3.11"
+        )
+    return folder.resolve()
+
+
+def install_packages(lock: Path, bundle: Path | None) -> None:
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
     print(f"setup: packages of {lock.name}", flush=True)
+    source, remedy = [], "check the network and run: make setup"
+    if bundle:
+        lock = bundle / lock.name
+        source = ["--no-index", "--find-links", str(bundle / "wheels")]
+        remedy = f"make the bundle again; {bundle} is not whole"
     run(
-        [*pip, "install", "--quiet", "--require-hashes", "--requirement", str(lock)],
-        "The packages could not be installed; check the network and run: make setup",
+        [*pip, "install", "--quiet", *source, "--require-hashes", "--requirement", str(lock)],
+        f"The packages could not be installed; {remedy}",
     )
     run(
         [*pip, "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."],
@@ -120,16 +157,26 @@ def install_packages(lock: Path) -> None:
     )
 
 
-def fetch_jars() -> None:
+def fetch_jars(*arguments: str) -> None:
     """Runs each module that fetches jars; they skip jars that the cache has already."""
     for module in JAR_MODULES:
-        command = [str(VENV / "bin" / "python"), "-m", module]
+        command = [str(VENV / "bin" / "python"), "-m", module, *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode != 0:
             raise SetupFailed(done.stderr.strip() or f"The jars of {module} could not be fetched.")
 
 
-def setup() -> None:
+def load_image(bundle: Path) -> None:
+    """Gives Docker the bundle's image.  Without a running Docker the course goes on without."""
+    image = bundle / IMAGE
+    docker = shutil.which("docker")
+    if image.exists() and docker:
+        done = subprocess.run([docker, "load", "--quiet", "--input", str(image)])
+        if done.returncode != 0:
+            print("setup: Docker did not take the image; start Docker and run it again.")
+
+
+def setup(bundle: Path | None = None) -> None:
     if sys.version_info < OLDEST_PYTHON:
         raise SetupFailed(
             f"Python 3.11 or newer is needed and this is {sys.version.split()[0]}; "
@@ -141,21 +188,32 @@ def setup() -> None:
     has_maven = shutil.which("mvn") is not None
     lock = SPARK_LOCK if has_java else BASE_LOCK
     wanted = fingerprint(lock)
-    is_new = not STAMP.exists() or STAMP.read_text() != wanted
+    without_spark = fingerprint(BASE_LOCK) + WITHOUT_SPARK
+    if bundle:
+        bundle = checked_bundle(bundle)
+        if not (bundle / lock.name).exists():
+            lock, wanted = BASE_LOCK, without_spark
+    stamp = STAMP.read_text() if STAMP.exists() else ""
+    is_new = stamp != wanted and (bundle is not None or stamp != without_spark)
     if is_new:
         create_environment()
-        install_packages(lock)
+        install_packages(lock, bundle)
         STAMP.write_text(wanted)
-    if has_java and has_maven:
+    if bundle:
+        fetch_jars("--from", str(bundle / "jars"))
+        load_image(bundle)
+    elif has_java and has_maven and stamp != without_spark:
         if is_new:
             print("setup: Kafka's jars", flush=True)
         fetch_jars()
     if not is_new:
         return
     print("setup: done.", end=" ")
-    if not has_java:
+    if bundle and lock == BASE_LOCK and has_java:
+        print("The bundle has no PySpark, so its labs are left out.", end=" ")
+    elif not has_java:
         print("No Java 17, so PySpark and the real Kafka are left out.", end=" ")
-    elif not has_maven:
+    elif not has_maven and not bundle:
         print("No Maven, so the local real Kafka is left out.", end=" ")
     print("See what is there with: .venv/bin/kafkalab doctor")
 
@@ -177,9 +235,10 @@ def lock() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Set the course up.")
     parser.add_argument("--lock", action="store_true", help="resolve the lock files again")
+    parser.add_argument("--bundle", type=Path, metavar="FOLDER", help="set up without a network")
     arguments = parser.parse_args()
     try:
-        lock() if arguments.lock else setup()
+        lock() if arguments.lock else setup(arguments.bundle)
     except SetupFailed as failure:
         print(f"setup: {failure}", file=sys.stderr)
         return 1

@@ -9,6 +9,7 @@ beside PySpark its Kafka connector (`kit/spark_connector`) and Delta Lake (`kit/
 Delta Lake alone may be missing: where it cannot be fetched, set-up says so and goes on.
 
     python -m kit.jars            resolve and check, what `make setup` runs
+    python -m kit.jars --from DIR   take them from a bundle's folder, without Maven
     python -m kit.jars --record   write jars.sha256 again, after a change of a pom
 
 `KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS`, `SPARK_JARS` and `DELTA_JARS` name a
@@ -91,6 +92,19 @@ class JarSet:
                 if not self.installed():  # another process may have been faster
                     raise
         return place
+
+    def take(self, folder: Path) -> bool:
+        """Copies the jars from a bundle's folder; False if it has none of this version."""
+        source, place = folder / self.directory().name, self.directory()
+        if self.installed() or not source.is_dir():
+            return self.installed()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+            fresh = Path(scratch) / "jars"
+            shutil.copytree(source, fresh)
+            self.verify(fresh, self.recorded())
+            fresh.rename(place)
+        return True
 
     def resolve(self, into: Path) -> None:
         """Lets Maven copy the pom's artifacts and what they need into `into`."""
@@ -249,6 +263,11 @@ def main(arguments: list[str]) -> int:
             STREAMS.record()
             SPARK.record()
             DELTA.record()
+            return 0
+        if arguments[:1] == ["--from"]:
+            for each in (kafka(), TIERED, STREAMS, SPARK, DELTA):
+                if each.take(Path(arguments[1])):
+                    print(f"{each.name}: {each.directory()}")
             return 0
         print(f"Kafka's jars are in {ensure()}")
         print(f"Kafka's LocalTieredStorage is in {TIERED.ensure()}")

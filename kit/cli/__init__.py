@@ -28,6 +28,7 @@ COMMANDS = {
     "case": "play a case from Kafka's history under the old rule and the new",
     "guide": "gather the lessons' facilitator pages into one document that prints",
     "release": "the course as archives to hand out: student, solution and clean editions",
+    "bundle": "wheels, jars, image and release in one folder, for a room without a network",
     "grade": "mark submitted notebooks in a sandbox",
     "report": "sum up the marks of a course",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
