@@ -111,16 +111,6 @@ def test_a_bundle_for_another_machine_and_a_folder_that_is_none_get_a_sentence(t
         install.checked_bundle(tmp_path)
 
 
-def test_a_bundle_that_is_not_whole_says_so(no_way_out, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(install, "BASE_LOCK", small_lock(tmp_path))
-    bundle.write(tmp_path / "stick", spark=False, image=False)
-    wheel = next((tmp_path / "stick" / "wheels").glob("*.whl"))
-    wheel.write_bytes(wheel.read_bytes()[:-1])
-    said = no_way_out.run("sh", tmp_path / "stick" / "install", no_way_out.home / "course")
-    assert said.returncode == 1
-    assert "make the bundle again" in said.stderr
-
-
 def test_jars_of_another_version_are_not_taken(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KAFKA_JARS", raising=False)
