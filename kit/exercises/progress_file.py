@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+from kit.workshop import member
+
 VERSION = 1
 
 
@@ -86,9 +88,26 @@ def update(exercise_id: str, change: Callable[[Entry], Entry]) -> tuple[Entry, b
             entries = read()
             entry = change(entries.get(exercise_id, Entry()))
             _write({**entries, exercise_id: entry})
-            return entry, True
+        _reported(exercise_id, entry)
+        return entry, True
     except (OSError, ProgressUnreadable):
         return change(Entry()), False
+
+
+_since_start: dict[str, dict[str, int | bool]] = {}
+"""What this process has changed.  A report holds all of it, so a lost one does no harm."""
+
+
+def _reported(exercise_id: str, entry: Entry) -> None:
+    """Tells a workshop's page of it, if the learner has joined one; predictions stay here."""
+    if entry.answer is not None:
+        return
+    _since_start[exercise_id] = {
+        "attempts": entry.attempts,
+        "hints": entry.hints,
+        "solved": entry.passed_at is not None,
+    }
+    member.report(dict(_since_start))
 
 
 def record(exercise_id: str, answer: str) -> tuple[Entry, bool]:
