@@ -1,6 +1,7 @@
 "use strict";
 // Asks the room every two seconds and draws its grid: exercises across, participants down.
 const EVERY_MS = 2000;
+const RECENT_S = 900;
 const where = location.pathname.replace(/\/$/, "") + "/view";
 let chosen = null;
 
@@ -81,11 +82,11 @@ function heading(id, title, people) {
 function draw(view) {
   const people = view.participants;
   const notebooks = [...new Set(view.exercises.map(([id]) => notebookOf(id)))];
-  const busiest = (n) =>
-    Math.min(...people.flatMap((p) => Object.entries(p.exercises)
-      .filter(([id]) => notebookOf(id) === n).map(([, e]) => e.since_s)));
-  const newest = [...notebooks].sort((a, b) => busiest(a) - busiest(b))[0];
-  const shown = notebooks.includes(chosen) ? chosen : newest;
+  const news = (n) =>
+    people.flatMap((p) => Object.entries(p.exercises))
+      .filter(([id, entry]) => notebookOf(id) === n && entry.since_s < RECENT_S).length;
+  const busiest = [...notebooks].sort((a, b) => news(b) - news(a))[0];
+  const shown = notebooks.includes(chosen) ? chosen : busiest;
   document.getElementById("room").textContent =
     `${people.length} in the room · it ends in ${lasting(view.remaining_s)}`;
 

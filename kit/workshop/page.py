@@ -26,9 +26,9 @@ def html() -> str:
         "<header><h1>Who is stuck where</h1><p id='room' role='status'></p></header>"
         "<nav id='notebooks' aria-label='Notebooks'></nav>"
         "<main><div class='scroll'><table id='grid'></table></div><p id='empty'></p></main>"
-        "<footer><span class='cell solved'>✓</span> solved"
-        "<span class='cell trying'>2</span> trying: attempts, a dot for each hint, minutes since"
-        "<span class='cell stuck'>5 !</span> four attempts or more, or five minutes without one"
-        "</footer>"
+        "<footer><span><span class='cell solved'><b>✓</b></span>solved</span>"
+        "<span><span class='cell trying'><b>2</b></span>attempts, a dot for each hint, "
+        "time since</span><span><span class='cell stuck'><b>5</b><b>!</b></span>four attempts, "
+        "or five minutes without one</span></footer>"
         f"<script>{SCRIPT}</script></body></html>\n"
     )

@@ -127,18 +127,24 @@ class Room:
                     person.exercises[name] = Attempted(attempts, hints, is_solved, now)
 
     def view(self) -> dict[str, Any]:
-        """What the teacher's page shows: exercises that at least one has tried, and everyone."""
+        """What the teacher's page shows: the exercises of every notebook begun, and everyone."""
         with self._lock:
             now = self.clock()
-            tried = {name for each in self._by_key.values() for name in each.exercises}
+            people = self._by_key.values()
+            tried = {_notebook(name) for each in people for name in each.exercises}
             return {
                 "remaining_s": round(max(0.0, self.ends_at - now)),
-                "exercises": [[n, title] for n, title in self.titles.items() if n in tried],
+                "exercises": [
+                    [n, title] for n, title in self.titles.items() if _notebook(n) in tried
+                ],
                 "participants": [
-                    {"alias": each.alias, "exercises": _shown(each, now)}
-                    for each in self._by_key.values()
+                    {"alias": each.alias, "exercises": _shown(each, now)} for each in people
                 ],
             }
+
+
+def _notebook(exercise_id: str) -> str:
+    return exercise_id.rpartition("-")[0]
 
 
 def _shown(person: Participant, now: float) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from kit.workshop import room as rules
 from kit.workshop.room import Refused, Room
 
 
+TITLES = {"06-4": "The high watermark", "06-5": "The election"}
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = 1000.0
@@ -27,7 +30,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def room(clock) -> Room:
-    return Room({"06-4": "The high watermark", "06-5": "The election"}, 3600, clock)
+    return Room({"00-2": "A record"} | TITLES, 3600, clock)
 
 
 def cell(room: Room, exercise: str = "06-4") -> dict:
@@ -40,7 +43,7 @@ def test_a_report_shows_attempts_hints_and_the_time_since(room, clock) -> None:
     clock.now += 100
     assert room.view() == {
         "remaining_s": 3500,
-        "exercises": [["06-4", "The high watermark"]],
+        "exercises": [["06-4", "The high watermark"], ["06-5", "The election"]],
         "participants": [
             {
                 "alias": alias,
