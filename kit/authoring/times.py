@@ -49,9 +49,10 @@ def sentence(group: str, cells: Sequence[Cell]) -> str:
     """What the first cell says: the core's minutes, and the others', rounded to five."""
     first = core(cells)
     more = minutes(group, cells[len(first) :])
-    said = f"{_rounded(minutes(group, first))} minutes"
-    return f"{said}, and {_rounded(more)} more for the Deeper sections" if more else said
+    said = f"{rounded(minutes(group, first))} minutes"
+    return f"{said}, and {rounded(more)} more for the Deeper sections" if more else said
 
 
-def _rounded(number: float) -> int:
+def rounded(number: float) -> int:
+    """To five minutes, and never to none."""
     return max(5, 5 * round(number / 5))

@@ -1,4 +1,4 @@
-"""`kafkalab guide [NUMBER …] [--out FILE]`."""
+"""`kafkalab guide [NUMBER …] [--out FILE]`, `kafkalab guide --plan NAME`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,22 @@ from pathlib import Path
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("lesson", nargs="*", help="a notebook's number or a lab's; default: all")
     command.add_argument("--out", type=Path, default=Path("guide.html"), help="default: guide.html")
+    command.add_argument("--plan", metavar="NAME", help="print half-day, two-days or twelve-weeks")
+    command.add_argument(
+        "--write-plans", action="store_true", help="write the plans into the instructor guide"
+    )
 
 
 def run(chosen: argparse.Namespace) -> int:
-    from kit import guide
+    from kit import guide, plans
 
+    if chosen.plan:
+        print(plans.document(plans.find(chosen.plan)))
+        return 0
+    if chosen.write_plans:
+        plans.PAGE.write_text(plans.written(), "utf-8")
+        print(f"{plans.PAGE.name}: {len(plans.PLANS)} plans")
+        return 0
     print(
         f"{guide.write(chosen.lesson, chosen.out)}: open it in a browser, and print it from there"
     )

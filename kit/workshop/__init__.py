@@ -1,4 +1,4 @@
-"""Who is stuck where: a page for the teacher of a workshop.
+"""A page for the teacher of a workshop: who is stuck where.
 
     room      who takes part, under which alias, and how far; plain data
     server    the page and the reports, over HTTP, with limits

@@ -7,7 +7,6 @@ import pytest
 from kit.workshop import room as rules
 from kit.workshop.room import Refused, Room
 
-
 TITLES = {"06-4": "The high watermark", "06-5": "The election"}
 
 

@@ -207,7 +207,7 @@ def test_garbage_gets_an_answer_or_none_and_the_room_goes_on(teacher, tmp_path) 
     assert len(teacher.cells()) == 1
 
 
-def test_the_page_is_only_at_its_key_and_asks_nobody_else(teacher) -> None:
+def test_the_page_is_only_at_its_key_and_asks_no_other_server(teacher) -> None:
     with urllib.request.urlopen(teacher.page) as answer:
         policy = answer.headers["Content-Security-Policy"]
         text = answer.read().decode()
