@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.sim.campaign.play import Outcome
 
 TELL_EVERY = 100
 
@@ -21,6 +25,18 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--transactions",
         action="store_true",
         help="with transactional producers, the cleaner, and a topic that is made again",
+    )
+    command.add_argument(
+        "--spark",
+        action="store_true",
+        help="spread the seeds over Spark tasks, on all cores of SPARK_MASTER",
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("campaign"),
+        metavar="FOLDER",
+        help="with --spark: where the table and the page go",
     )
     command.add_argument("--replay", type=int, metavar="SEED", help="print one schedule's story")
     command.add_argument(
@@ -44,17 +60,33 @@ def run(chosen: argparse.Namespace) -> int:
     from engine.sim.campaign import campaign
 
     seeds = _seeds(chosen.seeds)
-    results = []
-    found = campaign.outcomes(seeds, chosen.jobs, chosen.light, chosen.groups, chosen.transactions)
-    for outcome in found:
+    results: list[Outcome] = []
+    for outcome in _outcomes(chosen, seeds):
         results.append(outcome)
         if len(results) % TELL_EVERY == 0:
             broken = sum(bool(each.violation) for each in results)
             progress = f"{len(results)} of {len(seeds)} schedules, {broken} with a violation"
             print(progress, file=sys.stderr, flush=True)
+    results.sort(key=lambda outcome: outcome.setup.seed)
     text, good = campaign.report(results, chosen.light)
     print(text)
+    if chosen.spark:
+        page = chosen.out / "campaign.html"
+        print(f"{page} has the pictures; the table is beside it.", file=sys.stderr)
     return 0 if good else 1
+
+
+def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
+    """With --spark in the order in which tasks end."""
+    kind = (chosen.light, chosen.groups, chosen.transactions)
+    if chosen.spark:
+        from kit.at_scale import campaign as on_spark
+        from kit.at_scale import tasks
+
+        return on_spark.outcomes(tasks.session(), seeds, kind, chosen.out)
+    from engine.sim.campaign import campaign
+
+    return campaign.outcomes(seeds, chosen.jobs, *kind)
 
 
 def _seeds(text: str) -> range:

@@ -39,6 +39,11 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="mark files again that the folder has reports of"
     )
     command.add_argument(
+        "--spark",
+        action="store_true",
+        help="run them as Spark tasks, on all cores of SPARK_MASTER (default: of this machine)",
+    )
+    command.add_argument(
         "--no-sandbox", action="store_true", help="run learners' code with your own rights"
     )
 
@@ -61,4 +66,5 @@ def run(chosen: argparse.Namespace) -> int:
         roster=chosen.roster,
         jobs=chosen.jobs,
         again=chosen.again,
+        spark=chosen.spark,
     )

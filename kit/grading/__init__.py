@@ -30,13 +30,14 @@ def grade(
     roster: Path | None = None,
     jobs: int = 1,
     again: bool = False,
+    spark: bool = False,
 ) -> int:
     """Marks the files, and those in the folders and zip archives; writes the reports into `out`.
 
     Prints one line per submission.  Returns 0 if all were marked, 1 if a file is no submission
     or cannot be read, and 3 if the course or this machine failed, so that one is not marked.
     Raises NoSandbox where learners' code cannot be fenced in, and RuntimeError with a sentence
-    for a notebook or a roster that cannot be used.
+    for a notebook or a roster that cannot be used, or for `spark` where Spark is missing.
     """
     from kit.course import group_of, source_files, source_of
     from kit.grading import class_run, sandbox
@@ -50,5 +51,9 @@ def grade(
     if sandboxed:
         sandbox.require()
     people = read_roster(roster) if roster else None
-    options = class_run.Options(time_limit_s, sandboxed, notebook, jobs, again)
+    if spark:
+        from kit.at_scale import tasks
+
+        jobs = tasks.session().sparkContext.defaultParallelism
+    options = class_run.Options(time_limit_s, sandboxed, notebook, jobs, again, spark)
     return class_run.run(paths, out, options, people)

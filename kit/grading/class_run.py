@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from kit.grading import feedback, gradebook, identity, intake, marking, report, submission
@@ -24,6 +25,7 @@ from kit.grading.marking import Control, Marks
 from kit.grading.messages import natural, printable
 from kit.grading.submission import OtherNotebook, Submission
 
+OneMarked = tuple[Marks, str, float]
 ALL_MARKED, A_FILE_UNREADABLE, COURSE_FAILED = 0, 1, 3
 """Exit statuses."""
 
@@ -38,6 +40,8 @@ class Options:
     """Submissions that are run at once."""
     again: bool = False
     """Mark files again that the folder has a report of."""
+    spark: bool = False
+    """Run them as Spark tasks, as many at once as the master of `SPARK_MASTER` has cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,44 +174,51 @@ def _each_marked(
     todo: list[HandedIn], options: Options, out: Path
 ) -> Iterator[tuple[int, Marks, float]]:
     """How many are done, the marks and the seconds, as they come."""
-    control = Control(time_limit_s=options.time_limit_s, sandboxed=options.sandboxed)
-
-    def one(each: HandedIn) -> tuple[Marks, float]:
-        started = time.monotonic()
-        if each.submission is None:
-            return each.unmarked, 0.0
-        marks, log = marking.mark(
-            each.submission,
-            each.unmarked,
-            control,
-            time_limit_s=options.time_limit_s,
-            sandboxed=options.sandboxed,
-        )
+    for done, (marks, log, seconds) in enumerate(_as_they_come(todo, options, out), 1):
         if log:
             report.write_log(marks.name, log, out)
-            marks = replace(marks, problem=f"{marks.problem} The log is logs/{marks.name}.txt.")
-        return marks, time.monotonic() - started
+            sentence = f"{marks.problem} The log is logs/{marks.name}.txt."
+            yield done, replace(marks, problem=sentence), seconds
+        else:
+            yield done, marks, seconds
 
-    if options.jobs <= 1:
-        for done, each in enumerate(todo, 1):
-            yield done, *one(each)
-    else:
-        yield from _in_parallel(todo, one, options.jobs)
+
+def _as_they_come(todo: list[HandedIn], options: Options, out: Path) -> Iterator[OneMarked]:
+    if options.spark and any(each.submission for each in todo):
+        from kit.at_scale import grading
+
+        return grading.each_marked(todo, options, out)
+    control = Control(time_limit_s=options.time_limit_s, sandboxed=options.sandboxed)
+    one = partial(mark_one, options=options, control=control)
+    return map(one, todo) if options.jobs <= 1 else _in_parallel(todo, one, options.jobs)
+
+
+def mark_one(each: HandedIn, options: Options, control: Control) -> OneMarked:
+    """The marks, the log if the course failed, and the seconds; see `marking.mark`."""
+    started = time.monotonic()
+    if each.submission is None:
+        return each.unmarked, "", 0.0
+    marks, log = marking.mark(
+        each.submission,
+        each.unmarked,
+        control,
+        time_limit_s=options.time_limit_s,
+        sandboxed=options.sandboxed,
+    )
+    return marks, log, time.monotonic() - started
 
 
 def _in_parallel(
-    todo: list[HandedIn], one: Callable[[HandedIn], tuple[Marks, float]], jobs: int
-) -> Iterator[tuple[int, Marks, float]]:
+    todo: list[HandedIn], one: Callable[[HandedIn], OneMarked], jobs: int
+) -> Iterator[OneMarked]:
     """An interrupt lets the running ones end, and starts no other."""
     with ThreadPoolExecutor(jobs) as pool:
         running: set[Future] = {pool.submit(one, each) for each in todo}
-        done = 0
         try:
             while running:
                 ready, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in ready:
-                    done += 1
-                    yield done, *future.result()
+                    yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -184,11 +185,19 @@ def _as_json(book: Gradebook) -> dict:
 
 def _write_times(out: Path, times: dict[str, float], marked: dict[str, Marks]) -> None:
     """Seconds per submission; those of earlier runs are kept."""
-    known = {row[0]: row[1] for row in _rows(out / "times.csv")[1:] if len(row) == 2}
-    known |= {name: f"{seconds:.1f}" for name, seconds in times.items()}
+    known = known_times(out) | times
     rows: list[Sequence[str]] = [["name", "seconds"]]
-    rows += [[name, known[name]] for name in sorted(known, key=natural) if name in marked]
+    rows += [[name, f"{known[name]:.1f}"] for name in sorted(known, key=natural) if name in marked]
     report.write_csv(out / "times.csv", rows)
+
+
+def known_times(out: Path) -> dict[str, float]:
+    """Seconds by report name, from the runs before; a row of another shape is passed over."""
+    known = {}
+    for row in _rows(out / "times.csv")[1:]:
+        with contextlib.suppress(ValueError, IndexError):
+            known[row[0]] = float(row[1])
+    return known
 
 
 def _rows(path: Path) -> list[list[str]]:
