@@ -31,7 +31,7 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 ATTEMPTS = 4
-"""Of a task, as in Spark's clusters: on `local[N]` a task has only one unless it is told."""
+"""Of a task, as in Spark's clusters; plain `local[N]` gives a task only one."""
 LOOK_S = 0.1
 FOR_WORKERS = ("KAFKALAB_COURSE", "XDG_CACHE_HOME")
 """What a worker must know of the environment of the command."""
@@ -120,7 +120,7 @@ def spread(
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """How an accumulator adds lists: what each task had done is put behind the rest."""
+    """How an accumulator adds lists: a task's list goes to the end."""
 
     def zero(self, value: list) -> list:
         return []

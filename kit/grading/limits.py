@@ -39,7 +39,7 @@ KERNEL = "ipykernel_launcher"
 RAN_LONGER = "It ran longer than"
 ENDED_KERNEL = "It ended its own kernel."
 MARKER_ENDED = "The process that marks it has ended."
-"""Nobody reads this: it ends what would outlive a marker that was killed, without a sandbox."""
+"""No report has this: it ends a run without a sandbox, which would outlive a killed marker."""
 
 
 @dataclass(frozen=True, slots=True)
