@@ -42,7 +42,8 @@ def _violations(broken: Sequence[Outcome]) -> str:
         for outcome in broken
     )
     return (
-        f"<p class='wrong'>{len(broken)} schedules violated an invariant:</p>"
+        f"<p class='wrong'>{len(broken)} {'schedule' if len(broken) == 1 else 'schedules'} "
+        "violated an invariant:</p>"
         f"<div class='scroll'><table><tbody>{rows}</tbody></table></div>"
     )
 

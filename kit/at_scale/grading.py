@@ -55,20 +55,24 @@ class MachineFailed:
 def each_marked(todo: list[HandedIn], options: Options, out: Path) -> Iterator[OneMarked]:
     """The marks, the log and the seconds of each, as tasks end.
 
-    Raises SparkMissing, and RuntimeError with a sentence if Spark gives a task up.
+    Raises SparkMissing, and RuntimeError with a sentence if Spark ends or gives a task up.
     """
     started = tasks.session()
     yield from ((each.unmarked, "", 0.0) for each in todo if each.submission is None)
     ordered = longest_first([each for each in todo if each.submission], out)
     finished: list[Done[Any]] = []
+    lost = False
     try:
         for done in tasks.spread(started, [(each, options) for each in ordered], mark_on_worker):
             if isinstance(done.value, MachineFailed):
                 raise RuntimeError(done.value.sentence)
             finished.append(done)
             yield done.value
+    except tasks.SessionLost:
+        lost = True
+        raise
     finally:
-        if finished:
+        if finished and not lost:
             write(started, finished, out)
 
 

@@ -41,6 +41,10 @@ class TaskLost(RuntimeError):
     """A task failed as often as Spark tries; the sentence has its last error."""
 
 
+class SessionLost(RuntimeError):
+    """Spark's JVM has ended in the middle of the work."""
+
+
 @dataclass(frozen=True, slots=True)
 class Done(Generic[Value]):
     """One item's result, and where and when it was made."""
@@ -80,8 +84,8 @@ def spread(
 ) -> Iterator[Done[Value]]:
     """The result of each item, in the order in which tasks end.
 
-    `work` and the items travel to the workers, so both must be picklable by name.  Raises TaskLost.
-    If the caller stops early, so do the tasks.
+    `work` and the items travel to the workers, so both must be picklable by name.  If the caller
+    stops early, so do the tasks.  Raises TaskLost and SessionLost.
     """
     context = started.sparkContext
     job = f"kafkalab-{time.monotonic_ns()}"
@@ -114,8 +118,18 @@ def spread(
     finally:
         if waiting.is_alive():
             context.cancelJobGroup(job)
+    if failure and not _lives(context):
+        raise SessionLost("Spark has ended in the middle of the work; run the command again.")
     if failure:
         raise TaskLost(_sentence(failure[0])) from None
+
+
+def _lives(context: Any) -> bool:
+    """Whether the JVM still answers."""
+    try:
+        return not context._jsc.sc().isStopped()
+    except Exception:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
