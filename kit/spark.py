@@ -17,20 +17,25 @@ PySpark starts a JVM of its own beside the kernel.  This module settles four thi
 * **Quiet.**  What the JVM prints goes to a log file; a notebook shows results only.
 
 `SPARK_MASTER` chooses where the work is done: `local[*]` (the default), a standalone
-cluster's `spark://host:7077`, or a managed one.
+cluster's `spark://host:7077`, or a managed one.  `kafkalab up spark` starts a standalone
+cluster on this machine and prints the value; a session joins it only if the variable says so.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kit import jars, places
+from kit import jars, places, spark_cluster
 from kit.clusters.reaper import Reaper
 
 if TYPE_CHECKING:
@@ -42,10 +47,7 @@ LOOPBACK = "127.0.0.1"
 _QUIET_LOG = Path(__file__).with_name("spark_connector") / "log4j2.properties"
 _MEMORY = "1g"
 """The driver's heap.  Enough for the labs, and thirty laptops have it to spare."""
-_JVM_FOR_SHORT_WORK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""The JVM's second compiler costs more than it gives back before a job is minutes long."""
-
-
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -69,7 +71,10 @@ def session(name: str = "kafka-inside-out") -> SparkSession:
         return SparkSession.builder.getOrCreate()
     area, _ = _area()
     delta = jars.DELTA.require() if jars.DELTA.installed() else None
-    return _started(name, settings(master(), area, connector, delta), area / "spark.log")
+    where = master()
+    chosen = settings(where, area, connector, delta)
+    with _submitted(spark_cluster.properties_of(where)):
+        return _started(name, chosen, area / "spark.log")
 
 
 def table_format(started: SparkSession) -> str:
@@ -99,7 +104,7 @@ def settings(where: str, area: Path, connector: Path, delta: Path | None = None)
         "spark.driver.memory": _MEMORY,
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} "
-            f"-Dderby.system.home={area} -XX:-UsePerfData {_JVM_FOR_SHORT_WORK}"
+            f"-Dderby.system.home={area} {spark_cluster.JVM}"
         ),
         "spark.local.dir": str(area / "local"),
         "spark.sql.warehouse.dir": str(area / "warehouse"),
@@ -114,8 +119,11 @@ def settings(where: str, area: Path, connector: Path, delta: Path | None = None)
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if where.startswith("local"):
+    on_this_machine = where.startswith(f"spark://{LOOPBACK}:")
+    if where.startswith("local") or on_this_machine:
         chosen |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if on_this_machine:
+        chosen |= spark_cluster.settings(area)
     if delta is not None:
         chosen |= {
             "spark.sql.extensions": _DELTA_EXTENSION,
@@ -152,6 +160,28 @@ def _area() -> tuple[Path, Reaper]:
     reaper = Reaper.start()
     reaper.own(str(area))
     return area, reaper
+
+
+@contextmanager
+def _submitted(properties: Path | None) -> Iterator[None]:
+    """What PySpark takes from the environment when it starts: the interpreter of Python's workers,
+    which has to be this one, and a file with a cluster's secret.
+
+    The secret would be seen in the list of processes if it were a setting.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if properties is None:
+        yield
+        return
+    before = os.environ.get(_ARGUMENTS)
+    mine = f"--properties-file {shlex.quote(str(properties))}"
+    os.environ[_ARGUMENTS] = f"{mine} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        del os.environ[_ARGUMENTS]
+        if before is not None:
+            os.environ[_ARGUMENTS] = before
 
 
 def _started(name: str, chosen: dict[str, str], log: Path) -> SparkSession:
@@ -195,7 +225,10 @@ def _was_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-_REMEDY = "Spark 4 needs Java 17 or newer and a gigabyte of memory; see: kafkalab doctor"
+_REMEDY = (
+    "Spark 4 needs Java 17 or newer, a gigabyte of memory, and the master that SPARK_MASTER names; "
+    "see: kafkalab doctor"
+)
 
 
 def _last_line(log: Path) -> str:

@@ -27,5 +27,5 @@ def run(chosen: argparse.Namespace) -> int:
     if not rows:
         print("No cluster is up. Start one with: kafkalab up engine")
         return 0
-    print(Table("Clusters", ("provider", "whose", "bootstrap.servers"), rows))
+    print(Table("Clusters", ("provider", "whose", "address"), rows))
     return 0
