@@ -15,7 +15,17 @@ from typing import Any
 
 from kit.tables import Table
 
-PARTS = ("codec", "records", "cluster", "lag", "rebalance", "simulator", "explorer", "pipeline")
+PARTS = (
+    "codec",
+    "records",
+    "cluster",
+    "lag",
+    "rebalance",
+    "simulator",
+    "explorer",
+    "pipeline",
+    "spark",
+)
 ON_REQUEST = ("grading",)
 """Parts that take many minutes: they run only where they are named."""
 _SHOWN = ("name", "unit", "ours", "theirs", "ratio", "budget")
