@@ -158,7 +158,8 @@ class DockerProvider:
         listed = self._client.containers.list(
             all=True, filters={"label": LABEL}, ignore_removed=True
         )
-        return dict(sorted((int(c.labels[LABEL]), c) for c in listed))
+        nodes = (c for c in listed if c.labels[LABEL].isdigit())  # others are Spark's
+        return dict(sorted((int(c.labels[LABEL]), c) for c in nodes))
 
     def _container(self, node: int) -> Any:
         try:

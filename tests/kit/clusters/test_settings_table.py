@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from engine.wire import messages as m
+from kit import spark_cluster
 from kit.clusters import docker, settings_table
 from kit.clusters.connections import Connections
 
@@ -19,8 +20,13 @@ def compose() -> dict:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
 
+def kafkas() -> dict:
+    """The services that start without a profile."""
+    return {n: each for n, each in compose()["services"].items() if "profiles" not in each}
+
+
 def test_the_compose_file_carries_the_table() -> None:
-    for name, service in compose()["services"].items():
+    for name, service in kafkas().items():
         environment = service["environment"]
         expected = settings_table.as_environment()
         assert {k: v for k, v in environment.items() if k in expected} == expected, name
@@ -28,7 +34,7 @@ def test_the_compose_file_carries_the_table() -> None:
 
 
 def test_the_compose_file_names_the_tables_nodes_and_racks_on_loopback_ports() -> None:
-    services = compose()["services"]
+    services = kafkas()
     nodes = [settings_table.CONTROLLER, *settings_table.BROKERS]
     assert list(services) == [f"kafka-{node}" for node in nodes]
     for broker in settings_table.BROKERS:
@@ -42,8 +48,28 @@ def test_the_compose_file_names_the_tables_nodes_and_racks_on_loopback_ports() -
 def test_the_compose_file_keeps_to_what_compose_1_29_reads() -> None:
     allowed = {"services", "networks", "volumes"}
     assert {key for key in compose() if not key.startswith("x-")} == allowed
-    images = {service["image"] for service in compose()["services"].values()}
+    images = {service["image"] for service in kafkas().values()}
     assert images == {"apache/kafka:4.3.1"}, "no registry host in an image's name"
+
+
+def test_the_spark_profile_is_the_kits_standalone_cluster() -> None:
+    services = compose()["services"]
+    assert {n for n, each in services.items() if each.get("profiles") == ["spark"]} == {
+        "spark-master", *(f"spark-worker-{n}" for n in range(1, spark_cluster.WORKERS + 1)),
+    }  # fmt: skip
+    pinned = next(
+        line for line in (ROOT / "requirements-spark.lock").read_text().splitlines()
+        if line.startswith("pyspark==")
+    )  # fmt: skip
+    for name in services.keys() - kafkas().keys():
+        service, words = services[name], services[name]["command"].split()
+        assert service["image"] == f"apache/spark:{pinned.split('==')[1].split()[0]}"
+        assert words[words.index("--host") + 1] == service["environment"]["SPARK_LOCAL_IP"]
+        assert service["environment"]["SPARK_LOCAL_IP"] == "127.0.0.1"
+        assert service["labels"] == {docker.LABEL: "spark"}
+        if name != "spark-master":
+            assert words[words.index("--memory") + 1] == f"{spark_cluster.MEMORY_MB}m"
+            assert words[-1] == "spark://127.0.0.1:7077"
 
 
 def test_environment_names_are_the_official_images() -> None:
