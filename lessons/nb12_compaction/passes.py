@@ -6,36 +6,32 @@
 On a loaded machine a broker can lose its leadership at any moment.  So each look at a log asks for
 its leader again, and a wait that another broker would have to begin from the start does so.
 
-How far a log is clean stands in `cleaner-offset-checkpoint`.  Retention leaves no sign where it
-deletes nothing, so a second topic of the same broker has a record that must go: its broker's logs
-are looked at one after the other, and when two such records have gone in two looks, the whole of
-the second look came after the call.
+Retention leaves no sign where it deletes nothing, so a second topic of the same broker has a record
+that must go: its broker's logs are looked at one after the other, and when two such records have
+gone in two looks, the whole of the second look came after the call.  The cleaner's part is in
+`kit.probes.cleaner`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-from confluent_kafka.admin import (
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    OffsetSpec,
-    ResourceType,
-)
+from confluent_kafka.admin import OffsetSpec
 
-from kit.clusters import broker_log
 from kit.clusters.data_dirs import data_dir
-from kit.clusters.interface import Cluster, ClusterError, WaitTimeout
+from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients
+from kit.probes.cleaner import alter as alter
+from kit.probes.cleaner import clean as clean
+from kit.probes.cleaner import cleaned as cleaned
+from kit.probes.cleaner import led_by as led_by
+from kit.probes.cleaner import wait_until_clean as wait_until_clean
 from kit.segment_panel.files import Folder
 from kit.segment_panel.folder import Replica, look
 from lessons.nb12_compaction.records import PATIENCE_S, write
 
-CLEANED = "cleaner-offset-checkpoint"
 EXPIRED = "expired-at-once"
 DAY = 24 * 60
 
@@ -157,36 +153,6 @@ def create(
     cluster.wait_until(is_there, PATIENCE_S, f"{topic} to be made on broker {broker}")
 
 
-def alter(cluster: Cluster, topic: str, **config: object) -> None:
-    """Sets a topic's configs; `_` stands for a dot: min_cleanable_dirty_ratio=0."""
-    entries = [
-        ConfigEntry(name.replace("_", "."), str(value), incremental_operation=AlterConfigOpType.SET)
-        for name, value in config.items()
-    ]
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    admin = clients.admin(cluster)  # kept: without it the future never ends
-    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
-
-
-def _config_of(cluster: Cluster, topic: str, name: str) -> str:
-    """A broker that has just come back may not know the topic yet: it is asked again."""
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    admin = clients.admin(cluster)
-    found = ""
-
-    def is_known(_: Cluster) -> bool:
-        nonlocal found
-        try:
-            answer = admin.describe_configs([resource])[resource].result(clients.ANSWER_S)
-        except (KafkaException, TimeoutError) as failure:
-            raise ClusterError(str(failure)) from None
-        found = str(answer[name].value)
-        return True
-
-    cluster.wait_until(is_known, PATIENCE_S, f"the configs of {topic}")
-    return found
-
-
 def delete_before(cluster: Cluster, topic: str, offset: int) -> int:
     """DeleteRecords: the log's new start, as the broker answers it.
 
@@ -231,18 +197,6 @@ def wait_for_retention(cluster: Cluster, topic: str, policy: str = "delete") -> 
         cluster.delete_topic(EXPIRED)
 
 
-def led_by(cluster: Cluster, topic: str, partition: int = 0) -> int:
-    """The partition's leader, as soon as it has one."""
-    found = [-1]
-
-    def has_leader(seen: Cluster) -> bool:
-        found.append(seen.leader(topic, partition))
-        return found[-1] != -1
-
-    cluster.wait_until(has_leader, PATIENCE_S, f"a leader of {topic}-{partition}")
-    return found[-1]
-
-
 def _wait_for_start(cluster: Cluster, topic: str, offset: int) -> None:
     offsets = _Offsets(cluster, topic)
 
@@ -250,68 +204,3 @@ def _wait_for_start(cluster: Cluster, topic: str, offset: int) -> None:
         return offsets.ask(OffsetSpec.earliest()) >= offset
 
     cluster.wait_until(has_gone, PATIENCE_S, "a look at the logs' age")
-
-
-# -- the cleaner
-
-
-class Cleaned(NamedTuple):
-    """How far one broker's replica is clean, and where its active segment begins."""
-
-    broker: int
-    to: int
-    active: int
-
-    def __str__(self) -> str:
-        return (
-            f"On broker {self.broker} it is clean up to {self.to}; its active segment begins at "
-            f"{self.active}"
-        )
-
-
-def cleaned(cluster: Cluster, topic: str) -> Cleaned:
-    """The leader's replica, at one moment; clean up to 0 if it never was cleaned."""
-    leader = led_by(cluster, topic)
-    disk = Folder(data_dir(cluster, leader))
-    names = [name for name in disk.list(f"{topic}-0") if name.endswith(".log")]
-    active = max((int(name.partition(".")[0]) for name in names), default=0)
-    text = disk.read(CLEANED, 0, 1 << 20).decode() if CLEANED in disk.list("") else ""
-    lines = (line.rsplit(" ", 2) for line in text.splitlines()[2:])
-    to = next((int(at) for name, index, at in lines if (name, index) == (topic, "0")), 0)
-    return Cleaned(leader, to, active)
-
-
-def clean(cluster: Cluster, topic: str) -> None:
-    """Allows the cleaner to begin however little is dirty, and waits until it is through.
-
-    It is through when the log is clean up to its active segment.
-    """
-    if "compact" not in (policy := _config_of(cluster, topic, "cleanup.policy")):
-        raise ClusterError(f"No cleaner comes to {topic}: its cleanup.policy is {policy}.")
-    alter(cluster, topic, min_cleanable_dirty_ratio=0)
-    wait_until_clean(cluster, topic)
-
-
-def wait_until_clean(cluster: Cluster, topic: str) -> None:
-    """WaitTimeout says how far the cleaner came, and what its broker's log has about it."""
-    seen = Cleaned(-1, 0, 0)
-
-    def is_clean(now: Cluster) -> bool:
-        nonlocal seen
-        seen = cleaned(now, topic)
-        return seen.to >= seen.active
-
-    try:
-        cluster.wait_until(is_clean, PATIENCE_S, "the cleaner to be through")
-    except WaitTimeout as failure:
-        raise WaitTimeout(f"{failure} {seen}. {_cleaner_failed(cluster, seen.broker)}") from None
-
-
-def _cleaner_failed(cluster: Cluster, broker: int) -> str:
-    """What a broker says that could keep its cleaner from going on."""
-    words = ("uncleanable", "OutOfMemoryError", "kafka-log-cleaner-thread")
-    try:
-        found = [line for word in words for line in broker_log.find(cluster, broker, word, 1).lines]
-    except ClusterError as failure:
-        return str(failure)
-    return f"Its log: {'; '.join(found) or 'no word of a cleaner that failed'}."

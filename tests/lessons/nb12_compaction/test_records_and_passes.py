@@ -13,6 +13,7 @@ from kit import lab
 from kit.clusters import engine
 from kit.clusters.interface import ClusterError, WaitTimeout
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.probes import cleaner
 from lessons.nb12_compaction import passes, records, scenes, virtual_runs
 from lessons.nb12_compaction.records import Record
 
@@ -61,7 +62,7 @@ def test_a_wait_that_is_given_up_says_how_far_the_cleaner_came(
 ) -> None:
     cluster.create_topic("users", assignment={0: [102]}, config=COMPACTED)
     records.write(cluster, "users", HISTORY)
-    monkeypatch.setattr(passes, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(cleaner, "PATIENCE_S", 0.5)
     with pytest.raises(WaitTimeout) as failure:
         passes.wait_until_clean(cluster, "users")
     assert "On broker 102 it is clean up to 0; its active segment begins at 4." in str(
