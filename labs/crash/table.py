@@ -57,6 +57,14 @@ class Results:
         closing = f"{produced} events; seed {self.seed}; killed in micro-batch {self.batch}"
         return Table("Sink × crash point", ["sink", *_COLUMNS.values()], rows, closing)
 
+    def repeats(self, reader: str) -> list[str]:
+        """The points at which this reader finds rows twice."""
+        return [_COLUMNS[at] for at, found in self.cells[reader].items() if found.repeated]
+
+    def losses(self, reader: str) -> list[str]:
+        """The points at which this reader misses rows."""
+        return [_COLUMNS[at] for at, found in self.cells[reader].items() if found.lost]
+
     def __repr__(self) -> str:
         return repr(self.table())
 

@@ -1,0 +1,107 @@
+"""When a query stands at its point, and what a reader's rows count for."""
+
+from __future__ import annotations
+
+import pytest
+
+from labs.crash import driver
+from labs.crash.debugger import Stop
+from labs.crash.payments import Feed, count
+from labs.crash.points import (
+    AFTER_COMMITS,
+    AFTER_SINK,
+    EXECUTOR,
+    IN_SINK,
+    WRITES,
+    Point,
+    Watch,
+)
+
+RUN, REPORT = IN_SINK.methods[0], IN_SINK.methods[-1]
+
+
+def stops_at(watch: Watch, point: Point) -> int:
+    """At which call of the point's method the query stays."""
+    assert point.method
+    calls = 0
+    while not watch.stands(0):
+        calls += 1
+        stayed = watch.stay(Stop(point.method, "stream execution thread", 1))
+        assert stayed == bool(watch.stands(0))
+    return calls
+
+
+@pytest.mark.parametrize(("point", "batch", "call"), [(AFTER_SINK, 0, 1), (AFTER_SINK, 1, 2)])
+def test_a_query_stands_at_the_call_of_its_micro_batch(point, batch, call) -> None:
+    assert stops_at(Watch(point, batch), point) == call
+
+
+def test_after_commits_is_the_call_of_the_next_micro_batch() -> None:
+    assert stops_at(Watch(AFTER_COMMITS, 1), AFTER_COMMITS) == 3
+
+
+def test_each_query_is_counted_by_itself() -> None:
+    watch = Watch(AFTER_SINK, 1)
+    assert stops_at(watch, AFTER_SINK) == 2
+    watch.begin()
+    assert stops_at(watch, AFTER_SINK) == 2
+
+
+def task(index: int) -> str:
+    return f"Executor task launch worker for task {index}.0 in stage 3.0 (TID {70 + index})"
+
+
+def in_tasks(watch: Watch) -> list[bool]:
+    """Four tasks begin to write and report; who stays?  A report that a task runs comes first."""
+    stay = []
+    for index in (2, 0, 3, 1):
+        watch.stay(Stop(REPORT, task(index), 1))
+        held = watch.stay(Stop(WRITES[0], task(index), 1))
+        stay.append(held or watch.stay(Stop(REPORT, task(index), 1)))
+    return stay
+
+
+def test_in_the_sink_half_of_the_tasks_are_done() -> None:
+    watch = Watch(IN_SINK, 0)
+    watch.stay(Stop(RUN, "stream execution thread", 1))
+    assert in_tasks(watch) == [True, False, True, False]
+    assert watch.stands(0).startswith("2 of 4 tasks at FileFormatWriter.executeTask")
+
+
+def test_on_an_executor_all_tasks_stand_when_they_have_written() -> None:
+    watch = Watch(EXECUTOR, 0)
+    watch.stay(Stop(RUN, "stream execution thread", 1))
+    assert in_tasks(watch) == [True] * 4
+    assert watch.stands(0).startswith("4 of 4 tasks at CoarseGrainedExecutorBackend")
+
+
+def test_tasks_of_another_micro_batch_go_on() -> None:
+    watch = Watch(IN_SINK, 1)
+    watch.stay(Stop(RUN, "stream execution thread", 1))
+    assert in_tasks(watch) == [False] * 4
+    assert not watch.stands(0)
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "rows"),
+    [("abc", "exact", 3), ("ab", "1 lost", 2), ("abcc", "1 repeated", 4),
+     ("aab", "1 lost, 1 repeated", 3), ("abcxx", "2 foreign", 5)],
+)  # fmt: skip
+def test_rows_are_compared_with_the_truth(found, text, rows) -> None:
+    counted = count(found, "abc")
+    assert (str(counted), counted.rows) == (text, rows)
+
+
+def test_the_feed_has_each_event_once_and_a_seed_decides() -> None:
+    feed = Feed()
+    assert len(set(feed.event_ids())) == 120
+    values = [record.value for record in feed.records()]
+    assert values == [record.value for record in Feed().records()]
+    assert values != [record.value for record in Feed(seed=8).records()]
+
+
+def test_a_driver_that_would_kill_its_neighbours_refuses(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("os.getpgrp", lambda: 1)
+    there = ["--bootstrap", "127.0.0.1:1", "--folder", "unused", "--point", "after-sink"]
+    assert driver.main(there) == 1
+    assert "a session of its own" in capsys.readouterr().err
