@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kit.clusters.interface import Cluster
 
 __all__ = [
-    "AFTER", "BEFORE", "Day", "Driver", "Sample", "error_class", "one_micro_batch", "send",
+    "AFTER", "BEFORE", "Day", "Driver", "Sample", "error_of", "one_micro_batch", "send",
     "waves", "write",
 ]  # fmt: skip
 
@@ -254,13 +254,23 @@ def one_micro_batch(writer: DataStreamWriter) -> int:
         query.stop()
 
 
-def error_class(query: StreamingQuery) -> str:
-    """Waits for the query's end; the condition of its error, or nothing."""
+def error_of(query: StreamingQuery) -> str:
+    """Waits for the query's end; the reason that its error gives, or nothing."""
     from pyspark.errors import StreamingQueryException
 
     try:
         query.awaitTermination()
     except StreamingQueryException as problem:
-        found = re.search(r"\[([A-Z_]+(\.[A-Z_]+)*)\]", str(problem).split("Caused by", 1)[-1])
-        return found.group(1) if found else str(problem).strip().splitlines()[0][:120]
+        return _reason(problem)
     return ""
+
+
+def _reason(problem: Any) -> str:
+    """What the deepest cause says that gives a reason, or else its first line."""
+    said = ""
+    while problem is not None:
+        said = str(problem)
+        if named := re.search(r"Reason: (.+)", said):
+            return named.group(1)
+        problem = getattr(problem, "_cause", None)
+    return said.strip().splitlines()[0]

@@ -61,7 +61,7 @@ PREDICTIONS = (
         ),
         settle=after_the_weekend,
         because={
-            "a": "The query said: {error}. {counted} of {sent} positions are in the table.",
+            "a": "It said: {error}. {counted} of {sent} positions are in the table.",
             "b": "It counts {counted} of {sent} positions, and {deleted unread} were deleted "
             "before it came. Its error: {error}",
             "c": "The broker deletes by age and size and knows no checkpoint. {deleted unread} of "

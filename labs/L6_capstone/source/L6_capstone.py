@@ -24,7 +24,7 @@ from kit.probes import clients
 from kit.spark import session, temporary
 from labs.fleet.records import Fleet
 from labs.L6_capstone import contract, service
-from labs.L6_capstone.service import AFTER, BEFORE, error_class
+from labs.L6_capstone.service import AFTER, BEFORE, error_of
 from labs.L6_capstone.trial import under_faults
 
 eng = lab.engine()
@@ -167,10 +167,10 @@ def weekend(cluster):
     service.send(cluster, "friday", range(100))
     writer.start(f"{place}/table").awaitTermination()  # Friday evening
     service.send(cluster, "friday", range(100, 200))
-    gone = [TopicPartition("friday", 0, first_kept)]
-    [deleted.result() for deleted in clients.admin(cluster).delete_records(gone).values()]
+    gone, admin = TopicPartition("friday", 0, first_kept), clients.admin(cluster)
+    admin.delete_records([gone])[gone].result(20)
     query = writer.start(f"{place}/table")  # Monday morning
-    error = error_class(query)
+    error = error_of(query)
     counted = spark.read.format("delta").load(f"{place}/table").count()
     return {"sent": 200, "deleted unread": first_kept - 100, "counted": counted, "error": error}
 
