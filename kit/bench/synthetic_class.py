@@ -17,7 +17,7 @@ from kit.exercises import catalogue
 from kit.exercises.exercise import Exercise, Question
 from kit.grading import submission
 
-SLOW_S = 2
+SLOW_S = 1
 Answer = Callable[[random.Random, str, str], str]
 """From a source of chance, an exercise's id and its solution to what a learner wrote."""
 
@@ -34,10 +34,10 @@ def _wrong(rng: random.Random, exercise: str, solution: str) -> str:
 KINDS: dict[str, tuple[int, Answer]] = {
     "right": (6, lambda rng, exercise, solution: solution),
     "wrong": (5, _wrong),
-    "half": (3, lambda rng, exercise, solution: solution if rng.random() < 0.5 else ""),
     "empty": (2, lambda rng, exercise, solution: ""),
-    "slow": (2, lambda rng, exercise, solution: f"import time\ntime.sleep({SLOW_S})\n{solution}"),
     "raises": (1, lambda rng, exercise, solution: "raise ValueError('not finished')"),
+    "slow": (2, lambda rng, exercise, solution: f"import time\ntime.sleep({SLOW_S})\n{solution}"),
+    "half": (3, lambda rng, exercise, solution: solution if rng.random() < 0.5 else ""),
     "syntax": (1, lambda rng, exercise, solution: f"def broken(:\n{solution}"),
 }
 """Each kind's share of twenty submissions, and how its answers are made."""
@@ -46,7 +46,7 @@ KINDS: dict[str, tuple[int, Answer]] = {
 def hand_in(folder: Path, group: str, count: int, seed: int = 1) -> list[str]:
     """Writes `count` notebooks, each in a folder of its own; returns the kind of each.
 
-    With a count of seven or more, every kind is there.
+    The kinds that are first in KINDS come first; with a count of seven or more, all are there.
     """
     rng = random.Random(seed)
     weights = [share for share, _ in KINDS.values()]
