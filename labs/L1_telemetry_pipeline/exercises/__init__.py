@@ -7,7 +7,7 @@ its own.
 from __future__ import annotations
 
 from kit.exercises.exercise import Question
-from labs.L1_telemetry_pipeline.exercises import minutes, once, predictions, split
+from labs.L1_telemetry_pipeline.exercises import archive, parse, predictions, read, within
 
 QUIZ = Question(
     "L1-10",
@@ -31,7 +31,8 @@ QUIZ = Question(
 EXERCISES = (
     *predictions.PREDICTIONS,
     QUIZ,
-    split.EXERCISE,
-    once.EXERCISE,
-    minutes.EXERCISE,
+    read.EXERCISE,
+    parse.EXERCISE,
+    archive.EXERCISE,
+    within.EXERCISE,
 )

@@ -7,16 +7,14 @@ from kit.exercises.exercise import Observed, Prediction
 
 def explain_rows(answer: str, seen: Observed) -> str:
     """L1-5."""
-    if _number(answer) > seen["rows after"]:
-        return (
-            f"The query read {seen['records read again']} records again, and all files together "
-            f"have {seen['rows in all files']} rows. The table has {seen['rows after']}: its log "
-            "names each micro-batch once, with the files of the last attempt."
-        )
-    return (
-        f"The table has {seen['rows after']} rows. The query read the micro-batch again, as "
-        f"`offsets` had noted it: {seen['records read again']} records."
+    read = (
+        f"The job died in micro-batch {seen['died in micro-batch']}. The second process read "
+        f"{seen['read by the second process']} records: it began with the offsets that the "
+        "checkpoint had for that micro-batch."
     )
+    if _number(answer) > seen["rows after"]:
+        return f"{read} What the dead job had written of it is in no version of the table."
+    return f"{read} {seen['records in bronze']} records of the topic are in the table."
 
 
 def explain_refused(answer: str, seen: Observed) -> str:
@@ -31,33 +29,35 @@ def explain_refused(answer: str, seen: Observed) -> str:
     if accepted := sorted(given - refused):
         sentences.append(
             f"Accepted: {_listed(accepted)}. STRING takes any value, a range is not a type, and "
-            "fields that are not required may be missing or new."
+            "fields that are not required may be null or new."
         )
     return " ".join(sentences)
 
 
-def explain_repeats(answer: str, seen: Observed) -> str:
-    """L1-7."""
-    return (
-        f"{seen['sent again']} records came again and {seen['new rows']} of them became rows. The "
-        f"query keeps {seen['event ids that the query keeps']} event ids, across micro-batches and "
-        "restarts, and drops an id that it knows."
-    )
+def ids_kept(seen: Observed) -> str:
+    """L1-7: the choice that is nearest to what was kept, in events' minutes."""
+    minutes = seen["ids kept within the watermark"] / seen["events"] * seen["minutes of events"]
+    delay = seen["watermark minutes"]
+    near = {"a": seen["minutes of events"], "b": delay, "c": 2 * delay, "d": 0}
+    return min(near, key=lambda letter: abs(near[letter] - minutes))
 
 
-def explain_minute(answer: str, seen: Observed) -> str:
+def tunnel(seen: Observed) -> str:
     """L1-1."""
-    return (
-        f"Gold has the position in minute {seen['minute']}: it groups by {seen['clock']}, and "
-        "without a watermark no position is too late."
-    )
+    shown = seen["minutes late in gold"], seen["dropped by the watermark"]
+    sent = list(seen["minutes late"])
+    if shown == (sent, 0):
+        return "a"
+    if shown == (sent[:1], 1):
+        return "b"
+    return "d" if shown[0] == [] else ""
 
 
 def rows_of_the_shift(seen: Observed) -> str:
     """L1-8."""
     missing = seen["acknowledged"] - seen["bronze"]
     if missing == 0:
-        return "d" if seen["equations that hold"] == 3 else ""
+        return "d" if seen["in bronze once"] == seen["bronze"] else ""
     if missing < 0:
         return "b"
     return "a" if seen["leader changed"] else "c"
@@ -86,9 +86,9 @@ def _listed(numbers: list[int]) -> str:
 PREDICTIONS = (
     Prediction(
         "L1-5",
-        "Bronze has 2,000 rows, from two micro-batches. The files of the second are written; the "
-        "table's log and the folder commits do not name it. The query starts again. How many rows "
-        "does bronze have then?",
+        "The job is killed when its checkpoint has the offsets of micro-batch 1 and not yet its "
+        "commit. Another process starts the same query with the same checkpoint, until all 6,000 "
+        "records are read. How many rows does bronze have then?",
         form="a number of rows",
         settle=lambda seen: seen["rows after"],
         explain=explain_rows,
@@ -97,35 +97,68 @@ PREDICTIONS = (
         "L1-6",
         'Six records differ from a good one in one field: 1 has "speed_kmh": "83" in quotes; '
         '2 has "speed_kmh": -5; 3 has "truck": 99, a number; 4 has "speed_kmh": 83.0; 5 has '
-        '"lat": null; 6 has a further field, "driver". Which does the schema refuse?',
+        '"heading": null; 6 has a further field, "driver". Which does the rule refuse?',
         form="the numbers of the refused records",
         settle=lambda seen: seen["refused"],
         explain=explain_refused,
     ),
     Prediction(
         "L1-7",
-        "A hundred positions that silver has already arrive once more, hours later. How many new "
-        "rows does silver get?",
-        form="a number of rows",
-        settle=lambda seen: seen["new rows"],
-        explain=explain_repeats,
+        "The topic has 100 minutes of events, about one in a second. The watermark's delay is 20 "
+        "minutes. How many event ids does dropDuplicatesWithinWatermark keep in its state when "
+        "all is read?",
+        (
+            "all of them, as dropDuplicates does: a copy may come at any time",
+            "those of about the last 20 minutes: that is the delay",
+            "those of about the last 40 minutes: twice the delay",
+            "none: each micro-batch starts with an empty state",
+        ),
+        settle=ids_kept,
+        because={
+            "a": "It keeps {ids kept within the watermark} ids, and dropDuplicates {ids kept by "
+            "dropDuplicates}: the watermark lets it forget.",
+            "b": "It keeps {ids kept within the watermark} ids. The watermark itself stands the "
+            "delay behind the newest event, and an id is kept for the delay after its own time: "
+            "that makes twice the delay.",
+            "c": "It keeps {ids kept within the watermark} ids: the delay behind the newest event, "
+            "and the delay once more.",
+            "d": "It keeps {ids kept within the watermark} ids. State lies in the checkpoint and "
+            "passes from micro-batch to micro-batch.",
+        },
     ),
     Prediction(
         "L1-1",
-        "A truck measured its position at 8:02, by its own clock, and sent it at 8:16. In which "
-        "minute past eight does gold count it?",
-        form="a minute",
-        settle=lambda seen: seen["minute"],
-        explain=explain_minute,
+        "Two trucks leave their tunnels. One reports a position that is 14 minutes behind the "
+        "newest event, the other one that is 50 minutes behind. The watermark's delay is 20 "
+        "minutes. What happens to the two positions?",
+        (
+            "both change gold, each in the minute of its own event time",
+            "the first changes gold, in its own minute; the second is in no table",
+            "the first changes gold; the second becomes a dead letter with a reason",
+            "neither changes gold: their minutes are closed",
+        ),
+        settle=tunnel,
+        because={
+            "a": "Gold has the positions that are {minutes late in gold} minutes late, and "
+            "{dropped by the watermark} was dropped: silver's query refuses what is behind its "
+            "watermark.",
+            "b": "Gold has the positions that are {minutes late in gold} minutes late, and "
+            "{dropped by the watermark} was dropped by the watermark. Of equations, "
+            "{equations that hold} hold.",
+            "c": "{dropped by the watermark} was dropped by the watermark, after the rule had "
+            "accepted it. Dead letters are what the rule refuses.",
+            "d": "Gold has the positions that are {minutes late in gold} minutes late. MERGE "
+            "changes any minute; the watermark closes none of gold's.",
+        },
     ),
     Prediction(
         "L1-8",
-        "2,000 positions are written by an idempotent producer with acks=all; after 1,000 the "
-        "leader of partition 0 is killed. Spark reads the topic while that broker is down. What "
-        "does bronze hold at the end?",
+        "A streaming query runs, with a trigger every half second, while 2,000 positions are "
+        "written. After 1,000 the leader of partition 0 is killed. The query is not restarted. "
+        "What does bronze hold at the end?",
         (
             "fewer than 2,000 rows: what was in flight to the dead broker is lost",
-            "more than 2,000 rows: what was sent again is there twice",
+            "more than 2,000 rows: what was read before the kill is read again",
             "only the rows of the other partitions, until the broker is back",
             "2,000 rows, each record once",
         ),
@@ -133,8 +166,8 @@ PREDICTIONS = (
         because={
             "a": "{acknowledged} records were acknowledged, and bronze has {bronze} rows. What got "
             "no answer was sent again, to the next leader.",
-            "b": "{acknowledged} records were acknowledged, and bronze has {bronze} rows. The new "
-            "leader knew the sequence numbers of what it had.",
+            "b": "{acknowledged} records were acknowledged, and bronze has {bronze} rows. The "
+            "query knows its offsets, and asked the next leader from there.",
             "c": "Bronze has {bronze} rows. Another in-sync replica led partition 0 after some "
             "seconds, and Spark asked it.",
             "d": "{acknowledged} records were acknowledged, and bronze has {bronze} rows.",

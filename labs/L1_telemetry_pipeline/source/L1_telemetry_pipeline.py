@@ -2,20 +2,21 @@
 # # L1 · A telemetry pipeline
 #
 # Forty trucks send their positions to a topic. Some positions come late, some come twice, and some
-# are broken. You take the topic through **bronze**, **silver** and **gold** tables with PySpark, and
-# prove with three equations that nothing is missing and nothing counts twice.
+# are broken. You take the topic through **bronze**, **silver** and **gold** tables with PySpark,
+# kill what runs it, and prove with three equations that nothing is missing and nothing counts twice.
 #
 # **You will be able to**
-# * read a topic with Structured Streaming, crash, and go on;
-# * enforce a schema, and keep what it refuses with the reason;
-# * drop duplicates, and say by which clock a late position is counted;
-# * say where a streaming query keeps its offsets.
+# * write a streaming query as production runs it: source options, trigger, checkpoint, name;
+# * parse records by a rule, and keep what it refuses with place and reason;
+# * drop copies in a state that does not grow forever, and say what a watermark loses;
+# * say what a killed driver and a killed broker change, and show it.
 #
 # **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
 # starts a JVM.
 
 # %% doorway tags=["setup"]
 import json
+import shutil
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -23,8 +24,14 @@ from pyspark.sql import functions as F
 
 from kit import lab
 from kit.drawings.chart import Chart
-from kit.spark import session, temporary
-from labs.L1_telemetry_pipeline import balance, generator, tables
+from kit.spark import session, table_format, temporary
+from labs.fleet.records import MINUTE_MS, POSITIONS, REASONS, START_MS, Fleet, records
+from labs.fleet.truth import Tally
+from labs.fleet.writer import write
+from labs.L1_telemetry_pipeline import driver, trials
+from labs.L1_telemetry_pipeline.layers import follow
+from labs.pipeline.balance import Equation
+from labs.pipeline.tables import COLUMNS, MINUTES, Place, create
 
 eng = lab.engine()
 spark = session()
@@ -32,112 +39,173 @@ spark = session()
 # %% [markdown]
 # ## The fleet
 #
-# The generator makes the same records for the same seed. It also counts what a right pipeline has
-# to find, and never reads the bytes again: the truth does not depend on a parser. The shares of
-# trouble are yours to change.
+# The generator makes the same records for the same seed. A tally counts what a right pipeline has
+# to find, and never reads the bytes again: the truth does not depend on a parser. Half-way the
+# trucks get new firmware: a position has a `heading`, and some write `event_time` as text. The
+# shares of trouble are yours to change.
+#
+# The key of a record is its truck, so the positions of one truck are in one partition, in the order
+# in which they arrived. Keep the panel in view while the cell below it sends the morning.
 
 # %% fleet tags=["setup"]
-events, seed = 2_000, 7
+events, seed = 6_000, 7
 late, duplicate, malformed = 0.05, 0.02, 0.01
 
-fleet = generator.Fleet(events, seed, late=late, duplicate=duplicate, malformed=malformed)
-morning = list(generator.positions(fleet))
-truth = generator.truth(morning)
-for kind in ("good", "duplicate", *generator.REASONS):
-    print(f"{kind:14}", next((r.value.decode() for r in morning if r.kind == kind), "none"))
-eng.create_topic("positions", partitions=3)
-truth
-
-# %% [markdown]
-# The key of a record is its truck. So the positions of one truck are in one partition, in the order
-# in which they were sent. Keep the panel in view while the next cell sends the morning. The
-# chart below that cell counts positions by truck.
+tally = Tally()
+fleet = Fleet(
+    events, seed, orders=0, per_second=1, late=late, duplicate=duplicate, malformed=malformed
+)
+morning = list(tally.counting(records(fleet)))
+truth = tally.truth()
+eng.create_topic(POSITIONS, partitions=3)
+print("good:", morning[0].value.decode())
+print("time as text:", next(r.value.decode() for r in morning if r.time_as_text))
+for reason in REASONS:
+    print(f"{reason}:", next((r.value for r in morning if r.fault == reason), "none"))
+truth.positions
 
 # %% panel tags=["live"]
-lab.panel(eng, "positions")
+lab.panel(eng, POSITIONS)
 
 # %% produce tags=["setup"]
-assert generator.write(eng, "positions", morning) == truth.produced
-by_truck = [sum(record.truck == f"truck-{n:02d}" for record in morning) for n in range(1, 41)]
+assert write(eng, morning) == truth.produced
+sent = truth.positions.by_key
 Chart(
-    "Positions that each truck sent",
-    {"positions": list(enumerate(by_truck, 1))},
+    "Positions that each truck sent: the first ones send most (skew)",
+    {"positions": [(number, sent.get(f"truck-{number:02d}", 0)) for number in range(1, 41)]},
     x="truck",
     y="positions",
     kind="bars",
 )
 
 # %% [markdown]
-# A few trucks send most of the positions, and their partitions are longer: such *skew* is the normal
-# case, and lab L4 is about it.
-#
 # ## Bronze: the topic as it was
 #
 # Bronze judges nothing. It keeps key, value, partition, offset and timestamp, so that each later
-# question can be asked again. The trigger `availableNow` reads what is there and ends; here it takes
-# two *micro-batches*. Below the rows you see the query's memory: a file for each micro-batch.
+# question can be asked again. Read the cell as a reviewer does, option by option:
+#
+# | it says | because |
+# |---|---|
+# | `startingOffsets` | a new query starts here; without it, at the end. A checkpoint overrides it |
+# | `failOnDataLoss` | records that were deleted before they were read fail the query; no other part does |
+# | `maxOffsetsPerTrigger` | a query that stood still for a day must not take the day in one micro-batch |
+# | `minPartitions` | more tasks than the topic has partitions, where there are more cores |
+# | `kafka.isolation.level` | Spark's default would take the records of aborted transactions, too |
+# | `kafka.…timeout.ms` | how long a dead broker is asked; the defaults are 30 and 60 seconds |
+# | `checkpointLocation` | the query's memory: one folder for one query, for as long as it lives |
+# | `availableNow` | take what is there in micro-batches, and end: a job for a scheduler |
+# | `queryName` | what a log, a metric and an alarm call it |
 
-# %% bronze tags=["live"]
-batch_records = events // 2 + 3  # at most so many in a micro-batch
+# %% bronze tags=["setup"]
+FORMAT = table_format(spark)  # "delta"; "parquet" where Delta's jars are missing
+AVAILABLE_NOW = {"availableNow": True}
 
-place = tables.Tables(temporary())
-stream = tables.topic_stream(spark, eng.bootstrap, "positions", batch_records)
-tables.start_bronze(stream, place).awaitTermination()
-bronze = spark.read.parquet(place.bronze)
-assert bronze.count() == truth.produced
-bronze.selectExpr("partition", "offset", "string(key)", "string(value)").show(3, truncate=60)
-for batch in sorted(Path(place.checkpoint("bronze"), "offsets").glob("[0-9]*")):
-    print("micro-batch", batch.name, "reads up to", batch.read_text().splitlines()[-1])
 
-# %% [markdown]
-# Each micro-batch leaves three notes, in this order: its offsets in `offsets`, before anything is
-# read; the names of its files in the table's own log, `bronze/_spark_metadata`, once they are
-# written; and its number in `commits`. The next cell removes the last two notes of the second
-# micro-batch, as if the query had crashed just before it wrote them. The files are there. Then the
-# query starts again.
+def read_topic(spark, bootstrap, topic, batch_records=2_010):
+    """The topic as a stream, from its beginning."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("failOnDataLoss", "true")
+        .option("maxOffsetsPerTrigger", batch_records)
+        .option("minPartitions", 4)
+        .option("kafka.isolation.level", "read_committed")
+        .option("kafka.request.timeout.ms", 15_000)
+        .option("kafka.default.api.timeout.ms", 20_000)
+        .load()
+        .select("topic", "partition", "offset", "timestamp", "key", "value")
+    )
+
+
+def start_bronze(spark, bootstrap, topic, place, trigger=AVAILABLE_NOW, name="bronze"):
+    """Appends the topic to the table bronze."""
+    return (
+        read_topic(spark, bootstrap, topic)
+        .writeStream.format(FORMAT)
+        .queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", place.checkpoint("bronze"))
+        .trigger(**trigger)
+        .start(place.bronze)
+    )
+
 
 # %% L1-5 tags=["stub", "predict"]
 lab.predict("L1-5")
 
 # %% L1-5 tags=["solution", "predict"]
-lab.predict("L1-5", 2000)
+lab.predict("L1-5", 6000)
 
 # %% crash tags=["live"]
-missing = ["table's log", "commits"]  # or ["commits"] alone: a crash a moment later
+die_when, keep_checkpoint = "planned", True  # or "written": the table has micro-batch 1 by then
 
-notes = {
-    "table's log": Path(place.bronze, "_spark_metadata"),
-    "commits": Path(place.checkpoint("bronze"), "commits"),
+place = Place(temporary())
+checkpoint = place.checkpoint("bronze")
+written = "_delta_log/00000000000000000001.json" if FORMAT == "delta" else "_spark_metadata/1"
+moments = {"planned": Path(checkpoint, "offsets/1"), "written": Path(place.bronze, written)}
+job = driver.start(start_bronze, eng.bootstrap, POSITIONS, place)
+job.wait_for(moments[die_when])
+job.kill()  # SIGKILL to the driver: Python and its JVM
+left = {
+    notes: sorted(int(file.name) for file in Path(checkpoint, notes).glob("[0-9]*"))
+    for notes in ("offsets", "commits")
 }
-before = spark.read.parquet(place.bronze).count()
-for name in missing:
-    newest = max(notes[name].glob("[0-9]*"), key=lambda file: int(file.name))
-    for file in (newest, newest.with_name(f".{newest.name}.crc")):
-        file.unlink(missing_ok=True)
-
-again = tables.start_bronze(stream, place)
+print("left in the checkpoint:", left)
+if not keep_checkpoint:
+    shutil.rmtree(checkpoint)
+again = start_bronze(spark, eng.bootstrap, POSITIONS, place)
 again.awaitTermination()
-files = [str(file) for file in Path(place.bronze).glob("*.parquet")]
+bronze = spark.read.format(FORMAT).load(place.bronze)
 seen = {
-    "rows before": before,
-    "records read again": sum(batch["numInputRows"] for batch in again.recentProgress),
-    "rows after": spark.read.parquet(place.bronze).count(),
-    "rows in all files": spark.read.schema(tables.BRONZE).parquet(*files).count(),
+    "died in micro-batch": max(left["offsets"]),
+    "read by the second process": sum(batch["numInputRows"] for batch in again.recentProgress),
+    "rows after": bronze.count(),
+    "records in bronze": bronze.select("partition", "offset").distinct().count(),
 }
 print(seen)
 lab.verdict("L1-5", seen)
 
 # %% [markdown]
-# The query read the same offsets again and wrote the rows again, into new files. A reader of the
-# table takes the files that its log names, and the log names the new ones only. The old files still
-# lie in the folder: a tool that reads the folder, and not the table, counts them twice.
+# A micro-batch is planned first: its offsets are noted in `offsets` before a record is read. Then it
+# runs, and the table's log gets one commit with its rows. Last, its number goes to `commits`. The
+# second process found offsets without a commit, and ran that micro-batch again with the same
+# offsets. Delta keeps the query's id and the batch's number with each commit, so a batch that was
+# written before the kill is not written again: kill it when the batch is `"written"`, and see. Without
+# the checkpoint, the query is another query, and appends all of the topic once more.
 #
-# ## Silver and dead letters
+# ## The rule that accepts and refuses
 #
-# Silver has one row for each event, with the types of a schema:
-# `event_id STRING, truck STRING, event_time BIGINT, speed_kmh INT, lat DOUBLE, lon DOUBLE`. The first
-# four are required. A record that the schema refuses becomes a *dead letter* and keeps its
-# partition, its offset, its bytes and the reason.
+# Kafka carries bytes. One function says what they mean, or why they mean nothing: a chain of
+# conditions, each with its reason, in the order in which they are asked. The schema is written down
+# and not inferred: a schema that Spark guesses from today's records is another one tomorrow.
+
+# %% rule tags=["setup"]
+POSITION = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT, heading INT"
+REQUIRED = ("event_id", "truck", "event_time", "speed_kmh")
+
+
+def parse(records):
+    """Adds a position's columns, and `reason`: null, or the first rule that the record breaks."""
+    text = F.col("value").cast("string")
+    position = F.from_json(text, POSITION)
+    there = F.json_object_keys(text)  # null where there is no JSON object
+    required = [F.get_json_object(text, f"$.{name}") for name in REQUIRED]
+    event_time = F.coalesce(  # the new firmware writes text, the old one milliseconds
+        F.timestamp_millis(position["event_time"].try_cast("BIGINT")),
+        F.try_to_timestamp(position["event_time"]),
+    )
+    reason = (
+        F.when(F.col("value").isNull(), "no value")
+        .when(there.isNull(), "not JSON")
+        .when(F.size(F.array_except(F.array(*map(F.lit, REQUIRED)), there)) > 0, "missing field")
+        .when(F.exists(F.array(*required), lambda value: value.isNull()), "null field")
+        .when(event_time.isNull() | position["speed_kmh"].isNull(), "wrong type")
+    )
+    columns = {name: position[name] for name in ("event_id", "truck", "speed_kmh", "heading")}
+    return records.withColumns(columns | {"event_time": event_time, "reason": reason})
+
 
 # %% L1-6 tags=["stub", "predict"]
 lab.predict("L1-6")
@@ -146,119 +214,243 @@ lab.predict("L1-6")
 lab.predict("L1-6", "1 4")
 
 # %% six-records tags=["live"]
-good = {"event_id": "e", "truck": "truck-99", "event_time": generator.START_MS, "speed_kmh": 83}
+good = {"event_id": "e", "truck": "truck-99", "event_time": START_MS, "speed_kmh": 83}
 changes = [
     {"speed_kmh": "83"},
     {"speed_kmh": -5},
     {"truck": 99},
     {"speed_kmh": 83.0},
-    {"lat": None},
+    {"heading": None},
     {"driver": "Ada"},
 ]
 
-eng.create_topic("six")
-producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
-for change in changes:
-    producer.produce("six", json.dumps(good | change))
-producer.flush()
-six = spark.read.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
-dead = tables.dead_letters(six.option("subscribe", "six").load()).orderBy("offset").collect()
+six = spark.createDataFrame(
+    [
+        (number, bytearray(json.dumps(good | change).encode()))
+        for number, change in enumerate(changes, 1)
+    ],
+    "number INT, value BINARY",
+)
+found = parse(six).orderBy("number").drop("value")
+found.show(truncate=False)
 seen = {
     "records": len(changes),
-    "refused": [row["offset"] + 1 for row in dead],
-    "reasons": sorted({row["reason"] for row in dead}),
+    "refused": [row["number"] for row in found.where("reason IS NOT NULL").collect()],
 }
-print(seen)
 lab.verdict("L1-6", seen)
 
 # %% [markdown]
 # A JSON schema in Spark looks at types. `INT` takes a number that is written without a fraction and
 # without quotes. `STRING` takes any value, so a number can become a truck's name. A field that the
-# schema does not name is dropped without a word. A speed of −5 has the right type: a range is a rule
-# of your own, and exercise L1-2 is about the gap that such a rule can leave.
+# schema does not name is dropped without a word: bronze still has it. A speed of −5 has the right
+# type: a range is a rule of your own, and exercise L1-3 is about the gap that such a rule can leave.
 #
-# ### Sent again
+# ## Each event once, and what it costs
 #
-# The morning goes through silver. Then a hundred of its good positions arrive once more, because the
-# trucks had no answer. They are read in a later micro-batch, by a query that was started again.
+# A truck without an answer sends again. To drop the copy, a query must know the ids that it has seen:
+# its *state*, which lies in the checkpoint. `dropDuplicates` keeps every id forever. A *watermark*
+# is the newest event time so far, minus a delay that you choose; `dropDuplicatesWithinWatermark`
+# uses it to forget. The next cell runs both over the topic and draws their state. The sink `noop`
+# takes rows and forgets them: good for a measurement, and for nothing else.
 
 # %% L1-7 tags=["stub", "predict"]
 lab.predict("L1-7")
 
 # %% L1-7 tags=["solution", "predict"]
-lab.predict("L1-7", 0)
+lab.predict("L1-7", "c")
 
-# %% silver tags=["live"]
-resent = 100  # good positions of the morning that arrive once more
+# %% state tags=["live"]
+delay_min, batch_records = 20, 600
 
-
-def run_on():
-    """Bronze, silver and dead letters go on where they stopped; silver's query."""
-    tables.start_bronze(stream, place).awaitTermination()
-    queries = tables.start_silver(spark, place), tables.start_dead_letters(spark, place)
-    assert all(query.awaitTermination(60) for query in queries)
-    return queries[0]
-
-
-run_on()
-before = spark.read.parquet(place.silver).count()
-good_ones = [record for record in morning if record.kind == "good"]
-generator.write(eng, "positions", good_ones[:resent])
-(kept,) = run_on().lastProgress["stateOperators"]
-seen = {
-    "sent again": resent,
-    "rows before": before,
-    "new rows": spark.read.parquet(place.silver).count() - before,
-    "event ids that the query keeps": kept["numRowsTotal"],
+topic = read_topic(spark, eng.bootstrap, POSITIONS, batch_records)
+positions = parse(topic).where("reason IS NULL").select("event_id", "event_time")
+timed = positions.withWatermark("event_time", f"{delay_min} minutes")
+ways = {
+    "dropDuplicates": positions.dropDuplicates(["event_id"]),
+    "within the watermark": timed.dropDuplicatesWithinWatermark(["event_id"]),
 }
-print(seen)
+queries = {}
+for name, once in ways.items():
+    writer = once.writeStream.format("noop").queryName(name).outputMode("append")
+    writer = writer.option("checkpointLocation", str(temporary()))
+    queries[name] = writer.trigger(**AVAILABLE_NOW).start()
+kept = {}
+for name, query in queries.items():
+    query.awaitTermination()
+    kept[name] = [
+        (b["batchId"], b["stateOperators"][0]["numRowsTotal"]) for b in query.recentProgress
+    ]
+display(Chart("Event ids in the state", kept, x="micro-batch", y="ids"))
+seen = {
+    "events": truth.positions.events,
+    "minutes of events": events // 60,
+    "watermark minutes": delay_min,
+    "ids kept within the watermark": max(ids for _, ids in kept["within the watermark"]),
+    "ids kept by dropDuplicates": kept["dropDuplicates"][-1][1],
+}
 lab.verdict("L1-7", seen)
 
 # %% [markdown]
-# `dropDuplicates` in a stream compares with all event ids that the query has ever seen. They lie in
-# the checkpoint, as the query's *state*, and survive a restart. The last number is the price: one id
-# for each event, for as long as the query lives. A watermark bounds it (lab L3).
+# The watermark bounds the state by time, so it no longer matters how long the query lives. The delay
+# is a promise about the senders: no report is later, and no copy comes later than that after its
+# original. The fleet's reports take up to 15 minutes, their copies 5 more, and 20 covers both.
 #
-# ## Gold: by which clock?
+# A trap: `dropDuplicates(["event_id"])` *after* `withWatermark` keeps every id, too. It uses the
+# watermark only if `event_time` is one of its columns, and a copy with a new time is no copy then.
 #
-# Gold has a row for each truck and minute. `event_time` in the record is the truck's clock. Kafka's
-# `timestamp` of a record says when it was sent to the topic. This truck drove through a long tunnel.
+# ## Silver, dead letters, gold
+#
+# Silver has each event once. A refused record becomes a *dead letter*: its bytes, its partition, its
+# offset and the reason. Gold has a row per truck and minute, kept current by MERGE: each micro-batch
+# of silver says which minutes it touches, and these are computed again from silver. So the same
+# micro-batch twice gives the same gold, and `foreachBatch`, which may repeat one, can do no harm.
+
+# %% layers tags=["live"]
+watermark = "20 minutes"
+
+
+def append(rows, name, table):
+    writer = rows.writeStream.format(FORMAT).queryName(name).outputMode("append")
+    writer = writer.option("checkpointLocation", place.checkpoint(name))
+    return writer.trigger(**AVAILABLE_NOW).start(table)
+
+
+def start_silver():
+    positions = parse(follow(spark, place.bronze)).where("reason IS NULL")
+    timed = positions.drop("key", "value", "reason").withWatermark("event_time", watermark)
+    once = timed.dropDuplicatesWithinWatermark(["event_id"])
+    return append(once, "silver", place.silver(POSITIONS))
+
+
+def start_dead_letters():
+    refused = parse(follow(spark, place.bronze)).where("reason IS NOT NULL")
+    columns = ("topic", "partition", "offset", "timestamp", "key", "value", "reason")
+    return append(refused.select(*columns), "dead-letters", place.dead_letters)
+
+
+def per_minute(positions):
+    return positions.groupBy("truck", F.date_trunc("minute", "event_time").alias("minute")).agg(
+        F.count("*").alias("positions"),
+        F.sum("speed_kmh").alias("total_kmh"),
+        F.max("speed_kmh").alias("maximum_kmh"),
+    )
+
+
+def refresh_minutes(batch, number):
+    """Computes the minutes that the micro-batch touches again, from all of silver."""
+    minute = F.date_trunc("minute", "event_time")
+    touched = batch.select("truck", minute.alias("minute")).distinct()
+    silver = batch.sparkSession.read.format(FORMAT).load(place.silver(POSITIONS))
+    again = silver.withColumn("minute", minute).join(touched, ["truck", "minute"], "left_semi")
+    per_minute(again).createOrReplaceTempView("found")
+    batch.sparkSession.sql(f"""
+        MERGE INTO delta.`{place.gold(MINUTES)}` AS kept USING found
+        ON kept.truck = found.truck AND kept.minute = found.minute
+        WHEN MATCHED THEN UPDATE SET *
+        WHEN NOT MATCHED THEN INSERT *
+    """)
+
+
+lab.show(follow)
+
+
+# %% balance tags=["live"]
+def rows(table):
+    return spark.read.format(FORMAT).load(table)
+
+
+def run_on():
+    """Each layer takes what is new; gives silver's query."""
+    start_bronze(spark, eng.bootstrap, POSITIONS, place).awaitTermination()
+    silver, dead_letters = start_silver(), start_dead_letters()
+    for query in (silver, dead_letters):
+        query.awaitTermination()
+    if FORMAT == "parquet":  # it has no MERGE: gold is computed again, all of it
+        per_minute(rows(place.silver(POSITIONS))).write.mode("overwrite").parquet(
+            place.gold(MINUTES)
+        )
+        return silver
+    create(spark, place.gold(MINUTES), COLUMNS[MINUTES])
+    writer = follow(spark, place.silver(POSITIONS)).writeStream.foreachBatch(refresh_minutes)
+    writer = writer.queryName("gold").option("checkpointLocation", place.checkpoint("gold"))
+    writer.trigger(**AVAILABLE_NOW).start().awaitTermination()
+    return silver
+
+
+def equations():
+    truth = tally.truth()
+    gold = rows(place.gold(MINUTES)).selectExpr(
+        "truck", "unix_millis(minute)", "positions", "total_kmh", "maximum_kmh"
+    )
+    right = {(*minute, *numbers) for minute, numbers in truth.minutes.items()}
+    bronze, silver = rows(place.bronze).count(), rows(place.silver(POSITIONS)).count()
+    dead = rows(place.dead_letters).count()
+    return [
+        Equation("bronze = produced", bronze, truth.produced),
+        Equation(
+            "silver + dead letters = bronze − duplicates",
+            silver + dead,
+            bronze - truth.positions.duplicates,
+        ),
+        Equation(
+            "gold = the truth, row by row",
+            len(right & {tuple(row) for row in gold.collect()}),
+            len(right),
+        ),
+    ]
+
+
+run_on()
+letters = rows(place.dead_letters)
+letters.selectExpr("partition", "offset", "reason", "string(value)").show(5, truncate=60)
+assert dict(letters.groupBy("reason").count().collect()) == truth.positions.malformed
+balance = equations()
+print(*balance, sep="\n")
+assert all(equation.holds for equation in balance)
 
 # %% L1-1 tags=["stub", "predict"]
 lab.predict("L1-1")
 
 # %% L1-1 tags=["solution", "predict"]
-lab.predict("L1-1", 2)
+lab.predict("L1-1", "b")
 
-# %% late tags=["live"]
-measured_at, arrived_at = 2, 16  # minutes past eight
-clock = "event_time"  # or "timestamp"
+# %% tunnel tags=["live"]
+minutes_late = [14, 50]  # behind the newest event
 
-minute_ms = 60_000
-late_one = good | {"event_time": generator.START_MS + measured_at * minute_ms}
-eng.create_topic("tunnel", config={"retention.ms": -1})  # its record is months old
-producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
-sent_at = generator.START_MS + arrived_at * minute_ms
-producer.produce("tunnel", json.dumps(late_one), timestamp=sent_at)
-producer.flush()
-tunnel = spark.read.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
-tunnel = tunnel.option("subscribe", "tunnel").load()
-silver = tables.silver(tunnel).join(tunnel.select("offset", "timestamp"), "offset")
-(row,) = tables.gold(silver.withColumn("event_time", F.col(clock))).collect()
-seen = {"clock": clock, "minute": row["minute"].minute, "positions": row["count"]}
-print(seen)
+newest = max(record.event_time_ms for record in morning)
+a_good_one = next(record for record in morning if not (record.fault or record.time_as_text))
+measured = {late: newest - late * MINUTE_MS for late in minutes_late}
+for at in measured.values():
+    report = good | {"event_id": f"tunnel-{tally.truth().produced}", "event_time": at}
+    fresh = a_good_one._replace(report=report, value=json.dumps(report).encode())
+    write(eng, tally.counting([fresh]))
+silver = run_on()
+gold = rows(place.gold(MINUTES)).where("truck = 'truck-99'").selectExpr("unix_millis(minute)")
+minutes = {row[0] for row in gold.collect()}
+balance = equations()
+print(*balance, sep="\n")
+seen = {
+    "minutes late": minutes_late,
+    "minutes late in gold": [
+        late for late, at in measured.items() if at // MINUTE_MS * MINUTE_MS in minutes
+    ],
+    "dropped by the watermark": sum(
+        batch["stateOperators"][0]["numRowsDroppedByWatermark"] for batch in silver.recentProgress
+    ),
+    "equations that hold": sum(equation.holds for equation in balance),
+}
 lab.verdict("L1-1", seen)
 
 # %% [markdown]
-# Gold groups by the event's own time and is computed again from all of silver, so no position is
-# too late. Only a watermark could drop one, and this pipeline has none.
+# Gold counts by the truck's clock, so the first position changed a minute that was long written. The
+# second was behind silver's watermark. It is in bronze, it is good, and it is in no other table: one
+# number in the query's progress tells of it, `numRowsDroppedByWatermark`, and two of the equations.
+# At work you watch that number, and choose the delay from what it says.
 #
-# ## Break it: a broker dies under the pipeline
+# ## Break it: a broker dies while the query runs
 #
-# Now all of it, on the engine and on a real Kafka. Half of the positions are written, the leader of
-# partition 0 is killed, and the other half follows. Spark reads while that broker is down. Three
-# equations must hold: *bronze = produced*; *silver + dead letters = bronze − duplicates*;
-# *gold = the generator's truth*, minute by minute.
+# The query of bronze as a service: a trigger every half second, until it is stopped. It runs on
+# the engine and on a real Kafka, while a producer writes and the leader of partition 0 is killed.
 
 # %% L1-8 tags=["stub", "predict"]
 lab.predict("L1-8")
@@ -267,28 +459,28 @@ lab.predict("L1-8")
 lab.predict("L1-8", "d")
 
 # %% broker-dies tags=["both"]
-of_partition, after, broken = 0, 1_000, 0.02  # whose leader dies, and after how many records
+of_partition, after, per_second = 0, 1_000, 1_000  # whose leader dies, and after how many records
 
 
 def broker_dies(cluster):
-    shift = list(generator.positions(generator.Fleet(2_000, seed=8, malformed=broken)))
+    where, every = Place(temporary()), {"processingTime": "500 milliseconds"}
+    shift = [record._replace(topic="shift") for record in records(Fleet(2_000, seed=8, orders=0))]
     cluster.create_topic("shift", partitions=3)
-    truth, victim = generator.truth(shift), cluster.leader("shift", of_partition)
-    written = generator.write(cluster, "shift", shift, {after: lambda: cluster.kill(victim)})
-    where = tables.Tables(temporary())
-    read = tables.topic_stream(spark, cluster.bootstrap, "shift", 1_000)
-    tables.start_bronze(read, where).awaitTermination()
-    for start in (tables.start_silver, tables.start_dead_letters):
-        start(spark, where).awaitTermination()
-    tables.write_gold(spark, where)
-    found = balance.counts(spark, where)
+    victim = cluster.leader("shift", of_partition)
+    query = start_bronze(spark, cluster.bootstrap, "shift", where, every, name=cluster.name)
+    reads = {after // 2: lambda: cluster.wait_until(lambda _: query.lastProgress, 60)}
+    try:
+        dies = {after: lambda: cluster.kill(victim)}
+        written = write(cluster, shift, per_second, at=reads | dies)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    bronze = spark.read.format(FORMAT).load(where.bronze)
     return {
         "acknowledged": written,
         "leader changed": cluster.leader("shift", of_partition) != victim,
-        "bronze": found.bronze,
-        "silver": found.silver,
-        "dead letters": sum(found.dead_letters.values()),
-        "equations that hold": sum(e.holds for e in balance.equations(found, truth)),
+        "bronze": bronze.count(),
+        "in bronze once": bronze.select("partition", "offset").distinct().count(),
     }
 
 
@@ -298,128 +490,142 @@ lab.verdict("L1-8", outcome)
 
 # %% [markdown]
 # The producer got no answer for the records in flight and sent them again, to the new leader. They
-# are there once, because the producer is idempotent: a leader knows the sequence numbers of its
-# batches, and so does its successor. Spark asked for new metadata and read on. The equations show
-# more than a count does: each names the step that lost or repeated something.
+# are there once, because the producer is idempotent. A task of Spark's got no answer either, asked
+# for new metadata, and read on from the offset that its micro-batch names. Nothing else knows the
+# position, so nothing can be skipped or read twice.
 #
-# At work you would see such a death in two places. This cell kills a leader of the morning's topic and
-# shows both: the raw output of Kafka's tool, and the lines of the broker that leads next.
+# At work you would see such a death in two places: in the raw output of Kafka's tool, and in the lines
+# of the broker that leads next.
 
 # %% describe tags=["live"]
 partition = 0
 
-leader = eng.leader("positions", partition)
+leader = eng.leader(POSITIONS, partition)
 eng.kill(leader)
-eng.wait_until(lambda c: c.leader("positions", partition) not in (leader, -1))
-display(lab.tool(eng, "kafka-topics", "--describe", "--topic", "positions"))
-display(lab.broker_log(eng, eng.leader("positions", partition), f"positions-{partition}"))
+eng.wait_until(lambda c: c.leader(POSITIONS, partition) not in (leader, -1))
+display(lab.tool(eng, "kafka-topics", "--describe", "--topic", POSITIONS))
+display(lab.broker_log(eng, eng.leader(POSITIONS, partition), f"{POSITIONS}-{partition}"))
 lab.mend(eng)
 
 # %% [markdown]
 # ## Your turn
 #
-# Three steps of a pipeline. The judge calls the first two with rows that you have not seen, and
-# for the third it reads your topic.
-
-
-# %% judged-by-rows tags=["setup"]
-def rows_of(frame):
-    return sorted([list(row) for row in frame.collect()])
-
-
-def on_speeds(split):
-    """Calls `split` with events of these speeds; gives the numbers of the good and the bad."""
-
-    def called(speeds):
-        events = spark.createDataFrame(list(enumerate(speeds)), "event INT, speed_kmh INT")
-        good, bad = split(events)
-        return {"good": rows_of(good.select("event")), "bad": rows_of(bad.select("event"))}
-
-    return called
-
-
-def on_events(once):
-    """Calls `once` with these events; gives its rows."""
-
-    def called(events):
-        frame = spark.createDataFrame(events, "event_id STRING, offset INT, speed_kmh INT")
-        return rows_of(once(frame).select("event_id", "offset", "speed_kmh"))
-
-    return called
-
-
-# %% [markdown]
-# **Split without a gap.** `speed_kmh` is good from 0 to 130, both included. Everything else is bad,
-# an unknown speed (null) too. Each event must come out on exactly one side.
+# Four pieces of a streaming job. The check runs each on records that you have not seen, and looks at
+# what Spark read and wrote; `lab.show(trials)` shows how.
+#
+# **Read a topic as production does.** All of it, from the beginning; at most 20 records in a
+# micro-batch; by four tasks, although the topic has two partitions; and if records were deleted
+# before they were read, the query stops.
 
 
 # %% L1-2 tags=["stub"]
-def split(events):
-    """Two DataFrames: the good events and the bad ones."""
-    return events, events.limit(0)
+def source(bootstrap, topic):
+    """The topic as a streaming DataFrame."""
 
 
 # %% L1-2 tags=["solution"]
-def split(events):
-    """Two DataFrames: the good events and the bad ones."""
-    good = F.coalesce(F.col("speed_kmh").between(0, 130), F.lit(False))
-    return events.where(good), events.where(~good)
-
-
-# %% L1-2 tags=["check"]
-lab.check("L1-2", on_speeds(split))
-
-# %% [markdown]
-# **Once, and the first.** A truck may send an event again with other content, for instance after
-# its software was mended. Keep one row per event id: the one with the lowest offset.
-
-
-# %% L1-3 tags=["stub"]
-def once(events):
-    """One row per event_id, with the offset and speed_kmh of the first."""
-    return events
-
-
-# %% L1-3 tags=["solution"]
-def once(events):
-    """One row per event_id, with the offset and speed_kmh of the first."""
-    return events.groupBy("event_id").agg(
-        F.min("offset").alias("offset"), F.min_by("speed_kmh", "offset").alias("speed_kmh")
+def source(bootstrap, topic):
+    """The topic as a streaming DataFrame."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("failOnDataLoss", "true")
+        .option("maxOffsetsPerTrigger", 20)
+        .option("minPartitions", 4)
+        .load()
     )
 
 
-# %% L1-3 tags=["check"]
-lab.check("L1-3", on_events(once))
+# %% L1-2 tags=["check"]
+lab.check("L1-2", trials.reading(source, eng))
 
 # %% [markdown]
-# **Minutes as a topic.** Write to the topic `truck-minutes` how many positions each truck sent in
-# each minute of its own clock: the key is the truck, the value is JSON with `truck`, `minute` (its
-# first millisecond) and `count`. Duplicates and dead letters do not count; late positions do.
-# `arrived` is the topic `positions`, read as a batch. The lab's own rules are below it.
+# **Parse, or say why not.** Payments are `{"order_id": "o-1", "cents": 500}`, as `value`. Give
+# `offset`, `order_id STRING`, `cents INT` and `reason` for each record. The reasons, in this order:
+# `no value`; `not JSON`; `no field`, if one of the two is missing or null; `wrong type`, if cents is
+# no whole number; `out of range`, if it is not from 1 to 100,000. A payment's reason is null; where
+# there is a reason, `order_id` and `cents` are null. No record may be lost.
 
-# %% arrived tags=["setup"]
-arrived = (
-    spark.read.format("kafka")
-    .option("kafka.bootstrap.servers", eng.bootstrap)
-    .option("subscribe", "positions")
-    .load()
-)
-lab.show(tables.silver, tables.gold)
+
+# %% L1-3 tags=["stub"]
+def parse_payments(records):
+    """A row for each record: offset, order_id, cents, reason."""
+
+
+# %% L1-3 tags=["solution"]
+def parse_payments(records):
+    """A row for each record: offset, order_id, cents, reason."""
+    text = F.col("value").cast("string")
+    payment = F.from_json(text, "order_id STRING, cents INT")
+    fields = [F.get_json_object(text, "$.order_id"), F.get_json_object(text, "$.cents")]
+    reason = (
+        F.when(F.col("value").isNull(), "no value")
+        .when(F.json_object_keys(text).isNull(), "not JSON")
+        .when(fields[0].isNull() | fields[1].isNull(), "no field")
+        .when(payment["cents"].isNull(), "wrong type")
+        .when(~payment["cents"].between(1, 100_000), "out of range")
+    )
+    judged = records.withColumns({"payment": payment, "reason": reason})
+    good = F.col("reason").isNull()
+    columns = [F.when(good, F.col("payment")[name]).alias(name) for name in ("order_id", "cents")]
+    return judged.select("offset", *columns, "reason")
+
+
+# %% L1-3 tags=["check"]
+lab.check("L1-3", trials.parsing(parse_payments))
+
 
 # %% L1-4 tags=["stub"]
-eng.create_topic("truck-minutes", partitions=3)
-minutes = None
+def archive(rows, table, checkpoint):
+    """Starts the query `archive` and returns it.
+
+    It appends the rows to a Parquet table, takes what is there, and ends.  Started again, it
+    writes only what has come since.
+    """
+
 
 # %% L1-4 tags=["solution"]
-eng.create_topic("truck-minutes", partitions=3)
-minutes = tables.gold(tables.silver(arrived)).selectExpr(
-    "truck AS key", "to_json(struct(truck, unix_millis(minute) AS minute, count)) AS value"
-)
-kafka = minutes.write.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
-kafka.option("topic", "truck-minutes").save()
+def archive(rows, table, checkpoint):
+    """Starts the query `archive` and returns it.
+
+    It appends the rows to a Parquet table, takes what is there, and ends.  Started again, it
+    writes only what has come since.
+    """
+    return (
+        rows.writeStream.format("parquet")
+        .queryName("archive")
+        .outputMode("append")
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start(table)
+    )
+
 
 # %% L1-4 tags=["check"]
-lab.check("L1-4", cluster=eng)
+lab.check("L1-4", trials.archiving(archive))
+
+# %% [markdown]
+# **Each event once, in bounded state.** Events have `event_id` and `event_time`. An event comes at
+# most 30 minutes late. Its copy has the same id and a new time, at most 10 minutes after the first.
+# Give the stream without copies, so that the state does not grow with the years.
+
+
+# %% L1-11 tags=["stub"]
+def once(events):
+    """The stream of events without copies."""
+
+
+# %% L1-11 tags=["solution"]
+def once(events):
+    """The stream of events without copies."""
+    timed = events.withWatermark("event_time", "30 minutes")
+    return timed.dropDuplicatesWithinWatermark(["event_id"])
+
+
+# %% L1-11 tags=["check"]
+lab.check("L1-11", trials.within(once))
 
 # %% [markdown]
 # ## Interview corner
@@ -438,27 +644,29 @@ lab.check("L1-4", cluster=eng)
 # * **evidence:** [Bronze](#Bronze:-the-topic-as-it-was)
 # </details>
 #
-# <details><summary><b>2. A query crashes after it has written files. Are rows there twice?</b></summary>
+# <details><summary><b>2. The driver is killed in the middle of a micro-batch. Are rows there twice?</b></summary>
 #
-# The micro-batch runs again with the same offsets. The file sink's own log decides which files belong to
-# the table, so its readers see each row once. A reader of the folder sees leftover files too.
-# *Follow-up:* and with a sink without such a log, Kafka for instance? (Then records can be there twice.)
+# The micro-batch runs again with the same offsets. Whether its rows are there twice is the sink's
+# matter: Delta's commit, or the log of a streaming file table, knows the batch's number and takes it
+# once. `foreachBatch` promises at-least-once: what it does must be repeatable.
+# *Follow-up:* the checkpoint is deleted. (Another query id: all of the topic is appended again.)
 #
-# * **weak:** "exactly-once, always" · **good:** repeated batch, idempotent sink · **strong:** names the
-#   three notes and their order
+# * **weak:** "exactly-once, always" · **good:** repeated batch, idempotent sink · **strong:** names
+#   `offsets`, the table's commit and `commits`, and their order
 # * **evidence:** [Bronze](#Bronze:-the-topic-as-it-was)
 # </details>
 #
-# <details><summary><b>3. Kafka delivered a record twice. What may have happened?</b></summary>
+# <details><summary><b>3. Kafka delivered a record twice. What do you do, and what does it cost?</b></summary>
 #
 # The sender got no answer and sent again. An idempotent producer prevents its own repeats; when an
-# application sends again after a restart, only an event id can tell.
-# *Follow-up:* what does it cost to know all ids? (State that grows with each event, unless a watermark
-# bounds it.)
+# application sends again after a restart, only an event id can tell. A query that drops copies keeps
+# ids as state, within a watermark's delay.
+# *Follow-up:* what does a delay that is too short cost? (Good events that come late are dropped, and
+# only a metric tells.)
 #
-# * **weak:** "a bug in Kafka" · **good:** retries, event id · **strong:** tells producer's from
-#   application's repeats, and names the state
-# * **evidence:** [Sent again](#Sent-again)
+# * **weak:** "a bug in Kafka" · **good:** retries, event id, state · **strong:** bounds the state, says
+#   for how long an id is kept, and watches what the watermark drops
+# * **evidence:** [Each event once](#Each-event-once,-and-what-it-costs)
 # </details>
 #
 # <details><summary><b>4. Why keep bronze when silver has it all?</b></summary>
@@ -470,7 +678,7 @@ lab.check("L1-4", cluster=eng)
 #
 # * **weak:** "as a backup" · **good:** read again with another schema · **strong:** retention, and what a
 #   schema drops without a word
-# * **evidence:** [Silver and dead letters](#Silver-and-dead-letters)
+# * **evidence:** [The rule](#The-rule-that-accepts-and-refuses)
 # </details>
 #
 # <details><summary><b>5. How do you prove that a pipeline lost nothing?</b></summary>
@@ -482,7 +690,7 @@ lab.check("L1-4", cluster=eng)
 #
 # * **weak:** "no errors in the log" · **good:** counts at each step · **strong:** equations that name the
 #   step, and an independent truth
-# * **evidence:** [Break it](#Break-it:-a-broker-dies-under-the-pipeline)
+# * **evidence:** [Silver, dead letters, gold](#Silver,-dead-letters,-gold)
 # </details>
 #
 # **Read this output: what happened?**
@@ -525,14 +733,20 @@ from confluent_kafka.admin import AdminClient
 
 interval_ms, work_ms = 1_000, 1  # max.poll.interval.ms; the time that a record takes
 
-slow = spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
-slow = slow.option("subscribe", "positions").option("startingOffsets", "earliest")
-slow = slow.option("kafka.max.poll.interval.ms", interval_ms).option("groupIdPrefix", "slow").load()
-slow = slow.where(f"reflect('java.lang.Thread', 'sleep', {work_ms}L) IS NOT NULL")
+slow = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", eng.bootstrap)
+    .option("subscribe", POSITIONS)
+    .option("startingOffsets", "earliest")
+    .option("kafka.max.poll.interval.ms", interval_ms)
+    .option("groupIdPrefix", "slow")
+    .load()
+    .where(f"reflect('java.lang.Thread', 'sleep', {work_ms}L) IS NOT NULL")
+)
 query = slow.writeStream.format("noop").trigger(availableNow=True)
 query = query.option("checkpointLocation", str(temporary())).start()
 assert query.awaitTermination(60)
-ends = eng.snapshot()["topics"]["positions"]["partitions"].values()
+ends = eng.snapshot()["topics"][POSITIONS]["partitions"].values()
 groups = AdminClient({"bootstrap.servers": eng.bootstrap}).list_consumer_groups().result().valid
 seen = {
     "interval ms": interval_ms,
@@ -562,10 +776,16 @@ CLICKS = [(0, "/"), (5, "/cart"), (9, "/cart"), (120, "/"), (130, "/help")]
 eng.create_topic("clicks", config={"retention.ms": -1})
 producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
 for second, page in CLICKS:
-    at = generator.START_MS + second * 1000
+    at = START_MS + second * 1000
     producer.produce("clicks", key="ada", value=page, timestamp=at)
 producer.flush()
-clicks = tables.topic_stream(spark, eng.bootstrap, "clicks")
+clicks = (
+    spark.readStream.format("kafka")
+    .option("kafka.bootstrap.servers", eng.bootstrap)
+    .option("subscribe", "clicks")
+    .option("startingOffsets", "earliest")
+    .load()
+)
 visits = clicks.groupBy(
     F.expr("string(key)").alias("visitor"), F.session_window("timestamp", "30 seconds").alias("at")
 ).agg(F.collect_list(F.expr("string(value)")).alias("pages"))
@@ -580,8 +800,8 @@ pages.show()
 # %% [markdown]
 # ## Deeper: What a real pipeline does beyond this
 #
-# It cannot keep every event id and compute all of gold again for years. A watermark bounds both, and
-# then the team has to say how late is too late (L3). Its tables have transactions and upserts (L5),
-# its queries run on several machines (L4), and the write to Kafka at the end may repeat records
-# after a crash (L2). At full size this lab is one command:
-# `kafkalab pipeline --source local --events 200000`.
+# Its query runs for months, so its progress is watched: rows, lag, state, what the watermark drops.
+# How late is too late is a question for the business (L3). Its queries run on several machines (L4), its
+# state moves to RocksDB when it outgrows the heap, its tables are compacted and their schema changes (L5), and a write to Kafka at the end may repeat records
+# after a crash (L2). At full size, with orders and payments, this lab is one command:
+# `kafkalab pipeline --lab fleet --source local --events 200000 --kill`.

@@ -17,7 +17,7 @@ from kit.exercises import catalogue
 from kit.grading import grade, submission
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-EXERCISES = ("L1-2", "L1-3", "L1-4")
+EXERCISES = ("L1-2", "L1-3", "L1-4", "L1-11")
 
 
 def student_file(folder: Path, name: str, answers: dict[str, str]) -> Path:
@@ -33,7 +33,8 @@ def student_file(folder: Path, name: str, answers: dict[str, str]) -> Path:
 
 def faked_file(folder: Path) -> Path:
     """Checks replaced by praise with outputs to match, and an answer that only claims."""
-    path = student_file(folder, "faked", {"L1-4": "print('265 minutes written, all right')"})
+    claim = "def archive(rows, table, checkpoint):\n    print('each row once, all right')"
+    path = student_file(folder, "faked", {"L1-4": claim})
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if "check" in cell.metadata.get("tags", []):
@@ -55,9 +56,9 @@ def test_marks_of_the_lab(tmp_path) -> None:
     with ThreadPoolExecutor(2) as two_at_a_time:
         assert set(two_at_a_time.map(lambda f: grade([f], tmp_path / f.stem), files)) == {0}
     marks = {file.stem: marked(tmp_path, file.stem) for file in files}
-    assert marks["right"] == ["right", "right", "right"]
-    assert marks["wrong"] == ["wrong", "wrong", "wrong"]
-    assert marks["faked"] == ["empty", "empty", "wrong"]
+    assert marks["right"] == ["right"] * 4
+    assert marks["wrong"] == ["wrong"] * 4
+    assert marks["faked"] == ["empty", "empty", "wrong", "empty"]
 
 
 def marked(out: Path, name: str) -> list[str]:

@@ -1,0 +1,23 @@
+"""How one layer reads the layer before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kit.spark import table_format
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def follow(session: SparkSession, table: str) -> DataFrame:
+    """The table as a stream, commit by commit.
+
+    Without a starting version, Delta gives the table as it is now first, its files in no order of
+    event time: a watermark would then drop what is not late.  Delta keeps the schema in its log; a
+    stream of Parquet files needs it from you.
+    """
+    source = session.readStream.format(table_format(session))
+    if table_format(session) == "delta":
+        return source.option("startingVersion", 0).load(table)
+    return source.schema(session.read.parquet(table).schema).load(table)
