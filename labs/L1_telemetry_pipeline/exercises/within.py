@@ -10,24 +10,30 @@ from kit.exercises.exercise import Exercise, Verdict, cases, compare_results
 
 LATE_MIN, COPY_MIN = 30, 10
 """An event comes at most that late, and its copy is stamped at most that much after it; minutes."""
-STEP_MIN = 60
-"""The events of a micro-batch come that much after those of the batch before."""
+STEP_MIN, NIGHT_MIN, START_MIN = 10, 600, 480
+"""Between two micro-batches; before the last one; and the first one's minute."""
 
 Batch = list[tuple[str, int]]
 
 
 def some_batches(source: Random) -> tuple:
-    """Five micro-batches of (id, minute): copies with a new time, and events that come late."""
-    ids = [f"e-{number}" for number in source.sample(range(100, 1000), k=19)]
+    """Four micro-batches of (id, minute), a night, and one more: copies, and events that are late.
+
+    Spark compares an event with the watermark that it had one micro-batch before.  So a late event
+    is behind the newest of the last micro-batch but one by 6 minutes or more.
+    """
+    ids = [f"e-{number}" for number in source.sample(range(100, 1000), k=12)]
+    newest = [START_MIN + STEP_MIN * number for number in range(4)]
+    newest.append(newest[-1] + NIGHT_MIN)
     batches: list[Batch] = []
-    for number in range(5):
-        start = (1 + number) * STEP_MIN  # Spark's watermark begins at minute 0
-        mine = [(ids.pop(), start + source.randrange(0, 10)) for _ in range(2)]
-        mine.append((ids.pop(), start + 20))
-        if number:
-            # The newest before it is at minute 20 of the batch before: this one is 20 to 29 late.
-            mine.append((ids.pop(), start - STEP_MIN + 20 - source.randrange(20, LATE_MIN)))
-            mine.append((batches[-1][2][0], start - STEP_MIN + 20 + source.randrange(1, COPY_MIN)))
+    for number, minute in enumerate(newest):
+        mine = [(ids.pop(), minute), (ids.pop(), minute - source.randrange(1, 5))]
+        if number in (2, 3):
+            late = newest[number - 1] - source.randrange(STEP_MIN + 6, LATE_MIN)
+            mine.append((ids.pop(), late))
+        if number in (1, 2, 3):
+            again = newest[number - 1] + source.randrange(1, COPY_MIN)
+            mine.append((batches[-1][0][0], again))
         batches.append(mine)
     return (batches,)
 
