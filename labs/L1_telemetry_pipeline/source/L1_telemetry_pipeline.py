@@ -87,7 +87,7 @@ Chart(
 # | it says | because |
 # |---|---|
 # | `startingOffsets` | a new query starts here; without it, at the end. A checkpoint overrides it |
-# | `failOnDataLoss` | records that were deleted before they were read fail the query; no other part does |
+# | `failOnDataLoss` | records that were deleted before they were read fail the query; with `false` it goes on without them |
 # | `maxOffsetsPerTrigger` | a query that stood still for a day must not take the day in one micro-batch |
 # | `minPartitions` | more tasks than the topic has partitions, where there are more cores |
 # | `kafka.isolation.level` | Spark's default would take the records of aborted transactions, too |
