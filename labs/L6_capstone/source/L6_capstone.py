@@ -387,9 +387,9 @@ print(day)
 print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 
 # %% [markdown]
-# A day with two dead drivers costs two samples, if your pipeline is right: the wave that comes next has
-# caught up. Would 80 % still be kept with three? Would 95 %? The budget answers, and it also says when
-# *not* to spend a night on one more nine.
+# Each dead driver costs one sample, if your pipeline is right: the wave that comes next catches up. Is
+# the objective kept? A budget belongs to a window that is long enough for the faults you expect; in six
+# waves of 80 % one sample may be bad. Work out how many waves two dead drivers need, then try it.
 #
 # ## Interview corner
 #
