@@ -31,6 +31,7 @@ COMMANDS = {
     "bundle": "wheels, jars, image and release in one folder, for a room without a network",
     "grade": "mark submitted notebooks in a sandbox",
     "report": "sum up the marks of a course",
+    "present": "the Cluster panel on a projector, one scene at a time, faults by remote",
     "workshop": "a page that shows who of a class is stuck where; off unless you open it",
     "join": "take part in a workshop's page",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",

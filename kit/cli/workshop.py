@@ -18,6 +18,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(chosen: argparse.Namespace) -> int:
     from kit.exercises import catalogue
     from kit.exercises.exercise import Exercise
+    from kit.page_server import LOOPBACK
     from kit.workshop.room import Room
     from kit.workshop.server import Server
 
@@ -28,7 +29,7 @@ def run(chosen: argparse.Namespace) -> int:
     print(f"Learners type:  kafkalab join {server.address}/room/{room.code}")
     reach = (
         "Only this machine can reach it; --host opens it to your network."
-        if chosen.host in ("127.0.0.1", "localhost", "::1")
+        if chosen.host in LOOPBACK
         else "Every machine that reaches this address and has the room's code can join."
     )
     print(f"{reach} It ends after {chosen.hours:g} h, or with Ctrl-C.", flush=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from functools import cache
 from pathlib import Path
+
+from kit.page_server import policy_for
 
 _HERE = Path(__file__).parent
 SCRIPT = (_HERE / "page.js").read_text("utf-8")
 STYLE = (_HERE / "page.css").read_text("utf-8")
-_DIGEST = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-POLICY = (
-    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'; "
-    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-)
+POLICY = policy_for(SCRIPT)
 
 
 @cache

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kit.page_server import Refused
+
 MOST_PARTICIPANTS = 200
 MOST_JOINS_A_MINUTE = 100
 REPORTS_AT_ONCE, REPORTS_A_SECOND = 10, 2.0
@@ -32,14 +34,6 @@ ANIMALS = (
     *("heron", "ibex", "koala", "lemur", "lynx", "marten", "otter", "owl", "panda", "puffin"),
     *("raven", "robin", "seal", "stork", "swift", "tapir", "turtle", "walrus", "wren", "yak"),
 )
-
-
-class Refused(Exception):
-    """What a participant sent was not taken.  `status` is HTTP's, the text one sentence."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 @dataclass(slots=True)

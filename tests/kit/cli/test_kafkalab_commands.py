@@ -14,7 +14,7 @@ from kit.cli.part import PartMissing, part
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 PROMISED = {"doctor", "up", "down", "status", "lab", "progress", "hint", "reset", "coverage"}
-PROMISED |= {"report", "update", "release", "bundle", "workshop", "join"}
+PROMISED |= {"report", "update", "release", "bundle", "workshop", "join", "present"}
 PROMISED |= {"fidelity", "bench", "grade", "pipeline", "explore", "case", "campaign", "guide"}
 
 

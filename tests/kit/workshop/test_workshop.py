@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from kit import page_server
 from kit.course import PROJECT
 from kit.exercises import progress_file
 from kit.workshop import member, server
@@ -196,9 +197,9 @@ def test_garbage_gets_an_answer_or_none_and_the_room_goes_on(teacher, tmp_path) 
         answer = sent(address, content)
         assert not answer.startswith(b"HTTP/1.1 200")
         assert b" 200 " not in answer.partition(b"\r\n")[0], content[:60]
-    slow = [socket.create_connection(address) for _ in range(server.MOST_AT_ONCE + 10)]
+    slow = [socket.create_connection(address) for _ in range(page_server.MOST_AT_ONCE + 10)]
     try:
-        time.sleep(server.LONGEST_WAIT_S + 1)
+        time.sleep(page_server.LONGEST_WAIT_S + 1)
         assert teacher.cells() == {}, "slow connections have been closed, and the page answers"
     finally:
         for each in slow:
@@ -220,13 +221,13 @@ def test_the_page_is_only_at_its_key_and_asks_no_other_server(teacher) -> None:
 
 
 def test_it_binds_to_loopback_and_a_strange_address_gets_a_sentence() -> None:
-    with server.Server(Room({}, 60), server.LOOPBACK, 0) as opened:
+    with server.Server(Room({}, 60), page_server.LOOPBACK[0], 0) as opened:
         assert opened.address.startswith("http://127.0.0.1:")
-    with pytest.raises(server.CannotOpen, match="name an address of this machine with --host"):
+    with pytest.raises(page_server.CannotOpen, match="name an address of this machine with --host"):
         server.Server(Room({}, 60), "203.0.113.7", 0)
-    with pytest.raises(server.CannotOpen):
-        server.Server(Room({}, 60), server.LOOPBACK, 99_999)
-    with pytest.raises(server.CannotOpen, match=r"such as 192\.168\.1\.20: learners type it"):
+    with pytest.raises(page_server.CannotOpen):
+        server.Server(Room({}, 60), page_server.LOOPBACK[0], 99_999)
+    with pytest.raises(page_server.CannotOpen, match=r"such as 192\.168\.1\.20: others type it"):
         server.Server(Room({}, 60), "0.0.0.0", 0)
 
 
