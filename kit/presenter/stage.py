@@ -35,8 +35,7 @@ class Stage:
         self._thread.start()
         self._changing = threading.Lock()
         self._begin(SCENES[0])
-        self.panel: ClusterPanel = self._on_loop(lambda: ClusterPanel(cluster, TOPIC))
-        self.panel.observe(self._changed, list(TRAITS))
+        self.panel: ClusterPanel = self._on_loop(self._new_panel)
 
     @property
     def scene(self) -> Scene:
@@ -55,7 +54,7 @@ class Stage:
         }
 
     def watch(self) -> None:
-        self._loop.call_soon_threadsafe(self.panel.watch)
+        self._loop.call_soon_threadsafe(lambda: self.panel.watch())
 
     def press(self, action: str, node: int, other: int | None) -> None:
         self._loop.call_soon_threadsafe(self.panel.press, action, node, other)
@@ -89,7 +88,9 @@ class Stage:
             self.at = number
             self._say(f"{SCENES[number].title} …")
             self._begin(SCENES[number])
-            self._say("")
+            old, self.panel = self.panel, self._on_loop(self._new_panel)
+            self._on_loop(old.close)
+            self.version += 1
         except Exception as error:  # shown on the page, where the presenter is
             self._say(f"The scene could not begin: {error}")
         finally:
@@ -113,6 +114,12 @@ class Stage:
             config={"min.insync.replicas": min(scene.minimum, len(first_three))},
         )
         self._load = BackgroundLoad(self.cluster, TOPIC, period_s=PERIOD_S, acks=scene.acks)
+
+    def _new_panel(self) -> ClusterPanel:
+        """One for each scene: the topic begins again, and its old records were not lost."""
+        panel = ClusterPanel(self.cluster, TOPIC)
+        panel.observe(self._changed, list(TRAITS))
+        return panel
 
     def _say(self, words: str) -> None:
         self._loop.call_soon_threadsafe(setattr, self.panel, "notice", words)

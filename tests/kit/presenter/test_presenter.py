@@ -73,6 +73,7 @@ def test_a_scene_moves_by_itself_and_a_press_kills_a_real_broker(server) -> None
     post(server, "go", {"scene": 4})
     state = wait_for(server, lambda s: s["at"] == 4 and not s["traits"]["notice"])
     assert state["title"] == SCENES[4].title
+    assert "lost" not in state["traits"]["scene"]["caption"], "the topic began again"
     state = wait_for(server, lambda s: row(s, leader)["state"] == "running" and offsets(s) < 4)
     assert server.stage.cluster.snapshot()["topics"]["orders"]["config"]["min.insync.replicas"] in (
         "1", 1,
