@@ -47,10 +47,11 @@ def run(chosen: argparse.Namespace) -> int:
     if old == root:
         raise clone.CannotUpdate("This is the folder itself: name another folder of the course.")
     backup = folders.new_backup()
-    lines = folders.carry_folder(old, root, backup)
-    is_empty = not any(backup.iterdir())
-    if is_empty:
-        backup.rmdir()
+    try:
+        lines = folders.carry_folder(old, root, backup)
+    finally:
+        if is_empty := not any(backup.iterdir()):
+            backup.rmdir()
     _tell(lines, None if is_empty else backup)
     if not lines:
         print(f"Nothing in {chosen.source} is missing here.")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.cli import main
 from kit.course import PROJECT
 from kit.update import clone, folders, notebook_file, stamps
 from kit.update.clone import CannotUpdate, update_clone
@@ -272,6 +273,29 @@ def test_a_folder_without_git_and_one_without_notebooks_get_a_sentence(course, t
         update_clone(tmp_path)
     with pytest.raises(folders.NothingToCarry, match="has no notebooks of the course"):
         folders.carry_folder(tmp_path / "data", course.mine, folders.new_backup())
+
+
+def test_an_open_jupyterlab_is_named_and_nothing_is_touched(course, monkeypatch, capsys) -> None:
+    """Its next save would write the old notebook over the new one."""
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course.mine))
+    server = {"root_dir": str(course.mine), "url": "http://127.0.0.1:8888/"}
+    monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: [server])
+    course.type(ANSWER)
+    course.publish({NOTEBOOK: written("06", doorway="start(3)", exercise_06_4=STUB)})
+    assert main(["update"]) == 1
+    assert "JupyterLab is open on these notebooks (http://127.0.0.1" in capsys.readouterr().err
+    assert not course.is_at_the_newest()
+    assert main(["update", "--anyway"]) == 0
+    assert "1 commit came." in capsys.readouterr().out
+    assert course.texts() == {"doorway": "start(3)", "exercise-06-4": ANSWER}
+
+
+def test_a_folder_without_work_leaves_no_empty_backup(course, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("KAFKALAB_COURSE", str(course.mine))
+    (tmp_path / "empty").mkdir()
+    assert main(["update", "--anyway", str(tmp_path / "empty")]) == 1
+    assert main(["update", "--anyway", str(course.mine)]) == 1
+    assert backups(tmp_path) == []
 
 
 def test_a_second_clone_of_this_course_takes_progress_and_answers(tmp_path, monkeypatch) -> None:
