@@ -36,7 +36,7 @@ COMMANDS = {
     "join": "take part in a workshop's page",
     "campaign": "break simulated clusters by the thousand; nothing acknowledged may be lost",
     "explore": "search the truncation ladder for its shortest failures",
-    "pipeline": "run the first PySpark lab's pipeline",
+    "pipeline": "take a fleet's topics to gold with Spark, each number beside the truth",
 }
 
 

@@ -1,4 +1,4 @@
-"""`kafkalab pipeline --lab L1|fleet --source engine|local|docker`."""
+"""`kafkalab pipeline --source engine|local|docker`: the fleet from its topics to gold."""
 
 from __future__ import annotations
 
@@ -7,37 +7,33 @@ import os
 import sys
 from importlib.util import find_spec
 
-LABS = {"L1": "labs.L1_telemetry_pipeline.pipeline", "fleet": "labs.pipeline.command"}
+MODULE = "labs.pipeline.command"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--lab",
-        choices=LABS,
-        default="L1",
-        help="the first lab's pipeline, or the fleet's in Delta",
-    )
     command.add_argument("--source", choices=["engine", "local", "docker"], default="engine")
-    command.add_argument("--events", type=int, default=20_000, help="records to write")
+    command.add_argument("--events", type=int, default=20_000, help="records of all three topics")
     command.add_argument("--seed", type=int, default=7)
     command.add_argument(
-        "--kill", action="store_true", help="fleet: kill a broker and the driver on the way"
+        "--kill", action="store_true", help="kill a broker and the driver on the way"
+    )
+    command.add_argument(
+        "--format", choices=["delta", "parquet"], default="", help="by default, what is there"
+    )
+    command.add_argument(
+        "--dashboard", metavar="FILE.html", help="draw the run as a page, or write FILE.txt"
     )
 
 
 def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import PartMissing
 
-    module = LABS[chosen.lab]
-    if find_spec(module) is None:
-        raise PartMissing(
-            "The lab's pipeline is not part of this copy of the course; run: git pull"
-        )
-    # The lab imports the kit, and the kit must not import the lab: so run it instead.
+    if find_spec(MODULE) is None:
+        raise PartMissing("The pipeline is not part of this copy of the course; run: git pull")
+    # The pipeline imports the kit, and the kit must not import the labs: so run it instead.
     options = ["--source", chosen.source, "--events", str(chosen.events)]
-    if chosen.kill and chosen.lab != "fleet":
-        raise PartMissing("--kill is for the fleet's pipeline: give --lab fleet, too")
-    options += ["--kill"] if chosen.kill else []
-    command = [sys.executable, "-m", module, *options, "--seed", str(chosen.seed)]
+    options += ["--seed", str(chosen.seed), *(["--kill"] if chosen.kill else [])]
+    options += ["--format", chosen.format] if chosen.format else []
+    options += ["--dashboard", chosen.dashboard] if chosen.dashboard else []
     sys.stdout.flush()
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, [sys.executable, "-m", MODULE, *options])

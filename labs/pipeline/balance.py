@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from labs.fleet.records import TOPICS
+from labs.fleet.records import POSITIONS, TOPICS
 from labs.fleet.truth import Counts, Truth
 from labs.pipeline.events import Parser
+from labs.pipeline.storage import Storage
 from labs.pipeline.tables import MINUTES, PAID, STATES, Place
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+MOST_FREQUENT = 12
+"""How many keys a report names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,26 @@ class Equation:
         return f"{'✓' if self.holds else '✗'} {self.name}: {self.found:,} and {self.truth:,}"
 
 
-def read(session: SparkSession, place: Place) -> dict[str, Any]:
-    """What the tables hold, as JSON can carry it: rows by topic, reasons, and all of gold."""
+def read(storage: Storage, place: Place) -> dict[str, Any]:
+    """What the tables hold, as JSON can carry it: rows by topic, reasons, and all of gold.
 
-    def rows(path: str) -> Any:
-        return session.read.format("delta").load(path)
+    Bronze also by partition, and the positions' most frequent keys.
+    """
 
     def gold(table: str, *columns: str) -> list[list[Any]]:
-        found = rows(place.gold(table)).selectExpr(*columns).collect()
+        found = storage.read(place.gold(table)).selectExpr(*columns).collect()
         return sorted([list(row) for row in found])
 
-    letters = rows(place.dead_letters).groupBy("topic", "reason").count().collect()
+    bronze = storage.read(place.bronze)
+    partitions = bronze.groupBy("topic", "partition").count().collect()
+    positions = bronze.where(f"topic = '{POSITIONS}'").selectExpr("CAST(key AS STRING) AS key")
+    keys = positions.groupBy("key").count().orderBy("count", "key", ascending=[False, True])
+    letters = storage.read(place.dead_letters).groupBy("topic", "reason").count().collect()
     return {
-        "bronze": dict(rows(place.bronze).groupBy("topic").count().collect()),
-        "silver": {topic: rows(place.silver(topic)).count() for topic in TOPICS},
+        "bronze": _by_topic(partitions),
+        "partitions": sorted([list(row) for row in partitions]),
+        "keys": [list(row) for row in keys.limit(MOST_FREQUENT).collect()],
+        "silver": {topic: storage.read(place.silver(topic)).count() for topic in TOPICS},
         "dead letters": sorted([list(row) for row in letters]),
         MINUTES: gold(
             MINUTES, "truck", "unix_millis(minute)", "positions", "total_kmh", "maximum_kmh"
@@ -52,6 +60,13 @@ def read(session: SparkSession, place: Place) -> dict[str, Any]:
         STATES: gold(STATES, "order_id", "revision", "status"),
         PAID: gold(PAID, "order_id", "cents"),
     }
+
+
+def _by_topic(partitions: Iterable[Sequence[Any]]) -> dict[str, int]:
+    counts = Counter[str]()
+    for topic, _, number in partitions:
+        counts[topic] += number
+    return dict(counts)
 
 
 def equations(found: dict[str, Any], truth: Truth, parser: Parser) -> Iterator[Equation]:

@@ -1,6 +1,6 @@
-"""`kafkalab pipeline --lab fleet`: the fleet into a cluster, through the pipeline, and the balance.
+"""`kafkalab pipeline`: the fleet into a cluster, through the pipeline, and the balance.
 
-    kafkalab pipeline --lab fleet --source engine --events 1000000 --kill
+    kafkalab pipeline --source engine --events 1000000 --kill
 
 With `--kill` a broker dies while bronze reads, and the driver, by SIGKILL, after silver's first
 micro-batch; it is started again.  The numbers must be the same.
@@ -18,21 +18,26 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kit import places
 from labs.fleet.records import ORDERS, PAYMENTS, POSITIONS, Fleet, records
 from labs.fleet.truth import Tally, Truth
 from labs.fleet.writer import write
-from labs.pipeline import balance
+from labs.pipeline import balance, dashboard
+from labs.pipeline.charts import Mark
+from labs.pipeline.dashboard import Run
 from labs.pipeline.driver import BATCH_RECORDS
 from labs.pipeline.events import MENDED
+from labs.pipeline.progress import noted
+from labs.pipeline.storage import FORMATS
 
 if TYPE_CHECKING:
     from kit.clusters.interface import Cluster
 
 PARTITIONS = {POSITIONS: 6, ORDERS: 3, PAYMENTS: 3}
 KILLED = -9
+AS_A_PAGE = "draw the run as a page; FILE.txt says the same as text"
 Tell = Callable[[str], None]
 Driver = subprocess.Popen[str]
 Moments = Mapping[str, Callable[[Driver], object]]
@@ -81,37 +86,47 @@ def drive(
     return status
 
 
-def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print) -> None:
-    """A broker dies while bronze reads, then the driver; both are started again."""
+def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print) -> list[Mark]:
+    """A broker dies while bronze reads, then the driver; the broker is started again."""
     victim = max(cluster.brokers)
+    marks: list[Mark] = []
+
+    def mark(text: str) -> None:
+        marks.append(Mark(time.time(), text))
+        tell(text)
 
     def a_broker(_: Driver) -> None:
         cluster.kill(victim)
-        tell(f"killed: broker {victim}")
+        mark(f"killed: broker {victim}")
 
     def the_driver(driver: Driver) -> None:
         driver.kill()
-        tell("killed: the driver")
+        mark("killed: the driver")
 
     status = drive(
         cluster, folder, *options, tell=tell, moments={"bronze": a_broker, "silver": the_driver}
     )
     assert status == KILLED
     cluster.start(victim)
-    tell("started again: the broker and the driver")
+    mark(f"started again: broker {victim}")
+    return marks
 
 
 def main(argv: list[str]) -> int:
     """0 when every equation holds, else 1."""
-    parser = argparse.ArgumentParser(prog="kafkalab pipeline --lab fleet")
+    parser = argparse.ArgumentParser(prog="kafkalab pipeline")
     parser.add_argument("--source", choices=["engine", "local", "docker"], default="engine")
     parser.add_argument("--events", type=int, default=20_000, help="records of all three topics")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--kill", action="store_true", help="kill a broker and the driver")
-    parser.add_argument("--batch", type=int, default=BATCH_RECORDS, help="records in a micro-batch")
+    parser.add_argument("--format", choices=FORMATS, default="", help="by default, what is there")
+    parser.add_argument("--dashboard", type=Path, metavar="FILE.html", help=AS_A_PAGE)
     chosen = parser.parse_args(argv)
-    if chosen.events < 1 or chosen.batch < 1:
-        print("There is nothing to do: give --events and --batch 1 or more.", file=sys.stderr)
+    if chosen.events < 1:
+        print("There is nothing to do: give --events 1 or more.", file=sys.stderr)
+        return 1
+    if chosen.dashboard and not chosen.dashboard.absolute().parent.is_dir():
+        print(f"There is no folder {chosen.dashboard.parent}: make it first.", file=sys.stderr)
         return 1
     from kit import lab
 
@@ -130,17 +145,39 @@ def _run(cluster: Cluster, chosen: argparse.Namespace, folder: Path) -> int:
     truth = produce(cluster, Fleet(events=chosen.events, seed=chosen.seed))
     print(f"produced: {truth.produced:,} records in {time.monotonic() - began:.0f} s", flush=True)
     began = time.monotonic()
-    options = ["--batch", str(chosen.batch), "--parser", "mended"]
-    if chosen.kill:
-        with_kills(cluster, folder, *options)
+    options = ["--batch", str(batch_records(chosen.events)), "--parser", "mended", "--compact"]
+    options += ["--format", chosen.format] if chosen.format else []
+    marks = with_kills(cluster, folder, *options) if chosen.kill else []
     report = folder / "report.json"
     drive(cluster, folder, *options, "--report", str(report))
     seconds = time.monotonic() - began
-    print(f"from topics to gold: {seconds:.0f} s, {truth.produced / seconds:,.0f} records/s")
-    found: dict[str, Any] = json.loads(report.read_text())
-    equations = list(balance.equations(found, truth, MENDED))
+    print(f"from topics to gold: {seconds:.0f} s with Spark's start")
+    found = json.loads(report.read_text())
+    if not chosen.kill:
+        print(rates(found["seconds"], truth.produced))
+    equations = list(balance.equations(found["tables"], truth, MENDED))
     print(*equations, sep="\n")
+    if chosen.dashboard:
+        batches, compacted = noted(folder)
+        measured = Run(
+            chosen.source, found["format"], truth, found["tables"], equations,
+            batches, compacted, marks, seconds,
+        )  # fmt: skip
+        form = dashboard.text if chosen.dashboard.suffix == ".txt" else dashboard.page
+        chosen.dashboard.write_text(form(measured))
+        print(f"the run is drawn in {chosen.dashboard}")
     return int(not all(each.holds for each in equations))
+
+
+def batch_records(events: int) -> int:
+    """Records in a micro-batch: there are four at least, so that something can break between."""
+    return max(1, min(BATCH_RECORDS, events // 4))
+
+
+def rates(seconds: Mapping[str, float], records: int) -> str:
+    """How fast the layers were, without Spark's start."""
+    each = ", ".join(f"{layer} {took:.1f} s" for layer, took in seconds.items())
+    return f"{each}: {records / sum(seconds.values()):,.0f} records/s"
 
 
 if __name__ == "__main__":

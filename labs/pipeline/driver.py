@@ -12,25 +12,55 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kit import spark
+from labs.fleet.records import TOPICS
 from labs.pipeline import balance, layers
-from labs.pipeline.events import PARSERS
-from labs.pipeline.tables import SOURCE_OF, Place
+from labs.pipeline.events import MENDED, PARSERS, Parser
+from labs.pipeline.progress import MicroBatch, micro_batch, note
+from labs.pipeline.storage import FORMATS, Compaction, Storage, storage
+from labs.pipeline.tables import GOLD, Place
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 BATCH_RECORDS = 50_000
 Tell = Callable[[str], None]
+Told = Callable[[MicroBatch], None]
 
 
 class PipelineFailed(RuntimeError):
     """A query ended with an error; the message names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a driver is to do."""
+
+    bootstrap: str
+    folder: Path
+    parser: Parser = MENDED
+    batch_records: int = BATCH_RECORDS
+    replay: bool = False
+    """Read the dead letters again."""
+    compact: bool = False
+    """Compact each layer before the next one reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a driver found and did, as JSON can carry it."""
+
+    tables: dict[str, Any]
+    """See `balance.read`."""
+    format: str
+    seconds: dict[str, float]
+    """By layer; the session's start is not in it."""
 
 
 def main(argv: list[str]) -> int:
@@ -40,54 +70,76 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--parser", choices=PARSERS, default="mended")
     parser.add_argument("--replay", action="store_true", help="read the dead letters again")
+    parser.add_argument("--compact", action="store_true", help="few large files, not many small")
     parser.add_argument("--batch", type=int, default=BATCH_RECORDS, help="records in a micro-batch")
+    parser.add_argument("--format", choices=FORMATS, default="", help="by default, what is there")
     parser.add_argument("--report", type=Path, help="write what the tables hold to this file")
     chosen = parser.parse_args(argv)
     try:
-        session = spark.session("fleet pipeline")
-        if spark.table_format(session) != "delta":
-            raise spark.SparkMissing(
-                "Delta Lake's jars are missing, and this needs them: make setup"
-            )
-        run(session, chosen, tell=lambda line: print(line, flush=True))
+        tables = storage(spark.session("fleet pipeline"), chosen.format)
+        parsed_by = PARSERS[chosen.parser]
+        job = Job(
+            chosen.bootstrap, chosen.folder, parsed_by, chosen.batch, chosen.replay, chosen.compact
+        )
+        report = run(tables, job, tell=lambda line: print(line, flush=True))
     except (spark.SparkMissing, PipelineFailed) as problem:
         print(problem, file=sys.stderr)
         return 1
+    if chosen.report:
+        chosen.report.write_text(json.dumps(asdict(report)))
     return 0
 
 
-def run(session: SparkSession, chosen: argparse.Namespace, tell: Tell) -> None:
-    """All layers, one after the other."""
-    place, parser = Place(chosen.folder), PARSERS[chosen.parser]
-    finish([layers.start_bronze(session, chosen.bootstrap, place, chosen.batch)], tell)
-    finish(
-        [
-            layers.start_silver(session, place, parser),
-            layers.start_dead_letters(session, place, parser),
-        ],
-        tell,
-    )
-    if chosen.replay:
-        count = layers.replay(session, place, parser)
+def run(storage: Storage, job: Job, tell: Tell) -> Report:
+    """All layers, one after the other.  Raises PipelineFailed."""
+    place, parser, seconds = Place(job.folder), job.parser, dict[str, float]()
+
+    job.folder.mkdir(parents=True, exist_ok=True)
+
+    def told(done: MicroBatch | Compaction) -> None:
+        note(job.folder, done)
+        tell(str(done))
+
+    @contextmanager
+    def layer(name: str, *paths: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        seconds[name] = time.monotonic() - began
+        for path in paths if job.compact else ():
+            if done := storage.compact(path):
+                told(done)
+
+    with layer("bronze", place.bronze):
+        finish([layers.start_bronze(storage, job.bootstrap, place, job.batch_records)], told)
+    with layer("silver", *(place.silver(topic) for topic in TOPICS)):
+        finish(
+            [
+                layers.start_silver(storage, place, parser),
+                layers.start_dead_letters(storage, place, parser),
+            ],
+            told,
+        )
+    if job.replay:
+        count = layers.replay(storage, place, parser)
         tell(f"replay: {count:,} dead letters are events for the {parser.name} parser")
-    for table in SOURCE_OF:
-        finish([layers.start_gold(session, place, table)], tell)
-    if chosen.report:
-        chosen.report.write_text(json.dumps(balance.read(session, place)))
+    with layer("gold", *(place.gold(table) for table in GOLD)):
+        for gold in GOLD.values():
+            finish(list(layers.start_gold(storage, place, gold)), told)
+    return Report(balance.read(storage, place), storage.format, seconds)
 
 
-def finish(queries: list[StreamingQuery], tell: Tell) -> None:
-    """Waits for the queries to end, and tells of their micro-batches."""
-    told = dict.fromkeys(queries, -1)
+def finish(queries: list[StreamingQuery], told: Told) -> None:
+    """Waits for the queries to end, and tells of their micro-batches.  Raises PipelineFailed."""
+    newest = dict.fromkeys(queries, -1)
     try:
         active = True
         while active:
             active = any(query.isActive for query in queries)
             for query in queries:
                 for progress in query.recentProgress:
-                    if progress["batchId"] > told[query] and progress["numInputRows"]:
-                        told[query] = progress["batchId"]
-                        tell(line(progress))
+                    if progress["batchId"] > newest[query] and progress["numInputRows"]:
+                        newest[query] = progress["batchId"]
+                        told(micro_batch(progress))
             time.sleep(0.1)
         for query in queries:
             if error := query.exception():
@@ -96,16 +148,6 @@ def finish(queries: list[StreamingQuery], tell: Tell) -> None:
     finally:
         for query in queries:
             query.stop()
-
-
-def line(progress: Any) -> str:
-    """One micro-batch: its query, number, rows, and for a query with state its size and losses."""
-    text = f"{progress['name']} {progress['batchId']}: {progress['numInputRows']:,} rows"
-    for state in progress["stateOperators"]:
-        text += f", {state['numRowsTotal']:,} ids kept"
-        if late := state["numRowsDroppedByWatermark"]:
-            text += f", {late:,} too late and dropped"
-    return text
 
 
 if __name__ == "__main__":

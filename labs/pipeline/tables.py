@@ -1,20 +1,8 @@
-"""Where the pipeline's tables lie, and two ways to write a batch to one of them once.
-
-A micro-batch can come twice: the driver may die after the table was written and before Spark noted
-the batch as done, and then Spark runs it again.  `foreachBatch` promises at-least-once, no more.
-So each write must be one that does nothing the second time:
-
-* **append** names itself: Delta keeps (`txnAppId`, `txnVersion`) in the commit, and skips a
-  commit whose version it has seen from that application.  The application is the query's id,
-  which lies in the checkpoint: a query that begins afresh is another application.
-* **merge** asks the table what is there already.  Where adding up is not repeatable, it names
-  itself as well.
-"""
+"""The pipeline's tables: where they lie, and what gold is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +10,7 @@ from typing import TYPE_CHECKING
 from labs.fleet.records import ORDERS, PAYMENTS, POSITIONS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_WRITER = "spark.databricks.delta.write"
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,42 +37,80 @@ class Place:
         return str(self.folder / "checkpoints" / query)
 
 
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold table, and how it follows its silver table."""
+
+    name: str
+    source: str
+    """The topic whose silver table it is made of."""
+    columns: str
+    key: tuple[str, ...]
+    of: Callable[[DataFrame], DataFrame]
+    """Rows of gold from rows of silver: from a micro-batch, or from all of them."""
+    when_matched: str
+    """What a MERGE does with a row that is there already: `kept` in gold, `found` in the batch."""
+    adds_up: bool = False
+    """A second MERGE of the same batch would change it."""
+
+
 MINUTES, STATES, PAID = "minutes", "orders", "paid"
-SOURCE_OF = {MINUTES: POSITIONS, STATES: ORDERS, PAID: PAYMENTS}
-"""The gold tables, and the silver table that each is made of."""
-COLUMNS = {
-    MINUTES: "truck STRING, minute TIMESTAMP, positions BIGINT, total_kmh BIGINT, maximum_kmh INT",
-    STATES: "order_id STRING, revision INT, status STRING",
-    PAID: "order_id STRING, cents BIGINT",
+
+
+def _minutes(positions: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    minute = F.date_trunc("minute", "event_time").alias("minute")
+    return positions.groupBy("truck", minute).agg(
+        F.count("*").alias("positions"),
+        F.sum("speed_kmh").alias("total_kmh"),
+        F.max("speed_kmh").alias("maximum_kmh"),
+    )
+
+
+def _states(orders: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return orders.groupBy("order_id").agg(
+        F.max("revision").alias("revision"), F.max_by("status", "revision").alias("status")
+    )
+
+
+def _paid(payments: DataFrame) -> DataFrame:
+    return payments.select("order_id", "cents")
+
+
+GOLD = {
+    table.name: table
+    for table in (
+        Gold(
+            MINUTES,
+            POSITIONS,
+            "truck STRING, minute TIMESTAMP, positions BIGINT, total_kmh BIGINT, maximum_kmh INT",
+            ("truck", "minute"),
+            _minutes,
+            # A late position changes the minute that it belongs to.
+            "WHEN MATCHED THEN UPDATE SET positions = kept.positions + found.positions, "
+            "total_kmh = kept.total_kmh + found.total_kmh, "
+            "maximum_kmh = greatest(kept.maximum_kmh, found.maximum_kmh)",
+            adds_up=True,
+        ),
+        Gold(
+            STATES,
+            ORDERS,
+            "order_id STRING, revision INT, status STRING",
+            ("order_id",),
+            _states,
+            # The highest revision wins, in any order of arrival.
+            "WHEN MATCHED AND found.revision > kept.revision THEN UPDATE SET *",
+        ),
+        Gold(
+            PAID,
+            PAYMENTS,
+            "order_id STRING, cents BIGINT",
+            ("order_id",),
+            _paid,
+            "",  # An order is paid by one payment: what is there already stays.
+        ),
+    )
 }
-
-
-def create(session: SparkSession, path: str, columns: str) -> None:
-    """An empty table, unless it is there."""
-    session.sql(f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta")
-
-
-def append(batch: DataFrame, path: str, version: int) -> None:
-    """Appends the micro-batch with the number `version`, once."""
-    writer = batch.write.format("delta").mode("append").option("mergeSchema", "true")
-    writer = writer.option("txnAppId", f"{query_id(batch.sparkSession)} {Path(path).name}")
-    writer.option("txnVersion", version).save(path)
-
-
-def query_id(session: SparkSession) -> str:
-    """The streaming query whose batch this thread handles: the id of its checkpoint."""
-    found = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-    assert found, "outside of foreachBatch there is no query"
-    return str(found)
-
-
-@contextmanager
-def named(session: SparkSession, version: int) -> Iterator[None]:
-    """A MERGE inside is done once for this query and micro-batch."""
-    session.conf.set(f"{_WRITER}.txnAppId", query_id(session))
-    session.conf.set(f"{_WRITER}.txnVersion", str(version))
-    try:
-        yield
-    finally:
-        session.conf.unset(f"{_WRITER}.txnAppId")
-        session.conf.unset(f"{_WRITER}.txnVersion")

@@ -1,0 +1,28 @@
+"""`kafkalab pipeline`: the command reaches the pipeline, and says in a sentence what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kit.course import PROJECT
+from labs.pipeline import command
+
+
+def test_the_console_command_reaches_the_pipeline() -> None:
+    line = [sys.executable, "-m", "kit.cli", "pipeline", "--events", "0"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=PROJECT)
+    assert done.returncode == 1
+    assert done.stderr == "There is nothing to do: give --events 1 or more.\n"
+
+
+@pytest.mark.parametrize(("events", "records"), [(1, 1), (3_000, 750), (1_000_000, 50_000)])
+def test_there_are_micro_batches_enough_to_break_something_between(events, records) -> None:
+    assert command.batch_records(events) == records
+
+
+def test_the_rate_is_of_the_layers_alone() -> None:
+    said = command.rates({"bronze": 1.0, "silver": 2.0, "gold": 1.0}, 8_000)
+    assert said == "bronze 1.0 s, silver 2.0 s, gold 1.0 s: 2,000 records/s"
