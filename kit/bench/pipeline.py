@@ -40,7 +40,8 @@ def measure(rounds: int = 5, events: int = EVENTS) -> list[dict[str, Any]]:
         for number in range(rounds + 1):
             turn = (ours, theirs) if number % 2 == 0 else (theirs, ours)
             for cluster in turn:
-                took[cluster.name].append(balanced(cluster, truths[cluster.name]))
+                report = balanced(cluster, truths[cluster.name])
+                took[cluster.name].append(report.seconds)
     pairs = list(zip(took["engine"], took["local"], strict=True))[1:]
     return [
         _row("pipeline, topics to bronze", events, pairs, lambda seconds: seconds["bronze"]),
@@ -55,20 +56,20 @@ def produced(cluster: Cluster, events: int) -> Any:
     return command.produce(cluster, records.Fleet(events=events))
 
 
-def balanced(cluster: Cluster, truth: Any) -> Seconds:
-    """Takes the topics to gold in a fresh folder; the seconds of each layer."""
+def balanced(cluster: Cluster, truth: Any) -> Any:
+    """Takes the topics to gold in a fresh folder; the driver's report."""
     driver, balance = _lab("pipeline.driver"), _lab("pipeline.balance")
     storage = _lab("pipeline.storage")
     folder = spark.temporary("fleet")
     try:
         job = driver.Job(cluster.bootstrap, folder)
-        report = driver.run(storage.storage(spark.session()), job, lambda line: None)
+        report = driver.run(storage.storage_of(spark.session()), job, lambda line: None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     equations = balance.equations(report.tables, truth, job.parser)
     if broken := [str(each) for each in equations if not each.holds]:
         raise RuntimeError(f"The pipeline on {cluster.name} is not timed: {'; '.join(broken)}")
-    return Seconds(report.seconds)
+    return report
 
 
 def _lab(name: str) -> Any:

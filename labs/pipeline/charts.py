@@ -33,11 +33,13 @@ LOOKS = {
 }
 """By query: colour, symbol, dash."""
 TOPIC_LOOKS = dict(zip(TOPICS, ((BLUE, "solid"), (VERMILION, "dash"), (GREEN, "dot")), strict=True))
+FORGETS = 0.9
+"""Ids kept per record read, below which ids were forgotten: copies and rejects are 3 of 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened at a time: "killed: broker 103"."""
+    """Something that happened at a time: "killed broker 103"."""
 
     at: float
     """Seconds since 1970."""
@@ -57,7 +59,7 @@ class Chart:
 def layers(equations: Sequence[Equation]) -> Chart:
     """Every number of the run on the truth's: a dot in its ring."""
     go = _go()
-    names = [each.name for each in equations][::-1]
+    names = [each.name.split(" = ")[0] for each in equations][::-1]
     truth = [each.truth for each in equations][::-1]
     found = [each.found for each in equations][::-1]
     figure = go.Figure()
@@ -173,10 +175,14 @@ def state(batches: Sequence[MicroBatch], marks: Iterable[Mark]) -> Chart:
          f"{batch.too_late:,}"]
         for batch, read, clock in zip(of, seen, watermarks, strict=True)
     ]  # fmt: skip
+    says = "Silver keeps the id of each event until the watermark has passed it. "
+    if kept and kept[-1] < FORGETS * seen[-1]:
+        says += "Then it forgets the id, so the state stops growing while the records go on."
+    else:
+        says += "This run is too short for that: no id, or hardly one, was forgotten."
     return Chart(
         "State and watermark",
-        "Silver keeps the id of each event until the watermark has passed it, and then forgets it: "
-        "so the state stops growing while the records go on.",
+        says,
         figure,
         Table("", ["micro-batch", "records read", "ids kept", "watermark", "too late"], rows),
     )
@@ -239,7 +245,9 @@ def skew(partitions: Iterable[tuple[str, int, int]], keys: Iterable[tuple[str, i
 def files(compacted: Sequence[Compaction]) -> Chart:
     """What compaction made of the small files."""
     figure = _go().Figure()
-    names = [each.table for each in compacted][::-1]
+    tables = [each.table for each in compacted]
+    times = [tables[:number].count(table) for number, table in enumerate(tables)]
+    names = [table + " again" * n for table, n in zip(tables, times, strict=True)][::-1]
     before = [each.files_before for each in compacted][::-1]
     after = [each.files_after for each in compacted][::-1]
     striped = {"color": ORANGE, "pattern": {"shape": "/"}}

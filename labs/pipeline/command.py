@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kit import places
-from labs.fleet.records import ORDERS, PAYMENTS, POSITIONS, Fleet, records
+from labs.fleet.records import Fleet, records
 from labs.fleet.truth import Tally, Truth
 from labs.fleet.writer import write
 from labs.pipeline import balance, dashboard
@@ -29,13 +29,13 @@ from labs.pipeline.charts import Mark
 from labs.pipeline.dashboard import Run
 from labs.pipeline.driver import BATCH_RECORDS
 from labs.pipeline.events import MENDED
+from labs.pipeline.layers import PARTITIONS
 from labs.pipeline.progress import noted
 from labs.pipeline.storage import FORMATS
 
 if TYPE_CHECKING:
     from kit.clusters.interface import Cluster
 
-PARTITIONS = {POSITIONS: 6, ORDERS: 3, PAYMENTS: 3}
 KILLED = -9
 AS_A_PAGE = "draw the run as a page; FILE.txt says the same as text"
 Tell = Callable[[str], None]
@@ -97,18 +97,18 @@ def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print
 
     def a_broker(_: Driver) -> None:
         cluster.kill(victim)
-        mark(f"killed: broker {victim}")
+        mark(f"killed broker {victim}")
 
     def the_driver(driver: Driver) -> None:
         driver.kill()
-        mark("killed: the driver")
+        mark("killed the driver")
 
     status = drive(
         cluster, folder, *options, tell=tell, moments={"bronze": a_broker, "silver": the_driver}
     )
     assert status == KILLED
     cluster.start(victim)
-    mark(f"started again: broker {victim}")
+    mark(f"broker {victim} is back")
     return marks
 
 

@@ -133,7 +133,7 @@ def _figure(number: int, chart: Chart) -> str:
         )
     wide = ' class="wide"' if number == 0 else ""
     plot = f'<div class="plot" id="chart-{number}" role="img" aria-label="{escape(chart.title)}">'
-    drawn = f'<div class="drawn">{plot}</div></div>' if numbers else ""
+    drawn = f"{plot}</div>" if numbers else ""
     return (
         f"<figure{wide}><h2>{escape(chart.title)}</h2><p>{escape(chart.says)}</p>"
         f"{drawn}{numbers}</figure>"

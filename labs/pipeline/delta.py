@@ -87,8 +87,9 @@ class DeltaStorage:
 
     def compact(self, path: str) -> Compaction | None:
         before = self._files(path)
-        if before[0] > 1:
-            self.session.sql(f"OPTIMIZE delta.`{path}`")
+        if before[0] <= 1:
+            return None
+        self.session.sql(f"OPTIMIZE delta.`{path}`")
         after = self._files(path)
         return Compaction(Path(path).name, before[0], after[0], before[1], after[1])
 

@@ -18,12 +18,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from kit import spark
 from labs.fleet.records import TOPICS
 from labs.pipeline import balance, layers
 from labs.pipeline.events import MENDED, PARSERS, Parser
 from labs.pipeline.progress import MicroBatch, micro_batch, note
-from labs.pipeline.storage import FORMATS, Compaction, Storage, storage
+from labs.pipeline.storage import FORMATS, Compaction, Storage, storage_of
 from labs.pipeline.tables import GOLD, Place
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Report:
     format: str
     seconds: dict[str, float]
     """By layer; the session's start is not in it."""
+    processor_seconds: dict[str, float]
+    """What Spark's JVM used of all cores meanwhile; with SPARK_MASTER elsewhere, the driver's."""
 
 
 def main(argv: list[str]) -> int:
@@ -76,7 +80,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--report", type=Path, help="write what the tables hold to this file")
     chosen = parser.parse_args(argv)
     try:
-        tables = storage(spark.session("fleet pipeline"), chosen.format)
+        tables = storage_of(spark.session("fleet pipeline"), chosen.format)
         parsed_by = PARSERS[chosen.parser]
         job = Job(
             chosen.bootstrap, chosen.folder, parsed_by, chosen.batch, chosen.replay, chosen.compact
@@ -93,7 +97,7 @@ def main(argv: list[str]) -> int:
 def run(storage: Storage, job: Job, tell: Tell) -> Report:
     """All layers, one after the other.  Raises PipelineFailed."""
     place, parser, seconds = Place(job.folder), job.parser, dict[str, float]()
-
+    processor = dict[str, float]()
     job.folder.mkdir(parents=True, exist_ok=True)
 
     def told(done: MicroBatch | Compaction) -> None:
@@ -102,9 +106,10 @@ def run(storage: Storage, job: Job, tell: Tell) -> Report:
 
     @contextmanager
     def layer(name: str, *paths: str) -> Iterator[None]:
-        began = time.monotonic()
+        began, used = time.monotonic(), _processor_seconds(storage)
         yield
         seconds[name] = time.monotonic() - began
+        processor[name] = _processor_seconds(storage) - used
         for path in paths if job.compact else ():
             if done := storage.compact(path):
                 told(done)
@@ -122,10 +127,10 @@ def run(storage: Storage, job: Job, tell: Tell) -> Report:
     if job.replay:
         count = layers.replay(storage, place, parser)
         tell(f"replay: {count:,} dead letters are events for the {parser.name} parser")
-    with layer("gold", *(place.gold(table) for table in GOLD)):
+    with layer("gold"):
         for gold in GOLD.values():
             finish(list(layers.start_gold(storage, place, gold)), told)
-    return Report(balance.read(storage, place), storage.format, seconds)
+    return Report(balance.read(storage, place), storage.format, seconds, processor)
 
 
 def finish(queries: list[StreamingQuery], told: Told) -> None:
@@ -148,6 +153,13 @@ def finish(queries: list[StreamingQuery], told: Told) -> None:
     finally:
         for query in queries:
             query.stop()
+
+
+def _processor_seconds(storage: Storage) -> float:
+    """The processor time that Spark's JVM has used so far."""
+    gateway: Any = storage.session.sparkContext._gateway
+    used = psutil.Process(gateway.proc.pid).cpu_times()
+    return float(used.user + used.system)
 
 
 if __name__ == "__main__":

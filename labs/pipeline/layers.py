@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from labs.fleet.records import TOPICS
+from labs.fleet.records import ORDERS, PAYMENTS, POSITIONS, TOPICS
 from labs.pipeline.events import Parser, events, parsed
 from labs.pipeline.storage import Storage
 from labs.pipeline.tables import Gold, Place
@@ -34,6 +34,7 @@ WATERMARK = "45 minutes"
 """How far behind the newest event an event may come, and how long an event id is kept.  A report is
 at most 15 minutes late, and its copy comes at most 5 minutes after it; the others are in reserve.
 What is later is dropped, and counted."""
+PARTITIONS = {POSITIONS: 6, ORDERS: 3, PAYMENTS: 3}
 RECORD = "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY"
 _ONCE_PER_EVENT = ["topic", "event_id"]
 
@@ -48,7 +49,9 @@ def start_bronze(
         .option("subscribe", ",".join(TOPICS))
         .option("startingOffsets", "earliest")
         .option("failOnDataLoss", "true")
-        .option("maxOffsetsPerTrigger", batch_records)
+        # Spark shares this out among the partitions and rounds down: with one more for each, there
+        # is no last micro-batch for what rounding left over.
+        .option("maxOffsetsPerTrigger", batch_records + sum(PARTITIONS.values()))
         # At a log's end a poll waits for fetch.max.wait.ms: so polls are few, and waits short.
         .option("kafka.max.poll.records", 5_000)
         .option("kafka.fetch.max.wait.ms", 50)

@@ -79,11 +79,11 @@ class Storage(Protocol):
         ...
 
     def compact(self, path: str) -> Compaction | None:
-        """Few large files instead of many small ones; None where the format cannot."""
+        """Few large files instead of many small ones; None where nothing was to do, or can be."""
         ...
 
 
-def storage(session: SparkSession, format: str = "") -> Storage:
+def storage_of(session: SparkSession, format: str = "") -> Storage:
     """The tables of this session: Delta where it has the jars, Parquet otherwise.
 
     Raises SparkMissing for delta in a session that does not have it.

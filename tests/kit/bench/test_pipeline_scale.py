@@ -1,0 +1,18 @@
+"""The scale row: a record may cost a fifth more, or less, among many; no part runs it unasked."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit import bench
+from kit.bench import pipeline_scale
+
+
+@pytest.mark.parametrize(("large", "holds"), [(119.0, True), (121.0, False), (79.0, False)])
+def test_the_cost_of_a_record_stays_within_a_fifth(large: float, holds: bool) -> None:
+    assert pipeline_scale._row("pipeline", large, 100.0)["holds"] is holds
+
+
+def test_it_runs_only_by_name() -> None:
+    assert "pipeline_scale" in bench.ONLY_BY_NAME
+    assert not set(bench.ONLY_BY_NAME) & set(bench.PARTS)
