@@ -14,5 +14,5 @@ def test_the_cost_of_a_record_stays_within_a_fifth(large: float, holds: bool) ->
 
 
 def test_it_runs_only_by_name() -> None:
-    assert "pipeline_scale" in bench.ONLY_BY_NAME
-    assert not set(bench.ONLY_BY_NAME) & set(bench.PARTS)
+    assert "pipeline_scale" in bench.ON_REQUEST
+    assert not set(bench.ON_REQUEST) & set(bench.PARTS)
