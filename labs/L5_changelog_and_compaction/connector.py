@@ -29,7 +29,7 @@ from kit.clusters.interface import Cluster
 from kit.probes import clients
 from labs.L5_changelog_and_compaction.database import START_MS, Change, Database
 
-CONNECTOR = {"connector": "postgresql", "name": "fleet", "db": "fleet", "table": "orders"}
+CONNECTOR = {"connector": "postgresql", "name": "fleet", "db": "fleet"}
 _BEHIND_MS = 40
 """How far the connector is behind the database."""
 
@@ -39,6 +39,21 @@ class Record(NamedTuple):
 
     key: bytes
     value: bytes | None
+
+
+class Connector:
+    """Follows a database into a topic: `send()` writes what the log has since the last time."""
+
+    def __init__(self, cluster: Cluster, topic: str, database: Database) -> None:
+        self.cluster, self.topic, self.database = cluster, topic, database
+        self._handled = 0
+
+    def send(self, batch_records: int = 1) -> int:
+        """How many records were written."""
+        more = self.database.log[self._handled :]
+        self._handled += len(more)
+        feed = (r for change in more for r in of_change(change, change.committed_ms + _BEHIND_MS))
+        return write(self.cluster, self.topic, feed, batch_records)
 
 
 def records(
@@ -52,7 +67,8 @@ def records(
     taken = sorted(database.table(snapshot_lsn).items())
     for number, (order_id, row) in enumerate(taken):
         place = "last" if number == len(taken) - 1 else "first" if number == 0 else "true"
-        source = {"lsn": snapshot_lsn, "ts_ms": clock, "txId": None, "snapshot": place}
+        source = {"table": database.table_name, "lsn": snapshot_lsn, "ts_ms": clock, "txId": None}
+        source["snapshot"] = place
         yield _record(order_id, None, row, "r", clock, source)
     changes = [change for change in database.log if change.lsn > snapshot_lsn]
     for change, is_again in delivered(changes, restarts or {}):
@@ -74,8 +90,8 @@ def delivered(
 def of_change(change: Change, at_ms: int) -> Iterator[Record]:
     """The record of one change; for a delete the tombstone as well."""
     source = {
-        "lsn": change.lsn, "ts_ms": change.committed_ms, "txId": change.transaction,
-        "snapshot": "false",
+        "table": change.table, "lsn": change.lsn, "ts_ms": change.committed_ms,
+        "txId": change.transaction, "snapshot": "false",
     }  # fmt: skip
     op = "c" if change.before is None else "d" if change.after is None else "u"
     yield _record(change.order_id, change.before, change.after, op, at_ms, source)
@@ -87,13 +103,7 @@ def key(order_id: int) -> bytes:
     return json.dumps({"order_id": order_id}).encode()
 
 
-def write(
-    cluster: Cluster,
-    topic: str,
-    feed: Iterable[Record],
-    partition: int = -1,
-    batch_records: int = 20,
-) -> int:
+def write(cluster: Cluster, topic: str, feed: Iterable[Record], batch_records: int = 20) -> int:
     """Produces the feed in order, at most `batch_records` in a batch; returns how many.
 
     The cleaner works on closed segments, and a segment ends at a batch: so batches are small.
@@ -112,9 +122,7 @@ def write(
     for each in feed:
         while True:
             try:
-                producer.produce(
-                    topic, each.value, each.key, partition=partition, on_delivery=on_delivery
-                )
+                producer.produce(topic, each.value, each.key, on_delivery=on_delivery)
                 break
             except BufferError:  # the queue is full: let deliveries happen
                 producer.poll(0.1)

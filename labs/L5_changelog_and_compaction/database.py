@@ -37,6 +37,7 @@ Table = dict[int, Row]
 class Change:
     """One row that one statement changed: `before` is None for an insert, `after` for a delete."""
 
+    table: str
     lsn: int
     transaction: int
     committed_ms: int
@@ -54,6 +55,7 @@ class Change:
 class Database:
     """The table, its log, and every version of every row."""
 
+    table_name: str
     log: list[Change] = field(default_factory=list)
     lsn: int = FIRST_LSN
     rows: Table = field(default_factory=dict)
@@ -106,9 +108,8 @@ class Database:
         if not same_statement:
             self._transactions += 1
             self.lsn += 56 + 8 * (self._transactions % 5)
-        change = Change(
-            self.lsn, self._transactions, START_MS + 250 * self._transactions, before, after
-        )
+        at_ms = START_MS + 250 * self._transactions
+        change = Change(self.table_name, self.lsn, self._transactions, at_ms, before, after)
         self.log.append(change)
         order_id = change.order_id
         self._versions[order_id].append((self.lsn, after))
@@ -136,7 +137,7 @@ class Morning:
 
 def run(morning: Morning, database: Database | None = None) -> Database:
     """The database after the morning; the same seed makes the same log."""
-    database = database or Database()
+    database = database or Database("orders")
     dice = random.Random(f"orders {morning.seed}")
     highest = database.highest_id
     for number in range(morning.statements):

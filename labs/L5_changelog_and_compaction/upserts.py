@@ -72,7 +72,7 @@ def as_records(session: SparkSession, feed: Sequence[Record]) -> DataFrame:
 
 def refusal(action: Callable[[], object]) -> str:
     """The name of the error that Spark or Delta refuses this with, or nothing."""
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:

@@ -70,7 +70,7 @@ def test_each_delete_is_followed_by_its_tombstone() -> None:
 
 
 def test_a_change_of_key_is_a_delete_and_an_insert_with_one_lsn() -> None:
-    database = Database()
+    database = Database("orders")
     database.insert(7, truck="truck-01", status="placed", cents=500)
     database.rekey(7, 9)
     first, *others = connector.records(database)
@@ -107,7 +107,7 @@ def test_after_a_restart_changes_come_again_with_their_lsn_and_a_later_clock() -
 
 @pytest.mark.parametrize("statement", ["insert", "rekey"])
 def test_an_id_that_is_taken_is_refused(statement: str) -> None:
-    database = Database()
+    database = Database("orders")
     for order_id in (1, 2):
         database.insert(order_id, truck="truck-01", status="placed", cents=500)
     arguments: dict[str, Any] = {"order_id": 1}

@@ -58,7 +58,7 @@ def test_a_stream_a_restart_and_the_cleaner_give_the_databases_table(
 
 
 def test_old_batches_and_repeated_ones_change_nothing(spark: Any, place: Place) -> None:
-    database = Database()
+    database = Database("orders")
     for order_id in (1, 2, 3):
         database.insert(order_id, truck="truck-01", status="placed", cents=500)
     database.update(1, status="loaded")
@@ -79,7 +79,7 @@ def test_old_batches_and_repeated_ones_change_nothing(spark: Any, place: Place) 
 
 
 def test_a_tombstone_that_the_cleaner_left_alone_deletes(spark: Any, place: Place) -> None:
-    database = Database()
+    database = Database("orders")
     database.insert(1, truck="truck-01", status="placed", cents=500)
     database.insert(2, truck="truck-02", status="placed", cents=700)
     upserts.create(spark, place.orders)
