@@ -11,7 +11,7 @@
 # * say what compaction keeps for a rebuild, and what it takes away;
 # * name the ways in which a deleted row comes back.
 #
-# **Time:** {minutes}. It needs Java 17, PySpark and Delta Lake's jars, all of which `make setup` brings.
+# **Time:** {minutes}. It needs Java 17; `make setup` brings PySpark and Delta Lake's jars.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
@@ -307,8 +307,9 @@ for number in range(1, mornings + 1):
 Chart("Records that a service reads when it starts", reads, x="mornings", y="records")
 
 # %% [markdown]
-# As written, a start reads all of history, and takes longer each time. Compacted, it reads the orders
-# that exist, some tombstones, and the active segment: that levels off.
+# As written, a start reads all of history. Compacted, it reads the orders that exist, some tombstones,
+# and the active segment: that levels off. The seconds say little here, because at this size most of a
+# start is its connection.
 #
 # ## Away for too long
 #
