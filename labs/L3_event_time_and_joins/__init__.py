@@ -1,0 +1,1 @@
+"""Event time and joins: watermarks, windows, sessions, stream-stream joins and their state."""

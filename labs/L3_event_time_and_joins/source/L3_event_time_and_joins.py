@@ -1,0 +1,774 @@
+# %% [markdown]
+# # L3 · Event time and joins
+#
+# A truck leaves a tunnel and sends what it measured inside. Some of it is half an hour old. Does it
+# still count? You run windows, sessions and joins over such a stream, and see in each micro-batch
+# what Spark keeps, what it writes, and what it drops.
+#
+# **You will be able to**
+# * say from the watermark which late records count, and when a result comes out;
+# * choose between append and update mode, and between tumbling, hopping and session windows;
+# * find the clock or the silent input that moves or holds a watermark;
+# * join two streams with a state that stays small, and open that state.
+#
+# **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
+# starts a JVM.
+
+# %% doorway tags=["setup"]
+from pyspark.sql import functions as F
+
+from kit import lab
+from kit.drawings.chart import Chart
+from kit.spark import session, temporary
+from labs.L3_event_time_and_joins import arrivals, judged, progress, staircase
+from labs.L3_event_time_and_joins.arrivals import clock, in_order, on_time, tunnel
+
+eng = lab.engine()
+spark = session()
+spark.conf.set("spark.sql.shuffle.partitions", 1)  # some dozen records need no more
+
+# %% [markdown]
+# ## Two clocks
+#
+# A position carries the time at which the truck measured it: *event time*. Kafka's `timestamp` of
+# the record says here when it arrived. The topic has one partition and `maxOffsetsPerTrigger` fixes
+# the size of a micro-batch, so you know which records Spark sees together. `run` reads all there is,
+# micro-batch by micro-batch, and keeps what each of them wrote.
+
+
+# %% read-and-run tags=["setup"]
+def read(cluster, topic, per_batch):
+    """The topic as a stream, `per_batch` records to a micro-batch."""
+    records = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", cluster.bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", per_batch)
+        .load()
+    )
+    value = F.from_json(F.col("value").cast("string"), "key STRING, event_time BIGINT")
+    event_time = F.timestamp_millis("value.event_time").alias("event_time")
+    return records.select(value.alias("value"), "timestamp").select(
+        "value.key", event_time, "timestamp"
+    )
+
+
+def run(frame, mode, checkpoint=""):
+    """Runs a query over all that is there; what each micro-batch wrote, and its progress."""
+    written, checkpoint = [], checkpoint or str(temporary("checkpoint"))
+    query = (
+        frame.writeStream.foreachBatch(
+            lambda rows, number: written.extend((number, row) for row in rows.collect())
+        )
+        .outputMode(mode)
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(90)
+    return progress.Run(written, progress.batches(query), checkpoint)
+
+
+# %% [markdown]
+# ## The tunnel
+#
+# truck-07 goes into a tunnel after 8:02. Inside it measures its position every two minutes, from 8:04
+# to 8:26, and keeps it. At 8:28 it leaves and sends all twelve. truck-01 drives outside; its
+# positions arrive at once. Keep the panel in view: the run below writes this story to the topic.
+#
+# The query counts positions by truck in windows of ten minutes: 8:00 to 8:10, 8:10 to 8:20, and so
+# on. Its *watermark* has a delay of ten minutes: it stands ten minutes behind the newest event time
+# that Spark has seen.
+
+# %% panel tags=["live"]
+outside = on_time("truck-01", [*range(12, 30), 31, 36, 41, 42])
+inside = tunnel("truck-07", range(4, 28, 2), leaves=28)
+story = in_order(on_time("truck-07", [0, 2]), inside, outside)
+arrivals.write(eng, "tunnel", story)
+lab.panel(eng, "tunnel")
+
+# %% L3-1 tags=["stub", "predict"]
+lab.predict("L3-1")
+
+# %% L3-1 tags=["solution", "predict"]
+lab.predict("L3-1", 9)
+
+# %% tunnel-positions tags=["both"]
+delay, window, leaves = "10 minutes", "10 minutes", 28
+
+inside = tunnel("truck-07", range(4, 28, 2), leaves)
+outside = on_time("truck-01", [*range(12, 30), 31, 36, 41, 42])
+story = in_order(on_time("truck-07", [0, 2]), inside, outside)
+done = {}
+
+
+def through_the_tunnel(cluster):
+    arrivals.write(cluster, "tunnel", story)
+    positions = read(cluster, "tunnel", per_batch=4).withWatermark("event_time", delay)
+    counts = positions.groupBy(F.window("event_time", window), "key").count()
+    done[cluster.name] = run(counts, "append")
+    drawn = staircase.Staircase("Which positions count", story, done[cluster.name], "truck-07", 10)
+    return {
+        "sent from the tunnel": len(inside),
+        "counted": len(inside) - len(drawn.dropped),
+        "dropped": [clock(story[offset].event) for offset in sorted(drawn.dropped)],
+        "at most ten minutes late": sum(leaves - each.event <= 10 for each in inside),
+        "dropped, as Spark counts": done[cluster.name].dropped,
+    }
+
+
+outcome = lab.both(through_the_tunnel)
+display(outcome)
+lab.verdict("L3-1", outcome)
+
+# %% [markdown]
+# Spark does not ask how late a position is. It asks whether the position's *window* is still open, and
+# a window is open until the watermark passes its end. So the position of 8:10 counts, eighteen
+# minutes late, and that of 8:08 does not. Spark's own counter is smaller than the number of lost
+# positions: it counts after the rows of one window and truck were put together within a micro-batch.
+# Use it as an alarm, not as a count.
+
+# %% staircase tags=["read"]
+staircase.Staircase("Which positions count", story, done[eng.name], "truck-07", 10)
+
+# %% [markdown]
+# Read the picture from left to right, as Spark does. The green stairs are the watermark that each
+# micro-batch reports. It moves when a micro-batch ends. The grey area are the windows that are
+# closed for late records. It follows the stairs *one micro-batch later*, and always by whole windows.
+#
+# The two clocks are in the record. `CreateTime` is the arrival here, `event_time` in the value is
+# the truck's.
+
+# %% two-clocks tags=["live"]
+display(
+    lab.tool(
+        eng, "kafka-console-consumer", "--topic", "tunnel", "--partition", "0", "--offset", "18",
+        "--max-messages", "3", "--property", "print.timestamp=true", "--timeout-ms", "10000",
+    )
+)  # fmt: skip
+lab.broker_log(eng, eng.leader("tunnel"), "tunnel-0")
+
+# %% [markdown]
+# ## When does a window come out?
+#
+# Six positions of one truck, in the order of arrival: measured at 8:02, 8:07, 8:12, 8:21, 8:05 and
+# 8:30. Each is a micro-batch of its own, so the micro-batch's number is the record's offset. Windows
+# and delay are ten minutes again, and the mode is append.
+
+# %% L3-2 tags=["stub", "predict"]
+lab.predict("L3-2")
+
+# %% L3-2 tags=["solution", "predict"]
+lab.predict("L3-2", 4)
+
+# %% window-comes-out tags=["live"]
+minutes = [2, 7, 12, 21, 5, 30]
+mode, per_batch = "append", 1
+
+truck = [arrivals.Arrival("truck-07", minute, n) for n, minute in enumerate(minutes)]
+arrivals.write(eng, "one-truck", truck)
+positions = read(eng, "one-truck", per_batch).withWatermark("event_time", "10 minutes")
+counts = positions.groupBy(F.window("event_time", "10 minutes")).count()
+windows = run(counts, mode)
+first = [
+    (number, row["count"])
+    for number, row in windows.written
+    if arrivals.minute_of(row["window"]["start"]) == 0
+]
+seen = {"micro-batch": first[0][0], "count": first[0][1], "rows about 8:00 to 8:10": len(first)}
+display(windows.table())
+print(seen)
+lab.verdict("L3-2", seen)
+
+# %% [markdown]
+# 8:12 is past the window's end, and nothing happens: the watermark is at 8:02. 8:21 moves it to 8:11,
+# but a micro-batch works with the watermark that it *began* with. So the window comes out one
+# micro-batch later. The position of 8:05 is in that micro-batch, and it still counts: for dropping
+# records Spark uses the watermark of the micro-batch before (since Spark 3.4, so that several
+# stateful steps can follow each other). Without new records an empty micro-batch runs to move on.
+#
+# ### Update mode
+#
+# In append mode a row is final, so it waits for the watermark. In *update* mode a micro-batch writes
+# each window that it changed. The same six positions, now two in a micro-batch.
+
+# %% L3-3 tags=["stub", "predict"]
+lab.predict("L3-3")
+
+# %% L3-3 tags=["solution", "predict"]
+lab.predict("L3-3", 2)
+
+# %% update-mode tags=["live"]
+mode, per_batch = "update", 2
+
+positions = read(eng, "one-truck", per_batch).withWatermark("event_time", "10 minutes")
+counts = positions.groupBy(F.window("event_time", "10 minutes")).count()
+updated = run(counts, mode)
+values = [row["count"] for row in updated.rows if arrivals.minute_of(row["window"]["start"]) == 0]
+seen = {"mode": mode, "rows": len(values), "values": values, "records": 3}
+display(updated.table())
+print(seen)
+lab.verdict("L3-3", seen)
+
+# %% [markdown]
+# Update mode is early and repeats itself: a sink must replace the window's row (a MERGE, an upsert, a
+# compacted topic), or each number is there twice. Append mode is late and writes once: a file or a
+# plain topic is enough. Both need the watermark to forget a window.
+#
+# ### The state, opened
+#
+# What the query still knows lies in its checkpoint. Spark reads it like a table: which operator has
+# state, and each row of it.
+
+# %% open-state tags=["live"]
+spark.read.format("state-metadata").load(updated.checkpoint).select(
+    "operatorName", "stateStoreName", "numPartitions", "minBatchId", "maxBatchId"
+).show(truncate=False)
+kept = spark.read.format("statestore").load(updated.checkpoint)
+assert kept.count() == updated.batches[-1].state_rows
+kept.selectExpr("key.window.start", "key.window.end", "value.*").show(truncate=False)
+
+# %% [markdown]
+# The closed windows are gone, and with them all that could be added to. The state of an aggregation is
+# as large as the number of open windows and keys, not as the stream.
+#
+# ## A wrong clock
+#
+# truck-01 sends a position each minute from 8:00 to 8:15, four records in a micro-batch. The fourth
+# record of all is not its own: truck-13 sends one position, and its clock is a day ahead.
+
+# %% L3-5 tags=["stub", "predict"]
+lab.predict("L3-5")
+
+# %% L3-5 tags=["solution", "predict"]
+lab.predict("L3-5", 7)
+
+# %% a-clock-a-day-ahead tags=["live"]
+ahead_minutes, arrives = 1440, 2
+rules = {"every clock": "true", "no future": "event_time <= timestamp + INTERVAL 1 MINUTE"}
+
+wrong = arrivals.Arrival("truck-13", arrives + ahead_minutes, arrives)
+others = on_time("truck-01", range(16)), on_time("truck-02", [40])
+arrivals.write(eng, "clocks", in_order(*others, [wrong]))
+seen = {"sent": 16}
+for name, rule in rules.items():
+    positions = read(eng, "clocks", 4).where(rule).withWatermark("event_time", "10 minutes")
+    counts = run(positions.groupBy(F.window("event_time", "10 minutes"), "key").count(), "append")
+    rows = staircase.rows_of(counts, "truck-01")
+    seen[f"counted, {name}"] = sum(row["count"] for row in rows)
+    seen[f"watermark, {name}"] = clock(counts.batches[-1].watermark)
+print(seen)
+lab.verdict("L3-5", seen)
+
+# %% [markdown]
+# One record moved the watermark by a day, and it does not move back: all other trucks are late until
+# tomorrow. The query runs, its lag is zero, and it writes nothing. The repair is a rule *before* the
+# watermark: no event is younger than its arrival. After `withWatermark` the same rule comes too late,
+# because the watermark has seen the record by then (exercise L3-11). Kafka has a guard of its own for the
+# record's timestamp, `message.timestamp.after.max.ms`, an hour by default; it cannot see a field of the value.
+#
+# ## Orders and their payments
+#
+# An order comes each minute. Four of five are paid two minutes later; every fifth never is. Both topics are
+# read as streams, and both have a watermark of two minutes.
+
+
+# %% orders-and-payments tags=["setup"]
+arrivals.write(eng, "orders", arrivals.orders(40))
+arrivals.write(eng, "payments", arrivals.payments(40, after=2))
+
+
+def orders_and_payments():
+    orders = read(eng, "orders", 5).selectExpr("key AS order_id", "event_time AS ordered_at")
+    payments = read(eng, "payments", 4).selectExpr("key AS paid_order", "event_time AS paid_at")
+    return (
+        orders.withWatermark("ordered_at", "2 minutes"),
+        payments.withWatermark("paid_at", "2 minutes"),
+    )
+
+
+# %% [markdown]
+# Two joins of these streams: one compares the order's id only; the other also wants the payment *within
+# five minutes* of the order.
+
+# %% L3-7 tags=["stub", "predict"]
+lab.predict("L3-7")
+
+# %% L3-7 tags=["solution", "predict"]
+lab.predict("L3-7", "b")
+
+# %% state-of-a-join tags=["live"]
+same, within = (
+    "order_id = paid_order",
+    "paid_at BETWEEN ordered_at AND ordered_at + INTERVAL 5 MINUTES",
+)
+
+orders, payments = orders_and_payments()
+without = run(orders.join(payments, F.expr(same)), "append")
+ranged = run(orders.join(payments, F.expr(f"{same} AND {within}")), "append")
+seen = {
+    "pairs without a range": len(without.rows),
+    "pairs with a range": len(ranged.rows),
+    "records": 40 + 32,
+    "state without a range": without.batches[-1].state_rows,
+    "state with a range": ranged.batches[-1].state_rows,
+    "most with a range": max(batch.state_rows for batch in ranged.batches),
+}
+display(
+    Chart(
+        "Rows of state after each micro-batch",
+        {"order id alone": without.state_rows(), "within five minutes": ranged.state_rows()},
+        x="micro-batch",
+        y="rows of state",
+    )
+)
+print(seen)
+lab.verdict("L3-7", seen)
+
+# %% [markdown]
+# A watermark alone lets Spark forget nothing: a payment for the first order may still come, next year
+# perhaps. That a pair was found does not help, because the id may come again. Only the range says when an order is
+# too old for any payment to come. Then its row leaves the state, and the state is as large as the range, the
+# delay and a micro-batch or two. An *outer* join without a range is refused: Spark could never say that no
+# payment comes.
+#
+# ## Your turn
+#
+# Three pieces of a pipeline; a fourth, trips, is under *Deeper: Sessions*. The judge sends each of them a stream
+# that you have not seen, a few micro-batches long, with late records in it.
+#
+# **Counts that are final.** Write the whole query: count `positions` (`truck`, `event_time`) by truck in
+# windows of five minutes. A position up to ten minutes late counts, and each window is written once, when
+# it is over. Each micro-batch goes to `write(rows, number)`, with the columns that `count()` gives. The
+# query reads what is there and ends; return it.
+
+
+# %% L3-9 tags=["stub"]
+def start(positions, write, checkpoint):
+    """The query, started."""
+
+
+# %% L3-9 tags=["solution"]
+def start(positions, write, checkpoint):
+    """The query, started."""
+    counts = (
+        positions.withWatermark("event_time", "10 minutes")
+        .groupBy("truck", F.window("event_time", "5 minutes"))
+        .count()
+    )
+    return (
+        counts.writeStream.foreachBatch(write)
+        .outputMode("append")
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+
+
+# %% L3-9 tags=["check"]
+lab.check("L3-9", judged.counts(start))
+
+# %% [markdown]
+# **Clocks from the future.** `arrived` has `truck`, `event_time` and `timestamp`, the time of arrival. Give it a
+# watermark of ten minutes that no wrong clock can move. A clock may be one minute ahead. Late records stay.
+
+
+# %% L3-11 tags=["stub"]
+def trusted(arrived):
+    """The records to believe, with a watermark."""
+
+
+# %% L3-11 tags=["solution"]
+def trusted(arrived):
+    """The records to believe, with a watermark."""
+    believed = arrived.where("event_time <= timestamp + INTERVAL 1 MINUTE")
+    return believed.withWatermark("event_time", "10 minutes")
+
+
+# %% L3-11 tags=["check"]
+lab.check("L3-11", judged.trusted(trusted))
+
+# %% [markdown]
+# **Paid in time, or not.** `orders` has `order_id` and `ordered_at`, `payments` has `order_id` and `paid_at`. Give
+# each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time from 0 to 30 minutes after its
+# order; without one, `paid_at` is null. Records may be ten minutes late, and the state must stay small.
+
+
+# %% L3-12 tags=["stub"]
+def paid(orders, payments):
+    """A stream with order_id, ordered_at and paid_at."""
+
+
+# %% L3-12 tags=["solution"]
+def paid(orders, payments):
+    """A stream with order_id, ordered_at and paid_at."""
+    o = orders.withWatermark("ordered_at", "10 minutes").alias("o")
+    p = payments.withWatermark("paid_at", "10 minutes").alias("p")
+    in_time = F.expr(
+        "o.order_id = p.order_id "
+        "AND paid_at BETWEEN ordered_at AND ordered_at + INTERVAL 30 MINUTES"
+    )
+    return o.join(p, in_time, "leftOuter").select("o.order_id", "ordered_at", "paid_at")
+
+
+# %% L3-12 tags=["check"]
+lab.check("L3-12", judged.paid(paid))
+
+# %% [markdown]
+# ## Interview corner
+#
+# Answer aloud before you open an answer.
+#
+# <details><summary><b>1. What is a watermark?</b></summary>
+#
+# The newest event time seen, minus a delay that you choose. It is a promise about the data: nothing
+# older matters any more. So a window can close, and its state can go.
+# *Follow-up:* is a record that is later than the delay always dropped? (No. It is dropped if its window
+# is closed, and the watermark of the micro-batch before decides.)
+#
+# * **weak:** "it drops late data" · **good:** newest time minus delay, closes windows · **strong:** ties it to
+#   state and output mode, and knows when in a micro-batch it moves
+# * **evidence:** [The tunnel](#The-tunnel)
+# </details>
+#
+# <details><summary><b>2. Append or update?</b></summary>
+#
+# Append writes a window once, when it is over: late, and right for sinks that cannot change a row. Update
+# writes each change at once: early, and the sink has to replace rows.
+# *Follow-up:* a dashboard must show the current window, and files must be final. What do you build? (Two
+# queries, or one that upserts and a reader that takes closed windows only.)
+#
+# * **weak:** "append is faster" · **good:** once and late, often and early · **strong:** argues from the sink
+# * **evidence:** [When does a window come out?](#When-does-a-window-come-out?)
+# </details>
+#
+# <details><summary><b>3. The query runs, its lag is zero, and it writes nothing. Why?</b></summary>
+#
+# Look at the watermark in its progress. If it stands still, an input is silent or far behind. If it is far
+# ahead, one wrong clock moved it, and each record is dropped.
+# *Follow-up:* how do you get out of the second case? (Mend the rule and start with a new checkpoint before
+# the bad record: the old one keeps the watermark.)
+#
+# * **weak:** "restart it" · **good:** progress, watermark, silent input · **strong:** also the clock from the
+#   future, and that the checkpoint remembers
+# * **evidence:** [A wrong clock](#A-wrong-clock), [Two inputs](#Deeper:-Two-inputs)
+# </details>
+#
+# <details><summary><b>4. The state of a stream-stream join grows. What is missing?</b></summary>
+#
+# Watermarks on both sides *and* a range of time in the condition. Without the range no row is ever too old
+# to find a partner.
+# *Follow-up:* and an outer join? (Spark refuses it without them: it could never say that no partner comes.)
+#
+# * **weak:** "more memory" · **good:** watermark and range · **strong:** computes the state: rate times range,
+#   delay and micro-batch
+# * **evidence:** [Orders and their payments](#Orders-and-their-payments)
+# </details>
+#
+# <details><summary><b>5. How long should the delay be?</b></summary>
+#
+# Measure how late records are, and decide what a lost one costs against waiting and state. What is later
+# goes to a correction path: raw data is kept, and a batch job counts again.
+# *Follow-up:* how do you see that it was too short? (Spark's counter of dropped rows is above zero; bronze
+# minus counted says how many.)
+#
+# * **weak:** "an hour, to be safe" · **good:** measures lateness · **strong:** names the price on both sides and
+#   what happens to the dropped
+# * **evidence:** [How long should the delay be?](#Deeper:-How-long-should-the-delay-be?)
+# </details>
+#
+# **Read this progress: what happened?**
+# ```
+# "numInputRows" : 4200,
+# "eventTime" : { "max" : "2026-03-02T09:14:07.000Z", "watermark" : "2027-03-02T08:49:00.000Z" },
+# "stateOperators" : [ { "numRowsTotal" : 0, "numRowsDroppedByWatermark" : 1387 } ]
+# ```
+# <details><summary><b>An answer</b></summary>
+#
+# The newest event time of this micro-batch is of today, and the watermark is a year ahead: a clock with a wrong
+# year passed in an earlier micro-batch. All 4,200 records were dropped; the counter says 1,387, because it
+# counts groups.
+# </details>
+#
+# ## Quiz
+
+# %% L3-13 tags=["stub", "predict", "quiz"]
+lab.quiz("L3-13")
+
+# %% L3-13 tags=["solution", "predict", "quiz"]
+lab.quiz("L3-13", "a", "c")
+
+# %% [markdown]
+# ## Deeper: Sessions
+#
+# A *trip* ends when a truck sends nothing for five minutes. truck-07 sends positions of 8:00, 8:03,
+# 8:11 and 8:13. Then one of 8:07 arrives late, and the watermark is still before 8:00. At the end a
+# position of 8:40 moves it on.
+
+# %% L3-4 tags=["stub", "predict"]
+lab.predict("L3-4")
+
+# %% L3-4 tags=["solution", "predict"]
+lab.predict("L3-4", 1)
+
+# %% a-late-position-joins-two-trips tags=["live"]
+pause = "5 minutes"
+minutes = [0, 3, 11, 13, 7, 40]
+
+truck = [arrivals.Arrival("truck-07", minute, n) for n, minute in enumerate(minutes)]
+arrivals.write(eng, "trips", truck)
+positions = read(eng, "trips", per_batch=2).withWatermark("event_time", "20 minutes")
+trip = F.session_window("event_time", pause)
+trips = run(positions.groupBy("key", trip).agg(F.count("*").alias("positions")), "append")
+seen = {
+    "trips": len(trips.rows),
+    "from": [clock(arrivals.minute_of(row["session_window"]["start"])) for row in trips.rows],
+    "positions": [row["positions"] for row in trips.rows],
+}
+display(trips.table())
+print(seen)
+lab.verdict("L3-4", seen)
+
+# %% [markdown]
+# A session's end is not known in advance. Each position is a session of five minutes at first, and
+# sessions that touch become one. The late position touched both, so two trips were one trip with a
+# hole in the data. Had append mode written the first trip before, it could not have taken it back:
+# the watermark is the promise that no such position counts any more. A *hopping* window is the other
+# kind: `F.window("event_time", "10 minutes", "5 minutes")` counts each position in two windows.
+#
+# **Trips.** A pause of more than five minutes ends a truck's trip. Give a row for each trip, once it is
+# over: `truck`, `start` (its first position), `last` (its last position) and `positions`, their number. A
+# position up to ten minutes late still belongs to its trip.
+
+
+# %% L3-10 tags=["stub"]
+def trips(positions):
+    """A stream with truck, start, last and positions."""
+
+
+# %% L3-10 tags=["solution"]
+def trips(positions):
+    """A stream with truck, start, last and positions."""
+    trip = F.session_window("event_time", "5 minutes")
+    found = (
+        positions.withWatermark("event_time", "10 minutes")
+        .groupBy("truck", trip)
+        .agg(F.max("event_time").alias("last"), F.count("*").alias("positions"))
+    )
+    return found.selectExpr("truck", "session_window.start AS start", "last", "positions")
+
+
+# %% L3-10 tags=["check"]
+lab.check("L3-10", judged.trips(trips))
+
+# %% [markdown]
+# ## Deeper: Two inputs
+#
+# Positions arrive from 8:00 to 8:40. Orders arrive from 8:00 to 8:05; then it is quiet. One query counts
+# both together, each input with a watermark of ten minutes, in windows of ten minutes, append mode.
+
+# %% L3-6 tags=["stub", "predict"]
+lab.predict("L3-6")
+
+# %% L3-6 tags=["solution", "predict"]
+lab.predict("L3-6", 0)
+
+# %% a-silent-input tags=["live"]
+policy = "min"  # or "max"
+
+arrivals.write(eng, "moves", on_time("truck-01", range(0, 41, 4)))
+arrivals.write(eng, "quiet", on_time("order-1", [0, 5]))
+spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", policy)
+moves = read(eng, "moves", 4).withWatermark("event_time", "10 minutes")
+quiet = read(eng, "quiet", 4).withWatermark("event_time", "10 minutes")
+counts = moves.union(quiet).groupBy(F.window("event_time", "10 minutes")).count()
+together = run(counts, "append")
+spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
+last = together.batches[-1]
+seen = {
+    "policy": policy,
+    "windows written": len(together.rows),
+    "watermark": clock(last.watermark),
+    "windows in the state": last.state_rows,
+}
+display(together.table())
+print(seen)
+lab.verdict("L3-6", seen)
+
+# %% [markdown]
+# With several inputs the watermark is the *smallest* of theirs. The silent topic holds it at 7:55, no window
+# comes out, and the state grows. With `max` the fast input decides, and the slow one loses its records. A third
+# way is to keep a quiet input awake: its sender writes a heartbeat now and then. Within one input
+# Spark looks at the newest event time of *all* partitions, so a partition that falls behind holds nothing
+# back; its records are late.
+
+# %% [markdown]
+# ## Deeper: The order that is never paid
+#
+# Now the same join as a *left outer* join: an unpaid order comes out as well, with null as its payment. The order
+# of 8:10 is never paid. Orders arrive five in a micro-batch: 8:00 to 8:04 are in micro-batch 0, and so on.
+
+# %% L3-8 tags=["stub", "predict"]
+lab.predict("L3-8")
+
+# %% L3-8 tags=["solution", "predict"]
+lab.predict("L3-8", 4)
+
+# %% the-null-row tags=["live"]
+longest, unpaid = 5, "order-10"
+
+orders, payments = orders_and_payments()
+condition = (
+    "order_id = paid_order AND paid_at BETWEEN ordered_at "
+    f"AND ordered_at + INTERVAL {longest} MINUTES"
+)
+outer = run(orders.join(payments, F.expr(condition), "leftOuter"), "append")
+(number,) = (number for number, row in outer.written if row["order_id"] == unpaid)
+paid = next(number for number, row in outer.written if row["order_id"] == "order-11")
+seen = {
+    "micro-batch of the null row": number,
+    "its watermark": clock(outer.batches[number].watermark),
+    "micro-batch of the next order, paid": paid,
+}
+display(outer.table())
+print(seen)
+lab.verdict("L3-8", seen)
+
+# %% [markdown]
+# A pair comes out at once; a null row is a statement about what will *not* come, so it waits: the range, the delay,
+# and one micro-batch more. The watermark is again the smaller one of both inputs, so silence on the
+# payments topic keeps back all null rows.
+
+# %% [markdown]
+# ## Deeper: How long should the delay be?
+#
+# The fleet of the pipeline lab sends a morning with late, repeated and broken records, and the generator
+# knows the truth. Here the good positions are counted by truck and minute with three delays: what is lost, and
+# how much state does each delay keep?
+
+# %% price-of-a-delay tags=["live"]
+from labs.fleet.records import POSITIONS, Fleet, records
+from labs.fleet.truth import Tally
+from labs.fleet.writer import write
+
+delays = (0, 10, 20)  # minutes
+
+tally = Tally()
+eng.create_topic(POSITIONS, config={"retention.ms": -1})
+fleet = Fleet(1200, trucks=8, per_second=1, duplicate=0, malformed=0, late=0.1, time_as_text=0)
+write(eng, (r for r in tally.counting(records(fleet)) if r.topic == POSITIONS))
+truth = sum(minute.positions for minute in tally.truth().minutes.values())
+lost, state = [], []
+for delay in delays:
+    arrived = spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+    arrived = arrived.option("subscribe", POSITIONS).option("startingOffsets", "earliest")
+    arrived = arrived.option("maxOffsetsPerTrigger", 220).load()
+    value = F.from_json(F.col("value").cast("string"), "truck STRING, event_time BIGINT")
+    times = arrived.select(value.alias("value")).select(
+        "value.truck", F.timestamp_millis("value.event_time").alias("event_time")
+    )
+    known = times.withWatermark("event_time", f"{delay} minutes")
+    counts = run(known.groupBy("truck", F.window("event_time", "1 minute")).count(), "update")
+    newest = {(row["truck"], row["window"]["start"]): row["count"] for row in counts.rows}
+    lost.append((delay, truth - sum(newest.values())))
+    state.append((delay, max(batch.state_rows for batch in counts.batches)))
+assert lost[-1][1] == 0, "15 minutes is the longest way"
+Chart(
+    f"What a delay costs: {truth:,} positions, one in ten late",
+    {"positions lost": lost, "rows of state, at most": state},
+    x="delay of the watermark, in minutes",
+)
+
+# %% [markdown]
+# The fleet's late positions take up to fifteen minutes. A longer delay loses none and keeps more windows in
+# the state; a shorter one loses some. Few are lost even without a delay, because a micro-batch here is some
+# minutes long and late records have its time as a bonus. Never rely on that: with a shorter trigger the bonus is gone.
+#
+# What was dropped is not gone: bronze has it. Three policies are usual: ignore it and watch the counter; write
+# late records to a topic of their own, by a rule on `timestamp - event_time`; or count again from bronze each
+# night and replace the day's windows.
+
+# %% [markdown]
+# ## Deeper: A restart
+#
+# The watermark lies in the checkpoint. A query ends at a watermark of 8:20; a day later it starts again, and the
+# first records that it reads are of 8:05 and 8:25.
+
+# %% a-restart tags=["live"]
+early, later = [0, 30], [5, 25, 50]
+
+
+def stream_of_counts():
+    positions = read(eng, "restart", 10).withWatermark("event_time", "10 minutes")
+    return positions.groupBy(F.window("event_time", "10 minutes")).count()
+
+
+arrivals.write(eng, "restart", on_time("truck-01", early))
+before = run(stream_of_counts(), "append")
+arrivals.append(eng, "restart", on_time("truck-01", later))
+after = run(stream_of_counts(), "append", before.checkpoint)
+assert after.dropped == 1
+assert len(after.rows) == 2
+display(before.table(), after.table())
+
+# %% [markdown]
+# The record of 8:05 is dropped at once: the query remembers its watermark, and the window's state is gone. So a
+# restart changes no result. To count old records again, *reprocess*: a new query, with a new checkpoint and a table of
+# its own, reads the topic from the earliest offset; when it has caught up, readers change over. The same holds when you
+# change the delay, the window or the keys: the old state does not fit the new query.
+
+# %% [markdown]
+# ## Deeper: A partition that falls behind
+#
+# One topic, two partitions. truck-01 is in partition 0 and its positions arrive at once; the ones in partition 1 arrive
+# half an hour late. Does the slower partition hold the watermark back, as the slower topic did?
+
+# %% a-slow-partition tags=["live"]
+behind = 30  # minutes
+
+fast = on_time("truck-01", range(30, 60, 2))
+slow = [arrivals.Arrival("truck-02", each.event - behind, each.arrives) for each in fast]
+last = on_time("truck-03", [80])  # closes all windows
+arrivals.write(eng, "uneven", [*fast, *last], partition=0, partitions=2)
+arrivals.append(eng, "uneven", slow, partition=1)
+positions = read(eng, "uneven", 6).withWatermark("event_time", "10 minutes")
+uneven = run(positions.groupBy(F.window("event_time", "10 minutes"), "key").count(), "append")
+counted = {
+    key: sum(row["count"] for row in staircase.rows_of(uneven, key))
+    for key in ("truck-01", "truck-02")
+}
+print(f"of {len(fast)} positions each: {counted}; dropped, as Spark counts: {uneven.dropped}")
+assert counted["truck-01"] == len(fast)
+assert counted["truck-02"] < len(slow)
+
+# %% [markdown]
+# It does not: Spark keeps one watermark for an input, from the newest event time of all its partitions, and what the
+# slower partition brings is late. Other processors keep one for each partition and take the smallest; there an
+# *idle* partition holds everything back. When you read "idle partitions stall the watermark", ask of which processor.
+
+# %% [markdown]
+# ## Deeper: Duplicates within a watermark
+#
+# `dropDuplicates` in lab L1 keeps each event id for as long as the query lives. `dropDuplicatesWithinWatermark` forgets an
+# id when the watermark has passed its first copy's time by the delay, so a copy that comes later is let through. The
+# ids here are the keys, and the delay is ten minutes.
+
+# %% duplicates-within-a-watermark tags=["live"]
+repeats = [("a", 0), ("b", 4), ("a", 8), ("c", 30), ("d", 31), ("d", 32), ("e", 60), ("f", 61)]
+
+copies = [arrivals.Arrival(key, minute, minute) for key, minute in repeats]
+arrivals.write(eng, "copies", copies)
+events = read(eng, "copies", 2).withWatermark("event_time", "10 minutes")
+for name, once in {
+    "dropDuplicates": events.dropDuplicates(["key"]),
+    "dropDuplicatesWithinWatermark": events.dropDuplicatesWithinWatermark(["key"]),
+}.items():
+    seen = run(once, "append")
+    print(
+        f"{name:30} {[row['key'] for row in seen.rows]}, state {[n for _, n in seen.state_rows()]}"
+    )
+
+# %% [markdown]
+# Both drop the copies. The state of the first only grows; that of the second follows the watermark. Choose the delay
+# from how late a copy may come: the fleet's gateways send again within five minutes.
