@@ -681,9 +681,9 @@ Chart(
 )
 
 # %% [markdown]
-# The fleet's late positions take up to fifteen minutes. A longer delay loses none and keeps more windows in
-# the state; a shorter one loses some. Few are lost even without a delay, because a micro-batch here is some
-# minutes long and late records have its time as a bonus. Never rely on that: with a shorter trigger the bonus is gone.
+# The fleet's late positions take up to fifteen minutes. A longer delay loses none and keeps more windows in the
+# state. Shorter ones lose fewer than you may expect: a micro-batch here is about four minutes long, and late records
+# have one or two of them as a bonus. Never rely on that: with a shorter trigger the bonus is gone.
 #
 # What was dropped is not gone: bronze has it. Three policies are usual: ignore it and watch the counter; write
 # late records to a topic of their own, by a rule on `timestamp - event_time`; or count again from bronze each
