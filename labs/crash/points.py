@@ -87,9 +87,14 @@ class Watch:
         self.begin()
 
     def begin(self, tasks_write: bool = True) -> None:
-        """A query is about to start; those before it stand already, or have ended."""
+        """A query is about to start; those before it stand already, or have ended.
+
+        If the tasks only read for a sink that writes in the driver, the sink's own code says that
+        it stands in the middle (`stood_at`).  An executor holds the tasks that read.
+        """
         with self._lock:
-            self._begins = WRITES if tasks_write else (_RESULT,)
+            reads = (_RESULT,) if self._point == EXECUTOR else ()
+            self._begins = WRITES if tasks_write else reads
             self._calls = 0
             self._writing: set[str] = set()
             self._done: set[str] = set()

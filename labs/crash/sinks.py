@@ -120,7 +120,7 @@ def kafka(payments: DataFrame, place: Place) -> StreamingQuery:
 def transactional(payments: DataFrame, place: Place) -> StreamingQuery:
     """One transaction for each micro-batch: its records, and its number as a group's offset.
 
-    Whatever happens, both are there or none.  A driver that starts again aborts the transaction
+    Both are there, or none is.  A driver that starts again aborts the transaction
     that its predecessor left open (`init_transactions`), and asks the group how far it was.  The
     records pass through the driver, so this is for small micro-batches.
     """
@@ -140,7 +140,8 @@ def transactional(payments: DataFrame, place: Place) -> StreamingQuery:
             producer.begin_transaction()
             for written, row in enumerate(rows):
                 if written == len(rows) // 2:
-                    producer.flush(TRANSACTION_S)
+                    if producer.flush(TRANSACTION_S):
+                        raise RuntimeError(f"{place.topic} does not take the records of {number}.")
                     place.half(number)
                 producer.produce(place.topic, row["value"], row["event_id"])
             producer.send_offsets_to_transaction(

@@ -5,90 +5,27 @@
 
 Six drivers run and are killed, one for each point, with a query for every sink.  Then one session
 lets all of the queries go on, and every reader counts.  The lab shows `table.json`, which
-`--write` made; a test runs some cells again and compares.
+`--write` made; a test runs some cells again and compares.  With `--points in-sink` only the cells
+of that point are made, and take their place in the file.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from kit import places, spark
 from kit.clusters.interface import Cluster
-from kit.tables import Table
-from labs.crash.driver import CrashFailed
 from labs.crash.payments import Count, Feed
 from labs.crash.points import POINTS, Point
+from labs.crash.results import Results, read
 from labs.crash.sinks import READERS
 from labs.crash.trial import Trial
-
-WRITTEN = Path(__file__).with_name("table.json")
-_COLUMNS = {
-    "before-offsets": "before offsets",
-    "after-offsets": "after offsets",
-    "in-sink": "in the sink",
-    "after-sink": "after the sink",
-    "after-commits": "after commits",
-    "executor": "executor",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """Counts by reader and crash point."""
-
-    seed: int
-    batch: int
-    cells: Mapping[str, Mapping[str, Count]]
-
-    def table(self) -> Table:
-        rows = [
-            [reader, *(str(by_point.get(point, "")) for point in _COLUMNS)]
-            for reader, by_point in self.cells.items()
-        ]
-        produced = next(iter(next(iter(self.cells.values())).values())).produced
-        closing = f"{produced} events; seed {self.seed}; killed in micro-batch {self.batch}"
-        return Table("Sink × crash point", ["sink", *_COLUMNS.values()], rows, closing)
-
-    def repeats(self, reader: str) -> list[str]:
-        """The points at which this reader finds rows twice."""
-        return [_COLUMNS[at] for at, found in self.cells[reader].items() if found.repeated]
-
-    def losses(self, reader: str) -> list[str]:
-        """The points at which this reader misses rows."""
-        return [_COLUMNS[at] for at, found in self.cells[reader].items() if found.lost]
-
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-    def text(self) -> str:
-        """For `read`."""
-        cells = {
-            reader: {point: asdict(count) for point, count in by_point.items()}
-            for reader, by_point in self.cells.items()
-        }
-        whole = {"seed": self.seed, "batch": self.batch, "cells": cells}
-        return json.dumps(whole, indent=1) + "\n"
-
-
-def read(file: Path = WRITTEN) -> Results:
-    """The table that an earlier run has written."""
-    whole = json.loads(file.read_text())
-    cells = {
-        reader: {point: Count(**numbers) for point, numbers in by_point.items()}
-        for reader, by_point in whole["cells"].items()
-    }
-    return Results(whole["seed"], whole["batch"], cells)
 
 
 def made(cluster: Cluster, feed: Feed, folder: Path, points: Iterable[Point]) -> Results:
@@ -134,14 +71,16 @@ def main(argv: list[str]) -> int:
     try:
         points = [POINTS[name] for name in names]
         results = made(getattr(lab, chosen.source)(), feed, folder, points)
-    except (CrashFailed, spark.SparkMissing, RuntimeError) as problem:
+        print(results)
+        if chosen.write:
+            if set(names) != POINTS.keys() and chosen.write.exists():
+                results = read(chosen.write).with_cells_of(results)
+            chosen.write.write_text(results.text())
+    except (RuntimeError, ValueError) as problem:
         print(problem, file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(results)
-    if chosen.write:
-        chosen.write.write_text(results.text())
     return 0
 
 

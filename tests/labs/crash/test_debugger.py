@@ -56,7 +56,7 @@ def test_a_thread_stands_until_the_process_is_killed() -> None:
     assert stop.line > 0
 
 
-def test_a_thread_goes_on_where_nobody_holds_it() -> None:
+def test_a_thread_goes_on_where_it_is_not_held() -> None:
     stops: list[Stop] = []
     with java(Debugger([BUILDS], lambda stop: bool(stops.append(stop)))) as process:
         said, _ = process.communicate(timeout=60)

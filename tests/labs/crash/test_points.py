@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from labs.crash import driver
 from labs.crash.debugger import Stop
-from labs.crash.payments import Feed, count
+from labs.crash.payments import Count, Feed, count
 from labs.crash.points import (
     AFTER_COMMITS,
     AFTER_SINK,
@@ -16,8 +18,9 @@ from labs.crash.points import (
     Point,
     Watch,
 )
+from labs.crash.results import Results, read
 
-RUN, REPORT = IN_SINK.methods[0], IN_SINK.methods[-1]
+RUN, *_, RESULT, _, REPORT = IN_SINK.methods
 
 
 def stops_at(watch: Watch, point: Point) -> int:
@@ -75,6 +78,15 @@ def test_on_an_executor_all_tasks_stand_when_they_have_written() -> None:
     assert watch.stands(0).startswith("4 of 4 tasks at CoarseGrainedExecutorBackend")
 
 
+def test_a_sink_that_writes_in_the_driver_has_its_middle_there() -> None:
+    watch = Watch(IN_SINK, 0)
+    watch.begin(tasks_write=False)
+    watch.stay(Stop(RUN, "stream execution thread", 1))
+    assert not any(watch.stay(Stop(RESULT, task(index), 1)) for index in range(4))
+    watch.stood_at("half of the records sent")
+    assert watch.stands(0) == "half of the records sent"
+
+
 def test_tasks_of_another_micro_batch_go_on() -> None:
     watch = Watch(IN_SINK, 1)
     watch.stay(Stop(RUN, "stream execution thread", 1))
@@ -105,3 +117,14 @@ def test_a_driver_that_would_kill_its_neighbours_refuses(capsys, monkeypatch) ->
     there = ["--bootstrap", "127.0.0.1:1", "--folder", "unused", "--point", "after-sink"]
     assert driver.main(there) == 1
     assert "a session of its own" in capsys.readouterr().err
+
+
+def test_cells_of_one_point_take_their_place_in_a_written_table(tmp_path: Path) -> None:
+    exact, twice = Count(120, 0, 0), Count(120, 0, 40)
+    whole = Results(7, 1, {"Kafka sink": {"in-sink": exact, "after-sink": twice}})
+    again = Results(7, 1, {"Kafka sink": {"in-sink": twice}})
+    (tmp_path / "table.json").write_text(whole.with_cells_of(again).text())
+    found = read(tmp_path / "table.json")
+    assert found.repeats("Kafka sink") == ["in the sink", "after the sink"]
+    with pytest.raises(ValueError, match="another seed"):
+        whole.with_cells_of(Results(8, 1, again.cells))
