@@ -139,8 +139,9 @@ def ends(query: StreamingQuery) -> None:
 
 
 def _reason(query: StreamingQuery) -> str:
-    lines = str(query.exception() or "it still runs").strip().splitlines()
-    return lines[0][:300]
+    """The last line of the first paragraph: after a traceback of Python, the error itself."""
+    paragraph = str(query.exception() or "it still runs").strip().split("\n\n")[0]
+    return paragraph.splitlines()[-1][:300]
 
 
 def _kill_executor() -> int:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-TRANSACTION_S = 30.0
+TRANSACTION_S = 120.0
+"""A new cluster creates its transaction log and its offsets topic first."""
 COLUMNS = "event_id STRING, order_id STRING, event_time BIGINT, cents BIGINT"
 Half = Callable[[int], None]
 

@@ -16,10 +16,13 @@ from kit.course import PROJECT, modules_for_kernels, slice_of, source_files
 
 SOURCES = source_files()
 SLICES = [slice_of(source) for source in SOURCES]
+SHARED = [
+    folder.parent for folder in sorted((PROJECT / "labs").glob("*/__init__.py"))
+    if folder.parent not in SLICES
+]  # fmt: skip
+"""What several labs are made of, and no lab itself: `labs/fleet`, `labs/pipeline`, …"""
 JUDGES = {"kit.exercises." + name for name in ("catalogue", "cluster_log", "exercise", "judge")}
 """What the judge alone imports of the kit, beside `kit.grading`."""
-FOR_ALL_LABS = ("labs.fleet", "labs.pipeline")
-"""The data and the pipeline: no slices, but what the labs build on."""
 
 
 def name_of(own: Path) -> str:
@@ -48,6 +51,7 @@ def is_the_judges(module: str) -> bool:
 
 @pytest.mark.parametrize("own", SLICES, ids=name_of)
 def test_a_slice_imports_no_other_slice(own) -> None:
+    allowed = [own, *(SHARED if own.parent.name == "labs" else ())]
     found = {
         str(file.relative_to(PROJECT)): foreign
         for file in own.rglob("*.py")
@@ -56,7 +60,7 @@ def test_a_slice_imports_no_other_slice(own) -> None:
                 module
                 for module in imported(file.read_text())
                 if is_within(module, "lessons") or is_within(module, "labs")
-                if not any(is_within(module, one) for one in (name_of(own), *FOR_ALL_LABS))
+                if not any(is_within(module, name_of(each)) for each in allowed)
             ]
         )
     }
@@ -94,8 +98,7 @@ def test_the_judges_side_never_loads_in_a_kernel(source, tmp_path) -> None:
 
 def test_learners_code_may_see_neither_sources_nor_exercises() -> None:
     seen = {file.parent for file in modules_for_kernels()}
-    labs = PROJECT / "labs"
-    assert seen == {PROJECT / "lessons", labs, labs / "fleet", labs / "pipeline", *SLICES}
+    assert seen == {PROJECT / "lessons", PROJECT / "labs", *SHARED, *SLICES}
 
 
 @pytest.mark.parametrize("own", SLICES, ids=name_of)
