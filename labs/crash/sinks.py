@@ -17,6 +17,7 @@ depends on the sink alone:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 from labs.pipeline.tables import create, query_id
 
 if TYPE_CHECKING:
+    from confluent_kafka import Consumer
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -134,8 +136,7 @@ def transactional(payments: DataFrame, place: Place) -> StreamingQuery:
         producer.init_transactions(TRANSACTION_S)
         group = Consumer(there | {"group.id": place.topic})
         try:
-            (kept,) = group.committed([TopicPartition(place.topic, 0)], TRANSACTION_S)
-            if kept.offset > number:
+            if _committed(group, place.topic) > number:
                 return  # this micro-batch is in the topic already
             rows = batch.selectExpr("event_id", "to_json(struct(*)) AS value").collect()
             producer.begin_transaction()
@@ -190,6 +191,29 @@ SINKS = {
         Sink("transactional", "foreachBatch, transactional producer", transactional, True, False),
     )
 }
+
+
+def _committed(group: Consumer, topic: str) -> int:
+    """The number of the next micro-batch; below 0 if there was none.
+
+    On a new cluster the group's coordinator may still be on its way, so that is asked again.
+    """
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    soon = {
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+    deadline = time.monotonic() + TRANSACTION_S
+    while True:
+        try:
+            (kept,) = group.committed([TopicPartition(topic, 0)], TRANSACTION_S)
+            return int(kept.offset)
+        except KafkaException as refusal:
+            if refusal.args[0].code() not in soon or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def _table(kind: str) -> Callable[[SparkSession, Place], list[str]]:
