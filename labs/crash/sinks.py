@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labs.pipeline.tables import create, query_id
+from labs.pipeline.storage import query_id
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -83,7 +83,9 @@ def append_once(payments: DataFrame, place: Place) -> StreamingQuery:
 
 
 def merge(payments: DataFrame, place: Place) -> StreamingQuery:
-    create(payments.sparkSession, place.table, COLUMNS)
+    payments.sparkSession.sql(
+        f"CREATE TABLE IF NOT EXISTS delta.`{place.table}` ({COLUMNS}) USING delta"
+    )
 
     def write(batch: DataFrame, _: int) -> None:
         batch.createOrReplaceTempView("batch")
