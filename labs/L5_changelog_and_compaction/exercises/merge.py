@@ -75,11 +75,9 @@ def explain(arguments: tuple[Batches], expected: Any, seen: Any) -> str:
         if row is None:
             return f"Order {order_id} is missing: a change without a row in the table is inserted."
         if right[2] and not row[2] and row[1] < right[1]:
-            place = "before" if _comes_first(changes, right, row) else "after"
             return (
                 f"Order {order_id} was deleted at LSN {right[1]}, and your table has it as "
-                f"{row[3]}: the old change came {place} the delete, and nothing of the newer one "
-                "stopped it."
+                f"{row[3]} from LSN {row[1]}: {_why_it_is_there(changes, right, row)}."
             )
         if row[1] < right[1]:
             return (
@@ -90,9 +88,13 @@ def explain(arguments: tuple[Batches], expected: Any, seen: Any) -> str:
     return "There is a row of an order that no batch had."
 
 
-def _comes_first(changes: list[Change], delete: Change, old: list[Any]) -> bool:
-    last = max((n for n, change in enumerate(changes) if change == old), default=-1)
-    return last < changes.index(delete)
+def _why_it_is_there(changes: list[Change], delete: Change, old: list[Any]) -> str:
+    of_order = [change for change in changes if change[0] == delete[0]]
+    if of_order[0] == delete:
+        return "the delete came first, found no row, and left none that could stop an old change"
+    if old in of_order[of_order.index(delete) :]:
+        return "the delete took the row and its LSN away, so an old change could be inserted again"
+    return "the delete did not reach the row"
 
 
 def judge(answer: Any, context: Context) -> Verdict:
