@@ -1,0 +1,637 @@
+# %% [markdown]
+# # L4 · Skew and scale
+#
+# Six trucks, and one of them sends two records of five. You see how partitions become tasks, what a
+# hot key does to one of them, which work suffers from it and which does not, and what helps. At the
+# end the same job runs on a Spark cluster.
+#
+# **You will be able to**
+# * say how many tasks read a topic, and bound what a micro-batch takes;
+# * find the task that is too long, and say why;
+# * salt an aggregate or a join, and say when that gives a wrong number;
+# * say what adaptive execution mends, and what it does not.
+#
+# **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
+# starts a JVM.
+
+# %% doorway tags=["setup"]
+import json
+from collections import Counter
+
+from confluent_kafka import Producer
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from kit import lab, spark_cluster
+from kit.drawings.chart import Chart
+from kit.spark import session, table_format, temporary
+from kit.spark_driver import Driver
+from kit.spark_progress import progress
+from kit.spark_tasks import measured, records_by_task
+from labs.fleet.records import POSITIONS, Fleet, records
+from labs.fleet.writer import write
+from labs.pipeline import scaling
+
+eng = lab.engine()
+spark = session()
+spark.conf.set("spark.sql.shuffle.partitions", 4)  # so many tasks on the reading side of a shuffle
+spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")  # and not fewer
+
+# %% [markdown]
+# ## The fleet
+#
+# A shuffle sends all rows of a key to one task. So the number that matters is the share of the most
+# frequent key. The data is clean this time: no duplicates, nothing late.
+
+# %% fleet tags=["setup"]
+events, trucks = 12_000, 6
+
+fleet = Fleet(events, trucks=trucks, orders=0, late=0, duplicate=0, malformed=0, time_as_text=0)
+morning = list(records(fleet))
+by_truck = Counter(record.key.decode() for record in morning)
+eng.create_topic(POSITIONS, partitions=3)
+by_truck
+
+# %% panel tags=["live"]
+lab.panel(eng, POSITIONS)
+
+# %% produce tags=["setup"]
+assert write(eng, morning) == events
+kafka = spark.read.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+arrived = kafka.option("subscribe", POSITIONS).load()
+report = F.from_json(F.col("value").cast("string"), "truck STRING, speed_kmh INT")
+table = str(temporary("positions"))
+found = arrived.select("partition", "offset", report.alias("report"))
+found = found.select("report.*", "partition", "offset")
+found.repartition(4).write.format(table_format(spark)).save(table)
+positions = spark.read.format(table_format(spark)).load(table)
+Chart(
+    "Positions that each truck sent",
+    {"positions": list(enumerate((by_truck[truck] for truck in sorted(by_truck)), 1))},
+    x="truck",
+    y="positions",
+    kind="bars",
+)
+
+# %% [markdown]
+# ## From partitions to tasks
+#
+# A task of Spark's Kafka source reads a range of offsets of one partition. By itself the source makes
+# one task for each partition. The option `minPartitions` asks for more tasks. This topic has three
+# partitions, with 1,200, 600 and 200 records.
+
+# %% L4-1 tags=["stub", "predict"]
+lab.predict("L4-1")
+
+# %% L4-1 tags=["solution", "predict"]
+lab.predict("L4-1", 4)
+
+# %% tasks tags=["live"]
+sizes, min_partitions = (1200, 600, 200), 6
+
+eng.create_topic("lanes", partitions=len(sizes))
+producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
+for partition, size in enumerate(sizes):
+    for number in range(size):
+        producer.produce("lanes", str(number), partition=partition)
+producer.flush()
+lanes = kafka.option("subscribe", "lanes").option("minPartitions", min_partitions).load()
+read = lanes.groupBy(F.spark_partition_id().alias("task"), "partition")
+read = read.agg(F.min("offset").alias("from"), F.max("offset").alias("to")).orderBy("task")
+ranges = [(row["task"], row["partition"], row["from"], row["to"]) for row in read.collect()]
+seen = {
+    "tasks": len(ranges),
+    "tasks of partition 0": sum(partition == 0 for _, partition, *_ in ranges),
+    "records of the largest task": max(last - first + 1 for *_, first, last in ranges),
+}
+read.show()
+print(seen)
+lab.verdict("L4-1", seen)
+
+# %% [markdown]
+# Spark splits the largest partitions first, by their share of the records, so that all tasks are about
+# as long. The price: two tasks read one partition at the same time, so a task no longer sees all
+# records of a key in their order. Nor does a consumer group help here: Spark has none.
+#
+# ## A bounded micro-batch
+#
+# A query that was down for a day finds a day of records. `maxOffsetsPerTrigger` bounds each
+# micro-batch. It counts over all partitions of the topic.
+
+# %% L4-2 tags=["stub", "predict"]
+lab.predict("L4-2")
+
+# %% L4-2 tags=["solution", "predict"]
+lab.predict("L4-2", 30)
+
+# %% bounded tags=["live"]
+max_offsets = 300
+
+stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+stream = stream.option("subscribe", "lanes").option("startingOffsets", "earliest")
+stream = stream.option("maxOffsetsPerTrigger", max_offsets).load()
+writer = stream.writeStream.format("noop").queryName("lanes to nothing")
+writer = writer.option("checkpointLocation", str(temporary()))
+query = writer.trigger(availableNow=True).start()
+query.awaitTermination()
+source = query.recentProgress[0].sources[0]
+ends = json.loads(source.endOffset)["lanes"]
+seen = {
+    "records of the first micro-batch": query.recentProgress[0].numInputRows,
+    "of partition 2": ends["2"],
+    "of partition 0": ends["0"],
+}
+print(seen)
+lab.verdict("L4-2", seen)
+
+# %% [markdown]
+# Each partition gives its share of the backlog, so all of them are done at the same time. The chart shows
+# the query by its own reports: rows, and the lag that no other tool knows.
+
+# %% progress tags=["live"]
+panel = progress(query)
+assert sum(batch.rows for batch in panel.batches) == sum(sizes)
+panel
+
+# %% [markdown]
+# ## One key, one task
+#
+# Now the positions. `measured` reads from Spark's status store what each task did; the same numbers
+# stand in Spark's web pages. You count positions by truck: a shuffle brings each truck to one of four
+# tasks, and one truck has two positions of five.
+
+# %% L4-3 tags=["stub", "predict"]
+lab.predict("L4-3")
+
+# %% L4-3 tags=["solution", "predict"]
+lab.predict("L4-3", "c")
+
+# %% count tags=["live"]
+counted = positions.groupBy("truck").agg(F.count("*").alias("positions"))
+
+with measured(spark) as counting:
+    counted.collect()
+seen = {
+    "positions": positions.count(),
+    "positions of the hot truck": max(by_truck.values()),
+    "reading tasks": len(counting.last.tasks),
+    "rows of its largest task": counting.last.records[0],
+}
+print(seen)
+lab.verdict("L4-3", seen)
+
+# %% [markdown]
+# Each task counts what it has before the shuffle, and sends one row for each truck. Spark calls that a
+# partial aggregation. A count, a sum, a maximum or a mean is hardly touched by a hot key.
+#
+# Now something that cannot be begun before the shuffle: how much faster is a truck than at its
+# position before? That needs all positions of a truck in their order.
+
+# %% L4-4 tags=["stub", "predict"]
+lab.predict("L4-4")
+
+# %% L4-4 tags=["solution", "predict"]
+lab.predict("L4-4", "b")
+
+# %% window tags=["live"]
+in_order = Window.partitionBy("truck").orderBy("partition", "offset")
+steps = positions.withColumn("step", F.col("speed_kmh") - F.lag("speed_kmh").over(in_order))
+
+with measured(spark) as stepping:
+    steps.write.format("noop").mode("overwrite").save()
+seen = {
+    "positions": positions.count(),
+    "positions of the hot truck": max(by_truck.values()),
+    "reading tasks": len(stepping.last.tasks),
+    "rows of its largest task": stepping.last.records[0],
+}
+print(seen)
+display(records_by_task("Rows that each task got", {"count": counting.last, "step": stepping.last}))
+lab.verdict("L4-4", seen)
+
+# %% [markdown]
+# All rows of the hot truck went to one task, with those of other trucks that share its hash. The stage
+# takes as long as that task; more cores do not help. In a stream it is the same in each micro-batch.
+#
+# ## Salt
+#
+# To salt is to split a hot key: group by truck *and part*, then put the parts together. Whether the
+# result is right depends on the aggregate. Here each is computed by part, and then the parts' results
+# are combined in the way that comes to mind first.
+
+# %% L4-5 tags=["stub", "predict"]
+lab.predict("L4-5")
+
+# %% L4-5 tags=["solution", "predict"]
+lab.predict("L4-5", "a")
+
+# %% salt tags=["live"]
+parts = 3
+
+by_part = positions.groupBy("truck", (F.col("offset") % parts).alias("part"))
+first = by_part.agg(
+    F.max("speed_kmh").alias("maximum"),
+    F.avg("speed_kmh").alias("mean"),
+    F.median("speed_kmh").alias("median"),
+    F.countDistinct("speed_kmh").alias("speeds"),
+)
+salted = first.groupBy("truck").agg(
+    F.max("maximum"), F.avg("mean"), F.median("median"), F.sum("speeds")
+)
+direct = positions.groupBy("truck").agg(
+    F.max("speed_kmh"), F.avg("speed_kmh"), F.median("speed_kmh"), F.countDistinct("speed_kmh")
+)
+pairs = salted.join(direct, "truck").collect()
+names = ("maximum", "mean of means", "median of medians", "sum of distinct counts")
+wrong = [n for at, n in enumerate(names, 1) if any(abs(p[at] - p[at + 4]) > 1e-9 for p in pairs)]
+seen = {"trucks": len(pairs), "wrong": wrong, "right": [n for n in names if n not in wrong]}
+print(seen)
+lab.verdict("L4-5", seen)
+
+# %% [markdown]
+# A maximum of maxima is a maximum. A mean needs two numbers of each part, the sum and the count, and
+# exercise L4-8 is about that. Distinct values need the values themselves, and a median needs all rows:
+# no salt helps there. The salt must come from the row, as the offset does. A random salt differs when a
+# task runs again, and then rows are lost or counted twice.
+#
+# ## What adaptive execution does by itself
+#
+# Spark looks at the sizes of a shuffle before it reads it (AQE, on by default) and may split a skewed
+# partition. It calls a partition skewed above 256 MB; here that is lowered to 10 KB, so that the hot
+# truck is skewed. Two pieces of work follow: a join with the trucks' depots, and the steps from above.
+
+# %% L4-6 tags=["stub", "predict"]
+lab.predict("L4-6")
+
+# %% L4-6 tags=["solution", "predict"]
+lab.predict("L4-6", "a")
+
+# %% adaptive tags=["live"]
+threshold, factor = "10KB", "1.5"
+
+skewed = "spark.sql.adaptive.skewJoin.skewedPartition"
+spark.conf.set(f"{skewed}ThresholdInBytes", threshold)
+spark.conf.set(f"{skewed}Factor", factor)
+spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", threshold)
+spark.conf.set("spark.sql.autoBroadcastJoinThreshold", -1)  # as if the depots were a large table
+depots = spark.createDataFrame(
+    [(truck, f"depot {n % 2}") for n, truck in enumerate(by_truck)], "truck STRING, depot STRING"
+)
+work = {"join": positions.join(depots, "truck"), "steps": steps}
+seen = {}
+for name, frame in work.items():
+    with measured(spark) as done:
+        frame.write.format("noop").mode("overwrite").save()
+    seen |= {f"tasks of the {name}": len(done.last.tasks)}
+    seen |= {f"rows of its largest task, {name}": done.last.records[0]}
+print(seen)
+lab.verdict("L4-6", seen)
+
+# %% [markdown]
+# A join may be split: each piece of the hot side meets a copy of the other side. A window may not, for
+# the rows of a truck belong together; nor may an aggregate. The default of 256 MB means that AQE looks
+# away from skew in small micro-batches. And it does nothing while a stream keeps state: there each key
+# belongs to one partition of the state store for ever.
+
+# %% settings-back tags=["setup"]
+for name in (f"{skewed}ThresholdInBytes", f"{skewed}Factor"):
+    spark.conf.unset(name)
+for name in ("adaptive.advisoryPartitionSizeInBytes", "autoBroadcastJoinThreshold"):
+    spark.conf.unset(f"spark.sql.{name}")
+
+# %% [markdown]
+# ## Break it: a broker dies under load
+#
+# A query reads 500 records at a time. After its first micro-batch the leader of partition 0 is killed.
+
+# %% L4-7 tags=["stub", "predict"]
+lab.predict("L4-7")
+
+# %% L4-7 tags=["solution", "predict"]
+lab.predict("L4-7", "d")
+
+# %% broker-dies tags=["both"]
+rush, at_most = [record._replace(topic="rush") for record in morning[:4_000]], 500
+
+
+def broker_dies(cluster):
+    cluster.create_topic("rush", partitions=3)
+    write(cluster, rush)
+    stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", cluster.bootstrap)
+    stream = stream.option("subscribe", "rush").option("startingOffsets", "earliest")
+    stream = stream.option("maxOffsetsPerTrigger", at_most).load().select("partition", "offset")
+    place = temporary("rush")
+    writer = stream.writeStream.format(table_format(spark))
+    writer = writer.option("checkpointLocation", str(place / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(place / "table"))
+    cluster.wait_until(lambda c: query.lastProgress is not None, timeout_s=60)
+    victim = cluster.leader("rush", 0)
+    cluster.kill(victim)
+    ended = query.awaitTermination(120)
+    read = spark.read.format(table_format(spark)).load(str(place / "table"))
+    return {
+        "produced": len(rush),
+        "rows": read.count(),
+        "offsets": read.distinct().count(),
+        "the query ended by itself": ended,
+        "leader changed": cluster.leader("rush", 0) != victim,
+    }
+
+
+outcome = lab.both(broker_dies)
+display(outcome)
+lab.verdict("L4-7", outcome)
+
+# %% [markdown]
+# A task that gets no answer asks for new metadata and reads on from the new leader, at the same offset:
+# the range of each task was written to the checkpoint before it began. If a task fails all the
+# same, Spark runs it again with that range.
+#
+# At work you would see the death in two places.
+
+# %% describe tags=["live"]
+partition = 0
+
+leader = eng.leader(POSITIONS, partition)
+if leader == -1 or len(eng.snapshot()["brokers"]) < 3:
+    lab.mend(eng)
+    leader = eng.leader(POSITIONS, partition)
+eng.kill(leader)
+eng.wait_until(lambda c: c.leader(POSITIONS, partition) not in (leader, -1))
+display(lab.tool(eng, "kafka-topics", "--describe", "--topic", POSITIONS))
+display(lab.broker_log(eng, eng.leader(POSITIONS, partition), f"{POSITIONS}-{partition}"))
+lab.mend(eng)
+
+# %% [markdown]
+# ## The same job on a cluster
+#
+# So far tasks were threads of one JVM. `kafkalab up spark` starts a standalone cluster: a master, and
+# two workers of one core. A session joins it when `SPARK_MASTER` says so, and your code does not change.
+# Each bar below is a driver of its own that parses and aggregates the same table; no broker takes part.
+
+# %% curve tags=["live"]
+table_events = 20_000
+
+bronze = str(temporary("bronze"))
+scaling.bronze(spark, bronze, table_events)
+with spark_cluster.start() as cluster:
+    masters = {"local[1]": "local[1]", "local[2]": "local[2]", "two workers": cluster.master}
+    drivers = {
+        name: Driver(where, f"{scaling.__name__}:minutes") for name, where in masters.items()
+    }
+    warm = {name: driver.run(table=bronze) for name, driver in drivers.items()}
+    timed = {name: driver.run(table=bronze) for name, driver in drivers.items()}
+    executors = len(cluster.executors())
+    for driver in drivers.values():
+        driver.close()
+assert (
+    len({(run["rows"], run["dead letters"], run["minutes of trucks"]) for run in timed.values()})
+    == 1
+)
+assert executors == 2
+rate = {name: run["rows"] / run["seconds"] for name, run in timed.items()}
+Chart(
+    "The same work: 1 local[1], 2 local[2], 3 two workers",
+    {"records per second": [(n, round(each)) for n, each in enumerate(rate.values(), 1)]},
+    x=", ".join(rate),
+    y="records per second",
+    kind="bars",
+)
+
+# %% [markdown]
+# All three find the same numbers. How much faster two cores are depends on this machine and on what
+# else it does now; `kafkalab bench spark` measures it with more rounds. This is the work:
+
+# %% code tags=["read"]
+lab.show(scaling.minutes)
+
+# %% [markdown]
+# ## Your turn
+#
+# Three pieces of code that a pipeline with a hot key needs. The judge calls them with rows and numbers
+# that you have not seen.
+
+
+# %% judged-by-rows tags=["setup"]
+def rows_of(frame, *names):
+    """The rows, with those of the named columns that are there; fractions to six digits."""
+    found = frame.select(*(name for name in names if name in frame.columns)).collect()
+    return sorted([round(x, 6) if isinstance(x, float) else x for x in row] for row in found)
+
+
+def on_positions(totals):
+    """Calls `totals` with these positions; gives the rows of both steps."""
+
+    def called(rows, parts):
+        frame = spark.createDataFrame(rows, "truck STRING, offset INT, speed_kmh INT")
+        first, second = totals(frame, parts)
+        return {
+            "first": rows_of(first, "truck", "part", "positions", "total_kmh"),
+            "second": rows_of(second, "truck", "positions", "mean_kmh"),
+        }
+
+    return called
+
+
+def on_depots(sides):
+    """Calls `sides` with positions and depots; gives the rows of both sides of the join."""
+
+    def called(rows, depots, parts):
+        left = spark.createDataFrame(rows, "truck STRING, offset INT")
+        right = spark.createDataFrame(depots, "truck STRING, depot STRING")
+        left, right = sides(left, right, parts)
+        return {
+            "positions": rows_of(left, "truck", "offset", "part"),
+            "depots": rows_of(right, "truck", "part", "depot"),
+        }
+
+    return called
+
+
+# %% [markdown]
+# **Salt an aggregate.** Two DataFrames. The first has `truck, part, positions, total_kmh`, by truck and
+# part; a position's part is its offset modulo `parts`. The second is made of the first and has
+# `truck, positions, mean_kmh`.
+
+
+# %% L4-8 tags=["stub"]
+def totals(positions, parts):
+    """By truck and part: positions and total_kmh; by truck: positions and mean_kmh."""
+    return positions, positions
+
+
+# %% L4-8 tags=["solution"]
+def totals(positions, parts):
+    """By truck and part: positions and total_kmh; by truck: positions and mean_kmh."""
+    part = (F.col("offset") % parts).alias("part")
+    first = positions.groupBy("truck", part).agg(
+        F.count("*").alias("positions"), F.sum("speed_kmh").alias("total_kmh")
+    )
+    second = first.groupBy("truck").agg(
+        F.sum("positions").alias("positions"),
+        (F.sum("total_kmh") / F.sum("positions")).alias("mean_kmh"),
+    )
+    return first, second
+
+
+# %% L4-8 tags=["check"]
+lab.check("L4-8", on_positions(totals))
+
+# %% [markdown]
+# **Options of a source.** A query begins with the oldest record. Each micro-batch takes at most
+# `records` records, and at least `tasks` tasks read it. If records were deleted before the query
+# read them, it stops and does not go on in silence. Return the options as a dict.
+
+
+# %% L4-9 tags=["stub"]
+def options(records, tasks):
+    """The options of a Kafka source, by name."""
+    return {}
+
+
+# %% L4-9 tags=["solution"]
+def options(records, tasks):
+    """The options of a Kafka source, by name."""
+    return {
+        "startingOffsets": "earliest",
+        "failOnDataLoss": True,
+        "maxOffsetsPerTrigger": records,
+        "minPartitions": tasks,
+    }
+
+
+# %% L4-9 tags=["check"]
+lab.check("L4-9", options)
+
+# %% [markdown]
+# **Salt a join.** The trucks' depots are a large table, and the positions have a hot truck. Return the
+# two sides that are then joined by `truck` and `part`: positions with `truck, offset, part`, where part
+# is the offset modulo `parts`; and depots with `truck, part, depot`.
+
+
+# %% L4-10 tags=["stub"]
+def sides(positions, depots, parts):
+    """Both sides of a join by truck and part."""
+    return positions, depots
+
+
+# %% L4-10 tags=["solution"]
+def sides(positions, depots, parts):
+    """Both sides of a join by truck and part."""
+    part = F.explode(F.sequence(F.lit(0), F.lit(parts - 1)))
+    return (
+        positions.select("truck", "offset", (F.col("offset") % parts).alias("part")),
+        depots.select("truck", part.alias("part"), "depot"),
+    )
+
+
+# %% L4-10 tags=["check"]
+lab.check("L4-10", on_depots(sides))
+
+# %% [markdown]
+# ## Interview corner
+#
+# Answer aloud before you open an answer.
+#
+# <details><summary><b>1. How many tasks read a topic of 12 partitions?</b></summary>
+#
+# 12 by default, one for each range of offsets of a partition. With `minPartitions` above 12 Spark splits
+# large partitions; with fewer cores the tasks wait for each other.
+# *Follow-up:* what do you lose when one partition is read by two tasks? (A task no longer sees the whole
+# order of a key.)
+#
+# * **weak:** "as many as cores" · **good:** one for each partition, and `minPartitions` · **strong:** says
+#   that Spark splits by the share of the records, and what that does to the order
+# * **evidence:** [From partitions to tasks](#From-partitions-to-tasks)
+# </details>
+#
+# <details><summary><b>2. One task of a stage takes ten times as long as the others. Why?</b></summary>
+#
+# Look at its records first. If it has ten times as many, a key is hot. If not, look at its host, its
+# spill, and its retries.
+# *Follow-up:* the job only counts by key. Is a hot key the cause? (Hardly: partial aggregation sends one row
+# per key and task.)
+#
+# * **weak:** "more executors" · **good:** skew, seen in the task's records · **strong:** tells work that
+#   aggregates before the shuffle from work that cannot
+# * **evidence:** [One key, one task](#One-key,-one-task)
+# </details>
+#
+# <details><summary><b>3. When is salting wrong?</b></summary>
+#
+# When the aggregate of a whole is no function of the aggregates of its parts: a median, a distinct
+# count, a mean without its count; and for a window that needs the order of the whole key.
+# *Follow-up:* why not `rand()` as salt? (A task that runs again salts its rows in another way.)
+#
+# * **weak:** "never, it only spreads" · **good:** mean and median · **strong:** says what to carry in the first
+#   step so that it is right
+# * **evidence:** [Salt](#Salt)
+# </details>
+#
+# <details><summary><b>4. AQE is on. Why is the join still skewed?</b></summary>
+#
+# Its partitions may be below the threshold of 256 MB or below five times the median; the type of join may
+# not allow a split of that side; or the skew lies in a window or an aggregate, which AQE does not split.
+# *Follow-up:* and in a stream with state? (A key's state has one place.)
+#
+# * **weak:** "AQE is broken" · **good:** thresholds · **strong:** says which operators can be split, and why
+# * **evidence:** [What adaptive execution does by itself](#What-adaptive-execution-does-by-itself)
+# </details>
+#
+# <details><summary><b>5. A query was down for a day. What do you set before it starts again?</b></summary>
+#
+# `maxOffsetsPerTrigger`, so that the first micro-batch does not take the whole day, its memory and its
+# retries; it may change between two starts. Then watch the lag go down.
+# *Follow-up:* where is that lag? (In the query's progress; no consumer group knows it.)
+#
+# * **weak:** "more memory" · **good:** the option · **strong:** says that it is shared over the partitions
+#   by their backlog, and may change with the same checkpoint
+# * **evidence:** [A bounded micro-batch](#A-bounded-micro-batch)
+# </details>
+#
+# **Read this output: what happened?**
+# ```
+# Topic: clicks  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101,102,103
+# Topic: clicks  Partition: 1  Leader: 101  Replicas: 102,103,101  Isr: 101,103
+# Topic: clicks  Partition: 2  Leader: 103  Replicas: 103,101,102  Isr: 103,101
+# ```
+# <details><summary><b>An answer</b></summary>
+#
+# 102 was gone: it is the first replica of partition 1, and 101 leads that now. It is back already and has
+# caught up with partition 0, and not yet with 1 and 2. Once it has, leaders stay where they are until
+# a preferred leader election.
+# </details>
+#
+# ## Quiz
+
+# %% L4-11 tags=["stub", "predict", "quiz"]
+lab.quiz("L4-11")
+
+# %% L4-11 tags=["solution", "predict", "quiz"]
+lab.quiz("L4-11", "c")
+
+# %% [markdown]
+# ## Deeper: Where the time of a micro-batch goes
+#
+# A micro-batch costs some hundred milliseconds before it reads anything: planning, and two files of the
+# checkpoint. Small micro-batches pay that often. The same 2,000 records, 100 or 1,000 at a time:
+
+# %% overhead tags=["live"]
+eng.create_topic("drops", partitions=3)
+producer = Producer({"bootstrap.servers": eng.bootstrap, "log_level": 0})
+for number in range(2_000):
+    producer.produce("drops", str(number), partition=number % 3)
+producer.flush()
+took = {}
+for each in (100, 1_000):
+    drops = spark.readStream.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+    drops = drops.option("subscribe", "drops").option("startingOffsets", "earliest")
+    writer = drops.option("maxOffsetsPerTrigger", each).load().writeStream.format("noop")
+    writer = writer.option("checkpointLocation", str(temporary())).trigger(availableNow=True)
+    query = writer.queryName(f"{each} at a time").start()
+    query.awaitTermination()
+    batches = progress(query).batches
+    assert sum(batch.rows for batch in batches) == 2_000
+    took[each] = sum(batch.duration_ms for batch in batches)
+assert took[100] > took[1_000]
+progress(query)
