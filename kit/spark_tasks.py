@@ -98,7 +98,7 @@ def records_by_task(title: str, works: dict[str, Stage]) -> Chart:
 
 def _stages(context: Any, group: str) -> list[Stage]:
     tracker, scala = context.statusTracker(), context._jsc.sc()
-    scala.listenerBus().waitUntilEmpty()  # the store is told of a task's end a moment later
+    scala.listenerBus().waitUntilEmpty()  # a task's end reaches the store a moment later
     store = scala.statusStore()
     numbers = set()
     for job in tracker.getJobIdsForGroup(group):

@@ -124,8 +124,8 @@ PREDICTIONS = (
     ),
     Prediction(
         "L4-7",
-        "4,000 records are in the topic. The leader of partition 0 dies after the query's first "
-        "micro-batch of 500. What becomes of the query?",
+        "2,000 records are in the topic. The leader of partition 0 dies after the query's first "
+        "micro-batch of 500. What happens to the query?",
         (
             "it waits until that broker is back",
             "it goes on, and records of partition 0 are missing",

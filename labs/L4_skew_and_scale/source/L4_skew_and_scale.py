@@ -111,7 +111,7 @@ lab.verdict("L4-1", seen)
 # %% [markdown]
 # Spark splits the largest partitions first, by their share of the records, so that all tasks are about
 # as long. The price: two tasks read one partition at the same time, so a task no longer sees all
-# records of a key in their order. Nor does a consumer group help here: Spark has none.
+# records of a key in their order. A consumer group does not help here: Spark has none.
 #
 # ## A bounded micro-batch
 #
@@ -291,7 +291,7 @@ lab.verdict("L4-6", seen)
 # A join may be split: each piece of the hot side meets a copy of the other side. A window may not, for
 # the rows of a truck belong together; nor may an aggregate. The default of 256 MB means that AQE looks
 # away from skew in small micro-batches. And it does nothing while a stream keeps state: there each key
-# belongs to one partition of the state store for ever.
+# belongs to one partition of the state store forever.
 
 # %% settings-back tags=["setup"]
 for name in (f"{skewed}ThresholdInBytes", f"{skewed}Factor"):
@@ -311,7 +311,7 @@ lab.predict("L4-7")
 lab.predict("L4-7", "d")
 
 # %% broker-dies tags=["both"]
-rush, at_most = [record._replace(topic="rush") for record in morning[:4_000]], 500
+rush, at_most = [record._replace(topic="rush") for record in morning[:2_000]], 500
 
 
 def broker_dies(cluster):
@@ -370,7 +370,7 @@ lab.mend(eng)
 # Each bar below is a driver of its own that parses and aggregates the same table; no broker takes part.
 
 # %% curve tags=["live"]
-table_events = 20_000
+table_events = 10_000
 
 bronze = str(temporary("bronze"))
 scaling.bronze(spark, bronze, table_events)
