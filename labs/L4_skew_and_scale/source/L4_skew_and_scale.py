@@ -84,7 +84,7 @@ Chart(
 lab.predict("L4-1")
 
 # %% L4-1 tags=["solution", "predict"]
-lab.predict("L4-1", 4)
+lab.predict("L4-1", 3)
 
 # %% tasks tags=["live"]
 sizes, min_partitions = (1200, 600, 200), 6
@@ -109,8 +109,8 @@ print(seen)
 lab.verdict("L4-1", seen)
 
 # %% [markdown]
-# Spark splits the largest partitions first, by their share of the records, so that all tasks are about
-# as long. The price: two tasks read one partition at the same time, so a task no longer sees all
+# Spark splits partitions by their share of the records, so that the tasks come closer to each other. The
+# price: two tasks read one partition at the same time, so a task no longer sees all
 # records of a key in their order. A consumer group does not help here: Spark has none.
 #
 # ## A bounded micro-batch

@@ -38,8 +38,8 @@ def test_the_rows_of_the_rush_decide(rows, offsets, ended, changed, letter) -> N
 
 
 def test_numbers_are_what_the_run_saw() -> None:
-    assert settled("L4-1", {"tasks": 6, "tasks of partition 0": 4,
-                            "records of the largest task": 300}) == "4"  # fmt: skip
+    assert settled("L4-1", {"tasks": 6, "tasks of partition 0": 3,
+                            "records of the largest task": 400}) == "3"  # fmt: skip
     assert settled("L4-2", {"of partition 2": 30, "of partition 0": 180,
                             "records of the first micro-batch": 300}) == "30"  # fmt: skip
     assert settled("L4-5", {"trucks": 6, "right": ["maximum"], "wrong": []}) == "a"
