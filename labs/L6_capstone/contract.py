@@ -184,7 +184,7 @@ def _of_letters(rows: Sequence[Sequence[Any]], truth: Promised) -> Breach | None
     if len(rows) != truth.dead_letters:
         few = len(rows) < truth.dead_letters
         return Breach(
-            "Records that cannot be read have disappeared: nobody can mend what was not kept."
+            "Records that cannot be read have disappeared: what was not kept cannot be mended."
             if few
             else "There are dead letters of records that can be read.",
             f"{truth.dead_letters} dead letters",

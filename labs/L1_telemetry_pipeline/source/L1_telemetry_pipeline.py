@@ -31,7 +31,7 @@ from labs.fleet.writer import write
 from labs.L1_telemetry_pipeline import driver, trials
 from labs.L1_telemetry_pipeline.layers import follow
 from labs.pipeline.balance import Equation
-from labs.pipeline.tables import COLUMNS, MINUTES, Place, create
+from labs.pipeline.tables import MINUTES, Place
 
 eng = lab.engine()
 spark = session()
@@ -370,7 +370,8 @@ def run_on():
             place.gold(MINUTES)
         )
         return silver
-    create(spark, place.gold(MINUTES), COLUMNS[MINUTES])
+    minutes = "truck STRING, minute TIMESTAMP, positions BIGINT, total_kmh BIGINT, maximum_kmh INT"
+    spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{place.gold(MINUTES)}` ({minutes}) USING delta")
     writer = follow(spark, place.silver(POSITIONS)).writeStream.foreachBatch(refresh_minutes)
     writer = writer.queryName("gold").option("checkpointLocation", place.checkpoint("gold"))
     writer.trigger(**AVAILABLE_NOW).start().awaitTermination()

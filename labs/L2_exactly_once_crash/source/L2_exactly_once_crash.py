@@ -28,7 +28,7 @@ from labs.crash.points import POINTS
 from labs.crash.sinks import SINKS
 from labs.crash.trial import Trial
 from labs.L2_exactly_once_crash import notes
-from labs.pipeline.tables import query_id
+from labs.pipeline.storage import query_id
 
 eng = lab.engine()
 spark = session()
