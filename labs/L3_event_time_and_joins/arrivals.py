@@ -95,8 +95,10 @@ def time_ms(minute: float) -> int:
 
 
 def minute_of(time: Any) -> float:
-    """Minutes after 8:00: of a row's timestamp, which is local and means UTC, or of a text of a
-    query's progress."""
+    """Minutes after 8:00: of a row's timestamp, which Spark gives in this machine's zone, of
+    milliseconds since 1970, or of a text of a query's progress."""
+    if isinstance(time, int):
+        return (time - START_MS) / MINUTE_MS
     if isinstance(time, str):
         time = datetime.fromisoformat(time.replace("Z", "+00:00"))
     known = time if time.tzinfo else time.astimezone(UTC)

@@ -641,6 +641,67 @@ lab.verdict("L3-8", seen)
 # payments topic keeps back all null rows.
 
 # %% [markdown]
+# ## Deeper: State of your own
+#
+# An alert shall come when a truck has sent nothing for five minutes, and another one when it is back. No window says
+# both. `transformWithState` gives each truck a *state* of yours and *timers* that event time sets off: a timer
+# fires when the watermark passes it. The state lies in RocksDB, on the machine that works on this truck.
+
+# %% a-silent-truck tags=["live"]
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
+
+pause_ms = 5 * 60_000
+
+
+class Silence(StatefulProcessor):
+    """Says when a truck falls silent, and when it is back."""
+
+    def init(self, handle):
+        self.handle = handle
+        self.last = handle.getValueState("last", "at_ms BIGINT, silent BOOLEAN")
+
+    def handleInputRows(self, key, rows, timerValues):
+        at_ms, silent = self.last.get() if self.last.exists() else (0, False)
+        newest = max(row.at_ms for row in rows)
+        if silent and newest > at_ms:
+            yield Row(key=key[0], what="is back", at_ms=newest)
+        for timer in list(self.handle.listTimers()):
+            self.handle.deleteTimer(timer)
+        self.last.update((max(at_ms, newest), False))
+        self.handle.registerTimer(max(at_ms, newest) + pause_ms)
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        at_ms, _ = self.last.get()
+        self.last.update((at_ms, True))
+        yield Row(key=key[0], what="is silent", at_ms=at_ms)
+
+
+# %% alerts tags=["live"]
+silent_truck = on_time("truck-07", [0, 1, 2, 20, 21])
+arrivals.write(eng, "pulse", in_order(silent_truck, on_time("truck-01", range(0, 30, 2))))
+rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+spark.conf.set("spark.sql.streaming.stateStore.providerClass", rocks)
+pulse = read(eng, "pulse", 7).withWatermark("event_time", "1 minute")
+pulse = pulse.select("key", F.unix_millis("event_time").alias("at_ms"), "event_time")
+alerts = run(
+    pulse.groupBy("key").transformWithState(
+        Silence(), "key STRING, what STRING, at_ms BIGINT", "Append", "EventTime"
+    ),
+    "append",
+)
+spark.conf.unset("spark.sql.streaming.stateStore.providerClass")
+for number, row in alerts.written:
+    minute = clock(arrivals.minute_of(row["at_ms"]))
+    print(f"micro-batch {number}: {row['key']} {row['what']}, {minute}")
+alerts.table()
+
+# %% [markdown]
+# Each truck has one row of state and one timer. Both alerts come late, by the watermark's delay and a micro-batch: an
+# alert about silence says that *nothing came*, and until the watermark has passed, something may. Set the timer by
+# processing time instead, and the alert is on time and sometimes wrong.
+
+# %% [markdown]
 # ## Deeper: How long should the delay be?
 #
 # The fleet of the pipeline lab sends a morning with late, repeated and broken records, and the generator
