@@ -682,7 +682,7 @@ silent_truck = on_time("truck-07", [0, 1, 2, 20, 21])
 arrivals.write(eng, "pulse", in_order(silent_truck, on_time("truck-01", range(0, 30, 2))))
 rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 spark.conf.set("spark.sql.streaming.stateStore.providerClass", rocks)
-pulse = read(eng, "pulse", 7).withWatermark("event_time", "1 minute")
+pulse = read(eng, "pulse", 4).withWatermark("event_time", "1 minute")
 pulse = pulse.select("key", F.unix_millis("event_time").alias("at_ms"), "event_time")
 alerts = run(
     pulse.groupBy("key").transformWithState(
