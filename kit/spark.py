@@ -62,7 +62,7 @@ def session(name: str = "kafka-inside-out") -> SparkSession:
     does not start.  Its sentence names the command that helps.
     """
     connector = _required()
-    # PySpark warns of a pandas newer than itself; no lab uses pandas.
+    # PySpark warns of a pandas newer than itself; the one lab that needs pandas runs with it.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

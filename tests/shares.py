@@ -20,7 +20,7 @@ PARTS = {
     "tests.notebooks": "notebooks by nbval, and their drift",
     "tests.docker": "the composed cluster in Docker",
     "tests.conformance": "conformance: clients, tools, and beside a real Kafka",
-    "tests.labs": "L1's pipeline on Spark",
+    "tests.labs": "the labs and their pipeline on Spark",
     "tests.engine.sim": "the simulator: campaign, mutants, time travel, scripts",
     "tests.engine": "the engine's other tests",
     "tests.lessons": "lessons' own tests",

@@ -370,8 +370,8 @@ def run_on():
             place.gold(MINUTES)
         )
         return silver
-    minutes = "truck STRING, minute TIMESTAMP, positions BIGINT, total_kmh BIGINT, maximum_kmh INT"
-    spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{place.gold(MINUTES)}` ({minutes}) USING delta")
+    columns = "truck STRING, minute TIMESTAMP, positions BIGINT, total_kmh BIGINT, maximum_kmh INT"
+    spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{place.gold(MINUTES)}` ({columns}) USING delta")
     writer = follow(spark, place.silver(POSITIONS)).writeStream.foreachBatch(refresh_minutes)
     writer = writer.queryName("gold").option("checkpointLocation", place.checkpoint("gold"))
     writer.trigger(**AVAILABLE_NOW).start().awaitTermination()
