@@ -73,7 +73,7 @@ def on_topic(
 
 def _rows(frame: DataFrame) -> list[list[Any]]:
     found = [list(row) for row in frame.select(*NAMES).collect()]
-    return sorted(found, key=lambda row: [(value is not None, str(value)) for value in row])
+    return sorted(found, key=lambda row: [(v is not None, str(v).rjust(20)) for v in row])
 
 
 def _plain(table: Any) -> Any:

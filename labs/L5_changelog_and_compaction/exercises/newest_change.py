@@ -91,7 +91,7 @@ def newest(records: Records) -> list[list[Any]]:
         lsn, row = envelope["source"]["lsn"], envelope["after"]
         if lsn > (best[order_id][1] or 0):
             best[order_id] = [order_id, lsn, row is None, row and row["status"]]
-    return [best[order_id] for order_id in sorted(best, key=str)]
+    return [best[order_id] for order_id in sorted(best)]
 
 
 def explain(arguments: tuple[Records], expected: Any, seen: Any) -> str:
