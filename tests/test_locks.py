@@ -62,10 +62,14 @@ def test_a_lock_has_hashes_for_all_and_addresses_for_none(lock) -> None:
             assert "--hash=sha256:" in block, block
 
 
+SPARK = {"pyspark", "py4j", "pandas", "pyarrow", "protobuf", "numpy", "pytz"}
+
+
 def test_the_locks_differ_by_spark_alone() -> None:
     base, spark = locked(LOCKS[0]), locked(LOCKS[1])
     assert {name: spark[name] for name in base} == base
-    assert set(spark) - set(base) == {"pyspark", "py4j"}
+    # pandas, pyarrow and protobuf are for transformWithState (docs/decisions.md).
+    assert set(spark) - set(base) == SPARK
 
 
 def test_conda_users_get_the_same_packages_and_a_jdk_and_maven() -> None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from kit.clusters.interface import Cluster
 
-CRASH, BROKER, AGAIN = "driver dies after its sinks", "broker dies", "called again"
+NONE, CRASH = "no fault", "driver dies after its sinks"
+BROKER, AGAIN = "broker dies", "called again"
 PARTITIONS = 2
 
 Pipeline = Callable[["SparkSession", str, str], object]
@@ -30,14 +31,14 @@ Pairs = Sequence[tuple[bytes, bytes | None]]
 
 def under_faults(
     pipeline: Pipeline, session: SparkSession, cluster: Cluster
-) -> Callable[[Sequence[Pairs], Sequence[str]], dict[str, Any]]:
+) -> Callable[[Sequence[str], Sequence[Pairs]], dict[str, Any]]:
     """A function from waves, and the fault that follows each, to what the tables hold then.
 
-    A wave is a list of (key, value).  The pipeline is called after each wave, and once more where
-    the fault says so.
+    The faults come first: a learner reads them.  A wave is a list of (key, value).  The pipeline
+    is called after each wave, and once more where the fault says so.
     """
 
-    def tables(waves: Sequence[Pairs], faults: Sequence[str]) -> dict[str, Any]:
+    def tables(faults: Sequence[str], waves: Sequence[Pairs]) -> dict[str, Any]:
         cluster.create_topic(POSITIONS, partitions=PARTITIONS)
         folder = temporary("capstone")
         victim = cluster.leader(POSITIONS, 0)

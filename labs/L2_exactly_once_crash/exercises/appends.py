@@ -39,7 +39,7 @@ def every_batch(batches: list[list]) -> list[str]:
 
 def explain_appends(arguments: tuple, expected: Any, seen: Any) -> str:
     (batches,) = arguments
-    if not isinstance(seen, list):
+    if not isinstance(seen, list) or not all(isinstance(row, str) for row in seen):
         return "Write to the Delta table at the path `table`; the judge reads it."
     found, wanted = Counter(seen), Counter(expected)
     other = batches[3]

@@ -82,7 +82,8 @@ EXERCISE = Exercise(
         "A MERGE refuses two source rows for one target row. So reduce the micro-batch to one row "
         "for each order first. A condition can stand behind WHEN MATCHED.",
         "Group by the order: the highest revision, and the status that belongs to it. MERGE on the "
-        "order: update where the revision is higher than the table's, insert where there is none.",
+        "order: update the row where the revision is higher than the table's, insert one where the "
+        "table has none, and leave the others alone.",
     ),
     judge_merges,
     {

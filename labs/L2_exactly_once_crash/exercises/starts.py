@@ -30,7 +30,11 @@ def written_nowhere(waves: list[list[str]]) -> list[dict[str, Any]]:
 
 
 def explain_starts(arguments: tuple, expected: Any, seen: Any) -> str:
-    if not isinstance(seen, list) or len(seen) != len(expected):
+    if (
+        not isinstance(seen, list)
+        or len(seen) != len(expected)
+        or not all(isinstance(each, dict) and {"ended", "rows"} <= each.keys() for each in seen)
+    ):
         return "Return the query that you started."
     for number, (wanted, found) in enumerate(zip(expected, seen, strict=True), 1):
         if not found["ended"]:

@@ -48,7 +48,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
 
 def normal(result: Any) -> Any:
     """Spark's options have no case, and their values are text."""
-    if not isinstance(result, dict):
+    if not isinstance(result, dict) or result.keys() == {"raised"}:
         return result
     return {str(name).lower(): str(value).lower() for name, value in result.items()}
 

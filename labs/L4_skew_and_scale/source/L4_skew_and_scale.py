@@ -589,7 +589,7 @@ lab.verdict("L4-6", seen)
 # away from skew in small micro-batches. And it does nothing while a stream keeps state: there each key
 # belongs to one partition of the state store forever.
 
-# %% settings-back tags=["setup"]
+# %% settings-back tags=["live"]
 for name in (f"{skewed}ThresholdInBytes", f"{skewed}Factor"):
     spark.conf.unset(name)
 for name in ("adaptive.advisoryPartitionSizeInBytes", "autoBroadcastJoinThreshold"):

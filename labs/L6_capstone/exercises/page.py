@@ -1,4 +1,4 @@
-"""L6-5: when an alert wakes somebody."""
+"""L6-5: when an alert rings at night."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     if len(good) < LONG and not seen:
         return f"{rates}: a window that is not full yet consists of the samples that are there."
     if seen and short < rate:
-        return (
-            f"{rates}: the trouble is over, and an alert that still rings wakes people for nothing."
-        )
+        return f"{rates}: the trouble is over, and an alert that still rings is for nothing."
     if seen and long < rate:
         return f"{rates}: a short burst alone does not endanger the budget."
     if rate in (long, short):
@@ -62,7 +60,7 @@ def judge(answer: Any, context: Context) -> Verdict:
 
 EXERCISE = Exercise(
     "L6-5",
-    "When the alert wakes somebody",
+    "When the alert rings at night",
     (
         "A long window sees what endangers the budget; a short one sees whether it still goes on.",
         "The burn rate of a window is the share of its samples that are bad, divided by the share "

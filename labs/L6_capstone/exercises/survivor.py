@@ -9,31 +9,36 @@ from random import Random
 from typing import Any
 
 from kit.exercises.cluster_log import Context
-from kit.exercises.exercise import Exercise, Verdict, right, wrong
+from kit.exercises.exercise import MISSING, Exercise, Verdict, right, wrong
 from labs.fleet.records import MINUTE_MS, Fleet, records
 from labs.fleet.truth import Minute
-from labs.L6_capstone.contract import Promised, breach
-from labs.L6_capstone.trial import AGAIN, BROKER, CRASH, Pairs
+from labs.L6_capstone.contract import COLUMNS, Breach, Promised, breach
+from labs.L6_capstone.trial import AGAIN, BROKER, CRASH, NONE, Pairs
 
-RECORDS = 90
+RECORDS, FEW = 90, 12
 
 
-def some_waves(source: Random) -> tuple:
+def some_waves(source: Random) -> tuple[list[str], list[Pairs]]:
     """Two waves with every kind of trouble; a crash in the first, a dead broker in the second."""
     while True:
-        fleet = Fleet(
-            RECORDS, source.randrange(10**6), trucks=4, orders=0, late=0.2, duplicate=0.2,
-            malformed=0.15, time_as_text=0.4,
-        )  # fmt: skip
-        every = [(record.key, record.value) for record in records(fleet)]
-        waves = [every[: RECORDS // 2], every[RECORDS // 2 :]]
+        waves = _waves(source, RECORDS, 2)
         truth = promised(waves)
         if truth.duplicates > 3 and truth.time_as_text > 3 and truth.dead_letters > 3:
-            return waves, [CRASH, source.choice((BROKER, AGAIN))]
+            return [CRASH, source.choice((BROKER, AGAIN))], waves
 
 
-def inputs(source: Random) -> list[tuple]:
-    return [some_waves(source)]
+def inputs(source: Random) -> list[tuple[list[str], list[Pairs]]]:
+    """A small wave without a fault, then the two."""
+    return [([NONE], _waves(source, FEW, 1)), some_waves(source)]
+
+
+def _waves(source: Random, number: int, parts: int) -> list[Pairs]:
+    fleet = Fleet(
+        number, source.randrange(10**6), trucks=4, orders=0, late=0.2, duplicate=0.2,
+        malformed=0.15, time_as_text=0.4,
+    )  # fmt: skip
+    every = [(record.key, record.value) for record in records(fleet)]
+    return [every[number * n // parts : number * (n + 1) // parts] for n in range(parts)]
 
 
 def promised(waves: Sequence[Pairs]) -> Promised:
@@ -80,86 +85,87 @@ def judge(answer: Any, context: Context) -> Verdict:
             "This exercise wants the function: pass pipeline itself, without calling it.",
             expected="a function", seen=answer,
         )  # fmt: skip
-    for (waves, faults), found in zip(context.inputs, answer, strict=True):
-        tape = f"two waves of {len(waves[0])} records; after the first: {faults[0]}; "
-        tape += f"in the second: {faults[1]}"
-        if isinstance(found, dict) and found.keys() == {"raised"}:
-            return wrong(
-                f"The pipeline raised an exception: {found['raised']}.",
-                expected="no exception", seen=found["raised"], counter_example=tape,
-            )  # fmt: skip
-        if not isinstance(found, dict):
-            return wrong("These are no tables.", expected="two tables", seen=found)
-        if all(rows is None for rows in found.values()):
-            return wrong(
-                "The pipeline wrote neither of its two tables: is the stub still there?",
-                expected="minutes and dead-letters", seen="an empty folder",
-            )  # fmt: skip
-        if broken := breach(found, promised(waves)):
+    for (faults, waves), found in zip(context.inputs, answer, strict=True):
+        sizes = ", ".join(str(len(wave)) for wave in waves)
+        tape = f"called with {faults!r}, after waves of {sizes} records"
+        if broken := _broken(found, promised(waves)):
             return wrong(
                 broken.message, expected=broken.expected, seen=broken.seen,
-                counter_example=f"{broken.where}; {tape}" if broken.where else tape,
+                counter_example=f"{tape}; {broken.where}" if broken.where else tape,
             )  # fmt: skip
     return right(
-        "The tables hold what the contract promises, after a crash, a dead broker or a second "
-        "call, too."
+        "The tables hold what the contract promises, after a crash, and after a dead broker or a "
+        "second call."
     )
 
 
-_SHOWN = """
+def _broken(found: Any, truth: Promised) -> Breach | None:
+    tables = " and ".join(COLUMNS)
+    if isinstance(found, dict) and found.keys() == {"raised"}:
+        raised = f"Your function raised an exception here: {found['raised']}."
+        return Breach(raised, "no exception", found["raised"])
+    if found is None:
+        return Breach(MISSING, tables, "None")
+    if not isinstance(found, dict) or not found.keys() >= COLUMNS.keys():
+        return Breach("These are no tables.", tables, str(found))
+    if all(rows is None for rows in found.values()):
+        return Breach(
+            "The pipeline wrote neither of its two tables: perhaps the stub is still there.",
+            tables, "an empty folder",
+        )  # fmt: skip
+    return breach(found, truth)
+
+
+_BASE = """
 EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
+GOOD = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
+NUMBER = "timestamp_millis(try_cast(event.event_time AS BIGINT))"
+
+
+def keep(found, table, same):
+    found.limit(0).write.format("delta").mode("ignore").save(table)
+    found.createOrReplaceTempView("found")
+    found.sparkSession.sql(
+        f"MERGE INTO delta.`{table}` AS kept USING found ON {same} WHEN NOT MATCHED THEN INSERT *"
+    )
 
 
 def pipeline(spark, bootstrap, folder):
-    source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
-    source = source.option("subscribe", "fleet.positions").option("startingOffsets", "earliest")
-    text = F.col("value").cast("string")
-    records = source.load().withColumn("event", F.from_json(text, EVENT))
-    number = "timestamp_millis(try_cast(event.event_time AS BIGINT))"
-    at = f"coalesce({number}, try_to_timestamp(event.event_time))"
-    fields = "event.event_id", "event.truck", "event.speed_kmh"
-    records = records.selectExpr("partition", "offset", *fields, f"{at} AS at")
-    good = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
+    def sink(batch, number):
+        good = batch.where(GOOD).select("event_id", "truck", "at", "speed_kmh")
+        good = good.dropDuplicates(["event_id"])
+        keep(good, f"{folder}/events", "kept.event_id = found.event_id")
+        bad = batch.where(f"NOT ({GOOD})").selectExpr("partition", "offset", "'odd' AS reason")
+        here = "kept.partition = found.partition AND kept.offset = found.offset"
+        keep(bad, f"{folder}/dead-letters", here)
+        every = batch.sparkSession.read.format("delta").load(f"{folder}/events")
+        every.groupBy("truck", F.date_trunc("minute", "at").alias("minute")).agg(
+            F.count("*").alias("positions"), F.max("speed_kmh").alias("maximum_kmh")
+        ).write.format("delta").mode("overwrite").save(f"{folder}/minutes")
 
-    def merge(rows, path, *keys):
-        rows.limit(0).write.format("delta").mode("ignore").save(path)
-        rows.createOrReplaceTempView("found")
-        same = " AND ".join(f"kept.{key} = found.{key}" for key in keys)
-        rows.sparkSession.sql(
-            f"MERGE INTO delta.`{path}` AS kept USING found ON {same} "
-            "WHEN NOT MATCHED THEN INSERT *"
-        )
-
-    def write(batch, number):
-        batch = batch.persist()
-        events = batch.where(good).select("event_id", "truck", "at", "speed_kmh")
-        merge(events.dropDuplicates(["event_id"]), f"{folder}/events", "event_id")
-        letters = batch.where(f"NOT ({good})")
-        letters = letters.selectExpr("partition", "offset", "'unreadable' AS reason")
-        merge(letters, f"{folder}/dead-letters", "partition", "offset")
-        batch.unpersist()
-        kept = batch.sparkSession.read.format("delta").load(f"{folder}/events")
-        minute = F.date_trunc("minute", "at").alias("minute")
-        fastest = F.max("speed_kmh").alias("maximum_kmh")
-        minutes = kept.groupBy("truck", minute).agg(F.count("*").alias("positions"), fastest)
-        minutes.write.format("delta").mode("overwrite").save(f"{folder}/minutes")
-
-    query = records.writeStream.foreachBatch(write)
-    query = query.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
-    query.start().awaitTermination()
+    at = f"coalesce({NUMBER}, try_to_timestamp(event.event_time))"
+    (
+        spark.readStream.format("kafka")
+        .options(**{"kafka.bootstrap.servers": bootstrap, "subscribe": "fleet.positions"})
+        .option("startingOffsets", "earliest")
+        .load()
+        .withColumn("event", F.from_json(F.col("value").cast("string"), EVENT))
+        .selectExpr("partition", "offset", "event.event_id", "event.truck", "event.speed_kmh",
+                    f"{at} AS at")
+        .writeStream.foreachBatch(sink)
+        .option("checkpointLocation", f"{folder}/checkpoint")
+        .trigger(availableNow=True)
+        .start()
+        .awaitTermination()
+    )
 """
-"""The solution of the notebook; a test compares them.  Each wrong answer changes one thing."""
+"""A right answer; each wrong answer changes one thing in it."""
 
 
-def _but(*changes: tuple[str, str]) -> str:
-    text = _SHOWN
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    return text
+def _but(before: str, after: str) -> str:
+    assert before in _BASE
+    return _BASE.replace(before, after)
 
-
-_APPEND = 'rows.write.format("delta").mode("append").save(path)\n        return\n        '
 
 EXERCISE = Exercise(
     "L6-6",
@@ -176,19 +182,18 @@ EXERCISE = Exercise(
     ),
     judge,
     {
-        "appends": _but(("rows.createOrReplaceTempView", _APPEND + "rows.createOrReplaceTempView")),
+        "appends": _but(
+            '    found.createOrReplaceTempView("found")',
+            '    found.write.format("delta").mode("append").save(table)\n    return',
+        ),
         "time as text is refused": _but(
-            ('f"coalesce({number}, try_to_timestamp(event.event_time))"', "number")
+            'f"coalesce({NUMBER}, try_to_timestamp(event.event_time))"', "NUMBER"
         ),
-        "the broker's clock": _but(
-            ('f"{at} AS at"', '"timestamp AS at"'),
-        ),
-        "no dead letters": _but(
-            ('batch.where(f"NOT ({good})")', 'batch.where(f"NOT ({good})").limit(0)'),
-        ),
-        "only what is new": _but(('"earliest"', '"latest"')),
+        "the broker's clock": _but('f"{at} AS at"', '"timestamp AS at"'),
+        "no dead letters": _but('f"NOT ({GOOD})"', '"false"'),
+        "only what is new": _but('"earliest"', '"latest"'),
         "a table of the last batch": _but(
-            ('batch.sparkSession.read.format("delta").load(f"{folder}/events")', "events"),
+            'batch.sparkSession.read.format("delta").load(f"{folder}/events")', "good"
         ),
     },
     inputs,

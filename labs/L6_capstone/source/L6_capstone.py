@@ -4,7 +4,7 @@
 # You begin with an empty folder and a contract. You end with a pipeline that takes a fleet's
 # positions from Kafka to two tables, and keeps the contract while its driver and its brokers die at
 # moments that you do not know. On the way you say what the service promises in numbers, measure it,
-# and decide when it may wake somebody.
+# and decide when it may ring at night.
 #
 # **You will be able to**
 # * write a contract for a pipeline, and a test that judges tables, not code;
@@ -136,7 +136,7 @@ lab.verdict("L6-1", seen)
 # and compare.
 #
 # The samples stay bad for good. A pipeline that is late catches up; one that has counted twice does
-# not, until somebody computes the table again.
+# not, until the table is computed again.
 #
 # ## The weekend
 #
@@ -274,7 +274,7 @@ def budget_left(good, objective, planned):
 lab.check("L6-4", budget_left)
 
 # %% [markdown]
-# **When the alert wakes somebody.** A *burn rate* is the share of samples that are bad, divided by the
+# **When the alert rings at night.** A *burn rate* is the share of samples that are bad, divided by the
 # share that may be bad: at 1 the budget lasts exactly as long as the window. Return True if the burn
 # rate reaches `rate` both in the last 12 samples and in the last 3. A window that is not full yet
 # consists of the samples that are there; there is at least one.
@@ -282,12 +282,12 @@ lab.check("L6-4", budget_left)
 
 # %% L6-5 tags=["stub"]
 def page(good, objective, rate):
-    """Whether to wake somebody."""
+    """Whether the alert rings."""
 
 
 # %% L6-5 tags=["solution"]
 def page(good, objective, rate):
-    """Whether to wake somebody."""
+    """Whether the alert rings."""
 
     def burn_rate(window):
         taken = good[-window:]

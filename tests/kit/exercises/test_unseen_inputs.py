@@ -79,7 +79,8 @@ def made(exercise: Exercise, seed: str) -> Inputs:
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=named)
 def test_a_seed_makes_the_same_inputs_and_another_seed_others(exercise) -> None:
     assert exercise.inputs_for("a") == exercise.inputs_for("a")
-    assert len(made(exercise, "a")) >= 2
+    # A lab's input costs Spark jobs, and shows every mistake by itself.
+    assert len(made(exercise, "a")) >= (2 if exercise in IN_PYTHON else 1)
     assert made(exercise, "a") != made(exercise, "b")
 
 
