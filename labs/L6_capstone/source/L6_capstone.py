@@ -317,6 +317,9 @@ EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
 def pipeline(spark, bootstrap, folder):
     source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
     source = source.option("subscribe", "fleet.positions").option("startingOffsets", "earliest")
+    # A broker that died is asked for this long; Kafka's default is a minute.
+    source = source.option("kafka.request.timeout.ms", 8_000)
+    source = source.option("kafka.default.api.timeout.ms", 10_000)
     text = F.col("value").cast("string")
     records = source.load().withColumn("event", F.from_json(text, EVENT))
     number = "timestamp_millis(try_cast(event.event_time AS BIGINT))"
