@@ -37,6 +37,13 @@ def chosen_now(sources: Sequence[Path]) -> set[Path]:
     return chosen(sources, changed(), int(_git("rev-list", "--count", "HEAD") or 0))
 
 
+def in_turn(place: int, turns: int) -> bool:
+    """Whether the test at `place` of `turns` long ones runs with this commit."""
+    if os.environ.get(VARIABLE) == "all":
+        return True
+    return place == int(_git("rev-list", "--count", "HEAD") or 0) % turns
+
+
 def changed() -> set[Path]:
     """Files that differ from the main branch, or, on the main branch, from the commit before."""
     head = _git("rev-parse", "HEAD")

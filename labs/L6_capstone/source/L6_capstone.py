@@ -362,9 +362,10 @@ lab.check("L6-6", under_faults(pipeline, spark, eng))
 # %% [markdown]
 # ## Break it: a day of faults
 #
-# Now your pipeline is a service for a day of six waves. The seed chooses two waves in which the driver
-# gets SIGKILL, and one in which a broker dies while the wave is written. Change the seed, and change the
-# share of trouble. The picture is your dashboard: the distance between the lines is what users miss.
+# Now your pipeline is a service for a day of five waves. The seed chooses the wave in which the driver gets
+# SIGKILL, the moment, and the wave in which a broker dies while it is written. Change the seed, and
+# change the share of trouble. The picture is your dashboard: the distance between the lines is what
+# users miss.
 
 # %% day tags=["live"]
 from random import Random
@@ -372,13 +373,13 @@ from random import Random
 seed, trouble = 3, 0.05
 
 dice = Random(seed)
-kills = {dice.choice((2, 3)): BEFORE, dice.choice((4, 5)): AFTER}
-broker_dies = dice.randint(2, 6)
-fleet = Fleet(900, seed, trucks=8, orders=0, late=trouble, duplicate=trouble, malformed=trouble)
+kills = {dice.randint(2, 4): dice.choice((BEFORE, AFTER))}
+broker_dies = dice.randint(2, 5)
+fleet = Fleet(750, seed, trucks=8, orders=0, late=trouble, duplicate=trouble, malformed=trouble)
 eng.create_topic("fleet.positions", partitions=3)
 day, victim = service.Day(freshness=0.99, objective=0.8), eng.leader("fleet.positions", 0)
 with service.Driver(pipeline, eng) as driver:
-    for number, wave in enumerate(service.waves(fleet, 6), 1):
+    for number, wave in enumerate(service.waves(fleet, 5), 1):
         dies = number == broker_dies
         service.write(eng, wave, halfway=(lambda: eng.kill(victim)) if dies else None)
         lived = driver.tried(kill=kills.get(number, ""))
@@ -390,9 +391,9 @@ print(day)
 print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 
 # %% [markdown]
-# Each dead driver costs one sample, if your pipeline is right: the wave that comes next catches up. Is
-# the objective kept? A budget belongs to a window that is long enough for the faults you expect; in six
-# waves of 80 % one sample may be bad. Work out how many waves two dead drivers need, then try it.
+# A dead driver costs one sample, if your pipeline is right: the wave that comes next catches up. Is the
+# objective kept? A budget belongs to a window that is long enough for the faults you expect; in five
+# waves at 80 % one sample may be bad. Work out how many waves two dead drivers need, then try it.
 #
 # ## Interview corner
 #

@@ -27,7 +27,12 @@ def engine_alone() -> Iterator[None]:
     ("question", "cell", "change", "letter"),
     [
         ("L5-3", "deleted-again", ('"DELETE"', '"UPDATE SET *"'), "d"),
-        ("L5-6", "away", ("delete_retention_ms = 0", "delete_retention_ms = 86_400_000"), "c"),
+        (
+            "L5-6",
+            "away",
+            ("delete_retention_ms, gone = 0,", "delete_retention_ms, gone = 86_400_000,"),
+            "c",
+        ),
         ("L5-7", "more-partitions", ("added, changed, gone = 2", "added, changed, gone = 0"), "a"),
     ],
 )

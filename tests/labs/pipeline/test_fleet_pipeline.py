@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kit.authoring import real_lane
 from kit.clusters.interface import Cluster
 from kit.testing import restored
 from labs.fleet.records import POSITIONS, Fleet
@@ -41,6 +42,8 @@ def test_a_killed_broker_a_killed_driver_and_a_replay_leave_the_true_numbers(
     cluster: Cluster, tmp_path: Path, format: str
 ) -> None:
     """Bronze is compacted when silver has read a part of it, and silver before gold reads it."""
+    if format == "parquet" and not real_lane.in_turn(0, 3):
+        pytest.skip(f"not a missing part: not its turn; {real_lane.VARIABLE}=all runs each")
     truth = command.produce(cluster, FLEET)
     told: list[str] = []
     options = ("--batch", "1500", "--compact", "--format", format)
