@@ -127,6 +127,7 @@ def run(cells: list[Cell], exercise_id: str, answer: str):
     return cards[-1]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("course", "path", "exercise_id"), CASES)
 def test_stub_fails_solution_passes_and_wrong_answers_differ(
     course, path, exercise_id, monkeypatch, own_progress
