@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from kit.tables import Table
@@ -54,6 +55,11 @@ def file_sink_log(table: Path | str) -> Table:
     left = [file for file in folder.glob("*.parquet") if file.name not in named]
     rows.append(["in the folder, named by no batch", f"{len(left)} files"])
     return Table("The file sink's log", ["note", ""], rows)
+
+
+def condition(refused: Exception) -> str:
+    """The name of Spark's innermost error condition in a query's failure."""
+    return re.findall(r"\[([A-Z][A-Z_]+)\]", str(refused))[-1]
 
 
 def _short(line: str) -> str:

@@ -51,6 +51,12 @@ def explain_repeats(answer: str, seen: Observed) -> str:
     return f"{seen['reader']}: rows come twice at {points}."
 
 
+def who_repeats(seen: Observed) -> str:
+    """L2-12: the change that gives rows, and is not refused."""
+    gives = [isinstance(rows, int) and rows > 0 for rows in seen.values()]
+    return "abcd"[gives.index(True)] if gives.count(True) == 1 else ""
+
+
 def explain_own(answer: str, seen: Observed) -> str:
     """L2-6."""
     return (
@@ -133,5 +139,24 @@ PREDICTIONS = (
         form="a number of rows",
         settle=lambda seen: seen["rows"],
         explain=explain_own,
+    ),
+    Prediction(
+        "L2-12",
+        "The same payments come again, and four changed queries start on the checkpoint of the old "
+        "one. Which of them runs without an error, and lets payments through a second time?",
+        (
+            "the one with a filter before dropDuplicates",
+            "the one that drops by event_id and order_id",
+            "the one that drops by order_id in place of event_id",
+            "the one that drops by event_id within a watermark",
+        ),
+        settle=who_repeats,
+        because={
+            "a": "It gives {a filter} rows: the state holds every event id.",
+            "b": "Spark refuses it: {one column more}.",
+            "c": "It gives {another column} rows: none of these order ids is among the event ids "
+            "that the state holds.",
+            "d": "Spark refuses it: {a watermark}.",
+        },
     ),
 )

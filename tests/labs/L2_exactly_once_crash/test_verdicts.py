@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from labs.L2_exactly_once_crash import notes
 from labs.L2_exactly_once_crash.exercises import predictions as p
 from tests.lessons.verdicts import settled
 
@@ -33,3 +34,25 @@ def test_free_answers_are_what_the_run_saw() -> None:
     seen = {"reader": p.KAFKA, "repeats at": ["in the sink", "executor"], "loses at": []}
     assert settled("L2-5", seen) == "2"
     assert settled("L2-6", {"sink": "x", "rows": 120, "lost": 0, "repeated": 0}) == "120"
+
+
+REFUSED = "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
+
+
+@pytest.mark.parametrize(
+    ("rows", "letter"),
+    [
+        ((0, REFUSED, 120, REFUSED), "c"),
+        ((7, REFUSED, 0, REFUSED), "a"),
+        ((7, REFUSED, 120, REFUSED), ""),
+        ((0, REFUSED, 0, REFUSED), ""),
+    ],
+)
+def test_the_changed_query_that_gives_rows_decides(rows, letter) -> None:
+    changes = ("a filter", "one column more", "another column", "a watermark")
+    assert settled("L2-12", dict(zip(changes, rows, strict=True))) == letter
+
+
+def test_the_innermost_condition_is_named() -> None:
+    failed = Exception(f"[STREAM_FAILED] Query [id = 1] ended: [{REFUSED}] Provided key schema …")
+    assert notes.condition(failed) == REFUSED
