@@ -15,16 +15,18 @@ killed.  `SPARK_MASTER` names another cluster, whose executors must be processes
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from kit import spark
 from labs.crash.debugger import Debugger
@@ -146,15 +148,13 @@ def _reason(query: StreamingQuery) -> str:
 
 def _kill_executor() -> int:
     """SIGKILL to the JVM that runs the tasks; returns its process id."""
-    listed = subprocess.run(
-        ["ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True
-    ).stdout
     application = str(spark.session().sparkContext.applicationId)
-    for line in listed.splitlines():
-        if "CoarseGrainedExecutorBackend" in line and application in line:
-            pid = int(line.split()[0])
-            os.kill(pid, signal.SIGKILL)
-            return pid
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            command = " ".join(process.cmdline())
+            if "CoarseGrainedExecutorBackend" in command and application in command:
+                process.kill()
+                return process.pid
     raise CrashFailed("No executor's process was found on this machine.")
 
 
