@@ -106,10 +106,12 @@ def breach(found: Found, truth: Promised) -> Breach | None:
                 ", ".join(columns),
                 str(rows),
             )
-    return _of_minutes(found[MINUTES], truth) or _of_letters(found[DEAD_LETTERS], truth)
+    letters = found[DEAD_LETTERS]
+    all_read = len(letters) >= truth.dead_letters
+    return _of_minutes(found[MINUTES], truth, all_read) or _of_letters(letters, truth)
 
 
-def _of_minutes(rows: Sequence[Sequence[Any]], truth: Promised) -> Breach | None:
+def _of_minutes(rows: Sequence[Sequence[Any]], truth: Promised, all_read: bool) -> Breach | None:
     seen: dict[tuple[str, int], tuple[Any, Any]] = {}
     for truck, minute, count, fastest in rows:
         if (truck, minute) in seen:
@@ -131,7 +133,7 @@ def _of_minutes(rows: Sequence[Sequence[Any]], truth: Promised) -> Breach | None
         where = _place(truck, minute)
         if count != right.positions:
             return Breach(
-                _miscounted(counted, count > right.positions, truth),
+                _miscounted(counted, count > right.positions, truth, all_read),
                 f"{right.positions} positions in this minute, {truth.positions} in all",
                 f"{count} in this minute, {counted} in all",
                 where,
@@ -151,7 +153,7 @@ def _of_minutes(rows: Sequence[Sequence[Any]], truth: Promised) -> Breach | None
     return None
 
 
-def _miscounted(counted: int, too_many: bool, truth: Promised) -> str:
+def _miscounted(counted: int, too_many: bool, truth: Promised, all_read: bool) -> str:
     if too_many and counted == truth.positions + truth.duplicates:
         return (
             "Positions count twice, exactly as many as the trucks sent again: an event is known "
@@ -167,8 +169,13 @@ def _miscounted(counted: int, too_many: bool, truth: Promised) -> str:
             "Positions are missing, exactly as many as the new firmware wrote with its time as "
             "text: those records can be read."
         )
+    if counted < truth.positions and all_read:
+        return (
+            "Positions are missing, and every dead letter is there: the records were read, and "
+            "their positions have not stayed in the table."
+        )
     if counted < truth.positions:
-        return "Positions are missing: records that arrived were not read, or were dropped."
+        return "Positions are missing, and dead letters, too: records that arrived were not read."
     return "The number of positions is right in all, and this minute's is not: which clock counts?"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kit.clusters.interface import Cluster
 
-NONE, CRASH = "no fault", "driver dies after its sinks"
+CRASH = "driver dies after its sinks"
 BROKER, AGAIN = "broker dies", "called again"
 PARTITIONS = 2
 
