@@ -49,11 +49,11 @@ def test_a_querys_lag_state_and_watermark_are_seen(spark: Any, engine_cluster: C
         assert newest.stages["addBatch"] > 0
 
         async def watched() -> None:
-            """As in a notebook: the panel is in view, and its cell has returned."""
-            panel._handle_custom_msg({"type": "watch"}, [])
+            """As in a notebook: the cell has returned, and the browser has the panel in view."""
             write(engine_cluster, 50)
             while sum(batch.rows for batch in panel.batches) < 300:
-                await asyncio.sleep(0.1)
+                panel._handle_custom_msg({"type": "watch"}, [])
+                await asyncio.sleep(1)
 
         asyncio.run(asyncio.wait_for(watched(), 60))
         assert "watched 0" in panel.words
