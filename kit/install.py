@@ -30,7 +30,7 @@ BASE_LOCK = ROOT / "requirements.lock"
 SPARK_LOCK = ROOT / "requirements-spark.lock"
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
-JAR_MODULES = ("kit.jars",)
+JAR_MODULES = ("kit.jars", "kit.archive_runs")
 PLATFORM = "PLATFORM"
 """The file in a bundle that names what its wheels are for."""
 IMAGE = "image.tar"

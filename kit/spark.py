@@ -104,7 +104,7 @@ def settings(where: str, area: Path, connector: Path, delta: Path | None = None)
         "spark.driver.memory": _MEMORY,
         "spark.driver.extraJavaOptions": (
             f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} "
-            f"-Dderby.system.home={area} {spark_cluster.JVM}"
+            f"-Dderby.system.home={area} {spark_cluster.jvm()}"
         ),
         "spark.local.dir": str(area / "local"),
         "spark.sql.warehouse.dir": str(area / "warehouse"),

@@ -32,7 +32,7 @@ from typing import Any
 
 import psutil
 
-from kit import jars, places
+from kit import class_archives, jars, places
 from kit.clusters import registry
 from kit.clusters.interface import ClusterError
 from kit.clusters.local_plan import HOST, free_ports
@@ -43,9 +43,7 @@ PROVIDER = "spark"
 WORKERS = 2
 MEMORY_MB = 768
 """A worker's memory, and the heap of its executor: the labs need less, and laptops have it."""
-JVM = "-XX:-UsePerfData -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Of drivers, executors and daemons: the JVM's second compiler costs more than it gives back before
-a job is minutes long."""
+_JVM = ("-XX:-UsePerfData", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _DAEMON_MEMORY = "192m"
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -156,6 +154,14 @@ def properties_of(master: str) -> Path | None:
     return None
 
 
+def jvm() -> str:
+    """Options of drivers, executors and daemons.
+
+    The JVM's second compiler costs more than it gives back before a job is minutes long.
+    """
+    return " ".join((*_JVM, *class_archives.SPARK.flags()))
+
+
 def settings(area: Path) -> dict[str, str]:
     """What a driver tells the executors on a cluster of this machine, by Spark's names.
 
@@ -165,7 +171,7 @@ def settings(area: Path) -> dict[str, str]:
     return {
         "spark.executor.memory": f"{MEMORY_MB}m",
         "spark.executor.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} {JVM}"
+            f"-Dlog4j2.configurationFile={_QUIET_LOG.as_uri()} -Djava.io.tmpdir={area} {jvm()}"
         ),
         "spark.executorEnv.PYTHONPATH": modules,
     }
@@ -182,7 +188,7 @@ class _Spawning:
             "SPARK_LOCAL_IP": HOST,  # the web pages listen there, too
             "SPARK_LOCAL_DIRS": str(directory / "local"),
             "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
-            "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={directory} {JVM}",
+            "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={directory} {jvm()}",
             "PYSPARK_PYTHON": sys.executable,
             # spark-class finds Java by this; the kit may have found it on the path.
             "JAVA_HOME": str(Path(java).resolve().parent.parent),

@@ -25,7 +25,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kit import jars
+from kit import class_archives, jars
 from kit.clusters.interface import ClusterError
 from kit.clusters.local_plan import HOST, free_ports
 
@@ -74,6 +74,7 @@ def beans(pid: int, patterns: Sequence[str], attributes: Sequence[str] = ()) -> 
 def _read(port: int, login: str, patterns: Sequence[str], attributes: Sequence[str]) -> Beans:
     command = [
         *(jars.java(), "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *class_archives.TOOL.flags(),
         *("-cp", jars.classpath(), "org.apache.kafka.tools.JmxTool", "--one-time"),
         *("--jmx-url", f"service:jmx:rmi:///jndi/rmi://{HOST}:{port}/jmxrmi"),
         *("--jmx-auth-prop", login, "--report-format", "properties"),

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from engine.wire import messages as m
 from engine.wire import uuids
-from kit import jars, places
+from kit import class_archives, jars, places
 from kit.clusters import link_proxy, registry
 from kit.clusters.connections import Connections, Unreachable
 from kit.clusters.interface import ALL_FAULTS, ClusterError, Node, NotOffered
@@ -180,6 +180,7 @@ class LocalProvider:
         command = [
             jars.java(),
             *_JVM_FLAGS,
+            *class_archives.BROKER.flags(),
             f"-Dlog4j2.configurationFile={self._directory / 'log4j2.properties'}",
             f"-Dkafka.log={self.log_file(node)}",
             *("-cp", jars.classpath(), "kafka.Kafka"),
@@ -219,7 +220,7 @@ class LocalProvider:
 
     def _format(self) -> Child:
         command = [
-            *(jars.java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.classpath()),
+            *(jars.java(), *_JVM_FLAGS, *class_archives.TOOL.flags(), "-cp", jars.classpath()),
             *("kafka.tools.StorageTool", "format", "-t", self._plan.cluster_id),
             *("-c", str(self._directory / f"{CONTROLLER}.properties")),
         ]

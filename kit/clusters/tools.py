@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from kit import jars
+from kit import class_archives, jars
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import Cluster, ClusterError
 
@@ -76,7 +76,8 @@ def run(
     if name not in CLASSES:
         raise ClusterError(f"{name!r} is not one of the tools: {', '.join(CLASSES)}.")
     try:
-        java = [jars.java(), *_JVM, _QUIET, "-cp", jars.classpath(), CLASSES[name]]
+        java = [jars.java(), *_JVM, *class_archives.TOOL.flags(), _QUIET]
+        java += ["-cp", jars.classpath(), CLASSES[name]]
     except jars.JarsMissing as missing:
         return Printed(f"{name}.sh …", f"Kafka's tools need Java. {missing}")
     if name != DUMP_LOG:

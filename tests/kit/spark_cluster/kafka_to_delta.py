@@ -54,8 +54,9 @@ def main() -> None:
         tracker = spark.sparkContext.statusTracker()
 
         def tasks() -> int:
+            """Of the largest stage.  Spark counts the active ones too late for a short stage."""
             stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
-            return max((stage.numActiveTasks for stage in stages if stage), default=0)
+            return max((stage.numTasks for stage in stages if stage), default=0)
 
         wait_for(lambda: tasks() == 2 and len(cluster.executors()) == 2)
         victim = cluster.executors()[0]
