@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 def follow(session: SparkSession, table: str) -> DataFrame:
-    """The table as a stream, commit by commit.
+    """The table as a stream, in the order of its commits, up to 1,000 files in a micro-batch.
 
     Without a starting version, Delta gives the table as it is now first, its files in no order of
-    event time: a watermark would then drop what is not late.  Delta keeps the schema in its log; a
-    stream of Parquet files needs it from you.
+    event time: a watermark would then drop what is not late.  Version 0 is there as long as the log
+    is (delta.logRetentionDuration, 30 days).  Delta keeps the schema in its log; a stream of
+    Parquet files needs it from you.
     """
     source = session.readStream.format(table_format(session))
     if table_format(session) == "delta":

@@ -88,7 +88,8 @@ def merge(payments: DataFrame, place: Place) -> StreamingQuery:
     )
 
     def write(batch: DataFrame, _: int) -> None:
-        batch.createOrReplaceTempView("batch")
+        # Where none matches, a MERGE inserts each of two equal keys.
+        batch.dropDuplicates(["event_id"]).createOrReplaceTempView("batch")
         batch.sparkSession.sql(
             f"MERGE INTO delta.`{place.table}` AS kept USING batch "
             "ON kept.event_id = batch.event_id WHEN NOT MATCHED THEN INSERT *"

@@ -1,8 +1,8 @@
 """Tables in Delta Lake: each write is a commit in the table's log, so it can be named.
 
 * **append** names itself: Delta keeps (`txnAppId`, `txnVersion`) in the commit, and skips a
-  commit whose version it has seen from that application.  The application is the query's id,
-  which lies in the checkpoint: a query that begins afresh is another application.
+  commit whose version is not higher than that application's last.  The application is the query's
+  id, which lies in the checkpoint: a query that begins afresh is another application.
 * **merge** asks the table what is there already.  Where adding up is not repeatable, it names
   itself as well.
 * **compact** (OPTIMIZE) writes what small files hold into large ones.  Its commit says that no

@@ -7,7 +7,7 @@ Kafka hands over bytes.  Nothing here fails on bad ones: a record that breaks a 
     not JSON        the text is no JSON object
     missing field   a required field is not in the object
     null field      it is there, and null
-    wrong type      it is no number where one is required
+    wrong type      it is no number where one is required, or a time that is not of this century
 
 There are two parsers.  `FIRST` was written before the fleet's new firmware, and refuses a time that
 is written as text.  `MENDED` reads both forms, and the new column `heading`.
@@ -39,6 +39,8 @@ REQUIRED = {
 }
 NUMBERS = {POSITIONS: "speed_kmh", ORDERS: "revision", PAYMENTS: "cents"}
 OPTIONAL = ("heading",)
+_EARLIEST_MS, _LATEST_MS = 946_684_800_000, 4_102_444_799_999
+"""The years 2000 to 2099."""
 FIELDS = (*dict.fromkeys(name for names in REQUIRED.values() for name in names), *OPTIONAL)
 
 
@@ -96,9 +98,13 @@ def events(of: DataFrame, topic: str, parser: Parser) -> DataFrame:
 def _time(parser: Parser) -> Column:
     from pyspark.sql import functions as F
 
-    number = "timestamp_millis(try_cast(text.event_time AS BIGINT))"
-    both = f"coalesce({number}, try_to_timestamp(text.event_time))"
-    return F.expr(both if parser.text_times else number)
+    millis = "try_cast(text.event_time AS BIGINT)"
+    # Nanoseconds do not fit into a timestamp: the query would fail at that record, at each start.
+    number = (
+        f"WHEN {millis} BETWEEN {_EARLIEST_MS} AND {_LATEST_MS} THEN timestamp_millis({millis})"
+    )
+    words = f"WHEN {millis} IS NULL THEN try_to_timestamp(text.event_time)"
+    return F.expr(f"CASE {number} {words if parser.text_times else ''} END")
 
 
 def _reason() -> Column:

@@ -12,7 +12,7 @@ from labs.L1_telemetry_pipeline.exercises import archive, parse, predictions, re
 QUIZ = Question(
     "L1-10",
     "Silver and gold were deleted by mistake, and the topic has deleted its old records. From "
-    "what can both tables be computed again, as they were?",
+    "what can both tables be computed again?",
     (
         "the dead letters",
         "bronze",
@@ -20,7 +20,8 @@ QUIZ = Question(
         "nothing: without the topic they are lost",
     ),
     right=frozenset("b"),
-    explanation="Gold is a function of silver, and silver is a function of bronze.",
+    explanation="Gold is made of silver, and silver of bronze. What a watermark drops depends on "
+    "where the micro-batches end: that alone may differ the second time.",
     because={
         "a": "These are the records that silver does not have.",
         "c": "A checkpoint holds offsets and event ids, and no speeds.",

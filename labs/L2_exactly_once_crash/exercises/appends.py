@@ -74,7 +74,7 @@ EXERCISE = Exercise(
     (
         "What does a micro-batch have on its second attempt that no other micro-batch has?",
         "Delta's writer has two options for the name of an application and a version. A commit "
-        "with a version that the application has written already is skipped.",
+        "whose version is not higher than the application's last is skipped.",
         "Keep the append. Give the writer the query's id as the application, and the micro-batch's "
         "number as the version.",
     ),

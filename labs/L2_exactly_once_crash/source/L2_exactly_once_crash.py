@@ -12,7 +12,7 @@
 # * start a query so that it can be killed at any time;
 # * clean a topic that has repeats, with state that stays small.
 #
-# **Time:** {minutes}. It needs Java 17 and PySpark. A crash takes some seconds: a driver of its own
+# **Time:** {minutes}. It builds on lab L1, and needs Java 17 and PySpark. A crash takes some seconds: a driver of its own
 # starts for it, and dies.
 
 # %% doorway tags=["setup"]
@@ -73,8 +73,7 @@ len(truth)
 #
 # ## A crash after the sink
 #
-# Four queries are killed in micro-batch 1: their sinks have the rows, and the next step would be the note
-# in `commits`.
+# Four queries are killed in micro-batch 1, when their sinks have the rows.
 
 # %% L2-1 tags=["stub", "predict"]
 lab.predict("L2-1")
@@ -103,8 +102,8 @@ notes.checkpoint(checkpoint)
 
 # %% [markdown]
 # `offsets/1` has three lines: a version; the watermark and the settings that must not change; and
-# per partition the offset where micro-batch 1 ends. `commits` holds no data: that a number is there is
-# the message. A query that aggregates or drops duplicates also has `state/`, with a version per
+# per partition the offset where micro-batch 1 ends. `commits` holds no rows and no offsets, only the next
+# watermark: that a number is there is the message. A query that aggregates or drops duplicates also has `state/`, with a version per
 # micro-batch, so that it can go back to the state before micro-batch 1.
 #
 # ## The same micro-batch, a second time
@@ -132,8 +131,9 @@ lab.verdict("L2-2", seen)
 # %% [markdown]
 # All four queries ran micro-batch 1 twice. The result is the sink's own doing. The second table has
 # two options more than the first: its commits carry an application's name and the micro-batch's number, and Delta
-# skips a commit with a number that it has from this application.
-## ## Break it: a crash in the middle of the sink, on both sides
+# skips a commit whose number is not higher than the last one of this application.
+#
+# ## Break it: a crash in the middle of the sink, on both sides
 #
 # Two of four tasks have written, or half of a transaction is sent. One of these four sinks is home-made:
 # its `foreachBatch` notes the number of the micro-batch in a file, and then writes; it skips a number that
@@ -237,7 +237,7 @@ lab.verdict("L2-5", seen)
 # %% the-sinks tags=["read"]
 display(notes.delta_log(first.place("append").table))
 display(notes.delta_log(first.place("append-once").table))
-lab.show(sinks.append, sinks.append_once, sinks.transactional)
+lab.show(sinks.append, sinks.append_once, sinks.merge, sinks.transactional)
 
 
 # %% judged-in-spark tags=["setup"]
@@ -406,7 +406,8 @@ lab.check("L2-9", on_starts(start))
 
 # %% [markdown]
 # **A reader's fix.** You read a topic that a Kafka sink has filled, so records come twice, with other offsets.
-# A repeat comes at most ten minutes of event time after the original, and so does a record that is late. Let each
+# A repeat comes less than ten minutes of event time after the original, and a late record less than ten minutes
+# behind the newest event. Let each
 # `event_id` through once, and do not keep ids forever. `records` is a stream with `event_id`, `offset`
 # and `event_time`, a timestamp.
 
@@ -467,8 +468,8 @@ lab.check("L2-10", on_records(once))
 #
 # <details><summary><b>4. A colleague deleted a checkpoint. What do you check?</b></summary>
 #
-# Where the query begins now (`startingOffsets`), and what the sink knew the query by. With a fixed txnAppId Delta skips
-# the new micro-batches 0, 1, 2, … up to the old number: rows are lost without an error.
+# Where the query begins now (`startingOffsets`), and what the sink knew the query by: a new checkpoint
+# counts its micro-batches from 0.
 # *Follow-up:* and with the query's id? (Then the micro-batches are new ones: what is read again is there twice.)
 #
 # * **weak:** "it starts again" · **good:** repeats or gaps by startingOffsets · **strong:** the batch number begins at
@@ -510,7 +511,7 @@ lab.quiz("L2-11", "a", "c")
 # %% [markdown]
 # ## Deeper: A name that outlives the checkpoint
 #
-# Delta skips a commit whose number it has seen from an application. The application's name is
+# Delta skips a commit whose number is not higher than the application's last. The application's name is
 # yours to choose. Here it is a fixed text, and the checkpoint is deleted between morning and evening, as
 # people do when a query does not start. In the evening 120 other payments arrive.
 
@@ -618,8 +619,8 @@ lab.verdict("L2-12", seen)
 # %% [markdown]
 # ## Deeper: Your own crash
 #
-# Choose a sink, a point and a micro-batch. Predict for the values that stand in the cell, then change
-# them.
+# Choose a sink, a point and a micro-batch. Predict from the complete table for the values that stand in
+# the cell, then change them.
 
 # %% L2-6 tags=["stub", "predict"]
 lab.predict("L2-6")

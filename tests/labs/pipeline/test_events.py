@@ -1,0 +1,44 @@
+"""The parser: whatever stands in a record, the query goes on, and each record has its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from labs.fleet.records import POSITIONS, START_MS, WRONG_TYPE
+from labs.pipeline.events import FIRST, MENDED, PARSERS, parsed
+
+pytestmark = pytest.mark.spark
+
+MILLIS = START_MS
+TIMES: dict[Any, tuple[str, ...]] = {
+    MILLIS: (FIRST.name, MENDED.name),
+    str(MILLIS): (FIRST.name, MENDED.name),
+    "2026-03-02T08:00:00.123Z": (MENDED.name,),
+    MILLIS * 1_000: (),
+    MILLIS * 1_000_000: (),
+    10**30: (),
+    MILLIS / 1_000: (),
+    5: (),
+    -MILLIS: (),
+    "yesterday": (),
+    "": (),
+    True: (),
+}
+"""What stands for the event's time, and the parsers that take it."""
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_a_time_is_read_or_refused_and_ends_no_query(spark, parser) -> None:
+    events = [
+        {"event_id": "e", "truck": "t", "event_time": time, "speed_kmh": 83} for time in TIMES
+    ]
+    rows = [(POSITIONS, bytearray(json.dumps(event), "utf8")) for event in events]
+    records = spark.createDataFrame(rows, "topic STRING, value BINARY").coalesce(1)
+    found = parsed(records, PARSERS[parser]).select("event_time", "reason").collect()
+    taken = {time: reason is None for time, (_, reason) in zip(TIMES, found, strict=True)}
+    assert taken == {time: parser in by for time, by in TIMES.items()}
+    assert {reason for _, reason in found} == {None, WRONG_TYPE}
+    assert all((time is None) == (reason is not None) for time, reason in found)
