@@ -95,7 +95,7 @@ def main(argv: list[str]) -> int:
 
 
 def run(storage: Storage, job: Job, tell: Tell) -> Report:
-    """All layers, one after the other.  Raises PipelineFailed."""
+    """One layer after the other; the tables of a layer at once.  Raises PipelineFailed."""
     place, parser, seconds = Place(job.folder), job.parser, dict[str, float]()
     processor = dict[str, float]()
     job.folder.mkdir(parents=True, exist_ok=True)
@@ -128,8 +128,8 @@ def run(storage: Storage, job: Job, tell: Tell) -> Report:
         count = layers.replay(storage, place, parser)
         tell(f"replay: {count:,} dead letters are events for the {parser.name} parser")
     with layer("gold"):
-        for gold in GOLD.values():
-            finish(list(layers.start_gold(storage, place, gold)), told)
+        followers = [layers.start_gold(storage, place, gold) for gold in GOLD.values()]
+        finish([query for queries in followers for query in queries], told)
     return Report(balance.read(storage, place), storage.format, seconds, processor)
 
 
