@@ -39,7 +39,8 @@ from tests.second_attempt import SecondAttempt
 
 FIRST, LAST = "clusters", "plain"
 MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
-"""Each lane's marks; a test runs in the first lane that has one of its marks, else in the last."""
+"""Each lane's marks; a test runs in the first lane that has one of its marks, else in the last.
+`pytest.mark.lane("plain")` chooses a lane by its name, where another one would be the longest."""
 SELECTIONS = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
 OTHER_MODES = ("collectonly", "usepdb", "setupplan", "showfixtures", "show_fixtures_per_test")
 LANE = "lane"
@@ -75,6 +76,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def lane_of(item: pytest.Item) -> str:
+    if chosen := item.get_closest_marker("lane"):
+        return str(chosen.args[0])
     for lane, marks in MARKS.items():
         if any(item.get_closest_marker(mark) for mark in marks):
             return lane

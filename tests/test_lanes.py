@@ -27,6 +27,7 @@ markers =
     browser: needs Chromium
     spark: needs PySpark
     heavy: keeps a core busy
+    lane: the lane by name
 """
 TESTS = """
 import os
@@ -50,6 +51,8 @@ def test_waits_for_a_real_thing():
 def test_draws():
     pass
 
+@pytest.mark.heavy
+@pytest.mark.lane("plain")
 @pytest.mark.parametrize("n", range(3))
 def test_counts(n):
     pass

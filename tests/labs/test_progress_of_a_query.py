@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -55,7 +56,9 @@ def test_a_querys_lag_state_and_watermark_are_seen(spark: Any, engine_cluster: C
                 panel._handle_custom_msg({"type": "watch"}, [])
                 await asyncio.sleep(1)
 
-        asyncio.run(asyncio.wait_for(watched(), 60))
+        # In a thread: the browser's tests leave a running loop in this one.
+        with ThreadPoolExecutor(1) as kernel:
+            kernel.submit(asyncio.run, asyncio.wait_for(watched(), 60)).result()
         assert "watched 0" in panel.words
     finally:
         query.stop()

@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -30,14 +31,18 @@ CELL_TIMEOUT_S = 300
 SOURCES = source_files()
 IN_THE_REAL_LANE = {reference_notebook(source) for source in real_lane.chosen_now(SOURCES)}
 ALL = os.environ.get(real_lane.VARIABLE) == "all"
-NOTEBOOKS = [
-    pytest.param(
-        reference_notebook(source),
-        id=source.stem.replace("_", "-"),
-        marks=[pytest.mark.spark] if source.is_relative_to(PROJECT / "labs") else [],
-    )
-    for source in SOURCES
-]
+
+
+def notebooks(*of_labs: pytest.MarkDecorator) -> list[Any]:
+    """Every reference notebook; those of the labs need Spark, and have these marks."""
+    return [
+        pytest.param(
+            reference_notebook(source),
+            id=source.stem.replace("_", "-"),
+            marks=[pytest.mark.spark, *of_labs] if source.is_relative_to(PROJECT / "labs") else [],
+        )
+        for source in SOURCES
+    ]
 
 
 def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
@@ -102,7 +107,7 @@ def is_local_kafka_here() -> bool:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", notebooks(pytest.mark.lane("plain")))
 def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
     if notebook in IN_THE_REAL_LANE and not ALL and is_local_kafka_here():
         pytest.skip("not a missing part: this time it runs beside a real Kafka")
@@ -112,7 +117,7 @@ def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
 
 @pytest.mark.real
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", notebooks())
 def test_runs_clean_beside_a_real_kafka(notebook, tmp_path) -> None:
     if notebook not in IN_THE_REAL_LANE:
         pytest.skip(f"not a missing part: not its turn; {real_lane.VARIABLE}=all runs each")
