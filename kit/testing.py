@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -25,6 +28,7 @@ from kit import jars
 from kit.clusters import local
 from kit.clusters.interface import NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.course import PROJECT
 
 
 def use(config: pytest.Config) -> None:
@@ -48,6 +52,23 @@ def require_local_kafka() -> None:
         jars.classpath()
     except jars.JarsMissing as error:
         missing("A local Kafka", str(error))
+
+
+def run_apart(script: str) -> subprocess.CompletedProcess[str]:
+    """Runs a shell script where it sees no process but its own, with a temporary folder of its own.
+
+    So `kafkalab down` ends nothing of another test.  `$PYTHON` is this interpreter.
+    """
+    if shutil.which("bwrap") is None:
+        missing("bubblewrap", "run: sudo apt-get install bubblewrap")
+    apart = ["bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/"]
+    # Sockets live in the folder, and their paths must stay under 108 bytes.
+    with tempfile.TemporaryDirectory(prefix="kl", dir="/tmp") as folder:
+        own = {"TMPDIR": folder, "XDG_STATE_HOME": f"{folder}/state", "PYTHON": sys.executable}
+        return subprocess.run(
+            [*apart, "--proc", "/proc", "bash", "-c", script],
+            env=os.environ | own, cwd=PROJECT, capture_output=True, text=True,
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="session")

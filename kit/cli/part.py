@@ -18,10 +18,10 @@ def part(module: str, name: str) -> Any:
     except ModuleNotFoundError:
         there = False
     if not there:
-        raise PartMissing(f"{module} is not part of this copy of the course; run: git pull")
+        raise PartMissing(f"{module} is not part of this copy of the course; run: kafkalab update")
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         raise PartMissing(f"{error.name} is not installed; run: make setup") from error
     except AttributeError as error:
-        raise PartMissing(f"{module} has no {name} in this copy; run: git pull") from error
+        raise PartMissing(f"{module} has no {name} in this copy; run: kafkalab update") from error

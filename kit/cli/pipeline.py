@@ -29,7 +29,9 @@ def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import PartMissing
 
     if find_spec(MODULE) is None:
-        raise PartMissing("The pipeline is not part of this copy of the course; run: git pull")
+        raise PartMissing(
+            "The pipeline is not part of this copy of the course; run: kafkalab update"
+        )
     # The pipeline imports the kit, and the kit must not import the labs: so run it instead.
     options = ["--source", chosen.source, "--events", str(chosen.events)]
     options += ["--seed", str(chosen.seed), *(["--kill"] if chosen.kill else [])]

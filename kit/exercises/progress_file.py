@@ -72,7 +72,7 @@ def read() -> dict[str, Entry]:
         return {}
     if version > VERSION:
         raise ProgressUnreadable(
-            f"Your progress was written by a newer course (version {version}); run: git pull"
+            f"Your progress was written by a newer course (version {version}); run: kafkalab update"
         )
     known = {field.name for field in fields(Entry)}
     return {

@@ -142,7 +142,7 @@ def cells_of(group: str) -> list[Cell]:
     """The cells of a notebook's source, predictions aside.  Raises Unreadable."""
     source = source_of(group)
     if source is None:
-        raise Unreadable(f"This copy of the course has no notebook {group}; run: git pull")
+        raise Unreadable(f"This copy of the course has no notebook {group}; run: kafkalab update")
     return list(_cells(source, source.stat().st_mtime_ns))
 
 

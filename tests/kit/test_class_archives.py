@@ -10,13 +10,12 @@ import pytest
 from kit import archive_runs, class_archives, jars, places
 from kit.class_archives import BROKER, SPARK, TOOL, ClassArchive
 from kit.clusters import tools
-
-REMEDY = "run: make setup"
+from kit.testing import missing
 
 
 def present(of: ClassArchive) -> None:
     if not of.file().exists():
-        pytest.skip(f"the class archive {of.name} is missing: {REMEDY}")
+        missing(f"The class archive {of.name}", "run: make setup")
 
 
 def archive(tmp_path: Path) -> ClassArchive:

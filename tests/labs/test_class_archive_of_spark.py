@@ -8,11 +8,12 @@ import psutil
 import pytest
 
 from kit.class_archives import SPARK
+from kit.testing import missing
 
 
 @pytest.mark.spark
 def test_the_driver_has_the_archive_in_its_memory(spark: Any) -> None:
     if not SPARK.file().exists():
-        pytest.skip("the class archive of Spark is missing: run: make setup")
+        missing("The class archive of Spark", "run: make setup")
     driver = psutil.Process(spark.sparkContext._gateway.proc.pid)
     assert str(SPARK.file()) in {part.path for part in driver.memory_maps()}

@@ -6,17 +6,7 @@ tests, so the commands run where no process but theirs exists.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
+from kit.testing import run_apart
 
 SESSION = """
 kafkalab() { "$PYTHON" -m kit.cli "$@"; }
@@ -30,26 +20,8 @@ ps -e -o args= | grep -c '[-]m engine' || true
 """
 
 
-@pytest.fixture
-def short_folder() -> Iterator[str]:
-    """Sockets live in it, and their paths must stay under 108 bytes."""
-    with tempfile.TemporaryDirectory(prefix="kl") as folder:
-        yield folder
-
-
-def test_a_shared_engine_stays_until_down_and_leaves_nothing(short_folder) -> None:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
-    apart = ["bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/"]
-    done = subprocess.run(
-        [*apart, "--proc", "/proc", "bash", "-c", SESSION],
-        env=os.environ
-        | {"TMPDIR": short_folder, "XDG_STATE_HOME": f"{short_folder}/state"}
-        | {"PYTHON": sys.executable},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+def test_a_shared_engine_stays_until_down_and_leaves_nothing() -> None:
+    done = run_apart(SESSION)
     lines = done.stdout.splitlines()
     assert lines[0] == "No cluster is up. Start one with: kafkalab up engine", done.stderr
     stays_up = "It stays up until you run: kafkalab down. bootstrap.servers=127.0.0.1:"

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +18,7 @@ from kit import jars, spark, spark_cluster
 from kit.clusters import registry
 from kit.clusters.interface import ClusterError
 from kit.course import PROJECT
+from kit.testing import run_apart
 from tests.kit.spark_cluster.kafka_to_delta import RECORDS
 
 SESSION = """
@@ -50,19 +48,8 @@ def short_folder() -> Iterator[str]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_job_outlives_its_executor_and_down_leaves_nothing(short_folder) -> None:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed; run: sudo apt install bubblewrap")
-    apart = ["bwrap", "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/"]
-    done = subprocess.run(
-        [*apart, "--proc", "/proc", "bash", "-c", SESSION],
-        env=os.environ
-        | {"TMPDIR": short_folder, "XDG_STATE_HOME": f"{short_folder}/state"}
-        | {"PYTHON": sys.executable},
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-    )
+def test_a_job_outlives_its_executor_and_down_leaves_nothing() -> None:
+    done = run_apart(SESSION)
     lines = done.stdout.splitlines()
     told = done.stdout + done.stderr
     stays_up = "It stays up until you run: kafkalab down. SPARK_MASTER=spark://127.0.0.1:"
