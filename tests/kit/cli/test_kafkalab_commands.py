@@ -55,7 +55,9 @@ def test_forgetting_everything_asks_first(capsys, monkeypatch) -> None:
 
 
 def test_a_part_that_is_not_there_is_named_with_a_remedy() -> None:
-    with pytest.raises(PartMissing, match=r"kit.no_such_part is not part of this copy.*git pull"):
+    with pytest.raises(
+        PartMissing, match=r"kit.no_such_part is not part of this copy.*kafkalab update"
+    ):
         part("kit.no_such_part", "main")
     with pytest.raises(PartMissing, match="has no nothing"):
         part("kit.doctor", "nothing")

@@ -133,7 +133,7 @@ def test_a_broken_progress_file_is_set_aside_and_a_newer_one_is_left_alone(sampl
     assert len(list(sample_course.parent.glob("*.broken-*"))) == 1
     newer = '{"version": 99, "exercises": {}}'
     sample_course.write_text(newer)
-    assert "git pull" in repr(exercises.progress())
+    assert "kafkalab update" in repr(exercises.progress())
     assert "could not be saved" in repr(exercises.check("99-3", None))
     assert sample_course.read_text() == newer
 
