@@ -48,9 +48,8 @@ def _run_spark() -> None:
             f"MERGE INTO delta.`{table}` AS kept USING (SELECT 5L AS id) AS found "
             "ON kept.id = found.id WHEN NOT MATCHED THEN INSERT *"
         )
-    schema = session.read.format(format).load(table).schema
     stream = session.readStream.format(format)
-    stream = stream if format == "delta" else stream.schema(schema)
+    stream = stream if format == "delta" else stream.schema("id LONG")
     counts = stream.load(table).groupBy("id").count()
     query = counts.writeStream.format("memory").queryName("archive").outputMode("complete")
     query.trigger(availableNow=True).start().awaitTermination()

@@ -47,7 +47,10 @@ class ClassArchive:
         """For the command line of a JVM: nothing if the archive is not there."""
         if self.name in _recording:
             return [f"-XX:ArchiveClassesAtExit={_recording[self.name]}", *_QUIET]
-        file = self.file()
+        try:
+            file = self.file()
+        except jars.JarsMissing:
+            return []
         return [f"-XX:SharedArchiveFile={file}", *_QUIET] if file.exists() else []
 
     def make(self, run: Callable[[], None]) -> None:

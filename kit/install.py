@@ -30,7 +30,7 @@ BASE_LOCK = ROOT / "requirements.lock"
 SPARK_LOCK = ROOT / "requirements-spark.lock"
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
-JAR_MODULES = ("kit.jars", "kit.archive_runs")
+JAR_MODULES = ("kit.jars",)
 PLATFORM = "PLATFORM"
 """The file in a bundle that names what its wheels are for."""
 IMAGE = "image.tar"
@@ -166,6 +166,12 @@ def fetch_jars(*arguments: str) -> None:
             raise SetupFailed(done.stderr.strip() or f"The jars of {module} could not be fetched.")
 
 
+def make_class_archives() -> None:
+    """Without them everything works, and JVMs start more slowly; so none of it fails set-up."""
+    print("setup: class archives, so that Java starts faster", flush=True)
+    subprocess.run([str(VENV / "bin" / "python"), "-m", "kit.archive_runs"], cwd=ROOT)
+
+
 def load_image(bundle: Path) -> None:
     """Gives Docker the bundle's image.  Without a running Docker the course goes on without."""
     image = bundle / IMAGE
@@ -208,6 +214,8 @@ def setup(bundle: Path | None = None) -> None:
         fetch_jars()
     if not is_new:
         return
+    if has_java:
+        make_class_archives()
     print("setup: done.", end=" ")
     if bundle and lock == BASE_LOCK and has_java:
         print("The bundle has no PySpark, so its labs are left out.", end=" ")

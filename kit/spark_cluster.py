@@ -76,7 +76,7 @@ class SparkCluster:
         """The process ids of the executors that run now, for all drivers."""
         found = []
         for pid in self.workers().values():
-            found += [child.pid for child in _children(pid) if _is_executor(child)]
+            found += [child.pid for child in _children(pid) if is_executor(child)]
         return sorted(found)
 
     def kill_worker(self, name: str) -> None:
@@ -239,9 +239,11 @@ def _children(pid: int) -> list[psutil.Process]:
         return []
 
 
-def _is_executor(process: psutil.Process) -> bool:
+def is_executor(process: psutil.Process, application: str = "") -> bool:
+    """Whether the process is an executor: of this application, if one is named by its id."""
     try:
-        return any(_EXECUTOR in word for word in process.cmdline())
+        command = process.cmdline()
+        return any(_EXECUTOR in word for word in command) and application in ("", *command)
     except psutil.Error:  # a zombie has no command line
         return False
 

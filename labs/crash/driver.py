@@ -15,7 +15,6 @@ killed.  `SPARK_MASTER` names another cluster, whose executors must be processes
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import signal
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from kit import spark
+from kit import spark, spark_cluster
 from labs.crash.debugger import Debugger
 from labs.crash.payments import Feed
 from labs.crash.points import EXECUTOR, IN_SINK, POINTS, TASKS, Point, Watch
@@ -150,11 +149,9 @@ def _kill_executor() -> int:
     """SIGKILL to the JVM that runs the tasks; returns its process id."""
     application = str(spark.session().sparkContext.applicationId)
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            command = " ".join(process.cmdline())
-            if "CoarseGrainedExecutorBackend" in command and application in command:
-                process.kill()
-                return process.pid
+        if spark_cluster.is_executor(process, application):
+            process.kill()
+            return process.pid
     raise CrashFailed("No executor's process was found on this machine.")
 
 

@@ -93,3 +93,9 @@ def test_another_java_and_other_jars_have_another_archive(tmp_path, monkeypatch)
 def test_kafkas_archives_lie_in_the_cache_and_sparks_goes_with_its_environment() -> None:
     assert BROKER.file().is_relative_to(places.cache_dir())
     assert class_archives._with_the_environment() in SPARK.file().parents
+
+
+def test_without_java_there_is_no_flag_and_no_error(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert TOOL.flags() == []
