@@ -16,3 +16,7 @@ def test_the_cost_of_a_record_stays_within_a_fifth(large: float, holds: bool) ->
 def test_it_runs_only_by_name() -> None:
     assert "pipeline_scale" in bench.ON_REQUEST
     assert not set(bench.ON_REQUEST) & set(bench.PARTS)
+
+
+def test_two_times_within_their_noise_do_not_hold() -> None:
+    assert pipeline_scale._row("pipeline", -100.0, -100.0)["holds"] is False
