@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kit.film.source import Frame
-from kit.panel.scene import end_of, epoch_at, partition_of, records
+from kit.panel.scene import end_of, epoch_at, partition_of, records, same_topic
 
 State = Mapping[str, Any]
 Log = Mapping[str, Any]
@@ -29,8 +29,11 @@ def known(
     by_frame: list[Known] = []
     past: Known = before or {}
     was: State | None = None
+    earlier = frames[0].snapshot if frames else {}
     for frame in frames:
         now = partition_of(frame.snapshot, topic, partition)
+        if not same_topic(earlier, frame.snapshot, topic):
+            past, was = {}, None
         logs = (now or {}).get("logs", {})
         old = (was or {}).get("logs", {})
         past = {
@@ -38,7 +41,7 @@ def known(
             for replica, log in logs.items()
         }
         by_frame.append(past)
-        was = now
+        was, earlier = now, frame.snapshot
     return by_frame
 
 

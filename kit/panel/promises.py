@@ -2,7 +2,7 @@
 
 An acknowledgement is a promise: this record is in the log, at this offset.  With acks=all
 it is made when every in-sync replica has the record, with acks=1 when the leader alone has
-it.  It is broken when a later leader does not hold the record there.
+it.  It is broken when a later leader does not hold the record there.  With its topic it ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def promises(frames: Sequence[Frame], name: str) -> list[tuple[Promise, ...]]:
     by_frame = []
     for frame in frames:
         for line in frame.lines:
-            if line.kind == "acknowledged" and line.partition == name:
+            if line.kind == "topic-deleted" and line["topic"] == name.rpartition("-")[0]:
+                made = ()
+            elif line.kind == "acknowledged" and line.partition == name:
                 fresh = [
                     Promise(value, line["offset"] + place, line["acks"])
                     for place, value in enumerate(line["values"])

@@ -96,6 +96,12 @@ def partition_of(snapshot: Snapshot, topic: str, partition: int) -> Mapping[str,
     return found if isinstance(found, Mapping) else None
 
 
+def same_topic(was: Snapshot, now: Snapshot, topic: str) -> bool:
+    """False if the name belongs to another topic now: it was deleted, and made again."""
+    before, after = was.get("topics", {}).get(topic), now.get("topics", {}).get(topic)
+    return not (before and after) or before.get("id") == after.get("id")
+
+
 def build(frame: Frame, topic: str, partition: int) -> Scene:
     """The scene of a frame; just the brokers, if there is no such partition in it."""
     snapshot = frame.snapshot

@@ -15,7 +15,7 @@ from kit.film.words import be, join, plural
 from kit.panel import log_steps
 from kit.panel.cluster_steps import cluster_steps
 from kit.panel.known import Known, known
-from kit.panel.scene import end_of, partition_of
+from kit.panel.scene import end_of, partition_of, same_topic
 
 KEEP_TELLING_US = 6_000_000
 
@@ -56,6 +56,9 @@ def steps(
         collected.append(Step(NOTABLE, f"create {topic}", standing(now, topic, partition)))
     elif new is None and old is not None:
         collected.append(Step(MAJOR, f"delete {topic}", f"The topic {topic} was deleted."))
+    elif old is not None and new is not None and not same_topic(was, now, topic):
+        said = f"{topic} was deleted and made again: a new topic with the old one's name, and none "
+        collected.append(Step(MAJOR, f"{topic} again", f"{said}of its records."))
     elif old is not None and new is not None:
         collected += log_steps.leadership(was, now, old, new)
         collected += log_steps.in_sync(now, old, new)

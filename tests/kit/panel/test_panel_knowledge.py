@@ -16,6 +16,7 @@ from kit.film.source import Frame, Line
 from kit.panel import story
 from kit.panel.film import Film
 from kit.panel.known import known
+from kit.panel.promises import promises
 from kit.panel.recording import branch, record
 from kit.panel.time_panel import TimePanel
 from lessons.nb07_reconciliation import watermark_runs as runs
@@ -187,3 +188,29 @@ def test_several_records_have_several_offsets(deaths: World) -> None:
     assert {"A, B, C are at 0–2", "D is at 3"} <= said
     lines = panel.film["takes"][0]["steps"][panel.moment.first]["lines"]
     assert [words for _, words, *_ in lines] == ["acknowledges A B C at 0–2"]
+
+
+def test_a_topic_that_was_made_again_has_lost_nothing() -> None:
+    logs = {each: make_log(ABX, 3, "leader" if each == 101 else "follower") for each in (101, 102)}
+    before = make_snapshot({0: make_partition(logs, 101, 0, [101, 102])}, 1)
+    logs = {each: make_log([], 0, "leader" if each == 102 else "follower") for each in (101, 102)}
+    after = make_snapshot({0: make_partition(logs, 102, 0, [101, 102])}, 2)
+    frames = [Frame(0, before), Frame(1, after)]
+    assert "**lost**" in story.caption(frames, 1, "orders", 0)
+    after["topics"]["orders"]["id"] = "the next topic"
+    assert story.caption(frames, 1, "orders", 0) == (
+        "orders was deleted and made again: a new topic with the old one's name, and none of its "
+        "records."
+    )
+    assert known(frames, "orders", 0) == [{101: 3, 102: 3}, {101: 0, 102: 0}]
+
+
+def test_what_was_promised_ends_with_its_topic() -> None:
+    told = {"offset": 0, "acks": "all", "values": ("A",)}
+    acknowledged = Line(1, 101, "acknowledged", "orders-0", told)
+    other, deleted = (Line(2, 100, "topic-deleted", "", {"topic": t}) for t in ("old", "orders"))
+    lines = ((acknowledged,), (other,), (deleted,))
+    frames = [Frame(number, {}, each) for number, each in enumerate(lines)]
+    assert [[each.value for each in made] for made in promises(frames, "orders-0")] == [
+        ["A"], ["A"], [],
+    ]  # fmt: skip
