@@ -70,6 +70,9 @@ def run(chosen: argparse.Namespace) -> None:
     if point and watch:
         _prepare(point, watch)
     session = spark.session("crash lab")
+    # A MERGE shuffles its rows: its tasks, too, are as many as the topic has partitions.
+    session.conf.set("spark.sql.shuffle.partitions", TASKS)
+    session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
     payments = Feed(chosen.feed).stream(session, chosen.bootstrap)
     queries = []
     for name in chosen.sinks.split(","):
@@ -141,7 +144,8 @@ def ends(query: StreamingQuery) -> None:
 
 def _reason(query: StreamingQuery) -> str:
     """The last line of the first paragraph: after a traceback of Python, the error itself."""
-    paragraph = str(query.exception() or "it still runs").strip().split("\n\n")[0]
+    without = "it still runs" if query.isActive else "it ended"
+    paragraph = str(query.exception() or without).strip().split("\n\n")[0]
     return paragraph.splitlines()[-1][:300]
 
 

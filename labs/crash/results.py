@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from kit.tables import Table
 from labs.crash.payments import Count
 
 WRITTEN = Path(__file__).with_name("table.json")
+_MAKERS = [
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("driver", "payments", "points", "sinks", "trial")
+]
 COLUMNS = {
     "before-offsets": "before offsets",
     "after-offsets": "after offsets",
@@ -82,24 +87,19 @@ class Results:
             f"</thead><tbody>{body}</tbody></table><div>{escape(self._closing)}</div></div>"
         )
 
-    def with_cells_of(self, other: Results) -> Results:
-        """The other's cells in place of one's own, and one's own where it has none.
-
-        Raises ValueError if the two were killed in other micro-batches, or have another feed.
-        """
-        if (self.seed, self.batch) != (other.seed, other.batch):
-            raise ValueError("These cells are of another seed or micro-batch: write another file.")
-        cells = {reader: {**self.cells[reader], **other.cells[reader]} for reader in self.cells}
-        return Results(self.seed, self.batch, cells)
-
     def text(self) -> str:
         """For `read`."""
         cells = {
             reader: {point: asdict(by_point[point]) for point in COLUMNS if point in by_point}
             for reader, by_point in self.cells.items()
         }
-        whole = {"seed": self.seed, "batch": self.batch, "cells": cells}
+        whole = {"code": code(), "seed": self.seed, "batch": self.batch, "cells": cells}
         return json.dumps(whole, indent=1) + "\n"
+
+
+def code() -> str:
+    """A digest of what makes the table: it is written with the table, and a test compares."""
+    return sha256(b"".join(file.read_bytes() for file in _MAKERS)).hexdigest()
 
 
 def read(file: Path) -> Results:

@@ -1,7 +1,8 @@
 """Some cells of the crash table run again: a driver dies by SIGKILL, its queries go on.
 
-One of the three points with each commit; `KAFKALAB_REAL_LANE=all` runs all of them, and
-`python -m labs.crash.table` the whole table.
+One of the three points with each commit; `KAFKALAB_REAL_LANE=all` runs all of them.  The whole
+table is made by `python -m labs.crash.table`, again after each change of what makes it
+(test_points.py).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def cluster(engine_cluster: Cluster) -> Cluster:
 @pytest.mark.parametrize(
     ("point", "sinks"),
     [
-        (IN_SINK, ("delta", "noted-first", "parquet", "kafka", "transactional")),
+        (IN_SINK, ("delta", "merge", "noted-first", "parquet", "kafka", "transactional")),
         (AFTER_SINK, ("append", "append-once", "merge", "kafka", "transactional")),
         (EXECUTOR, ("parquet", "kafka")),
     ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from labs.crash import driver
+from kit.course import PROJECT
+from labs.crash import driver, results
 from labs.crash.debugger import Stop
 from labs.crash.payments import Count, Feed, count
 from labs.crash.points import (
@@ -119,12 +121,19 @@ def test_a_driver_that_would_kill_its_neighbours_refuses(capsys, monkeypatch) ->
     assert "a session of its own" in capsys.readouterr().err
 
 
-def test_cells_of_one_point_take_their_place_in_a_written_table(tmp_path: Path) -> None:
-    exact, twice = Count(120, 0, 0), Count(120, 0, 40)
-    whole = Results(7, 1, {"Kafka sink": {"in-sink": exact, "after-sink": twice}})
-    again = Results(7, 1, {"Kafka sink": {"in-sink": twice}})
-    (tmp_path / "table.json").write_text(whole.with_cells_of(again).text())
+def test_a_written_table_is_read_again_and_names_the_points(tmp_path: Path) -> None:
+    exact, twice, short = Count(120, 0, 0), Count(120, 0, 40), Count(120, 40, 0)
+    of_points = {"before-offsets": exact, "in-sink": twice, "after-sink": short}
+    whole = Results(7, 1, {"Kafka sink": of_points})
+    (tmp_path / "table.json").write_text(whole.text())
     found = read(tmp_path / "table.json")
-    assert found.repeats("Kafka sink") == ["in the sink", "after the sink"]
-    with pytest.raises(ValueError, match="another seed"):
-        whole.with_cells_of(Results(8, 1, again.cells))
+    assert found == whole
+    assert found.repeats("Kafka sink") == ["in the sink"]
+    assert found.losses("Kafka sink") == ["after the sink"]
+
+
+def test_the_table_of_the_lab_was_made_by_this_code() -> None:
+    assert json.loads(results.WRITTEN.read_text()).get("code") == results.code(), (
+        "The crash lab has changed since its table was made; make it again: "
+        f"python -m labs.crash.table --write {results.WRITTEN.relative_to(PROJECT)}"
+    )
