@@ -89,7 +89,7 @@ def write(folder: Path, *, spark: bool = True, image: bool = True) -> Bundled:
         wanted = packages_in(lock.read_text())
         (folder / lock.name).write_text(lock_of(w for w in wheels if package_of(w)[0] in wanted))
     sets = tuple(each.name for each in _jar_sets(spark) if _jars(each, folder / "jars"))
-    has_image = image and _image(folder / install.IMAGE)
+    has_image = image and save_image(folder / install.IMAGE)
     for old in folder.glob("kafka-inside-out-*.zip"):
         old.unlink()
     archive.write(archive.read_commit(PROJECT), folder)
@@ -174,7 +174,7 @@ def _linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _image(path: Path) -> bool:
+def save_image(path: Path) -> bool:
     """Saves the composed cluster's image; False without Docker or without the image."""
     named = re.search(r"^\s*image: (\S+)$", (PROJECT / "docker-compose.yml").read_text(), re.M)
     if named is None or shutil.which("docker") is None:

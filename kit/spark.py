@@ -130,6 +130,9 @@ def settings(where: str, area: Path, connector: Path, delta: Path | None = None)
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             # A table's log is read in one task: Delta's 50 are for logs a thousand times longer.
             "spark.databricks.delta.snapshotPartitions": "1",
+            # Delta would keep the logs of 10,000 tables for an hour, and 4 MB for each: after 150
+            # tables the heap would be full.  A log that is no longer in memory is read again.
+            "spark.databricks.delta.delta.log.cacheSize": "32",
         }
     return chosen
 

@@ -12,13 +12,16 @@ the median of the ratios is what counts.
 
 from __future__ import annotations
 
+import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from kit import spark
+from kit import places, spark
 from kit.clusters import engine, local
 from kit.clusters.interface import Cluster
 
@@ -58,18 +61,34 @@ def produced(cluster: Cluster, events: int) -> Any:
 
 def balanced(cluster: Cluster, truth: Any) -> Any:
     """Takes the topics to gold in a fresh folder; the driver's report."""
-    driver, balance = _lab("pipeline.driver"), _lab("pipeline.balance")
-    storage = _lab("pipeline.storage")
+    driver, storage = _lab("pipeline.driver"), _lab("pipeline.storage")
     folder = spark.temporary("fleet")
     try:
         job = driver.Job(cluster.bootstrap, folder)
         report = driver.run(storage.storage_of(spark.session()), job, lambda line: None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    equations = balance.equations(report.tables, truth, job.parser)
+    must_balance(cluster, truth, report.tables)
+    return report
+
+
+def balanced_apart(cluster: Cluster, truth: Any) -> dict[str, Any]:
+    """The same in a driver process of its own; its report as JSON has it."""
+    command = _lab("pipeline.command")
+    with tempfile.TemporaryDirectory(prefix="fleet-", dir=places.temporary_area()) as folder:
+        file = Path(folder) / "report.json"
+        command.drive(cluster, Path(folder), "--report", str(file), tell=lambda line: None)
+        report: dict[str, Any] = json.loads(file.read_text())
+    must_balance(cluster, truth, report["tables"])
+    return report
+
+
+def must_balance(cluster: Cluster, truth: Any, tables: Any) -> None:
+    """RuntimeError if a table's numbers are not the truth."""
+    parser = _lab("pipeline.events").MENDED
+    equations = _lab("pipeline.balance").equations(tables, truth, parser)
     if broken := [str(each) for each in equations if not each.holds]:
         raise RuntimeError(f"The pipeline on {cluster.name} is not timed: {'; '.join(broken)}")
-    return report
 
 
 def _lab(name: str) -> Any:

@@ -2,17 +2,18 @@
 
 State that grows, a table's log that is read again and again, or a MERGE that looks at more and more
 rows would all make the later records dearer.  So the same pipeline takes a small and a large fleet
-to gold in one session of Spark, on the engine, and its cost per record must stay within a fifth.
+to gold on the engine, each in a driver process of its own, and its cost per record must stay within
+a fifth.
 
 The cost is that of the records after the first micro-batch.  The first one pays for the queries'
 start, for new tables and for what Java compiles; a fleet of that size is timed by itself, and its
-time is taken off.  The small fleets are timed several times, since one micro-batch more is
-little beside a start.  A first run is not counted: it pays for the start of the session.
+time is taken off.  The small fleets are timed in each round, since one micro-batch more is
+little beside a start; the large one is timed once.  The start of a session is not counted.
 
 The cost is measured by the clock, and as the processor time that Spark's JVM used, which other
 work on the machine does not change much.
 
-It takes minutes, so it runs only when it is named: `kafkalab bench pipeline_scale`.
+It takes ten minutes, so it runs only when it is named: `kafkalab bench pipeline_scale`.
 """
 
 from __future__ import annotations
@@ -20,18 +21,16 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from kit.bench.pipeline import balanced, produced
+from kit.bench.pipeline import balanced_apart, produced
 from kit.clusters import engine
 
 FIRST, SMALL, LARGE = 50_000, 100_000, 2_000_000
 """The first is the size of a micro-batch (labs/pipeline/driver.py)."""
 WITHIN = (0.8, 1.2)
-TIMES = 5
-"""How often the two small fleets are taken to gold for each time of the large one."""
 
 
 def measure(
-    rounds: int = 1, first: int = FIRST, small: int = SMALL, large: int = LARGE
+    rounds: int = 3, first: int = FIRST, small: int = SMALL, large: int = LARGE
 ) -> list[dict[str, Any]]:
     """A row by the clock and one by the processor, in microseconds per record.
 
@@ -39,12 +38,10 @@ def measure(
     """
     used: dict[int, list[tuple[float, float]]] = {first: [], small: [], large: []}
     with engine.start() as cluster:
-        balanced(cluster, produced(cluster, first))
-        for _ in range(rounds):
-            for events in (*(first, small) * TIMES, large):
-                report = balanced(cluster, produced(cluster, events))
-                seconds = (report.seconds, report.processor_seconds)
-                used[events].append(tuple(sum(each.values()) for each in seconds))
+        for events in (*(first, small) * rounds, large):
+            report = balanced_apart(cluster, produced(cluster, events))
+            seconds = (report["seconds"], report["processor_seconds"])
+            used[events].append(tuple(sum(each.values()) for each in seconds))
     rows = []
     for place, what in enumerate(("time", "processor time")):
         took = {size: median(each[place] for each in used[size]) for size in used}

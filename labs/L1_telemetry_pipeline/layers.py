@@ -1,7 +1,9 @@
-"""How one layer reads the layer before it."""
+"""How one layer reads the layer before it, and what Spark makes of a query."""
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from kit.spark import table_format
@@ -22,3 +24,10 @@ def follow(session: SparkSession, table: str) -> DataFrame:
     if table_format(session) == "delta":
         return source.option("startingVersion", 0).load(table)
     return source.schema(session.read.parquet(table).schema).load(table)
+
+
+def plan(rows: DataFrame) -> str:
+    """What `rows.explain()` prints: the plan that Spark runs."""
+    with redirect_stdout(io.StringIO()) as printed:
+        rows.explain()
+    return printed.getvalue()

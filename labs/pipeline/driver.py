@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from labs.pipeline.storage import FORMATS, Compaction, Storage, storage_of
 from labs.pipeline.tables import GOLD, Place
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
 BATCH_RECORDS = 50_000
@@ -141,10 +142,9 @@ def finish(queries: list[StreamingQuery], told: Told) -> None:
         while active:
             active = any(query.isActive for query in queries)
             for query in queries:
-                for progress in query.recentProgress:
-                    if progress["batchId"] > newest[query] and progress["numInputRows"]:
-                        newest[query] = progress["batchId"]
-                        told(micro_batch(progress))
+                for progress in _since(newest[query], query, active):
+                    newest[query] = progress["batchId"]
+                    told(micro_batch(progress))
             time.sleep(0.1)
         for query in queries:
             if error := query.exception():
@@ -153,6 +153,22 @@ def finish(queries: list[StreamingQuery], told: Told) -> None:
     finally:
         for query in queries:
             query.stop()
+
+
+def _since(number: int, query: StreamingQuery, active: bool) -> Iterable[StreamingQueryProgress]:
+    """Progress of micro-batches with rows after this number; all of it if no query is active.
+
+    The last progress mostly is the next one.  To ask for all that Spark keeps costs more with each
+    micro-batch, up to a hundred of them.
+    """
+    if active:
+        last = query.lastProgress
+        if last is None or not last["numInputRows"] or last["batchId"] <= number:
+            return ()
+        if last["batchId"] == number + 1:
+            return (last,)
+    rest = query.recentProgress
+    return (each for each in rest if each["batchId"] > number and each["numInputRows"])
 
 
 def _processor_seconds(storage: Storage) -> float:

@@ -41,6 +41,7 @@ NUMBERS = {POSITIONS: "speed_kmh", ORDERS: "revision", PAYMENTS: "cents"}
 OPTIONAL = ("heading",)
 _EARLIEST_MS, _LATEST_MS = 946_684_800_000, 4_102_444_799_999
 """The years 2000 to 2099."""
+PARSED = "parsed"
 FIELDS = (*dict.fromkeys(name for names in REQUIRED.values() for name in names), *OPTIONAL)
 
 
@@ -63,7 +64,10 @@ PARSERS = {parser.name: parser for parser in (FIRST, MENDED)}
 def parsed(records: DataFrame, parser: Parser) -> DataFrame:
     """Adds a typed column for each field, and `reason`, which is null for an event.
 
-    `records` has at least topic and value (BINARY).
+    `records` has at least topic and value (BINARY).  The numbers of records and of refused ones are
+    observed as `PARSED`.  That counts where they are made, and it is a border for the optimizer:
+    a filter by `reason` stays above it.  Below, at the records, the filter would have to parse a
+    record's text again for each field that it asks for.
     """
     from pyspark.sql import functions as F
 
@@ -85,7 +89,9 @@ def parsed(records: DataFrame, parser: Parser) -> DataFrame:
             "cents": F.expr("try_cast(text.cents AS BIGINT)"),
         }
     )
-    return typed.withColumn("reason", _reason()).drop("text", "keys")
+    judged = typed.withColumn("reason", _reason()).drop("text", "keys")
+    counts = F.count("*").alias("records"), F.count("reason").alias("refused")
+    return judged.observe(PARSED, *counts)
 
 
 def events(of: DataFrame, topic: str, parser: Parser) -> DataFrame:

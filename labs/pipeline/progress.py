@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from labs.pipeline.events import PARSED
 from labs.pipeline.storage import Compaction
 
 BATCHES, COMPACTED = "progress.jsonl", "compacted.jsonl"
@@ -37,6 +38,8 @@ class MicroBatch:
     """Rows dropped because they were behind the watermark."""
     watermark: float | None = None
     """Seconds since 1970, in event time; None for a query without one, or before its first."""
+    refused: int = 0
+    """Records that the parser refused, counted where they were parsed."""
 
     @property
     def ended(self) -> float:
@@ -48,6 +51,8 @@ class MicroBatch:
 
     def __str__(self) -> str:
         text = f"{self.query} {self.number}: {self.rows:,} rows"
+        if self.refused:
+            text += f", {self.refused:,} refused"
         if self.ids_kept:
             text += f", {self.ids_kept:,} ids kept"
         if self.too_late:
@@ -60,6 +65,7 @@ def micro_batch(progress: Mapping[str, Any]) -> MicroBatch:
     states = progress["stateOperators"]
     watermark = progress["eventTime"].get("watermark") if progress["eventTime"] else None
     reached = _seconds(watermark) if watermark else 0.0
+    observed = progress["observedMetrics"].get(PARSED)
     return MicroBatch(
         query=progress["name"],
         number=progress["batchId"],
@@ -70,6 +76,7 @@ def micro_batch(progress: Mapping[str, Any]) -> MicroBatch:
         ids_kept=sum(state["numRowsTotal"] for state in states),
         too_late=sum(state["numRowsDroppedByWatermark"] for state in states),
         watermark=reached or None,
+        refused=observed["refused"] if observed else 0,
     )
 
 

@@ -26,7 +26,7 @@ from kit.testing import missing, require_local_kafka, use
 
 docker = pytest.importorskip("docker", reason="Docker's Python SDK is missing: run: make setup")
 
-IMAGE = "apache/kafka:4.3.1"
+IMAGE, SPARK_IMAGE = "apache/kafka:4.3.1", "apache/spark:4.2.0"
 ROOTFS = "kafka-inside-out/rootfs"
 HERE = Path(__file__).parent
 LOGGING = """
@@ -86,7 +86,7 @@ def docker_daemon() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kafka_image(docker_daemon: None) -> Iterator[str]:
+def kafka_image(docker_daemon: None, request: pytest.FixtureRequest) -> Iterator[str]:
     """The image that docker-compose.yml names, or a stand-in under its name."""
     client = composed.connect()
     try:
@@ -95,12 +95,45 @@ def kafka_image(docker_daemon: None) -> Iterator[str]:
         try:
             client.images.pull(IMAGE)
         except docker.errors.APIError:
+            request.getfixturevalue("rootfs")
             build_stand_in(client)
             yield IMAGE
             client.images.remove(IMAGE, force=True)
-            client.images.remove(ROOTFS, force=True)
             return
     yield IMAGE
+
+
+@pytest.fixture(scope="session")
+def spark_image(docker_daemon: None, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The image of the profile `spark`, or a stand-in: PySpark's Spark in the image's place."""
+    client = composed.connect()
+    try:
+        client.images.get(SPARK_IMAGE)
+    except docker.errors.ImageNotFound:
+        try:
+            client.images.pull(SPARK_IMAGE)
+        except docker.errors.APIError:
+            request.getfixturevalue("rootfs")
+            home = Path(pytest.importorskip("pyspark").__file__).parent
+            with tempfile.TemporaryDirectory() as context:
+                for part in ("bin", "jars"):
+                    shutil.copytree(home / part, Path(context) / part)
+                lines = [f"FROM {ROOTFS}", "COPY bin /opt/spark/bin", "COPY jars /opt/spark/jars"]
+                (Path(context) / "Dockerfile").write_text("\n".join(lines))
+                client.images.build(path=context, tag=SPARK_IMAGE)
+            yield SPARK_IMAGE
+            client.images.remove(SPARK_IMAGE, force=True)
+            return
+    yield SPARK_IMAGE
+
+
+@pytest.fixture(scope="session")
+def rootfs(docker_daemon: None) -> Iterator[str]:
+    """The image below the stand-ins."""
+    client = composed.connect()
+    client.api.import_image(src=str(root_file_system()), repository=ROOTFS)
+    yield ROOTFS
+    client.images.remove(ROOTFS, force=True)
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +151,6 @@ def docker_cluster(kafka_image: str) -> Iterator[KafkaCluster]:
 def build_stand_in(client: docker.DockerClient) -> None:
     """Puts Kafka's jars on a minimal system with a Java runtime."""
     require_local_kafka()
-    client.api.import_image(src=str(root_file_system()), repository=ROOTFS)
     with tempfile.TemporaryDirectory() as context:
         (Path(context) / "libs").mkdir()
         for jar in jars.directory().glob("*.jar"):

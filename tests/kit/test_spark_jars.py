@@ -88,6 +88,8 @@ for attempt in range(2):  # a batch that is repeated: the table's log knows it
     again.option("txnAppId", "lab").option("txnVersion", 1).save(table)
 found = session.read.format("delta").load(table).orderBy("id", "revision").collect()
 print([tuple(row) for row in found])
+of_delta = session._jvm.org.apache.spark.sql.delta.sources.DeltaSQLConf
+print(session.conf.get(of_delta.DELTA_LOG_CACHE_SIZE().key()))
 """
 
 
@@ -99,4 +101,6 @@ def test_a_delta_table_takes_a_merge_and_a_repeated_batch_once() -> None:
         [sys.executable, "-c", MERGED], capture_output=True, text=True, cwd=PROJECT
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str([("a", 1), ("a", 1), ("b", 1), ("b", 2), ("c", 1)])
+    rows, tables_in_memory = done.stdout.splitlines()
+    assert rows == str([("a", 1), ("a", 1), ("b", 1), ("b", 2), ("c", 1)])
+    assert tables_in_memory == "32"

@@ -72,6 +72,11 @@ def a_slow_batch(seen: Observed) -> str:
     return "c" if seen["records read"] > seen["records"] else "d"
 
 
+def times_parsed(seen: Observed) -> str:
+    """L1-12."""
+    return {0: "", 1: "a", 2: "b"}.get(seen["filtered"], "c")
+
+
 def _number(answer: str) -> float:
     try:
         return float(answer.replace(" ", ""))
@@ -194,6 +199,24 @@ PREDICTIONS = (
             "interval of {interval ms} ms is for members of a group.",
             "d": "{records read} of {records} records were read, in {micro-batch ms} ms. The "
             "interval of {interval ms} ms is for members of a group.",
+        },
+    ),
+    Prediction(
+        "L1-12",
+        "The rule reads a record's text with one from_json, into the column position. Behind it a "
+        "filter keeps the rows whose reason is null. How often does from_json stand in the plan "
+        "that Spark runs?",
+        (
+            "once: the filter uses the column position",
+            "twice: once for the filter, and once for the columns",
+            "many times: for each field that the reason asks for",
+        ),
+        settle=times_parsed,
+        because={
+            "a": "It stands there {filtered} times; without the filter {all} times.",
+            "b": "It stands there {filtered} times; without the filter {all} times. The filter "
+            "has one for each use of a field.",
+            "c": "It stands there {filtered} times; without the filter {all} times.",
         },
     ),
 )

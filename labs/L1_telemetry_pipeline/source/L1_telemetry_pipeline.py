@@ -18,6 +18,7 @@
 import json
 import shutil
 from pathlib import Path
+from time import monotonic
 
 from confluent_kafka import Producer
 from pyspark.sql import functions as F
@@ -29,7 +30,7 @@ from labs.fleet.records import MINUTE_MS, POSITIONS, REASONS, START_MS, Fleet, r
 from labs.fleet.truth import Tally
 from labs.fleet.writer import write
 from labs.L1_telemetry_pipeline import driver, trials
-from labs.L1_telemetry_pipeline.layers import follow
+from labs.L1_telemetry_pipeline.layers import follow, plan
 from labs.pipeline.balance import Equation
 from labs.pipeline.tables import MINUTES, Place
 
@@ -192,8 +193,10 @@ THIS_CENTURY = (946_684_800_000, 4_102_444_799_999)  # in milliseconds; nanoseco
 def parse(records):
     """Adds a position's columns, and `reason`: null, or the first rule that the record breaks."""
     text = F.col("value").cast("string")
-    position = F.from_json(text, POSITION)
-    there = F.json_object_keys(text)  # null where there is no JSON object
+    read = records.withColumns(
+        {"position": F.from_json(text, POSITION), "there": F.json_object_keys(text)}
+    )
+    position, there = F.col("position"), F.col("there")  # null where there is no JSON object
     required = [F.get_json_object(text, f"$.{name}") for name in REQUIRED]
     millis = position["event_time"].try_cast("BIGINT")  # the new firmware writes text
     event_time = F.when(millis.isNull(), F.try_to_timestamp(position["event_time"])).when(
@@ -207,7 +210,8 @@ def parse(records):
         .when(event_time.isNull() | position["speed_kmh"].isNull(), "wrong type")
     )
     columns = {name: position[name] for name in ("event_id", "truck", "speed_kmh", "heading")}
-    return records.withColumns(columns | {"event_time": event_time, "reason": reason})
+    judged = read.withColumns(columns | {"event_time": event_time, "reason": reason})
+    return judged.drop("position", "there")
 
 
 # %% L1-6 tags=["stub", "predict"]
@@ -304,11 +308,12 @@ lab.verdict("L1-7", seen)
 # ## Silver, dead letters, gold
 #
 # Silver has each event once. A refused record becomes a *dead letter*: its bytes, its partition, its
-# offset and the reason. Gold has a row per truck and minute, kept current by MERGE: each micro-batch
+# offset and the reason. `observe` counts the refused ones in the progress of each micro-batch, for an
+# alarm. Gold has a row per truck and minute, kept current by MERGE: each micro-batch
 # of silver says which minutes it touches, and these are computed again from silver. So the same
 # micro-batch twice gives the same gold, and `foreachBatch`, which may repeat one, can do no harm.
-# The price: each micro-batch reads all of silver. A table of years is clustered by day, and reading
-# and MERGE name the days that the micro-batch touches.
+# The oldest of these minutes bounds what is read: Delta's log has the least and the greatest value of
+# each file's columns, and files that end before that minute stay closed, in a table of years, too.
 
 # %% layers tags=["live"]
 watermark = "20 minutes"
@@ -321,7 +326,10 @@ def append(rows, name, table):
 
 
 def start_silver():
-    positions = parse(follow(spark, place.bronze)).where("reason IS NULL")
+    judged = parse(follow(spark, place.bronze)).observe(
+        "parsed", F.count("reason").alias("refused")
+    )
+    positions = judged.where("reason IS NULL")
     timed = positions.drop("key", "value", "reason").withWatermark("event_time", watermark)
     once = timed.dropDuplicatesWithinWatermark(["event_id"])
     return append(once, "silver", place.silver(POSITIONS))
@@ -342,15 +350,18 @@ def per_minute(positions):
 
 
 def refresh_minutes(batch, number):
-    """Computes the minutes that the micro-batch touches again, from all of silver."""
-    minute = F.date_trunc("minute", "event_time")
+    """Computes the minutes that the micro-batch touches again, from silver."""
+    session, minute = batch.sparkSession, F.date_trunc("minute", "event_time")
     touched = batch.select("truck", minute.alias("minute")).distinct()
-    silver = batch.sparkSession.read.format(FORMAT).load(place.silver(POSITIONS))
-    again = silver.withColumn("minute", minute).join(touched, ["truck", "minute"], "left_semi")
+    (oldest_ms,) = touched.agg(F.unix_millis(F.min("minute"))).first()
+    oldest = f"timestamp_millis({oldest_ms})"
+    silver = session.read.format(FORMAT).load(place.silver(POSITIONS))
+    recent = silver.where(f"event_time >= {oldest}").withColumn("minute", minute)
+    again = recent.join(touched, ["truck", "minute"], "left_semi")
     per_minute(again).createOrReplaceTempView("found")
-    batch.sparkSession.sql(f"""
+    session.sql(f"""
         MERGE INTO delta.`{place.gold(MINUTES)}` AS kept USING found
-        ON kept.truck = found.truck AND kept.minute = found.minute
+        ON kept.minute >= {oldest} AND kept.minute = found.minute AND kept.truck = found.truck
         WHEN MATCHED THEN UPDATE SET *
         WHEN NOT MATCHED THEN INSERT *
     """)
@@ -406,8 +417,10 @@ def equations():
     ]
 
 
-run_on()
+silver = run_on()
 letters = rows(place.dead_letters)
+counted = [batch["observedMetrics"].get("parsed") for batch in silver.recentProgress]
+print("refused, by silver's own progress:", sum(row["refused"] for row in counted if row))
 letters.selectExpr("partition", "offset", "reason", "string(value)").show(5, truncate=60)
 assert dict(letters.groupBy("reason").count().collect()) == truth.positions.malformed
 balance = equations()
@@ -803,6 +816,47 @@ assert [row["count"] for row in pages.collect()] == [1, 2, 1, 1]
 pages.show()
 
 # %% [markdown]
+# ## Deeper: How often a record is parsed
+#
+# Spark does not run a query as it is written. Its optimizer moves a filter as near to the source as it
+# can, so that the steps above have fewer rows to work on. The rule writes `from_json` once, into
+# a column `position`. The cell parses the topic several times over.
+
+# %% L1-12 tags=["stub", "predict"]
+lab.predict("L1-12")
+
+# %% L1-12 tags=["solution", "predict"]
+lab.predict("L1-12", "c")
+
+# %% parsed tags=["live"]
+copies = 10  # of the topic
+
+topic = spark.read.format("kafka").option("kafka.bootstrap.servers", eng.bootstrap)
+topic = topic.option("subscribe", POSITIONS).load().select("value")
+many = topic.crossJoin(spark.range(copies)).cache()
+judged = parse(many)
+observed = judged.observe("parsed", F.count("reason").alias("refused"))
+ways = {
+    "all": judged,
+    "filtered": judged.where("reason IS NULL"),
+    "observed, filtered": observed.where("reason IS NULL"),
+}
+seconds = {}
+for way in [*ways, *ways]:  # the first time, Java compiles
+    began = monotonic()
+    ways[way].write.format("noop").mode("overwrite").save()
+    seconds[way] = monotonic() - began
+seen = {way: plan(kept).count("from_json(") for way, kept in ways.items()}
+for way, times in seen.items():
+    print(f"{way:20} {seconds[way]:.2f} s, from_json in the plan: {times}")
+lab.verdict("L1-12", seen)
+
+# %% [markdown]
+# The filter went below the rule. There, no column `position` is left, so each use of one of its fields
+# became a `from_json` of its own: the same text, parsed again and again, for each record. No row is wrong,
+# and no error tells; only the time does, and `explain()`. A count that is observed has to see every row,
+# so no filter moves past it. That is why `start_silver` has its `observe` between the rule and the filter.
+#
 # ## Deeper: What a real pipeline does beyond this
 #
 # Its query runs for months, so its progress is watched: rows, lag, state, what the watermark drops.

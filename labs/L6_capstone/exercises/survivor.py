@@ -16,15 +16,29 @@ from labs.L6_capstone.contract import COLUMNS, Breach, Promised, breach
 from labs.L6_capstone.trial import AGAIN, BROKER, CRASH, Pairs
 
 RECORDS = 90
+CENTURY_MS = range(946_684_800_000, 4_102_444_800_000)
+"""The years 2000 to 2099."""
 
 
 def some_waves(source: Random) -> tuple[list[str], list[Pairs]]:
     """Two waves with every kind of trouble; a crash in the first, a dead broker in the second."""
     while True:
         waves = _waves(source, RECORDS, 2)
+        waves[0] = [*waves[0], _far_away(waves[0])]
         truth = promised(waves)
         if truth.duplicates > 3 and truth.time_as_text > 3 and truth.dead_letters > 3:
             return [CRASH, source.choice((BROKER, AGAIN))], waves
+
+
+def _far_away(wave: Pairs) -> tuple[bytes, bytes]:
+    """A position that is good but for its time, which is in nanoseconds."""
+    key, event = next(
+        (key, event)
+        for key, value in wave
+        if (event := _read(value)) and isinstance(event["event_time"], int)
+    )
+    far = event | {"event_id": "far", "event_time": event["event_time"] * 1_000_000}
+    return key, json.dumps(far).encode()
 
 
 def inputs(source: Random) -> list[tuple[list[str], list[Pairs]]]:
@@ -67,7 +81,7 @@ def _read(value: bytes | None) -> dict[str, Any] | None:
     try:
         event = json.loads(value or b"")
         good = event["event_id"] and event["truck"] and isinstance(event["speed_kmh"], int)
-        return event if good and _millis(event) else None
+        return event if good and _millis(event) in CENTURY_MS else None
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -119,7 +133,9 @@ def _broken(found: Any, truth: Promised) -> Breach | None:
 _BASE = """
 EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
 GOOD = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
-NUMBER = "timestamp_millis(try_cast(event.event_time AS BIGINT))"
+MILLIS = "try_cast(event.event_time AS BIGINT)"
+CENTURY = "BETWEEN 946684800000 AND 4102444799999"
+NUMBER = f"CASE WHEN {MILLIS} {CENTURY} THEN timestamp_millis({MILLIS}) END"
 
 
 def keep(found, table, same):
@@ -143,7 +159,8 @@ def pipeline(spark, bootstrap, folder):
             F.count("*").alias("positions"), F.max("speed_kmh").alias("maximum_kmh")
         ).write.format("delta").mode("overwrite").save(f"{folder}/minutes")
 
-    at = f"coalesce({NUMBER}, try_to_timestamp(event.event_time))"
+    text = f"CASE WHEN {MILLIS} IS NULL THEN try_to_timestamp(event.event_time) END"
+    at = f"coalesce({NUMBER}, {text})"
     (
         spark.readStream.format("kafka")
         .options(**{"kafka.bootstrap.servers": bootstrap, "subscribe": "fleet.positions"})
@@ -186,9 +203,8 @@ EXERCISE = Exercise(
             '    found.createOrReplaceTempView("found")',
             '    found.write.format("delta").mode("append").save(table)\n    return',
         ),
-        "time as text is refused": _but(
-            'f"coalesce({NUMBER}, try_to_timestamp(event.event_time))"', "NUMBER"
-        ),
+        "time as text is refused": _but('f"coalesce({NUMBER}, {text})"', "NUMBER"),
+        "any number is a time": _but("{CENTURY}", "IS NOT NULL"),
         "the broker's clock": _but('f"{at} AS at"', '"timestamp AS at"'),
         "no dead letters": _but('f"NOT ({GOOD})"', '"false"'),
         "only what is new": _but('"earliest"', '"latest"'),

@@ -81,5 +81,10 @@ def test_a_slow_micro_batch_decides(read, groups, took_ms, letter) -> None:
     assert settled("L1-9", seen | {"groups of that name": groups}) == letter
 
 
+@pytest.mark.parametrize(("times", "letter"), [(1, "a"), (2, "b"), (12, "c"), (0, "")])
+def test_the_plan_decides_how_often_a_text_is_parsed(times, letter) -> None:
+    assert settled("L1-12", {"all": 1, "filtered": times, "observed, filtered": 1}) == letter
+
+
 def test_a_free_answer_is_what_the_run_saw() -> None:
     assert settled("L1-5", {"rows after": 10_000}) == "10000"

@@ -73,7 +73,7 @@ def progress(**more: Any) -> dict[str, Any]:
     return {
         "name": "bronze", "batchId": 3, "timestamp": "2026-03-02T08:00:01.500Z",
         "durationMs": {"triggerExecution": 2_500}, "numInputRows": 5_000,
-        "eventTime": {}, "stateOperators": [], "sources": [],
+        "eventTime": {}, "stateOperators": [], "sources": [], "observedMetrics": {},
     } | more  # fmt: skip
 
 
@@ -87,6 +87,12 @@ def test_the_lag_is_what_was_there_and_not_read() -> None:
     assert batch.lag == {"fleet.orders": {"0": 60, "1": 7}}
     assert batch.rows_per_second == 2_000
     assert micro_batch(progress(sources=[{"description": "DeltaSource[x]"}])).lag == {}
+
+
+def test_refused_records_are_those_that_the_query_observed() -> None:
+    batch = micro_batch(progress(observedMetrics={"parsed": {"records": 5_000, "refused": 12}}))
+    assert str(batch) == "bronze 3: 5,000 rows, 12 refused"
+    assert str(micro_batch(progress())) == "bronze 3: 5,000 rows"
 
 
 def test_a_watermark_before_the_first_event_is_none() -> None:

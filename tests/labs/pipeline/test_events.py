@@ -42,3 +42,11 @@ def test_a_time_is_read_or_refused_and_ends_no_query(spark, parser) -> None:
     assert taken == {time: parser in by for time, by in TIMES.items()}
     assert {reason for _, reason in found} == {None, WRONG_TYPE}
     assert all((time is None) == (reason is not None) for time, reason in found)
+
+
+@pytest.mark.parametrize("judged", ["reason IS NULL", "reason IS NOT NULL"])
+def test_a_filter_by_the_reason_parses_no_text_a_second_time(spark, judged) -> None:
+    """Below the parser it would parse the text for each field that a reason asks for."""
+    records = spark.createDataFrame([(POSITIONS, bytearray())], "topic STRING, value BINARY")
+    plan = parsed(records, MENDED).where(judged)._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("from_json(") == 1
