@@ -25,6 +25,8 @@ KINDS = ("sim", "live", "both", "read", "setup", "stub", "solution", "check")
 """A code cell has at least one of these tags."""
 EXTRAS = ("predict", "quiz", "raises-exception", "nbval-skip", "hide-input")
 DEEPER = "## Deeper: "
+_AT_DEEPER = re.compile(rf"\n+(?={DEEPER})")
+"""A section that is closed when a learner comes to it begins with a cell of its own."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,50}$")
 
 
@@ -64,9 +66,11 @@ def read_source(path: Path) -> list[Cell]:
     for cell in notebook.cells:
         if cell.cell_type == "raw" or not cell.source.strip():
             continue
-        name = cell.metadata.get("title") or _derived_name(cell.source)
-        tags = tuple(cell.metadata.get("tags", ()))
-        cells.append(Cell(name, cell.cell_type == "code", unsealed(cell.source), tags))
+        code, tags = cell.cell_type == "code", tuple(cell.metadata.get("tags", ()))
+        name = cell.metadata.get("title")
+        for part in [cell.source] if code else _AT_DEEPER.split(cell.source):
+            cells.append(Cell(name or _derived_name(part), code, unsealed(part), tags))
+            name = None
     _check(path, cells)
     return cells
 

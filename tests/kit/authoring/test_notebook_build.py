@@ -109,6 +109,28 @@ SIDES = """\
 """
 
 
+def test_a_deeper_section_begins_with_a_cell_of_its_own(course) -> None:
+    """Else what the section before has shown would stand open above its closed cells."""
+    source = source_with(
+        course,
+        """\
+        # %% [markdown]
+        # ## Deeper: One
+        # %% run tags=["setup"]
+        2 + 2
+        # %% [markdown]
+        # It was four.
+        #
+        # ## Deeper: Two
+        #
+        # ### Deeper: not a section
+        """,
+    )
+    one, run, ending, two = read_source(source)
+    assert (one.opens_deeper, ending.text) == (True, "It was four.")
+    assert (run.name, two.text) == ("run", "## Deeper: Two\n\n### Deeper: not a section")
+
+
 def test_a_build_notes_which_side_each_cell_reached(course) -> None:
     _, reference = build(source_with(course, SIDES))
     sides = {name: cell.metadata.kafkalab["side"] for name, cell in cells_of(reference).items()}
