@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kit.film.source import Frame
+from kit.film.source import Frame, Snapshot
 from kit.panel.scene import end_of, epoch_at, partition_of, records, same_topic
 
 State = Mapping[str, Any]
@@ -28,10 +28,10 @@ def known(
     """For each frame, what the replicas had known by then; `before` is what they knew earlier."""
     by_frame: list[Known] = []
     past: Known = before or {}
-    was: State | None = None
-    earlier = frames[0].snapshot if frames else {}
+    earlier: Snapshot = {}
     for frame in frames:
         now = partition_of(frame.snapshot, topic, partition)
+        was = partition_of(earlier, topic, partition)
         if not same_topic(earlier, frame.snapshot, topic):
             past, was = {}, None
         logs = (now or {}).get("logs", {})
@@ -41,7 +41,7 @@ def known(
             for replica, log in logs.items()
         }
         by_frame.append(past)
-        was, earlier = now, frame.snapshot
+        earlier = frame.snapshot
     return by_frame
 
 

@@ -64,10 +64,9 @@ PARSERS = {parser.name: parser for parser in (FIRST, MENDED)}
 def parsed(records: DataFrame, parser: Parser) -> DataFrame:
     """Adds a typed column for each field, and `reason`, which is null for an event.
 
-    `records` has at least topic and value (BINARY).  The numbers of records and of refused ones are
-    observed as `PARSED`.  That counts where they are made, and it is a border for the optimizer:
-    a filter by `reason` stays above it.  Below, at the records, the filter would have to parse a
-    record's text again for each field that it asks for.
+    `records` has at least topic and value (BINARY).  How many are refused is observed as `PARSED`:
+    for a query's progress, and as a border for the optimizer.  A filter by `reason` stays above
+    it; below, it would parse a record's text again for each field that it asks for.
     """
     from pyspark.sql import functions as F
 
@@ -90,8 +89,7 @@ def parsed(records: DataFrame, parser: Parser) -> DataFrame:
         }
     )
     judged = typed.withColumn("reason", _reason()).drop("text", "keys")
-    counts = F.count("*").alias("records"), F.count("reason").alias("refused")
-    return judged.observe(PARSED, *counts)
+    return judged.observe(PARSED, F.count("reason").alias("refused"))
 
 
 def events(of: DataFrame, topic: str, parser: Parser) -> DataFrame:

@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,44 +88,37 @@ def docker_daemon() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kafka_image(docker_daemon: None, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The image that docker-compose.yml names, or a stand-in under its name."""
-    client = composed.connect()
-    try:
-        client.images.get(IMAGE)
-    except docker.errors.ImageNotFound:
-        try:
-            client.images.pull(IMAGE)
-        except docker.errors.APIError:
-            request.getfixturevalue("rootfs")
-            build_stand_in(client)
-            yield IMAGE
-            client.images.remove(IMAGE, force=True)
-            return
-    yield IMAGE
+    """The image that docker-compose.yml names, or Kafka's jars in the image's place."""
+    with image(IMAGE, build_kafka, request):
+        yield IMAGE
 
 
 @pytest.fixture(scope="session")
 def spark_image(docker_daemon: None, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The image of the profile `spark`, or a stand-in: PySpark's Spark in the image's place."""
-    client = composed.connect()
+    """The image of the profile `spark`, or PySpark's Spark in the image's place."""
+    with image(SPARK_IMAGE, build_spark, request):
+        yield SPARK_IMAGE
+
+
+@contextmanager
+def image(
+    name: str, build: Callable[[docker.DockerClient], None], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """An image that is here or can be had; else a stand-in under its name, which is removed."""
+    images = composed.connect().images
+    stand_in = False
     try:
-        client.images.get(SPARK_IMAGE)
+        images.get(name)
     except docker.errors.ImageNotFound:
         try:
-            client.images.pull(SPARK_IMAGE)
+            images.pull(name)
         except docker.errors.APIError:
             request.getfixturevalue("rootfs")
-            home = Path(pytest.importorskip("pyspark").__file__).parent
-            with tempfile.TemporaryDirectory() as context:
-                for part in ("bin", "jars"):
-                    shutil.copytree(home / part, Path(context) / part)
-                lines = [f"FROM {ROOTFS}", "COPY bin /opt/spark/bin", "COPY jars /opt/spark/jars"]
-                (Path(context) / "Dockerfile").write_text("\n".join(lines))
-                client.images.build(path=context, tag=SPARK_IMAGE)
-            yield SPARK_IMAGE
-            client.images.remove(SPARK_IMAGE, force=True)
-            return
-    yield SPARK_IMAGE
+            build(composed.connect())
+            stand_in = True
+    yield
+    if stand_in:
+        images.remove(name, force=True)
 
 
 @pytest.fixture(scope="session")
@@ -148,7 +142,7 @@ def docker_cluster(kafka_image: str) -> Iterator[KafkaCluster]:
         composed.down()
 
 
-def build_stand_in(client: docker.DockerClient) -> None:
+def build_kafka(client: docker.DockerClient) -> None:
     """Puts Kafka's jars on a minimal system with a Java runtime."""
     require_local_kafka()
     with tempfile.TemporaryDirectory() as context:
@@ -162,6 +156,17 @@ def build_stand_in(client: docker.DockerClient) -> None:
         (Path(context) / "server.properties").touch()
         (Path(context) / "entrypoint.sh").chmod(0o755)
         client.images.build(path=context, tag=IMAGE)
+
+
+def build_spark(client: docker.DockerClient) -> None:
+    """Puts PySpark's scripts and jars where the official image has them."""
+    home = Path(pytest.importorskip("pyspark").__file__).parent
+    with tempfile.TemporaryDirectory() as context:
+        for part in ("bin", "jars"):
+            shutil.copytree(home / part, Path(context) / part)
+        lines = [f"FROM {ROOTFS}", "COPY bin /opt/spark/bin", "COPY jars /opt/spark/jars"]
+        (Path(context) / "Dockerfile").write_text("\n".join(lines))
+        client.images.build(path=context, tag=SPARK_IMAGE)
 
 
 def root_file_system() -> Path:
