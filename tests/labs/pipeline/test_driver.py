@@ -1,4 +1,4 @@
-"""The driver tells of each micro-batch once, and asks Spark for all of them only where it must."""
+"""The driver reports each micro-batch once, and asks Spark for all of them only where it must."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ToyQuery:
         pass
 
 
-def told_of(query: ToyQuery) -> list[int]:
+def reported(query: ToyQuery) -> list[int]:
     found: list[int] = []
     driver.finish([query], lambda batch: found.append(batch.number))  # type: ignore[list-item]
     return found
@@ -48,15 +48,15 @@ def told_of(query: ToyQuery) -> list[int]:
 
 def test_what_comes_one_by_one_is_asked_for_one_by_one() -> None:
     query = ToyQuery([-1, 0, 0, 1, 2, 2, 3])
-    assert told_of(query) == [0, 1, 2, 3]
+    assert reported(query) == [0, 1, 2, 3]
     assert query.asked_for_all == 1  # at the end, for what came after the last look
 
 
-def test_micro_batches_between_two_looks_are_told_too() -> None:
+def test_micro_batches_between_two_looks_are_reported_too() -> None:
     query = ToyQuery([0, 3, 4])
-    assert told_of(query) == [0, 1, 2, 3, 4]
+    assert reported(query) == [0, 1, 2, 3, 4]
     assert query.asked_for_all == 2
 
 
 def test_a_trigger_without_rows_is_no_micro_batch() -> None:
-    assert told_of(ToyQuery([0, 1], rows=0)) == []
+    assert reported(ToyQuery([0, 1], rows=0)) == []
