@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup lab test check notebooks release bench lock clean
+.PHONY: help setup lab test test-all check notebooks release bench lock clean
 
 help:
 	@echo "make lab        set up and open notebook 00 in JupyterLab"
 	@echo "make test       set up and run every check and test"
+	@echo "make test-all   the same, with the tests that take minutes each"
 	@echo "make setup      virtual environment, packages and (with Java and Maven) Kafka's jars;"
 	@echo "                without a network: make setup BUNDLE=FOLDER (see kafkalab bundle)"
 	@echo "make check      format, lint and types"
@@ -25,6 +26,9 @@ lab: setup
 
 test: setup
 	$(RUN) -m pytest -p tests.lanes $(ARGS)
+
+test-all: setup
+	$(RUN) -m pytest -p tests.lanes --all $(ARGS)
 
 check: setup
 	$(RUN) -m ruff format --check .

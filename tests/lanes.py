@@ -17,7 +17,9 @@ something else, fails the run.
 
 A test that fails has a second attempt at the end (second_attempt.py).
 
-With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane.
+Tests marked `full` are left out, unless `--all` is given (`make test-all`).
+
+With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ import pytest
 from tests.second_attempt import SecondAttempt
 
 FIRST, LAST = "clusters", "plain"
+FULL = "full"
 MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
 """Each lane's marks; a test runs in the first lane that has one of its marks, else in the last.
 `pytest.mark.lane("plain")` chooses a lane by its name, where another one would be the longest."""
@@ -52,6 +55,7 @@ CLOSING_TIME_S = 60
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lane", metavar="NAME", help="be this lane of several")
     parser.addoption("--reports-to", metavar="FILE", help="where the lane reports")
+    parser.addoption("--all", action="store_true", help="run the tests marked `full`, too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,6 +73,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def whole_suite(config: pytest.Config) -> bool:
     chosen = any(config.getoption(name, None) for name in SELECTIONS + OTHER_MODES)
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests marked `full` out of a whole run."""
+    if config.getoption("all") or not (config.getoption("--lane") or whole_suite(config)):
+        return
+    left_out = [item for item in items if item.get_closest_marker(FULL)]
+    items[:] = [item for item in items if not item.get_closest_marker(FULL)]
+    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -119,6 +132,7 @@ class Started:
         command = [sys.executable, "-m", "pytest", "-p", __name__]
         command += [f"--lane={lane}", f"--reports-to={reports}", f"--rootdir={config.rootpath}"]
         command += ["-p", "no:cacheprovider"]
+        command += ["--all"] if config.getoption("all") else []
         command += [f"-c={config.inipath}"] if config.inipath else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -28,6 +28,7 @@ markers =
     spark: needs PySpark
     heavy: keeps a core busy
     lane: the lane by name
+    full: for make test-all
 """
 TESTS = """
 import os
@@ -116,6 +117,27 @@ def test_each_test_runs_once_in_its_lane_and_all_are_counted(suite) -> None:
     screens = lane_of.pop("test_draws")
     (plain,) = set(lane_of.values())
     assert len({clusters, screens, plain}) == 3
+
+
+LONG = """
+@pytest.mark.full
+def test_takes_minutes_in_the_last_lane():
+    pass
+
+@pytest.mark.full
+@pytest.mark.real
+def test_takes_minutes_in_the_first_lane():
+    pass
+"""
+
+
+def test_what_is_marked_full_runs_if_all_is_asked_for_or_by_selection(suite) -> None:
+    status, closing, output = run(suite, LONG)
+    assert (status, "= 5 passed, 2 deselected in " in closing) == (0, True), output
+    status, closing, output = run(suite, LONG, "--all")
+    assert (status, "= 7 passed in " in closing) == (0, True), output
+    status, closing, output = run(suite, LONG, "-k", "minutes")
+    assert (status, "= 2 passed, 5 deselected in " in closing) == (0, True), output
 
 
 def test_the_report_says_how_long_each_part_took_in_its_lane(suite) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kit.course import PROJECT
 
-pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.full, pytest.mark.timeout(600)]
 
 
 def test_every_cell_runs_and_a_look_up_leads_to_its_batch(lab: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from kit.course import PROJECT
 from tests.browser.conftest import SELECT
 
-pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.full, pytest.mark.timeout(600)]
 
 PICTURES = ("produce-timeline", "idle-and-waiting", "stages")
 

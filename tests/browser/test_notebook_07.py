@@ -8,7 +8,7 @@ import pytest
 
 from kit.course import PROJECT
 
-pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.full, pytest.mark.timeout(900)]
 
 NOTEBOOK = PROJECT / "notebooks" / "07-high-watermark-and-epoch-reconciliation.ipynb"
 

@@ -8,7 +8,7 @@ import pytest
 
 from kit.course import PROJECT
 
-pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.full, pytest.mark.timeout(600)]
 
 STEPS_TO_THE_ANSWER = 4
 """From the cut link to the answer: B is appended, copied twice, and committed."""

@@ -1,4 +1,7 @@
-"""Every reference notebook runs clean: in turns beside a real Kafka, else on the engine alone.
+"""Every reference notebook runs clean: on the engine alone, and beside a real Kafka.
+
+Beside a real Kafka `make test` runs 06, which shows what the course is about, and
+`make test-all` each of them.
 
 nbval runs in a process of its own.  Its report is read as XML, not by exit status alone:
 after a time-out nbval marks the remaining cells as expected failures, and a notebook that
@@ -13,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,26 +24,35 @@ from typing import Any
 import nbformat
 import pytest
 
-from kit import jars
-from kit.authoring import real_lane
 from kit.authoring.build import build
-from kit.course import PROJECT, reference_notebook, source_files
+from kit.course import PROJECT, group_of, reference_notebook, source_files
 
 SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
 CELL_TIMEOUT_S = 300
 """Ends a hanging cell.  A lab kills drivers beside a real Kafka while two lanes keep the cores."""
 SOURCES = source_files()
-IN_THE_REAL_LANE = {reference_notebook(source) for source in real_lane.chosen_now(SOURCES)}
-ALL = os.environ.get(real_lane.VARIABLE) == "all"
+ALWAYS_BESIDE_KAFKA = "06"
 
 
-def notebooks(*of_labs: pytest.MarkDecorator) -> list[Any]:
-    """Every reference notebook; those of the labs need Spark, and have these marks."""
+def marks(source: Path) -> list[pytest.MarkDecorator]:
+    """A lab needs Spark, and runs in the lane of the other tests that do."""
+    if source.is_relative_to(PROJECT / "labs"):
+        return [pytest.mark.spark]
+    return [pytest.mark.lane("plain")]
+
+
+def beside_kafka(source: Path) -> list[pytest.MarkDecorator]:
+    spark = [pytest.mark.spark] if source.is_relative_to(PROJECT / "labs") else []
+    return spark if group_of(source) == ALWAYS_BESIDE_KAFKA else [*spark, pytest.mark.full]
+
+
+def notebooks(marks_of: Callable[[Path], list[pytest.MarkDecorator]]) -> list[Any]:
+    """Every reference notebook."""
     return [
         pytest.param(
             reference_notebook(source),
             id=source.stem.replace("_", "-"),
-            marks=[pytest.mark.spark, *of_labs] if source.is_relative_to(PROJECT / "labs") else [],
+            marks=marks_of(source),
         )
         for source in SOURCES
     ]
@@ -98,29 +111,18 @@ def unsettled(notebook: Path, progress: Path, real: str) -> list[str]:
     return faults
 
 
-def is_local_kafka_here() -> bool:
-    try:
-        return bool(jars.java() and jars.classpath())
-    except jars.JarsMissing:
-        return False
-
-
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("notebook", notebooks(pytest.mark.lane("plain")))
+@pytest.mark.parametrize("notebook", notebooks(marks))
 def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
-    if notebook in IN_THE_REAL_LANE and not ALL and is_local_kafka_here():
-        pytest.skip("not a missing part: this time it runs beside a real Kafka")
     faults = run_nbval(notebook, "off", tmp_path)
     assert not faults, faults[0]
 
 
 @pytest.mark.real
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("notebook", notebooks())
+@pytest.mark.parametrize("notebook", notebooks(beside_kafka))
 def test_runs_clean_beside_a_real_kafka(notebook, tmp_path) -> None:
-    if notebook not in IN_THE_REAL_LANE:
-        pytest.skip(f"not a missing part: not its turn; {real_lane.VARIABLE}=all runs each")
     faults = run_nbval(notebook, "local", tmp_path)
     assert not faults, faults[0]
 

@@ -28,7 +28,7 @@ from kit.grading import grade
 SAMPLE = PROJECT / "tests" / "kit" / "sample_course"
 SUBMISSIONS = 5
 SEEDS = range(4)
-pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.full, pytest.mark.timeout(600)]
 
 ON_SPARK = """
 import contextlib, io, json, sys

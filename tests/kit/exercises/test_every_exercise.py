@@ -5,9 +5,8 @@ The set-up cells run again for each answer only where the judge looks at the clu
 answer changes.  Other answers are definitions and values: each gets a copy of the names that one
 run of the set-up left.
 
-A lab's answers are Spark jobs and take a minute for each exercise.  So stub and solution run every
-time, and the wrong answers of a lab in its turn: if it changed, and a third of the labs with each
-commit (kit/authoring/real_lane.py).
+A lab's answers are Spark jobs and take a minute for each exercise.  Its solutions run in its
+notebook every time (tests/notebooks/test_nbval.py); here they run in `make test-all`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from kit.authoring import real_lane
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, source_files
 from kit.crashes import moments
@@ -32,8 +30,6 @@ from tests.lessons.verdicts import run_cell
 
 SAMPLE = Path(__file__).parents[1] / "sample_course"
 COURSES = {"course": None, "sample": SAMPLE}
-IN_TURN = real_lane.chosen_now(source_files())
-"""The notebooks whose wrong answers run now, if they are Spark's."""
 
 
 def sources_of_both_courses() -> Iterator[tuple[str, Path]]:
@@ -50,8 +46,8 @@ def is_lab(path: Path) -> bool:
 
 
 def needs_of(path: Path) -> list[pytest.MarkDecorator]:
-    """A lab needs PySpark."""
-    return [pytest.mark.spark] if is_lab(path) else []
+    """A lab needs PySpark and minutes."""
+    return [pytest.mark.spark, pytest.mark.full] if is_lab(path) else []
 
 
 CASES = [
@@ -152,8 +148,6 @@ def test_stub_fails_solution_passes_and_wrong_answers_differ(
     assert isinstance(definition, Exercise)
     assert at_first.passed is False, "the stub must fail"
     assert "the stub is still there" in repr(at_first).lower(), f"a guess at the stub: {at_first!r}"
-    if is_lab(path) and path not in IN_TURN:
-        return
     messages = {}
     for name, code in definition.wrong_answers.items():
         card = run(cells, exercise_id, code)

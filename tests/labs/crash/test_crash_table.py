@@ -1,8 +1,7 @@
 """Some cells of the crash table run again: a driver dies by SIGKILL, its queries go on.
 
-One of the three points with each commit; `KAFKALAB_REAL_LANE=all` runs all of them.  The whole
-table is made by `python -m labs.crash.table`, again after each change of what makes it
-(test_points.py).
+`make test` runs one of the three points, `make test-all` each of them.  The whole table is made by
+`python -m labs.crash.table`, again after each change of what makes it (test_points.py).
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from kit.authoring import real_lane
 from kit.clusters.interface import Cluster
 from labs.crash import results
 from labs.crash.payments import Feed
@@ -24,7 +22,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 FEED = Feed(topic="crash.cells", seed=11)
 """Another seed than the table's: the counts are the same, because the micro-batches are."""
-POINTS = (IN_SINK, AFTER_SINK, EXECUTOR)
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +35,17 @@ def cluster(engine_cluster: Cluster) -> Cluster:
     ("point", "sinks"),
     [
         (IN_SINK, ("delta", "merge", "noted-first", "parquet", "kafka", "transactional")),
-        (AFTER_SINK, ("append", "append-once", "merge", "kafka", "transactional")),
-        (EXECUTOR, ("parquet", "kafka")),
+        pytest.param(
+            AFTER_SINK,
+            ("append", "append-once", "merge", "kafka", "transactional"),
+            marks=pytest.mark.full,
+        ),
+        pytest.param(EXECUTOR, ("parquet", "kafka"), marks=pytest.mark.full),
     ],
 )
 def test_a_crash_loses_and_repeats_what_the_written_table_says(
     spark: Any, cluster: Cluster, tmp_path: Path, point: Point, sinks: tuple[str, ...]
 ) -> None:
-    if not real_lane.in_turn(POINTS.index(point), len(POINTS)):
-        pytest.skip(f"not a missing part: not its turn; {real_lane.VARIABLE}=all runs each")
     trial = Trial(cluster, FEED, tmp_path / f"cells-{point.name}", point, sinks)
     crash = trial.crash()
     assert set(crash.stood) == set(sinks)

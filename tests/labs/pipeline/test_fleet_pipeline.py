@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kit.authoring import real_lane
 from kit.clusters.interface import Cluster
 from kit.testing import restored
 from labs.fleet.records import POSITIONS, Fleet
@@ -24,8 +23,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 FLEET = Fleet(events=3_000, seed=11, malformed=0.03, duplicate=0.05)
 
 
-WAYS = [("engine", "delta"), ("engine", "parquet"), ("local", "delta")]
-RUNS = [pytest.param(*way, marks=[pytest.mark.real] if way[0] == "local" else []) for way in WAYS]
+WAYS = [
+    ("engine", "delta"),
+    pytest.param("engine", "parquet", marks=pytest.mark.full),
+    pytest.param("local", "delta", marks=[pytest.mark.real, pytest.mark.full]),
+]
 
 
 @pytest.fixture
@@ -34,13 +36,11 @@ def cluster(request: pytest.FixtureRequest, source: str) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.parametrize(("source", "format"), RUNS)
+@pytest.mark.parametrize(("source", "format"), WAYS)
 def test_a_killed_broker_a_killed_driver_and_a_replay_leave_the_true_numbers(
     cluster: Cluster, tmp_path: Path, source: str, format: str
 ) -> None:
     """Bronze is compacted when silver has read a part of it, and silver before gold reads it."""
-    if not real_lane.in_turn(WAYS.index((source, format)), len(WAYS)):
-        pytest.skip(f"not a missing part: not its turn; {real_lane.VARIABLE}=all runs each")
     truth = command.produce(cluster, FLEET)
     told: list[str] = []
     options = ("--batch", "1500", "--compact", "--format", format)
