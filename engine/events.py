@@ -1,9 +1,10 @@
 """The events that go into a state machine, and the effects that come out of it.
 
 Every role in the engine is a plain object: `step(now, event)` takes one event and
-returns the effects it has.  No role reads a clock, opens a socket, starts a thread or
-draws a random number; that is the driver's job.  Two drivers exist: `engine.server.server`
-(real sockets, real time) and `engine.sim` (one seeded scheduler, virtual time).
+returns the effects it has.  No role reads a clock, opens a socket or starts a thread; that is
+the driver's job.  A node draws its ids from a generator that the cluster has seeded.  Two drivers
+exist: `engine.server.server` (real sockets, real time) and `engine.sim` (one seeded scheduler,
+virtual time).
 
 `now` is integer microseconds since the Unix epoch.  A `token` is a small value that
 the receiver hands back untouched, so that an answer or a timer finds its way; its class says
@@ -21,6 +22,18 @@ from engine.wire.structures import Message, RequestMessage
 Body = TypeVar("Body", bound=RequestMessage[Message], covariant=True)
 Token = Hashable
 """Equal only to a token that means the same: a number, a frozen dataclass, or a tuple."""
+
+
+class ClientDeadline:
+    """The token of a timer that runs out unless a client is heard from in time.
+
+    A driver that was late puts such timers off: the client may have asked in time, and its
+    request still waits in a socket.
+    """
+
+    __slots__ = ()
+
+
 Source = int | str
 """A node id, or the driver's name for a client's connection."""
 

@@ -12,9 +12,10 @@ difference whether `prune` has removed it before.
 from __future__ import annotations
 
 import heapq
+from operator import itemgetter
 
 from engine.cluster.items import Answer, Call, Item, NodeId, Ringing
-from engine.events import Token
+from engine.events import ClientDeadline, Token
 
 PRUNE_AT = 1_000
 LATE = -1
@@ -60,6 +61,17 @@ class Agenda:
     def set_timer(self, at: int, node: NodeId, token: Token) -> None:
         """Sets the timer of a token; an earlier setting of it becomes void."""
         self.timers[node, token] = self.push(at, Ringing(node, token))
+
+    def put_off_deadlines(self, until: int) -> None:
+        """Clients' deadlines that end before `until` end then, in their order."""
+        for at, number, item in sorted(self.heap, key=itemgetter(0, 1)):
+            if at >= until:
+                break
+            if not isinstance(item, Ringing) or not isinstance(item.token, ClientDeadline):
+                continue
+            known = self.timers.get((item.node, item.token))
+            if known == (LATE if item.is_late else number):
+                self.set_timer(until, item.node, item.token)
 
     def drop_timers(self, node: NodeId) -> None:
         self.timers = {key: number for key, number in self.timers.items() if key[0] != node}

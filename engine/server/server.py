@@ -6,6 +6,10 @@ next timer.  Messages between brokers never leave the process.
 
     TCP frame -> Connection -> Cluster.submit -> pump -> Cluster.run(now) -> replies -> TCP
 
+When the process could not run for a while, requests wait in the sockets, and timers are overdue.
+What happens between brokers then happens in its order of time.  Clients' deadlines wait a second
+longer, until the sockets have been read: the members of a group did send their heartbeats.
+
 An answer is written only after the step that made it has written its records to the
 operating system, so a killed process loses nothing that it acknowledged.
 """
@@ -38,6 +42,11 @@ log = logging.getLogger("engine")
 TRACE_LINES = 20_000
 EVENTS_IN_ONE_GO = 2_000
 """After so many events the sockets get their turn, even if more are due between brokers."""
+
+LATE_US = 500_000
+"""The process could not run for longer than that."""
+GRACE_US = 1_000_000
+"""So much later than now a client's deadline ends that ran out meanwhile."""
 
 
 class Server:
@@ -147,6 +156,8 @@ class Server:
         self.pumping = True
         try:
             while True:
+                if (at := self.cluster.next_at) is not None and self.now() - at > LATE_US:
+                    self.cluster.agenda.put_off_deadlines(self.now() + GRACE_US)
                 self.cluster.run(self.now(), EVENTS_IN_ONE_GO)
                 self._hang_up()
                 self._report_crashes()
@@ -264,6 +275,7 @@ class Server:
 
     def _wake(self, node_id: int) -> None:
         self.cluster.resume(node_id)
+        self.cluster.agenda.put_off_deadlines(self.now() + GRACE_US)
         self._tell(node_id)
 
     def _tell(self, node_id: int) -> None:

@@ -23,10 +23,11 @@ from engine.coordinators.classic.group import Group, Member
 from engine.coordinators.classic.stored_group import GroupRecord, restore_group
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.shard import Store
+from engine.events import ClientDeadline
 
 
 @dataclass(frozen=True, slots=True)
-class SessionTimer:
+class SessionTimer(ClientDeadline):
     """The session of a member, or of a member id that was handed out, may be over."""
 
     group: str
@@ -34,14 +35,14 @@ class SessionTimer:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinTimer:
+class JoinTimer(ClientDeadline):
     """The join phase is over."""
 
     group: str
 
 
 @dataclass(frozen=True, slots=True)
-class SyncTimer:
+class SyncTimer(ClientDeadline):
     """The time to ask for an assignment is over."""
 
     group: str

@@ -28,7 +28,7 @@ from engine.coordinators.consumer.stored_group import ConsumerRecord, apply
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.shard import Store
 from engine.coordinators.runtime.writes import Stored
-from engine.events import Outbox, Request
+from engine.events import ClientDeadline, Outbox, Request
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.settings.group_config import GroupConfig
@@ -47,7 +47,7 @@ class Deadline(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberTimer:
+class MemberTimer(ClientDeadline):
     """A member of a consumer group may have missed a deadline."""
 
     deadline: Deadline

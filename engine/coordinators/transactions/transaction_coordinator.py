@@ -41,7 +41,7 @@ from engine.coordinators.transactions.transactions_topic import (
     leader_of,
     partition_of,
 )
-from engine.events import Answered
+from engine.events import Answered, ClientDeadline
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -55,7 +55,7 @@ class TransactionsTopicCreation:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeoutScan:
+class TimeoutScan(ClientDeadline):
     """Open transactions are to be looked through for those whose time is over."""
 
 

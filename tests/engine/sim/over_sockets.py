@@ -30,9 +30,9 @@ class SocketStage:
     def cluster(self) -> Cluster:
         return self.server.cluster
 
-    async def ask(self, broker: int, body: Any) -> Any:
+    async def ask(self, broker: int, body: Any, version: int | None = None) -> Any:
         self.asked += 1
-        version = type(body).LATEST
+        version = type(body).LATEST if version is None else version
         listener = self.server.listeners[broker]
         assert await self.wait(lambda: listener.acceptor is not None), f"{broker} lets nobody in"
         reader, writer = await asyncio.open_connection(HOST, listener.port)
