@@ -14,8 +14,10 @@ so a fault means the same in both, and a test can compare them.
     Flush         --> the disk, then Flushed
     Halt          --> the process ends                                      processes.py
 
-A node whose disk fails halts, as Kafka does when its last log directory fails.  An exception in
-a node's own code is a defect of this engine: it is raised, or kept in `crashes`.
+A node whose disk fails halts, as Kafka does when its last log directory fails.  Any other
+exception in a node's code is a defect of this engine.  In virtual time it is raised: a test must
+see it.  Behind sockets it is kept in `defects`, and the node goes on (defects.py): a client that
+repeats such a request must not take the brokers one by one.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 
 from engine.broker.broker import Broker
 from engine.broker.request_metrics import RequestMetrics
+from engine.cluster import defects
 from engine.cluster.agenda import LATE, Agenda
 from engine.cluster.calls import Calls, Delivery, Listener
 from engine.cluster.items import (
@@ -75,9 +78,10 @@ class Cluster:
     """Nodes, what they wait for, and messages on their way; see the module's prologue.
 
     The driver takes the replies to its own connections from `outgoing`, and the connections to
-    close from `hang_ups`.  `crashes`, if it is a list, collects each exception that ended a node;
-    the other nodes go on.  `meter` sees each client's request begin and end; only a driver with a
-    clock sets one.  `trace` holds (time, node, Trace); a bounded deque drops the oldest lines.
+    close from `hang_ups`.  `defects`, if it is a list, collects each exception that a node's code
+    raised, and `DiskFailed` for a node that halted.  `meter` sees each client's request begin and
+    end; only a driver with a clock sets one.  `trace` holds (time, node, Trace); a bounded deque
+    drops the oldest lines.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class Cluster:
         self.happened = 0
         self.outgoing: list[tuple[NodeId, Reply]] = []
         self.hang_ups: list[tuple[NodeId, HangUp]] = []
-        self.crashes: list[tuple[NodeId, Exception]] | None = None
+        self.defects: list[tuple[NodeId, Exception]] | None = None
         self.meter: RequestMetrics | None = None
         self.trace: deque[tuple[int, NodeId, Trace]] = deque(maxlen=trace_limit)
         self.trace_count = 0
@@ -225,12 +229,11 @@ class Cluster:
             if isinstance(error, OSError) and self.processes.disk_failure(node_id):
                 self._fail_disk(node_id)
                 return node_id
-            if self.crashes is None:
+            if self.defects is None:
                 raise
-            self.crashes.append((node_id, error))
-            self.note(f"{_HERE}._give", node_id, "crashed", f"{type(error).__name__}: {error}")
-            self._end(node_id, KILLED)
-            return node_id
+            self.defects.append((node_id, error))
+            self.note(f"{_HERE}._give", node_id, "defect", f"{type(error).__name__}: {error}")
+            effects = defects.settled(self.now, self.nodes[node_id], event)
         self.carry_out(node_id, effects)
         if self.meter is not None:
             self.meter.ends(node_id, event)
@@ -346,8 +349,8 @@ class Cluster:
 
     def _fail_disk(self, node_id: NodeId) -> None:
         failure = self.processes.disk_failure(node_id)
-        if self.crashes is not None:
-            self.crashes.append((node_id, DiskFailed(failure)))
+        if self.defects is not None:
+            self.defects.append((node_id, DiskFailed(failure)))
         self.note(f"{_HERE}._fail_disk", node_id, "disk-failed", f"it halts: {failure}")
         self._end(node_id, KILLED)
 

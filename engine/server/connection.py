@@ -87,6 +87,7 @@ class Connection(asyncio.Protocol):
         self.ended = False  # the client sends no more
         self.closed = False
         self.admitted = True
+        self.answered_next: Correlation | None = None  # the request under way
         self.unsent: Iterator[bytes | bytearray] = iter(())  # the remainder of an answer
         self.answer_bytes = 0
         self.was_slow = False  # the client was slow to read the answer
@@ -190,6 +191,7 @@ class Connection(asyncio.Protocol):
             return
         body = framing.read_request_body(header, frame)
         token = Correlation(header.api_key, header.correlation_id)
+        self.answered_next = token
         spent_us, self.thread_time_us = self.thread_time_us, 0
         request = Request(
             self.name, token, header.api_version, body, header.client_id or "", self.peer,
@@ -202,7 +204,11 @@ class Connection(asyncio.Protocol):
         """Sends a response, if the client is still connected."""
         self.answer_bytes = 0
         if not self.closed:
-            response = framing.write_response(api_key, version, correlation_id, body)
+            try:
+                response = framing.write_response(api_key, version, correlation_id, body)
+            except Exception as error:  # others' answers must still leave
+                self.abort(f"{type(body).__name__} v{version} cannot be written: {error}")
+                return
             self.answer_bytes = response.whole_size
             self.unsent = response.chunks()
         self._send()
@@ -223,7 +229,14 @@ class Connection(asyncio.Protocol):
         self.was_slow = False
 
     def replied(self, reply: Reply) -> None:
-        """The broker has answered the request under way (body None: it gets no answer)."""
+        """The broker has answered a request (body None: it gets no answer).
+
+        A second answer to one request is dropped: a handler that raised after it had parked its
+        request leaves one.
+        """
+        if reply.token is not self.answered_next:
+            return
+        self.answered_next = None
         self.door.metrics.writing(self.name)
         if reply.body is not None:
             token = reply.token

@@ -79,7 +79,7 @@ class Server:
             trace_limit=TRACE_LINES,
             tier=tier,
         )
-        self.cluster.crashes = []
+        self.cluster.defects = []
         self.cluster.meter = self.metrics
         self.alarm: asyncio.TimerHandle | None = None
         self.pumping = self.closed = False
@@ -160,7 +160,7 @@ class Server:
                     self.cluster.agenda.put_off_deadlines(self.now() + GRACE_US)
                 self.cluster.run(self.now(), EVENTS_IN_ONE_GO)
                 self._hang_up()
-                self._report_crashes()
+                self._report_defects()
                 if not self.cluster.outgoing:
                     break
                 replies, self.cluster.outgoing = self.cluster.outgoing, []
@@ -186,13 +186,13 @@ class Server:
             if connection is not None:
                 connection.abort(effect.reason)
 
-    def _report_crashes(self) -> None:
-        crashes, self.cluster.crashes = self.cluster.crashes or [], []
-        for node_id, error in crashes:
+    def _report_defects(self) -> None:
+        found, self.cluster.defects = self.cluster.defects or [], []
+        for node_id, error in found:
             if isinstance(error, DiskFailed):
                 log.error("broker %s halts: %s", node_id, error)
                 continue
-            log.error("broker %s crashed on a defect of the engine", node_id, exc_info=error)
+            log.error("node %s met a defect of the engine, and goes on", node_id, exc_info=error)
 
     def _report_recoveries(self) -> None:
         """Logs what brokers cut off their logs during recovery."""

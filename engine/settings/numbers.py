@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_WHOLE = re.compile(r"[+-]?\d+")
+_WHOLE = re.compile(r"([+-]?)0*(\d{1,99})")
+"""More digits are out of every bound, and Python would not read them."""
 _DECIMAL = re.compile(
     r"\s*([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?\s*"
 )
@@ -16,7 +17,8 @@ _DECIMAL = re.compile(
 
 def whole(text: str) -> int | None:
     """`Integer.parseInt`, without its bounds; None if that would refuse the text."""
-    return int(text) if _WHOLE.fullmatch(text) else None
+    found = _WHOLE.fullmatch(text)
+    return int(found[1] + found[2]) if found else None
 
 
 def decimal(text: str) -> float | None:

@@ -201,10 +201,16 @@ _RETRIABLE = frozenset(
 )
 
 
+LONGEST_TEXT = 8_000
+"""Characters; in UTF-8 they fit into a message's string, of at most 32,767 bytes."""
+
+
 class KafkaError(Exception):
     """A refusal: an error code, and a sentence for people."""
 
     def __init__(self, code: Errors, message: str = "") -> None:
+        if len(message) > LONGEST_TEXT:
+            message = f"{message[: LONGEST_TEXT - 1]}…"
         super().__init__(code, message)
         self.code = code
         self.text = message or None

@@ -9,7 +9,7 @@ from kit.group_panel.seats import with_names
 
 LINES_MOST = 40
 NODES = frozenset(
-    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
+    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "defect",
      "cut", "healed", "slow")
 )  # fmt: skip
 QUIET = frozenset(("polled", "heartbeat", "fetched", "sent", "answered", "received"))

@@ -24,7 +24,9 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
         case "power-lost":
             said = f"{node} **loses power**: what was not flushed to its disk is gone."
             return said, f"{node} dark"
-        case "crashed" | "disk-failed":
+        case "defect":
+            return f"{node} met a **defect** of the engine: {line.why}.", f"{node}: a defect"
+        case "disk-failed":
             return f"{node} **dies** of an error: {line.why}.", f"{node} dies"
         case "delay" | "drop" | "duplicate" | "strand" | "reorder":
             return f"A fault on the link from {node}: {line.why}.", line.kind

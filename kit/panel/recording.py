@@ -39,7 +39,7 @@ REPLICA_KINDS = frozenset(
      "cleaning", "mapped", "copied", "swapped", "cleaned", "cleaning-aborted", "cleaning-failed")
 )  # fmt: skip
 CLUSTER_KINDS = frozenset(
-    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
+    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "defect",
      "cut", "healed", "slow", "delay", "drop", "duplicate", "strand", "reorder", "clock",
      "bit-flipped", "disk-full", "disk-freed", "disk-failed", "disk-replaced", "written-back",
      "fenced", "unfenced",

@@ -23,7 +23,7 @@ from kit.panel.scene import end_of, parted_offsets, partition_of, values
 
 State = Mapping[str, Any]
 WEIGHTS = {
-    "truncate": 90, "crashed": 85, "disk-failed": 85, "disk-replaced": 84, "power-lost": 84,
+    "truncate": 90, "defect": 85, "disk-failed": 85, "disk-replaced": 84, "power-lost": 84,
     "elected": 80, "killed": 78, "stopping": 77, "stopped": 77, "started": 76, "paused": 75,
     "resumed": 74, "cut": 73, "healed": 72, "slow": 71, "delay": 70, "drop": 70, "duplicate": 70,
     "reorder": 70, "strand": 70, "clock": 70, "bit-flipped": 70, "disk-full": 70, "disk-freed": 70,

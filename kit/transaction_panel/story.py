@@ -220,7 +220,7 @@ def _broker(line: Line, was: Snapshot, now: Snapshot) -> Iterator[Step]:
         case "marker-refused":
             said = f"The marker of {line['id']} is not in {line.partition} yet: {line.why}."
             yield Step(NOTABLE, "", said)
-        case "killed" | "crashed" | "power-lost":
+        case "killed" | "power-lost":
             ids = [
                 name for name, each in was["transactions"].items() if each["coordinator"] == node
             ]

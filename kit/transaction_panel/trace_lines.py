@@ -12,7 +12,7 @@ from kit.film.source import Frame, Line
 
 LINES_MOST = 40
 NODES = frozenset(
-    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "crashed",
+    ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "defect",
      "cut", "healed", "slow")
 )  # fmt: skip
 COORDINATOR = frozenset(
