@@ -52,6 +52,12 @@ class _Kernel:
     absence: str = ""
 
     def get(self, name: str, make: Callable[[], Cluster]) -> Cluster:
+        """The cluster of this name; a new one in the place of one that has ended."""
+        known = self.clusters.get(name)
+        if known is not None and known.has_ended:
+            del self.clusters[name]
+            known.close()
+            print(f"The {known.name} cluster had ended. A new one is in its place, without topics.")
         if name not in self.clusters:
             self.clusters[name] = make()
             announce(self.clusters[name])
@@ -121,9 +127,9 @@ def real() -> Cluster | None:
         return None
     if chosen in ("local", "docker"):
         return local() if chosen == "local" else docker()
-    for name in ("docker", "local"):
+    for name, known in (("docker", docker), ("local", local)):
         if name in _kernel.clusters:
-            return _kernel.clusters[name]
+            return known()
     return _composed() or _plain_processes()
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from kit import places
 from kit.clusters import registry, settings_table
-from kit.clusters.interface import ALL_FAULTS, ClusterError, Node
+from kit.clusters.interface import ALL_FAULTS, ClusterEnded, ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.reaper import Reaper
 from kit.clusters.settings_table import BROKERS, CONTROLLER
@@ -55,7 +55,7 @@ class ControlClient:
         try:
             self._socket = socket.create_connection((HOST, port), _ORDER_S)
         except OSError:
-            raise ClusterError(_ENDED) from None
+            raise ClusterEnded(_ENDED) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._lines = self._socket.makefile("rwb")
         self._lines.write(secret.encode() + b"\n")
@@ -73,7 +73,7 @@ class ControlClient:
                 while answer.get("id") != number:
                     answer = json.loads(self._lines.readline())
             except (OSError, ValueError):
-                raise ClusterError(_ENDED) from None
+                raise ClusterEnded(_ENDED) from None
         if "error" in answer:
             raise ClusterError(str(answer["error"]))
         return answer["ok"]

@@ -16,6 +16,10 @@ class ClusterError(RuntimeError):
     """Something about a cluster failed; the message is a sentence with a remedy."""
 
 
+class ClusterEnded(ClusterError):
+    """The cluster's processes are gone for good; another one must be started."""
+
+
 class NotOffered(ClusterError):
     """This provider cannot do that; the message names the providers that can."""
 
@@ -106,6 +110,11 @@ class Cluster(Protocol):
     @property
     def bootstrap(self) -> str:
         """`bootstrap.servers` for any Kafka client."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone for good; a broker that was killed can be started again."""
         ...
 
     @property

@@ -16,6 +16,7 @@ from kit.clusters.description import Description
 from kit.clusters.interface import (
     Assignment,
     Cluster,
+    ClusterEnded,
     ClusterError,
     Config,
     Node,
@@ -50,6 +51,16 @@ class KafkaCluster:
     @property
     def bootstrap(self) -> str:
         return self.provider.bootstrap
+
+    @property
+    def has_ended(self) -> bool:
+        try:
+            self.provider.nodes()
+        except ClusterEnded:
+            return True
+        except ClusterError:
+            return False
+        return False
 
     @property
     def brokers(self) -> list[int]:

@@ -30,7 +30,7 @@ from engine.wire import uuids
 from kit import class_archives, jars, places
 from kit.clusters import link_proxy, registry
 from kit.clusters.connections import Connections, Unreachable
-from kit.clusters.interface import ALL_FAULTS, ClusterError, Node, NotOffered
+from kit.clusters.interface import ALL_FAULTS, ClusterEnded, ClusterError, Node, NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local_plan import HOST, Plan, new_plan
 from kit.clusters.reaper import Child, Reaper, ReaperGone
@@ -279,7 +279,7 @@ class LocalProvider:
         try:
             return self._reaper.children()
         except ReaperGone:
-            raise ClusterError(
+            raise ClusterEnded(
                 "This local cluster has ended: start another with lab.local()."
             ) from None
 

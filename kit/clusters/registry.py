@@ -1,4 +1,4 @@
-"""Which clusters of the kit are there, and how to end all of them.
+"""Which clusters of the kit are there, and how to end them.
 
 Each cluster has a label.  A file under that label in the state directory says where its
 data is and how to reach its reaper.  The reaper removes both at the end.  If the reaper was
@@ -88,32 +88,56 @@ def labelled_directory(label: str) -> Path:
     return directory
 
 
-def down() -> list[str]:
-    """Ends every cluster of the kit on this machine; returns what was removed, in words.
+def down(everything: bool = False) -> list[str]:
+    """Ends the shared clusters, and removes what clusters of ended programs left behind.
 
-    This ends the clusters of open notebooks, too.
+    With `everything` it ends the clusters of open notebooks, too.  Returns what was removed, in
+    words.
     """
+    kept = set() if everything else {each.label for each in of_open_programs()}
+    ending = [each for each in registrations() if each.label not in kept]
     removed = []
-    for registration in registrations():
+    for registration in ending:
         if registration.shared:
             with contextlib.suppress(ReaperGone):
                 Reaper.connect(registration.reaper_socket).end()
                 removed.append(f"cluster {registration.label}")
         elif psutil.pid_exists(registration.owner_pid):
-            owner = f"which belonged to the open notebook or program {registration.owner_pid}"
-            removed.append(f"cluster {registration.label}, {owner}")
-    marks = sorted(places.temporary_area().glob(f"*/{LABEL_FILE}"))
-    for process in labelled_processes({mark.read_text().strip() for mark in marks}):
+            removed.append(f"cluster {described(registration)}")
+    known = {each.label for each in ending}
+    marks = {
+        label: mark
+        for mark in sorted(places.temporary_area().glob(f"*/{LABEL_FILE}"))
+        if (label := mark.read_text().strip()) in known or everything
+    }
+    for process in labelled_processes(set(marks)):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
             process.wait(10)
             removed.append(f"process {process.pid}")
-    for mark in marks:
+    for mark in marks.values():
         shutil.rmtree(mark.parent, ignore_errors=True)
         removed.append(f"directory {mark.parent}")
     for file in [*_folder().glob("*.json"), *_folder().glob("*.lease")]:
-        file.unlink(missing_ok=True)
+        if file.stem not in kept:
+            file.unlink(missing_ok=True)
     return removed
+
+
+def of_open_programs() -> list[Registration]:
+    """The clusters that belong to notebooks and programs which are running."""
+    return [
+        each for each in registrations() if not each.shared and psutil.pid_exists(each.owner_pid)
+    ]
+
+
+def described(registration: Registration) -> str:
+    """A cluster's label, and whose it is."""
+    if registration.shared:
+        return registration.label
+    return f"{registration.label}, which belongs to the open notebook or program " + str(
+        registration.owner_pid
+    )
 
 
 def labelled_processes(labels: set[str]) -> list[psutil.Process]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from kit.both.comparison import Comparison
 from kit.both.outcomes import Measured, rows
+from kit.clusters.interface import ClusterError
 from kit.exercises import cards, plain, progress_file
 from kit.exercises.ask import JudgeFailed, ask, one_judge
 from kit.tables import Table
@@ -256,6 +257,11 @@ def _results(function: Callable[..., Any], inputs: Any) -> list[Any]:
     for arguments in plain.from_json(json.dumps(inputs)):
         try:
             results.append(function(*arguments))
+        except ClusterError as failure:
+            raise JudgeFailed(
+                f"The cluster failed, and nothing was counted: {failure} "
+                "Run the set-up cells again, and then this check."
+            ) from None
         except Exception as error:  # the learner's own mistake is part of the answer
             results.append({"raised": f"{type(error).__name__}: {error}"})
     return results

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +15,8 @@ from kit.clusters.interface import ClusterError
 
 
 class Stand:
+    has_ended = False
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.closed = False
@@ -41,6 +45,24 @@ def test_an_engine_is_started_once_and_shared_by_its_wishes(kernel) -> None:
     assert lab.engine(settings=lab.BRISK) is lab.engine(settings=lab.BRISK)
     assert lab.engine(settings=lab.BRISK) is not lab.engine()
     assert lab.engine(private=True) is not lab.engine(private=True)
+
+
+def test_an_engine_that_has_ended_is_replaced_with_a_sentence(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(lab, "_kernel", lab._Kernel())
+    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
+    try:
+        first = lab.engine()
+        assert lab.engine() is first
+        first.kill(101)
+        assert lab.engine() is first, "a killed broker can be started again"
+        os.kill(first.provider.pid(), signal.SIGKILL)
+        second = lab.engine()
+        assert second is not first
+        assert "The engine cluster had ended. A new one is in its place" in capsys.readouterr().out
+        second.create_topic("orders")
+        assert lab.both(lambda cluster: {"brokers": cluster.brokers}).engine
+    finally:
+        lab._kernel.close()
 
 
 def test_closing_the_kernel_closes_what_it_started(kernel) -> None:

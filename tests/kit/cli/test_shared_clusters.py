@@ -1,7 +1,7 @@
 """`up`, `status` and `down`, in a process table of their own.
 
-`down` ends every cluster of the kit on the machine; here it must not see those of other
-tests, so the commands run where no process but theirs exists.
+`down` ends the shared clusters of the account; here it must not see those of other tests, so the
+commands run where no process but theirs exists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ kafkalab status
 kafkalab up engine
 kafkalab up engine
 kafkalab status
-kafkalab down
+"$PYTHON" -c "
+import subprocess, sys
+from kit import lab
+print(lab.engine(private=True).brokers)
+for words in (['down'], ['down', '--all']):
+    done = subprocess.run([sys.executable, '-m', 'kit.cli', *words], capture_output=True, text=True)
+    print(done.stdout, done.stderr)
+"
 kafkalab down
 ps -e -o args= | grep -c '[-]m engine' || true
 """
@@ -29,8 +36,11 @@ def test_a_shared_engine_stays_until_down_and_leaves_nothing() -> None:
     address = lines[1].split("=")[1]
     assert lines[2] == f"It is up already. bootstrap.servers={address}"
     assert "engine    shared  " + address in done.stdout
-    assert lines[-3:] == [
-        "Nothing of the kit is running now.",
-        "Nothing of the kit was running.",
-        "0",
-    ]
+    first, second = done.stdout.split("will end: ")
+    assert "[101, 102, 103]" in first, done.stderr
+    assert "goes on: cluster engine-" in first
+    assert "To end these as well, run: kafkalab down --all" in first
+    assert "removed cluster engine-" in first, "the shared one"
+    assert "which belongs to the open notebook or program" in second
+    assert "Nothing of the kit is running now." in second
+    assert lines[-2:] == ["Nothing of the kit was running.", "0"]

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -31,7 +33,9 @@ def register(label: str, shared: bool) -> registry.Registration:
     return registration
 
 
-def test_down_ends_shared_private_and_orphaned_clusters_and_nothing_else(tmp_path: Path) -> None:
+def test_down_of_everything_ends_shared_private_and_orphaned_clusters_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     log = str(tmp_path / "log")
     shared = register("shared-1", True)
     served = Reaper.start_shared(shared.reaper_socket)
@@ -51,11 +55,11 @@ def test_down_ends_shared_private_and_orphaned_clusters_and_nothing_else(tmp_pat
     stranger = places.temporary_area() / "not-ours"
     stranger.mkdir()
 
-    removed = registry.down()
+    removed = registry.down(everything=True)
     assert "cluster shared-1" in removed
     assert f"process {in_orphan.pid}" in removed
     owner = f"the open notebook or program {os.getpid()}"
-    assert f"cluster orphan-1, which belonged to {owner}" in removed
+    assert f"cluster orphan-1, which belongs to {owner}" in removed
     assert f"directory {orphan.directory}" in removed
     for pid in (in_shared.pid, in_orphan.pid):
         assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
@@ -66,6 +70,32 @@ def test_down_ends_shared_private_and_orphaned_clusters_and_nothing_else(tmp_pat
     assert stranger.exists()
     bystander.end()
     assert registry.down() == []
+
+
+def test_down_leaves_the_clusters_of_open_programs_alone(tmp_path: Path) -> None:
+    log = str(tmp_path / "log")
+    mine = register("mine-1", False)
+    held = Reaper.start()
+    node = held.spawn(SLEEPER, name="n", label="mine-1", log_path=log)
+    shared = register("shared-1", True)
+    served = Reaper.start_shared(shared.reaper_socket)
+    served.own(shared.directory)
+    served.own(str(shared.file))
+    with subprocess.Popen(SLEEPER) as gone:
+        gone.kill()
+    left = replace(register("left-1", False), owner_pid=gone.pid)
+    left.save()
+    starting = registry.labelled_directory("starting-1")
+
+    removed = registry.down()
+    assert "cluster shared-1" in removed
+    assert f"directory {left.directory}" in removed
+    assert not any("mine-1" in line or "starting-1" in line for line in removed)
+    assert node.state() == "running"
+    assert Path(mine.directory).exists()
+    assert starting.exists(), "a cluster that is starting is not registered yet"
+    assert registry.registrations() == [mine] == registry.of_open_programs()
+    held.end()
 
 
 def test_a_shared_cluster_is_found_only_while_its_reaper_answers() -> None:
