@@ -24,7 +24,7 @@ from engine.broker.broker import Broker
 from engine.coordinators.classic.offset_rules import check_commit, committing
 from engine.coordinators.consumer import offset_rules
 from engine.coordinators.group_shard import GroupShard
-from engine.coordinators.offsets import CommittedOffset, OffsetRecord
+from engine.coordinators.offsets import CommittedOffset, OffsetRecord, metadata_length
 from engine.events import Outbox, Request
 from engine.metadata.image import TopicImage
 from engine.wire import messages as m
@@ -57,7 +57,7 @@ def handle(broker: Broker, now: int, request: Request[m.OffsetCommitRequest]) ->
                 row.error_code = unknown
                 continue
             accepted.append(row)
-            if len(each.committed_metadata or "") > metadata_max:
+            if metadata_length(each.committed_metadata) > metadata_max:
                 row.error_code = Errors.OFFSET_METADATA_TOO_LARGE
             else:
                 records.append(_record(now, body, image, each))

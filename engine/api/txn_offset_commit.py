@@ -25,7 +25,7 @@ from engine.broker.transaction_verification import ADDS, REPORTS_ABORTABLE, VERI
 from engine.coordinators.classic.offset_rules import check_transactional_commit, committing
 from engine.coordinators.consumer import offset_rules
 from engine.coordinators.group_shard import GroupShard
-from engine.coordinators.offsets import CommittedOffset, OffsetRecord
+from engine.coordinators.offsets import CommittedOffset, OffsetRecord, metadata_length
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.runtime.shard import Producer
 from engine.coordinators.runtime.writes import append_answer
@@ -58,7 +58,7 @@ def handle(broker: Broker, now: int, request: Request[m.TxnOffsetCommitRequest])
                 row.error_code = Errors.UNKNOWN_TOPIC_OR_PARTITION
                 continue
             answer.accepted.append(row)
-            if len(each.committed_metadata or "") > metadata_max:
+            if metadata_length(each.committed_metadata) > metadata_max:
                 row.error_code = Errors.OFFSET_METADATA_TOO_LARGE
                 continue
             metadata = each.committed_metadata or ""

@@ -28,6 +28,11 @@ TopicPartition = tuple[str, int]
 _NO_TOPIC_ID = bytes(16)
 
 
+def metadata_length(metadata: str | None) -> int:
+    """What offset.metadata.max.bytes limits: in spite of its name, Java's chars (UTF-16 units)."""
+    return len((metadata or "").encode("utf-16-le")) // 2
+
+
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
     """Where a group stands in one partition; times in milliseconds, -1 for none."""

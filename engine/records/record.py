@@ -129,7 +129,7 @@ def _decode_headers(b: bytes, p: int) -> tuple[tuple[Header, ...], int]:
         n, p = decode_varint(b, p)
         if n < 0:
             raise ValueError("a record header without a name")
-        name = str(b[p : p + n], "utf-8")
+        name = str(b[p : p + n], "utf-8", "replace")
         n, p = decode_varint(b, p + n)
         headers.append((name, b[p : p + n] if n >= 0 else None))
         p += max(n, 0)

@@ -7,8 +7,8 @@ applied here at once, one by one, so that no role change is skipped.
                                                \\-> follower: one of the Fetchers
 
 Files are the LogDirectory's, compaction is the LogCleaner's, the tier the RemoteLogManager's.
-Timers: ISR checks every replica.lag.time.max.ms / 2, the checkpoints, retention.  Simplified: one
-log directory; a moved replica is deleted at once.
+Timers: ISR checks every replica.lag.time.max.ms / 2, the checkpoints, retention, idle producers.
+Simplified: one log directory; a moved replica is deleted at once.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ReplicaManager:
     def start(self, now: int, clean: bool) -> None:
         """Reads the checkpoints and sets the timers; logs open when metadata names them."""
         self.directory.start(clean)
-        for what in ("isr", "retention", *log_directory.FILES):
+        for what in ("isr", "retention", "idle producers", *log_directory.FILES):
             self._set_timer(what, now)
         self.remote.start(now)
 
@@ -244,6 +244,7 @@ class ReplicaManager:
         period_ms = {
             "isr": self.settings["replica.lag.time.max.ms"] // 2,
             "retention": self.settings["log.retention.check.interval.ms"],
+            "idle producers": self.settings["producer.id.expiration.check.interval.ms"],
             HIGH_WATERMARKS: self.settings["replica.high.watermark.checkpoint.interval.ms"],
             RECOVERY_POINTS: self.settings["log.flush.offset.checkpoint.interval.ms"],
             LOG_STARTS: self.settings["log.flush.start.offset.checkpoint.interval.ms"],
@@ -259,11 +260,13 @@ class ReplicaManager:
         elif what in log_directory.FILES:
             self.directory.try_checkpoint(self.partitions, what)
             self.cleaner.wake(now)
+        elif what == "idle producers":
+            for partition in self.partitions.values():
+                partition.log.remove_expired_producers(now)
         else:
             for partition in self.partitions.values():
                 if not self.cleaner.is_cleaning(partition.key):
                     retain(self.outbox, now, partition)
-                partition.log.remove_expired_producers(now)
         self._set_timer(what, now)
 
     def close(self) -> None:

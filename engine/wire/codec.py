@@ -38,7 +38,7 @@ Kind = TypeVar("Kind", bound=Message)
 Reader = Callable[[Buffer, int], tuple[Message, int]]
 Writer = Callable[[Message, bytearray], None]
 
-_OVERRUN = (struct.error, IndexError, UnicodeDecodeError)
+_OVERRUN = (struct.error, IndexError)
 
 
 def encode(message: Message, version: int) -> bytes:

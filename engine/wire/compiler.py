@@ -174,7 +174,7 @@ class _Compiler:
         if f.is_array:
             self.read_array(depth, f, target)
         elif f.type == "string":
-            self.add(depth, f"{target} = str(b[p:p + n], 'utf-8'); p += n")
+            self.add(depth, f"{target} = str(b[p:p + n], 'utf-8', 'replace'); p += n")
         elif f.type == "bytes":
             self.add(depth, f"{target} = bytes(b[p:p + n]); p += n")
         else:

@@ -61,11 +61,11 @@ def read_request_header(frame: Buffer) -> RequestFrame:
         position = _REQUEST_HEADER.size
         client_id = None
         if n >= 0:
-            client_id = str(frame[position : position + n], "utf-8")
+            client_id = str(frame[position : position + n], "utf-8", "replace")
             position += n
         if _is_flexible(key, version):
             position = codec.skip_tags(frame, position)
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError) as error:
         raise MalformedMessage(f"request header: {error}") from None
     if position > len(frame):
         raise MalformedMessage("request header is cut off")

@@ -64,9 +64,14 @@ def refusal(
     return data
 
 
+def is_known(data: Data | None) -> bool:
+    """Whether the metadata knows the partition; one that it does not is no reason to hurry."""
+    return data is None or data.error_code not in _UNKNOWN
+
+
 def is_due(terms: FetchTerms, found: Found) -> bool:
     """Whether to answer at once: enough bytes are there, or there is something else to tell."""
-    parts = [data for _, data in found if data is not None]
+    parts = [data for _, data in found if data is not None and is_known(data)]
     if any(
         data.error_code or data.diverging_epoch is not None or data.preferred_read_replica != -1
         for data in parts

@@ -16,7 +16,7 @@ from engine.wire.errors import KafkaError
 
 @dataclass(slots=True, eq=False)
 class DelayedFetch:
-    """`segments`: where each partition's reader stood when it began to wait.
+    """`known` has the partitions that are worth waiting for, `segments` where each reader stood.
 
     That is the base offset of a segment.  Only bytes in that segment are worth waiting for:
     once a newer segment begins, the reader gets what its own still holds.
@@ -27,11 +27,12 @@ class DelayedFetch:
     request: Request[m.FetchRequest]
     terms: FetchTerms
     context: FetchContext
+    known: list[FetchedPartition]
     segments: tuple[int, ...]
 
     def try_complete(self, now: int) -> bool:
         available = 0
-        for asked, segment in zip(self.context.partitions, self.segments, strict=True):
+        for asked, segment in zip(self.known, self.segments, strict=True):
             try:
                 available += self._available(asked, segment)
             except KafkaError:

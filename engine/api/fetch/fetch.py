@@ -21,7 +21,7 @@ topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high wa
 
 from __future__ import annotations
 
-from engine.api.fetch.answers import Found, fetch_answer, is_due, read_all, refusal
+from engine.api.fetch.answers import Found, fetch_answer, is_due, is_known, read_all, refusal
 from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
 from engine.broker.broker import Broker
 from engine.events import Request
@@ -53,15 +53,16 @@ def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
     found = read_all(hosted, terms, context)
     if terms.from_follower:
         _note_progress(broker, now, terms, found)
-    if is_due(terms, found) or body.max_wait_ms <= 0 or not context.partitions:
+    known = [asked for asked, data in found if is_known(data)]
+    if is_due(terms, found) or body.max_wait_ms <= 0 or not known:
         broker.outbox.reply(request, fetch_answer(hosted, terms, context, found))
         return
-    keys = tuple((asked.topic, asked.index) for asked in context.partitions)
+    keys = tuple((asked.topic, asked.index) for asked in known)
     segments = tuple(
         segment_with(hosted.partitions[key], asked.fetch_offset)
-        for key, asked in zip(keys, context.partitions, strict=True)
+        for key, asked in zip(keys, known, strict=True)
     )
-    waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, segments)
+    waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, known, segments)
     broker.replicas.purgatory.try_or_wait(now, waiting, keys, body.max_wait_ms)
 
 

@@ -47,7 +47,12 @@ def handle(broker: Broker, now: int, request: Request[m.ProduceRequest]) -> None
     batches = _by_topic(broker.replicas.hosted, request.body)
     transactional = transactions.batches(batches)
     if transactional and request.body.transactional_id is None:
-        raise KafkaError(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        error = KafkaError(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        if request.body.acks:
+            raise error
+        broker.outbox.hang_up(request, f"a batch sent with acks=0 was refused ({error})")
+        broker.outbox.reply(request, None)
+        return
     if not transactions.verify(broker, now, request, transactional, Waiting(broker, request)):
         _answer(broker, now, request, batches, {}, {})
 

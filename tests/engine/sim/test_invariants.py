@@ -253,7 +253,7 @@ def test_numbers_that_do(written: Sequence[Place]) -> None:
 
 
 def test_a_producer_that_was_forgotten_may_begin_anywhere() -> None:
-    often = {"log.retention.check.interval.ms": 500, "producer.id.expiration.ms": 2_000}
+    often = {"producer.id.expiration.check.interval.ms": 500, "producer.id.expiration.ms": 2_000}
     world = world_with_orders(often)
     assert [write(world, 1, 0), write(world, 1, 1)] == [Errors.NONE] * 2
     world.run(for_s=4)
