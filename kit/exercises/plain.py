@@ -26,7 +26,15 @@ def to_json(answer: Any) -> str:
 
     Raises NotPlain, with a sentence, if it has no plain form or is too large.
     """
-    text = json.dumps(_plain(answer), allow_nan=False)
+    try:
+        text = json.dumps(_plain(answer), allow_nan=False)
+    except NotPlain:
+        raise
+    except Exception as error:  # the answer's own code runs here: a mapping's, an array's
+        raise NotPlain(
+            f"Your answer cannot be read ({type(error).__name__}: {error}); pass numbers, text, "
+            "bytes, lists and dictionaries."
+        ) from None
     if len(text) > LARGEST_ANSWER:
         raise NotPlain(
             f"Your answer is {len(text):,} bytes long; check takes at most {LARGEST_ANSWER:,}."

@@ -8,7 +8,9 @@ holds decides:
 3. the place itself, where the file has only the notebook's name, or several have one name.
 
 The folders of Moodle and the file names of Canvas are understood.  With a roster, the name
-found so is looked up there, and the report carries the roster's name and id.
+found so is looked up there, and the report carries the roster's name and id.  The number in such a
+folder or file name counts a system's participants or groups.  It is no roster's id: another learner
+may have that one, so only the name beside it decides.
 """
 
 from __future__ import annotations
@@ -60,14 +62,15 @@ class Roster:
     people: tuple[Person, ...] = ()
     by_key: dict[str, list[Person]] = field(default_factory=dict)
 
-    def find(self, *claims: str) -> list[Person]:
-        """The people of the first claim (a name, an id, an address) that fits any."""
-        for claim in filter(None, claims):
-            whole = self.by_key.get(_key(claim), [])
-            words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
-            if people := list(dict.fromkeys(whole or words)):
-                return people
-        return []
+    def find(self, claim: str) -> list[Person]:
+        """The people whom a teacher's or a learner's own word (a name, an id, an address) fits."""
+        whole = self.by_key.get(_key(claim), [])
+        words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
+        return list(dict.fromkeys(whole or words))
+
+    def named(self, name: str) -> list[Person]:
+        """The people of this name; an id is no name."""
+        return self.by_key.get(f"name {_key(name)}", [])
 
 
 def learners(found: list[Found], roster: Roster | None = None) -> list[Learner]:
@@ -128,9 +131,9 @@ def _person(columns: dict[str, int], row: list[str], width: int) -> Person | Non
         return None
     keys = {f"id {_key(each)}" for each in ids} | {_key(each) for each in ids}
     words = _words(name)
-    if words and len(words) <= 4:
-        keys |= {"".join(order) for order in permutations(words)}
-    keys.add(_key(name))
+    names = {"".join(order) for order in permutations(words)} if len(words) <= 4 else {_key(name)}
+    names -= {""}
+    keys |= names | {f"name {each}" for each in names}
     shown = one_line(name or of(IDS) or of(ADDRESSES), LONGEST)
     return Person(shown, one_line(of(IDS) or of(ADDRESSES), LONGEST), frozenset(keys - {""}),
                   tuple(row))  # fmt: skip
@@ -146,7 +149,7 @@ def _learner(found: Found, words: list[str], shared: set[str], roster: Roster | 
     name = one_line(unicodedata.normalize("NFC", name), LONGEST) or "unknown"
     if roster is None:
         return Learner(name, source, identifier)
-    people = roster.find(name, identifier)
+    people = roster.named(name) if identifier else roster.find(name)
     if len(people) == 1:
         return Learner(people[0].name, f"roster, by {source}", people[0].id)
     note = f"{ROSTER_NOTE}no such learner."

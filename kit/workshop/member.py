@@ -44,7 +44,7 @@ class Membership:
 
 
 def join(url: str) -> Membership:
-    """Joins the room and remembers it.  Raises CannotJoin."""
+    """Joins the room and remembers it; only then leaves the one before.  Raises CannotJoin."""
     parts = urlsplit(url.strip())
     if parts.scheme != "http" or not parts.netloc or not parts.path.startswith("/room/"):
         raise CannotJoin(
@@ -52,7 +52,6 @@ def join(url: str) -> Membership:
             "http://192.168.1.20:8765/room/CODE"
         )
     address = f"http://{parts.netloc}{parts.path.rstrip('/')}"
-    leave()
     from urllib.error import HTTPError
 
     try:
@@ -70,6 +69,7 @@ def join(url: str) -> Membership:
             f"The room at {address} does not answer ({error}); check the address, and that you "
             "are in the same network."
         ) from None
+    leave()
     file = _file()
     file.write_text(json.dumps(asdict(member)))
     file.chmod(0o600)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -51,3 +51,21 @@ def test_an_error_of_the_answer_itself_is_a_wrong_answer(own_progress) -> None:
     exercise = an_exercise()
     assert lab.check(exercise, answer).passed is False
     assert progress_file.read()[exercise].attempts == 1
+
+
+class Spiteful(dict):
+    def items(self) -> Any:
+        raise RuntimeError("not today")
+
+
+class Point(NamedTuple):
+    x: int
+
+
+@pytest.mark.parametrize("answer", [{"acks": 10**5_000}, [Point], Spiteful(a=1), [int, Exercise]])
+def test_an_answer_that_cannot_be_read_gets_a_sentence(answer: Any, own_progress) -> None:
+    exercise = an_exercise()
+    for card in (lab.check(exercise, answer), lab.check(exercise, lambda *_: answer)):
+        assert not card.passed
+        assert "Your answer" in repr(card)
+    assert progress_file.read() == {}

@@ -126,6 +126,13 @@ CLAIMS = {
     "06 BOB OHARA.ipynb": ("Bob O'Hara", "roster, by file name"),
     "homework s002 final.ipynb": ("Bob O'Hara", "roster, by file name"),
     CANVAS: ("Müller, Anna", "roster, by file name"),
+    # A system's number of a participant or a group is no one's id.
+    "Bob Ohara_4711_assignsubmission_file/06.ipynb": ("Bob O'Hara", "roster, by folder"),
+    "Eve Stranger_4711_assignsubmission_file/06.ipynb": ("Eve Stranger", "folder"),
+    "Group 4711_9_assignsubmission_file/06.ipynb": ("Group 4711", "folder"),
+    "4712_4711_assignsubmission_file/06.ipynb": ("4712", "folder"),
+    "Li Wei_4713_assignsubmission_file/06.ipynb": ("Li Wei", "folder"),
+    "strangereve_4711_90210_06-replication-and-the-isr.ipynb": ("strangereve", "file name"),
     "Li Wei.ipynb": ("Li Wei", "file name"),
     "s003.ipynb": ("Li Wei", "roster, by file name"),
     "mallory.ipynb": ("mallory", "file name"),

@@ -163,8 +163,10 @@ def test_a_room_that_does_not_answer_and_a_wrong_code_get_a_sentence(
     teacher, monkeypatch, tmp_path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    there = member.join(teacher.room)
     with pytest.raises(member.CannotJoin, match="There is no such room, or it has ended"):
         member.join(teacher.room + "x")
+    assert member.current() == there, "a typo has thrown the learner out of the room"
     with pytest.raises(member.CannotJoin, match=r"does not answer .* in the same network"):
         member.join("http://127.0.0.1:1/room/code")
 
