@@ -63,7 +63,7 @@ class Roster:
     by_key: dict[str, list[Person]] = field(default_factory=dict)
 
     def find(self, claim: str) -> list[Person]:
-        """The people whom a teacher's or a learner's own word (a name, an id, an address) fits."""
+        """The people that a name, an id or an address fits: what a teacher or a learner wrote."""
         whole = self.by_key.get(_key(claim), [])
         words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
         return list(dict.fromkeys(whole or words))
