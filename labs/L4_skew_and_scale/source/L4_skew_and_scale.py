@@ -456,7 +456,7 @@ lab.check("L4-9", options)
 #
 # When the aggregate of a whole is no function of the aggregates of its parts: a median, a distinct
 # count, a mean without its count; and for a window that needs the order of the whole key.
-# *Follow-up:* why not `rand()` as salt? (A task that runs again salts its rows in another way.)
+# *Follow-up:* why not `rand()` as salt? (A task that runs again may get its rows in another order, and then each row has another salt.)
 #
 # * **weak:** "never, it only spreads" · **good:** mean and median · **strong:** says what to carry in the first
 #   step so that it is right

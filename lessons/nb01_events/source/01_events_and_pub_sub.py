@@ -252,8 +252,9 @@ lab.verdict("01-4", outcome)
 # take over when the first one dies. Set `partitions = 3` and all three work. This is the price of
 # order: each partition has one reader of the group at a time.
 #
-# A share group hands out records: all three workers got orders from the one partition. A free worker
-# takes the next record, and the record of a worker that fails goes to another. That is a queue on a
+# A share group hands out records: all three workers got orders from the one partition. These workers ask for
+# one at a time (`share.acquire.mode=record_limit`); by default a worker gets whole batches. A free worker
+# takes the next records, and those of a worker that fails go to another. That is a queue on a
 # log. In exchange the order of processing is lost. (Without a real Kafka, look into
 # `notebooks/solutions`.)
 #
@@ -540,7 +541,8 @@ lab.check("01-10", balances)
 # <details><summary><b>2. A new service reads an old topic and gets nothing. Why?</b></summary>
 #
 # Its group has no committed offset, and `auto.offset.reset` is `latest` by default: it starts at the
-# end. As long as it reads nothing, each start is a first start.
+# end. As long as it reads nothing, librdkafka commits nothing, and each start is a first start; the Java
+# client commits the position at the end.
 #
 # *Follow-up:* the same service worked for a year and was then off for two weeks? Its offset is out
 # of range or has expired; the same setting decides.
@@ -839,7 +841,7 @@ lab.both(scenes.account_history)
 # a stream processor with state; wire tap, one more group; dead letter channel, a topic that your code
 # or Connect writes.
 #
-# The *Reactive Manifesto* asks for four traits: responsive (answer before the work is done:
+# The *Reactive Manifesto* asks for four traits: responsive (it answers in time, while others are slow:
 # [One service is slow](#One-service-is-slow)), resilient (a member or a leader dies: [When a program
 # is down](#Deeper:-When-a-program-is-down)), elastic ([One group, three
 # workers](#One-group,-three-workers)), message-driven (all of it).

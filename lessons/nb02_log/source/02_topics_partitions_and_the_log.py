@@ -185,8 +185,9 @@ lab.verdict("02-3", outcome)
 # %% [markdown]
 # The leader writes two fields: the base offset, and the leader epoch (the number of its term as
 # leader). The checksum does not cover them, so the producer's stays right. Everything else goes to
-# the disk as it came, and from there to followers and consumers. So a broker need not unpack what
-# it passes on, and the engine and Kafka store the same bytes. With `LogAppendTime` the broker also
+# the disk as it came, and from there to followers and consumers. Kafka's leader reads each batch that is
+# produced, to check its records; it does not pack it again, and a fetch unpacks nothing. So the engine and
+# Kafka store the same bytes. With `LogAppendTime` the broker also
 # puts its own time into the header, and has to compute a new checksum.
 #
 # The producer computes the checksum. The leader checks it and refuses a batch that does not fit,
@@ -296,7 +297,8 @@ lab.verdict("02-5", outcome)
 # record to come. The broker's clock does not count, so every replica ends the segment at the same
 # place. The record of minute 90 came 90 minutes after the first one. That is more than an hour, so
 # it began a new segment. A segment is named after its first offset, and so the names say which
-# file holds an offset. As long as nothing is written, no segment ends.
+# file holds an offset. As long as nothing is written, `segment.ms` ends no segment. Two others can:
+# retention, below, and `max.compaction.lag.ms` in a compacted topic.
 #
 # When does an old record go? Retention deletes whole segments. A segment goes when its newest
 # record is older than `retention.ms` (a week by default), and the oldest segments go while a
@@ -343,8 +345,8 @@ display(outcome)
 lab.verdict("02-6", outcome)
 
 # %% [markdown]
-# A batch is compressed, checked, indexed and sent as a whole. The broker does not take it apart,
-# compressed or not: it sends all 400 records, and the client drops the 250 that it did not ask
+# A batch is compressed, checked, indexed and sent as a whole. For a fetch the broker does not take it
+# apart, compressed or not: it sends all 400 records, and the client drops the 250 that it did not ask
 # for.
 #
 # ## Delete records

@@ -162,7 +162,7 @@ lab.verdict("03-3", outcome)
 
 # %% [markdown]
 # The divisor changed, so nearly every remainder did. Old records stay where they are: the events of
-# a moved order now lie in two partitions, and no reader gets them in order. From 4 to 8 half of the
+# a moved order are now in two partitions, and no reader can rely on their order. From 4 to 8 half of the
 # keys move. That is why one plans partitions ahead, or writes to a new topic. And there is no way
 # back: fewer is refused.
 #
@@ -746,7 +746,8 @@ lab.both(batch_scenes.four_limits)
 
 # %% [markdown]
 # The topic's limit counts the whole batch with its header. If a batch of several records is too large,
-# the producer cuts it in two and sends the halves: no record is lost. `message.max.bytes` is the
+# the engine's producer cuts it in two and sends the halves; Java's splits it by `batch.size` first; and
+# librdkafka fails the whole batch. `message.max.bytes` is the
 # broker's default for topics without a limit of their own: 1,048,588 bytes, which is 1 MiB and the 12
 # bytes in front of a batch's length.
 #

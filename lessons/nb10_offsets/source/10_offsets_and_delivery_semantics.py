@@ -430,8 +430,8 @@ lab.verdict("10-7", outcome)
 # %% [markdown]
 # The answer is the *first* offset whose timestamp is not smaller. From there you read in log order, and the
 # timestamps do not matter. So a replay by time reads too much, never too little of what follows; filter by the
-# event's own time, and have effects that do no harm twice. For a timestamp behind all others there is no offset:
-# the client then goes to the end.
+# event's own time, and have effects that do no harm twice. For a timestamp behind all others there is no offset,
+# and what then happens is the client's matter: this one goes to the end.
 #
 # ## Read the code that did it
 #

@@ -281,7 +281,8 @@ lab.verdict("11-4", outcome)
 #
 # In a consumer group a partition may also move to *another* instance, which has a name of its own and so does not fence the first one. Then the
 # group helps: `send_offsets_to_transaction` takes the consumer's group metadata, and the group's coordinator
-# refuses a member whose generation is over (KIP-447). So one name for each instance is enough.
+# refuses a member whose generation is over (KIP-447). So one name for each instance is enough. The two tellers above send no
+# offsets, so nothing but their name protects them. With offsets, a stable name buys a quick recovery: what was left open ends at once.
 #
 # ## A crash at every step
 #
@@ -551,9 +552,10 @@ lab.check("11-12", lab.crash_evidence(several, eng, producer=named, per_line=1))
 # Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
 # </details>
 # <details><summary><b>4. Why must a transactional.id outlive the process?</b></summary>
-# So that the successor is recognised: it ends what was left open, and the old instance is fenced by its epoch.
+# So that the successor is recognised: it ends what was left open at once, and the old instance is fenced by its epoch.
+# Where consumed offsets are in the transaction, the group's generation fences as well (KIP-447): the name then buys quick recovery.
 # <i>Follow-up:</i> what if a random id is used? <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing.
-# <b>Strong:</b> open transactions then wait for their timeout; and the group's generation fences offsets (KIP-447).
+# <b>Strong:</b> open transactions then wait for their timeout, and readers behind them; says what the generation protects, and when.
 # Evidence: <a href="#The-zombie">The zombie</a>.
 # </details>
 # <details><summary><b>5. What happened here?</b></summary>
@@ -683,8 +685,8 @@ lab.both(hanging.late_records)
 # %% [markdown]
 # Protocol 2 refuses by the epoch. Under protocol 1 the leader asks the coordinator whether the partition belongs to an open
 # transaction, and tells the client to abort. Without that question the record is accepted and opens a transaction which no
-# coordinator knows of. So no time-out ends it: *behind* is stuck, retention and compaction stop there too, and
-# a new start of the producer does not help. An ABORT marker does. Kafka's tool finds such transactions
+# coordinator knows of. So no time-out ends it: *behind* is stuck, compaction does not pass it either, and
+# a new start of the producer does not help. Retention does not wait for it: only the high watermark bounds what is deleted. An ABORT marker does. Kafka's tool finds such transactions
 # and has the marker written. Below, one has been hanging for an hour.
 
 # %% find-hanging tags=["live"]
@@ -698,8 +700,8 @@ bank.wait_until_stable(cluster)
 print("read_committed then:", *values(cluster))
 
 # %% [markdown]
-# `find-hanging` takes transactions that have been open for longer than `transaction.max.timeout.ms`, and asks for each whether its
-# coordinator knows it. Use `abort` for these only: with a transaction that is alive it tears the work of its producer apart.
+# `find-hanging` has a limit of its own, `--max-transaction-timeout` (15 minutes by default). It takes producers with an open
+# transaction whose last record is older than that, and asks for each whether its coordinator knows the transaction. Use `abort` for these only: with a transaction that is alive it tears the work of its producer apart.
 #
 # ## Deeper: Time-outs
 #

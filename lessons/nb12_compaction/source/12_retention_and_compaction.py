@@ -124,8 +124,9 @@ lab.verdict("12-2", outcome)
 # active one too: the broker begins a new segment first. A timestamp in the future (try -50) keeps its
 # segment until that time and the retention are over.
 #
-# So `retention.ms` says how long a record is kept *at least*. A quiet topic needs `segment.ms` (a week
-# by default) to end its active segment; a record can be twice as old.
+# So a record with a true timestamp is kept for `retention.ms` or longer. That is no promise: the clock is
+# the record's own, and one whose timestamp is old when it is written can go within minutes. A quiet topic needs
+# `segment.ms` (a week by default) to end its active segment; a record can be twice as old.
 #
 # ## The last value of each key
 #
