@@ -13,11 +13,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import PartMissing, part
+    from kit.clusters import registry
     from kit.tables import Table
 
     rows = []
-    for found in part("kit.clusters.registry", "registrations")():
+    for found in registry.registrations():
         whose = "shared" if found.shared else f"of process {found.owner_pid}"
+        if not registry.is_up(found):
+            whose = "ended; kafkalab down removes what it left"
         rows.append((found.provider, whose, found.bootstrap))
     if shutil.which("docker"):
         no_daemon = part("kit.clusters.interface", "ClusterError")

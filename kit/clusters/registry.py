@@ -72,11 +72,20 @@ def registrations(provider: str | None = None) -> list[Registration]:
 def shared(provider: str) -> Registration | None:
     """The shared cluster of a provider, if its reaper answers."""
     for registration in registrations(provider):
-        if registration.shared:
-            with contextlib.suppress(ReaperGone):
-                Reaper.connect(registration.reaper_socket).disconnect()
-                return registration
+        if registration.shared and is_up(registration):
+            return registration
     return None
+
+
+def is_up(registration: Registration) -> bool:
+    """Whether what watches the cluster is there: its reaper, or the program that owns it."""
+    if not registration.shared:
+        return psutil.pid_exists(registration.owner_pid)
+    try:
+        Reaper.connect(registration.reaper_socket).disconnect()
+    except ReaperGone:
+        return False
+    return True
 
 
 def labelled_directory(label: str) -> Path:
@@ -102,7 +111,7 @@ def down(everything: bool = False) -> list[str]:
             with contextlib.suppress(ReaperGone):
                 Reaper.connect(registration.reaper_socket).end()
                 removed.append(f"cluster {registration.label}")
-        elif psutil.pid_exists(registration.owner_pid):
+        elif is_up(registration):
             removed.append(f"cluster {described(registration)}")
     known = {each.label for each in ending}
     marks = {
@@ -126,9 +135,7 @@ def down(everything: bool = False) -> list[str]:
 
 def of_open_programs() -> list[Registration]:
     """The clusters that belong to notebooks and programs which are running."""
-    return [
-        each for each in registrations() if not each.shared and psutil.pid_exists(each.owner_pid)
-    ]
+    return [each for each in registrations() if not each.shared and is_up(each)]
 
 
 def described(registration: Registration) -> str:

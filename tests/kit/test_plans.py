@@ -68,3 +68,10 @@ def test_a_notebook_that_is_not_there_is_left_out() -> None:
     assert plans.lesson("99") is None
     with pytest.raises(plans.NoSuchPlan):
         plans.find("")
+
+
+def test_a_plan_goes_into_a_file_if_one_is_named(tmp_path, capsys) -> None:
+    out = tmp_path / "plan.md"
+    assert main(["guide", "--plan", "half-day", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: the plan half-day\n"
+    assert out.read_text("utf-8") == f"{plans.document(plans.find('half-day'))}\n"

@@ -102,6 +102,7 @@ def test_a_shared_cluster_is_found_only_while_its_reaper_answers() -> None:
     registration = register("local-1", True)
     register("local-2", False)
     assert registry.shared("local") is None
+    assert [registry.is_up(each) for each in registry.registrations()] == [False, True]
     reaper = Reaper.start_shared(registration.reaper_socket)
     assert registry.shared("local") == registration
     assert registry.shared("engine") is None
