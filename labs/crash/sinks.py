@@ -17,6 +17,7 @@ depends on the sink alone:
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Place:
     """Holds checkpoint/, and table/ unless the rows go to a topic."""
     bootstrap: str
     topic: str
-    """The output topic; also the transactional.id, and the group that keeps the batch number."""
+    """The output topic."""
     half: Half = no_pause
     """Called with the batch number when half of a transaction's records are with the broker."""
 
@@ -60,6 +61,16 @@ class Place:
     @property
     def table(self) -> str:
         return str(self.folder / "table")
+
+    @property
+    def writer(self) -> str:
+        """The transactional.id, and the group that keeps the batch number, of the started query.
+
+        The query's id is in it.  A query with a new checkpoint counts its micro-batches from 0
+        again: under a fixed name they would pass for batches that were written before.
+        """
+        found = json.loads((self.folder / "checkpoint" / "metadata").read_text())
+        return f"{self.topic}.{found['id']}"
 
 
 def delta(payments: DataFrame, place: Place) -> StreamingQuery:
@@ -135,9 +146,9 @@ def transactional(payments: DataFrame, place: Place) -> StreamingQuery:
         from confluent_kafka import Consumer, Producer, TopicPartition
 
         there = {"bootstrap.servers": place.bootstrap, "log_level": 0}
-        producer = Producer(there | {"transactional.id": place.topic})
+        producer = Producer(there | {"transactional.id": place.writer})
         producer.init_transactions(TRANSACTION_S)
-        group = Consumer(there | {"group.id": place.topic})
+        group = Consumer(there | {"group.id": place.writer})
         try:
             if _committed(group, place.topic) > number:
                 return  # this micro-batch is in the topic already

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -43,6 +44,13 @@ Driver = subprocess.Popen[str]
 Moments = Mapping[str, Callable[[Driver], object]]
 
 
+LOOK_S = 1.0
+CLUSTER_ENDED = (
+    "The cluster ended under the pipeline, which would have waited for it: start another, and give "
+    "it the same folder only if its topics are the same."
+)
+
+
 class DriverFailed(RuntimeError):
     """The driver ended with an error; the message has its last line."""
 
@@ -63,7 +71,7 @@ def drive(
     """Runs the driver as a process of its own; returns its status, KILLED if it was killed.
 
     `moments["silver"]` is called with the process at its first line that begins with "silver".
-    Raises DriverFailed if it ended with an error.
+    Raises DriverFailed if it ended with an error, or if the cluster ended.
     """
     command = [sys.executable, "-m", "labs.pipeline.driver"]
     command += ["--bootstrap", cluster.bootstrap, "--folder", str(folder), *options]
@@ -73,6 +81,7 @@ def drive(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as driver:
         assert driver.stdout is not None
+        ended = _ends_with(cluster, driver)
         try:
             for text in driver.stdout:
                 tell(text.rstrip())
@@ -81,9 +90,26 @@ def drive(
             status = driver.wait()
         finally:
             driver.kill()
+    if ended.is_set():
+        raise DriverFailed(CLUSTER_ENDED)
     if status not in (0, KILLED):
         raise DriverFailed(f"The pipeline's driver ended with {status}: {text.strip()}")
     return status
+
+
+def _ends_with(cluster: Cluster, driver: Driver) -> threading.Event:
+    """Kills the driver when the cluster is gone for good; the event says that it did."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while driver.poll() is None:
+            if cluster.has_ended:
+                ended.set()
+                driver.kill()
+            time.sleep(LOOK_S)
+
+    threading.Thread(target=look, daemon=True).start()
+    return ended
 
 
 def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print) -> list[Mark]:

@@ -172,9 +172,12 @@ def _since(number: int, query: StreamingQuery, active: bool) -> Iterable[Streami
 
 
 def _processor_seconds(storage: Storage) -> float:
-    """The processor time that Spark's JVM has used so far."""
-    gateway: Any = storage.session.sparkContext._gateway
-    used = psutil.Process(gateway.proc.pid).cpu_times()
+    """The processor time that Spark's JVM has used so far.
+
+    The JVM says its own process id: under `spark-submit` it has started this process.
+    """
+    jvm: Any = storage.session.sparkContext._jvm
+    used = psutil.Process(jvm.java.lang.ProcessHandle.current().pid()).cpu_times()
     return float(used.user + used.system)
 
 

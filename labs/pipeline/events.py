@@ -41,6 +41,8 @@ NUMBERS = {POSITIONS: "speed_kmh", ORDERS: "revision", PAYMENTS: "cents"}
 OPTIONAL = ("heading",)
 _EARLIEST_MS, _LATEST_MS = 946_684_800_000, 4_102_444_799_999
 """The years 2000 to 2099."""
+TEXT_TIME = "yyyy-MM-dd'T'HH:mm:ss[.SSS]XXX"
+"""How a time is written as text.  Without a pattern Spark takes 12:30, too, and means today."""
 PARSED = "parsed"
 FIELDS = (*dict.fromkeys(name for names in REQUIRED.values() for name in names), *OPTIONAL)
 
@@ -103,12 +105,13 @@ def _time(parser: Parser) -> Column:
     from pyspark.sql import functions as F
 
     millis = "try_cast(text.event_time AS BIGINT)"
+    if parser.text_times:
+        words = f'unix_millis(try_to_timestamp(text.event_time, "{TEXT_TIME}"))'
+        millis = f"coalesce({millis}, {words})"
     # Nanoseconds do not fit into a timestamp: the query would fail at that record, at each start.
-    number = (
-        f"WHEN {millis} BETWEEN {_EARLIEST_MS} AND {_LATEST_MS} THEN timestamp_millis({millis})"
-    )
-    words = f"WHEN {millis} IS NULL THEN try_to_timestamp(text.event_time)"
-    return F.expr(f"CASE {number} {words if parser.text_times else ''} END")
+    # A watermark follows a time of the year 9999, and drops all that comes after it.
+    this_century = f"{millis} BETWEEN {_EARLIEST_MS} AND {_LATEST_MS}"
+    return F.expr(f"CASE WHEN {this_century} THEN timestamp_millis({millis}) END")
 
 
 def _reason() -> Column:

@@ -77,7 +77,7 @@ def _states(orders: DataFrame) -> DataFrame:
 
 
 def _paid(payments: DataFrame) -> DataFrame:
-    return payments.select("order_id", "cents")
+    return payments.select("event_id", "order_id", "cents")
 
 
 GOLD = {
@@ -107,10 +107,11 @@ GOLD = {
         Gold(
             PAID,
             PAYMENTS,
-            "order_id STRING, cents BIGINT",
-            ("order_id",),
+            "event_id STRING, order_id STRING, cents BIGINT",
+            # A payment is a fact: it is there or not.  An order may have several.
+            ("event_id",),
             _paid,
-            "",  # An order is paid by one payment: what is there already stays.
+            "",
         ),
     )
 }

@@ -182,7 +182,7 @@ lab.verdict("L2-3", outcome)
 
 # %% at-work tags=["live"]
 cluster = trials["engine"].cluster  # beside a real Kafka: or trials["local"]
-group = trials[cluster.name].place("transactional").topic  # and topic, and transactional.id
+group = trials[cluster.name].place("transactional").writer  # and its transactional.id
 
 display(lab.tool(cluster, "kafka-consumer-groups", "--describe", "--group", group))
 printed = lab.tool(cluster, "kafka-transactions", "describe", "--transactional-id", group)

@@ -24,21 +24,24 @@ def some_waves(source: Random) -> tuple[list[str], list[Pairs]]:
     """Two waves with every kind of trouble; a crash in the first, a dead broker in the second."""
     while True:
         waves = _waves(source, RECORDS, 2)
-        waves[0] = [*waves[0], _far_away(waves[0])]
+        waves[0] = [*waves[0], *_no_times(waves[0])]
         truth = promised(waves)
         if truth.duplicates > 3 and truth.time_as_text > 3 and truth.dead_letters > 3:
             return [CRASH, source.choice((BROKER, AGAIN))], waves
 
 
-def _far_away(wave: Pairs) -> tuple[bytes, bytes]:
-    """A position that is good but for its time, which is in nanoseconds."""
+def _no_times(wave: Pairs) -> Pairs:
+    """Positions that are good but for their time: nanoseconds, the year 9999, no date."""
     key, event = next(
         (key, event)
         for key, value in wave
         if (event := _read(value)) and isinstance(event["event_time"], int)
     )
-    far = event | {"event_id": "far", "event_time": event["event_time"] * 1_000_000}
-    return key, json.dumps(far).encode()
+    times = event["event_time"] * 1_000_000, "9999-12-31T00:00:00.000Z", "12:30"
+    return [
+        (key, json.dumps(event | {"event_id": f"far {number}", "event_time": at}).encode())
+        for number, at in enumerate(times)
+    ]
 
 
 def inputs(source: Random) -> list[tuple[list[str], list[Pairs]]]:
@@ -135,6 +138,8 @@ EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
 GOOD = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
 MILLIS = "try_cast(event.event_time AS BIGINT)"
 CENTURY = "BETWEEN 946684800000 AND 4102444799999"
+TEXT = "yyyy-MM-dd'T'HH:mm:ss[.SSS]XXX"
+WORDS = f'unix_millis(try_to_timestamp(event.event_time, "{TEXT}"))'
 NUMBER = f"CASE WHEN {MILLIS} {CENTURY} THEN timestamp_millis({MILLIS}) END"
 
 
@@ -159,7 +164,7 @@ def pipeline(spark, bootstrap, folder):
             F.count("*").alias("positions"), F.max("speed_kmh").alias("maximum_kmh")
         ).write.format("delta").mode("overwrite").save(f"{folder}/minutes")
 
-    text = f"CASE WHEN {MILLIS} IS NULL THEN try_to_timestamp(event.event_time) END"
+    text = f"CASE WHEN {WORDS} {CENTURY} THEN timestamp_millis({WORDS}) END"
     at = f"coalesce({NUMBER}, {text})"
     (
         spark.readStream.format("kafka")

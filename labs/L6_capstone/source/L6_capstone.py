@@ -41,8 +41,8 @@ spark = session()
 # | `dead-letters` | `partition`, `offset`, `reason` | a row for each record that cannot be read; nothing disappears |
 #
 # A position can be read if it has `event_id`, `truck`, `speed_kmh` (a whole number) and `event_time`:
-# milliseconds since 1970, or, since the new firmware, text such as `2026-03-02T08:00:00.123Z`. A number
-# outside of the years 2000 to 2099 is no time: some clocks count nanoseconds.
+# milliseconds since 1970, or, since the new firmware, text such as `2026-03-02T08:00:00.123Z`. What is
+# outside of the years 2000 to 2099 is no time: some clocks count nanoseconds, or say 9999. `12:30` is no time, either.
 # And there is a service level: after each wave of records a sample is taken. It is good if at least
 # 99 % of the readable positions are in the table, and none is there twice. 80 % of the samples must be
 # good.
@@ -314,6 +314,7 @@ def pipeline(spark, bootstrap, folder):
 # %% L6-6 tags=["solution"]
 EVENT = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT"
 CENTURY_MS = "946684800000 AND 4102444799999"
+TEXT_TIME = "yyyy-MM-dd'T'HH:mm:ss[.SSS]XXX"
 
 
 def pipeline(spark, bootstrap, folder):
@@ -324,9 +325,9 @@ def pipeline(spark, bootstrap, folder):
     source = source.option("kafka.default.api.timeout.ms", 10_000)
     text = F.col("value").cast("string")
     records = source.load().withColumn("event", F.from_json(text, EVENT))
-    millis = "try_cast(event.event_time AS BIGINT)"
-    number = f"WHEN {millis} BETWEEN {CENTURY_MS} THEN timestamp_millis({millis})"
-    at = f"CASE {number} WHEN {millis} IS NULL THEN try_to_timestamp(event.event_time) END"
+    words = f'unix_millis(try_to_timestamp(event.event_time, "{TEXT_TIME}"))'
+    millis = f"coalesce(try_cast(event.event_time AS BIGINT), {words})"
+    at = f"CASE WHEN {millis} BETWEEN {CENTURY_MS} THEN timestamp_millis({millis}) END"
     fields = "event.event_id", "event.truck", "event.speed_kmh"
     records = records.selectExpr("partition", "offset", *fields, f"{at} AS at")
     good = "event_id IS NOT NULL AND truck IS NOT NULL AND speed_kmh IS NOT NULL AND at IS NOT NULL"
@@ -501,8 +502,9 @@ print((folder / "checkpoint" / "offsets" / "0").read_text())
 # %% [markdown]
 # `offsets/0` says what the micro-batch takes, and is written first. `commits/0` says that it is done, and
 # is written last. `_delta_log` has a file for each commit of a table. A backup of a pipeline is the
-# tables **and** the checkpoint, from one moment: a checkpoint that is older than its table repeats, one
-# that is newer skips.
+# tables **and** the checkpoint, from one moment. With a checkpoint that is newer than its table, records are
+# skipped. With an older one the micro-batches come again: a MERGE by event id takes them once, an append repeats
+# them, and a Delta sink that knows their numbers drops them, although newer records may be among them.
 #
 # ## Deeper: The whole pipeline
 #

@@ -66,7 +66,7 @@ def test_a_micro_batch_that_comes_twice_is_written_once(spark: Any, tmp_path: Pa
     delta, place = DeltaStorage(spark), Place(tmp_path)
     positions = spark.sql("SELECT 'truck-01' truck, timestamp_millis(0) event_time, 80 speed_kmh")
     orders = spark.sql("SELECT 'order-1' order_id, 2 revision, 'loaded' status")
-    payments = spark.sql("SELECT 'order-1' order_id, 500L cents")
+    payments = spark.sql("SELECT 'p1' event_id, 'order-1' order_id, 500L cents")
     batches = {MINUTES: positions, STATES: orders, PAID: payments}
     for name, gold in GOLD.items():
         delta.create(gold, place.gold(name))
@@ -83,6 +83,21 @@ def test_a_micro_batch_that_comes_twice_is_written_once(spark: Any, tmp_path: Pa
     assert rows(place.gold(MINUTES), "positions", "total_kmh") == [(2, 160)]
     assert rows(place.gold(STATES), "revision", "status") == [(2, "loaded")]
     assert rows(place.gold(PAID), "cents") == [(500,)]
+
+
+@pytest.mark.parametrize("batches", [[["p1", "p2"]], [["p1"], ["p2"]], [["p2"], ["p1", "p2"]]])
+def test_an_order_may_have_several_payments_in_any_micro_batches(
+    spark: Any, tmp_path: Path, batches: list[list[str]]
+) -> None:
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "a query")
+    delta, place, cents = DeltaStorage(spark), Place(tmp_path), {"p1": 100, "p2": 250}
+    delta.create(GOLD[PAID], place.gold(PAID))
+    for number, batch in enumerate(batches):
+        found = [(payment, "order-1", cents[payment]) for payment in batch]
+        columns = "event_id STRING, order_id STRING, cents BIGINT"
+        delta.merge(GOLD[PAID], spark.createDataFrame(found, columns), place.gold(PAID), number)
+    paid = delta.read(place.gold(PAID)).groupBy("order_id").agg({"cents": "sum"}).collect()
+    assert [tuple(row) for row in paid] == [("order-1", 350)]
 
 
 def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
