@@ -144,7 +144,7 @@ lab.verdict("07-2", seen)
 #
 # ```
 # offset       0    1    2    3    4    5    6
-# ✝ 101        A·0  B·0  C·0  D·0  E·0  F·0          HW in its checkpoint file: 0
+# ✝ 101        A·0  B·0  C·0  D·0  E·0  F·0          HW 3; in its checkpoint file: 0
 #   102        A·0  B·0  C·0  D·0  E·0               HW 3
 # ★ 103        A·0  B·0  C·0  W·1  X·1  Y·1  Z·1     HW 3
 # ```
@@ -261,11 +261,11 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 # |---|---|---|
 # | `to-high-watermark` | before 0.11 | cuts at its own high watermark |
 # | `kip-101` | 0.11 | asks the leader where its last epoch ends |
-# | `kip-279` | 2.0 | asks the same; the leader names its largest epoch that is not later, and they repeat this until both have that epoch |
+# | `kip-279` | 2.0 | asks the same; the leader answers with its own largest epoch up to the one asked for, and they repeat this until both have that epoch |
 # | `kip-320-first-try` | a draft | hears at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
-# Instead of waiting for an unlucky moment, let a program try *all* moments. The explorer takes a
+# Let a program try *all* moments. The explorer takes a
 # small model (logs of two records, three epochs) and every order of its steps. The promise:
 # *every member of the ISR has all records below a leader's high watermark.*
 
@@ -296,8 +296,8 @@ lab.verdict("07-14", {"rules that hold": [len(ladder.holding(each)) for each in 
 #
 # ### Last rung: fencing
 #
-# What does the last rung add? 101 is cut off from the controller and from all brokers, but clients
-# still reach it. 103 leads epoch 1 by now. 101 does not know that it was replaced: it is a *zombie*.
+# Now each request names an epoch, a client's, too. 101 is cut off from the controller and all brokers, but
+# clients still reach it. 103 leads epoch 1. 101 does not know that it was replaced: it is a *zombie*.
 
 # %% 07-15 tags=["stub", "predict"]
 lab.predict("07-15")
@@ -700,8 +700,9 @@ print(here.diff(other))
 #
 # The follower names the epoch of its last record, and the leader says where, in its own log, that
 # epoch ends. Since then batches carry epochs and brokers keep a `leader-epoch-checkpoint`. What the
-# rule forgets: a leader may never have had that epoch, and then it has no answer. Two brokers are
-# enough to see it.
+# rule forgets: a leader may never have had that epoch. If it has no later one either, it has no answer, and the
+# follower cuts at its high watermark. If it has a later one, it answers with the start of that, and the follower
+# may cut too little. Two brokers are enough to see it.
 
 # %% second-rung tags=["sim"]
 ladder.counter_example("kip-101", 2)

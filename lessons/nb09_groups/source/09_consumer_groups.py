@@ -15,19 +15,21 @@
 # **Time:** {minutes}. You need partitions and offsets (notebook 03). Python alone is enough; with a
 # real Kafka, many runs happen on both.
 #
-# Five words come back in every run:
+# Six words come back in every run:
 #
 # * a worker's **loop** calls `poll`, handles the records that it returns, and calls `poll` again
 # * the **coordinator** of the group is one of the brokers
 # * a **rebalance** deals out the partitions again
 # * an **assignor** is the rule by which that is done
 # * the **generation** numbers these decisions; in the consumer protocol it is the **epoch**
+# * the **committed offset** of a partition says where the group's next reader of it begins (notebook 10)
 #
 # ## Three workers start
 #
 # A, B and C subscribe to `orders`, with the group id `billing`. The first run is in virtual time,
 # with the engine's own consumer, which does what the Java client does. The diagram shows what they
-# and the coordinator say.
+# and the coordinator say. `MEMBER_ID_REQUIRED` in it is no error: with this answer a new member gets its id, and it
+# asks again with it.
 
 # %% doorway tags=["setup"]
 import time
@@ -76,8 +78,9 @@ lab.verdict("09-1", seen)
 # arrived in the first, so that a new group can assemble. That is the *classic* protocol. Set
 # `protocol = "consumer"`: there is no JoinGroup, the coordinator works it out, and every member
 # gets its part in the answer to a heartbeat, 5 s apart. So the first one gets everything, and gives
-# part of it back with its next heartbeat. Each join is a new epoch of the group; a member shows the
-# epoch of the last target that it has reached, so the three need not agree at once (KIP-848, ready for production since Kafka 4.0; clients
+# part of it back with its next heartbeat. Each join is a new epoch of the group, with a new target: who is to read
+# what. A member shows the epoch whose target it has reached, when it has given back what it must and has what it
+# gets. So the three need not show the same one at once (KIP-848, ready for production since Kafka 4.0; clients
 # still use the classic one unless `group.protocol=consumer` is set).
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
@@ -172,8 +175,8 @@ lab.verdict("09-3", seen)
 #
 # Three workers share seven partitions. One of them has a record that takes it six seconds, such as
 # a call to a slow service. At that moment D joins. There are three such groups at once: with `range`,
-# which is *eager* (all members give back everything before they join), with `cooperative-sticky`, and
-# with the consumer protocol. For each partition we note how long no worker reads it.
+# which is *eager* (all members give back everything before they join), with `cooperative-sticky` (members keep
+# what they read, and give back only what moves), and with the consumer protocol. For each partition we note how long no worker reads it.
 # The seconds in the table are a sum: seven partitions that stop for four seconds make 28.
 
 # %% 09-4 tags=["stub", "predict"]
@@ -220,7 +223,8 @@ lab.verdict("09-4", outcome)
 #
 # **Cooperative**: all other partitions are read all the time. The one that moves takes three steps:
 #
-# 1. A first rebalance finds what must move, and its owner gives it back.
+# 1. A first rebalance works out what must move, and its owner gives it back. It cannot be assigned yet: its owner
+#    learns of the move with the result, and until then it would have two readers.
 # 2. A second rebalance assigns it. It needs every member, and the busy one comes with its next `poll`.
 # 3. So the one partition lies free until then, for seconds.
 #
@@ -377,7 +381,7 @@ lab.verdict("09-7", seen)
 # Set `max_poll_records = 20`: a batch takes 3 s, and the workers make progress. Cure: smaller batches
 # or a longer interval first, then the slow service, and more workers last.
 #
-# From outside, Kafka's tool shows this in such a storm:
+# From outside, Kafka's tool shows this in such a storm (of another run, with two partitions):
 #
 # ```
 # Warning: Consumer group 'billing' is rebalancing.
@@ -423,7 +427,9 @@ lab.show(ClassicMembership.beat)
 #
 # B is frozen here, and goes on ten seconds later. Its session is 6 s.
 #
-# 1. Step on. Watch when the others find out, and what B believes then.
+# 1. Step on. The coordinator's clock is over first: 6 s without a heartbeat, the session ends, and A and C share B's
+#    partitions. B knows nothing of it. When it goes on, its own clock is over as well: more than
+#    `max.poll.interval.ms`, 10 s here, since its last poll. So it says that it leaves, though it is out already.
 # 2. Press Home, and fork the story with `consumer`. There the group sets the session, to 45 s: so B
 #    is a member still when it goes on, and its partitions have no reader until then. But B is late
 #    for `max.poll.interval.ms`, which is 10 s here: its own client leaves, and joins again.
