@@ -184,13 +184,17 @@ def _run_cells(group: str) -> list[Cell]:
 
 def _marks(submitted: Submission, outcome: Outcome) -> tuple[Mark, ...]:
     cells = submission.cells_of(submitted.group)
-    positions = {c.name: i for i, c in enumerate(_run_cells(submitted.group)) if c.has("stub")}
+    run_cells = list(enumerate(_run_cells(submitted.group)))
+    answered = {cell.name: i for i, cell in run_cells if cell.has("stub")}
+    checked = {cell.name: i for i, cell in run_cells if cell.has("check")}
     marks = []
     for exercise_id, quiz in submission.open_exercises(cells).items():
         title = catalogue.find(exercise_id).title
         code = submitted.answers.get(exercise_id)
         verdict = outcome.verdicts.get(exercise_id)
-        error = outcome.errors.get(positions[exercise_id], "")
+        error = outcome.errors.get(answered[exercise_id], "")
+        if not error and (in_check := outcome.errors.get(checked.get(exercise_id, -1), "")):
+            error = f"The check of the answer ended with an error: {in_check}"
         if code is None or submission.is_untouched(exercise_id, code, cells):
             marks.append(Mark(exercise_id, quiz, "empty", title=title))
         elif verdict is None:

@@ -222,7 +222,7 @@ lab.verdict("12-4", seen)
 # `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
 # little is dirty (*Deeper: Lags*).
 #
-# Here is the same world in the panel. Go from moment to moment with the arrows below the timeline: the
+# Here is the same world in the panel. Go from moment to moment with the arrows of the timeline: the
 # pass first reads what is dirty and notes the last offset of each key, its *offset map*. It then
 # copies what stays into a new file, and puts that in the place of the old segment.
 

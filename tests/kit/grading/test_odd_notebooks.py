@@ -71,6 +71,16 @@ NOTEBOOKS = {
         "wrong failed",
         ("name 'lowest' is not defined", "ValueError: xxx"),
     ),
+    "a function that exits": (
+        answers("def high_watermark(leo, isr):\n    raise SystemExit('enough')"),
+        "failed right",
+        ("The check of the answer ended with an error: ", "enough"),
+    ),
+    "a function that interrupts": (
+        answers("def high_watermark(leo, isr):\n    raise KeyboardInterrupt"),
+        "failed right",
+        ("The check of the answer ended with an error: KeyboardInterrupt",),
+    ),
     "comments": (answers("# later", "\n"), "empty empty", ()),
 }
 
