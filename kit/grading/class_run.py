@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -28,6 +29,16 @@ from kit.grading.submission import OtherNotebook, Submission
 OneMarked = tuple[Marks, str, float]
 ALL_MARKED, A_FILE_UNREADABLE, COURSE_FAILED = 0, 1, 3
 """Exit statuses."""
+MOST_FILES_OF_A_LEARNER = 200
+LARGEST_LEARNER = 200_000_000
+"""Bytes, unpacked: a small archive of large files must not hold up a class."""
+TOO_MUCH = (
+    f"This learner has more than {MOST_FILES_OF_A_LEARNER} files, or {LARGEST_LEARNER // 10**6} MB "
+    "when unpacked; this file and those after it were left out."
+)
+ROWS_OF_A_STEP = 100
+"""class.csv is written after each submission; with so many rows after every second one, and so on:
+it is written as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,8 @@ def run(paths: list[Path], out: Path, options: Options, roster: Roster | None = 
                 marked[marks.name] = marks
                 times[marks.name] = seconds
                 report.write_json(marks, out)
-                report.write_class_csv(list(marked.values()), out)
+                if done % (1 + len(marked) // ROWS_OF_A_STEP) == 0:
+                    report.write_class_csv(list(marked.values()), out)
                 feedback.write(marks, out)
                 left = _time_left(times, done, len(todo), options.jobs)
                 _say(f"{done} of {len(todo)}  {report.line(marks)}{left}")
@@ -84,6 +96,7 @@ def look_at(paths: list[Path], options: Options, roster: Roster | None) -> list[
     found = intake.search(paths)
     owners = identity.learners(found, roster)
     handed_in = []
+    files, unpacked, cut = Counter[str](), Counter[str](), set[str]()
     for file, learner in zip(found, owners, strict=True):
         unmarked = Marks(
             "",
@@ -94,8 +107,26 @@ def look_at(paths: list[Path], options: Options, roster: Roster | None) -> list[
             identified_by=learner.source,
             notes=(learner.note,) if learner.note else (),
         )
-        handed_in.append(_looked_at(file, unmarked, options.notebook))
+        name = learner.name
+        files[name] += 1
+        if files[name] <= MOST_FILES_OF_A_LEARNER and unpacked[name] <= LARGEST_LEARNER:
+            counted = _counting(file, unpacked, name)
+            handed_in.append(_looked_at(counted, unmarked, options.notebook))
+        elif name not in cut:
+            cut.add(name)
+            handed_in.append(HandedIn(marking.unreadable(unmarked, Unreadable(TOO_MUCH))))
     return _without_enclosures(handed_in)
+
+
+def _counting(file: intake.Found, unpacked: Counter[str], name: str) -> intake.Found:
+    """The file, which adds its bytes to the learner's when it is read."""
+
+    def content() -> bytes:
+        read = file.content()
+        unpacked[name] += len(read)
+        return read
+
+    return replace(file, content=content)
 
 
 def _looked_at(file: intake.Found, unmarked: Marks, group: str) -> HandedIn:

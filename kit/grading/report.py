@@ -3,7 +3,7 @@
     NAME.json              one submission: identity, marks, notes, and the code that was marked
     feedback/NAME.html     the same for the learner
     logs/NAME.txt          what a run printed in which the course failed
-    class.csv              a row per submission, written again after each
+    class.csv              a row per submission, written again as the run goes on
     class.json, class.html the class: submissions, totals, who is missing, what is alike
     totals.csv             a row per learner, a column per notebook
     import.csv             the roster's own columns and the points, for a learning system

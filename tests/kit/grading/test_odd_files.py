@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 from kit import cli
-from kit.grading import intake, submission
+from kit.grading import class_run, intake, submission
 from tests.kit.grading.handing_in import SAMPLE, graded, handed_in, notebook
 
 CLASS_FILES = {"class.csv", "class.json", "class.html", "totals.csv", "import.csv", "times.csv"}
@@ -310,3 +310,27 @@ def test_files_beside_a_notebook_are_passed_over_and_alone_they_are_named(tmp_pa
     assert set(found) == {"anna", "bob", "carl"}
     assert found["anna"]["state"] == "marked"
     assert "its name does not end in .ipynb" in found["bob"]["notes"]
+
+
+@pytest.mark.parametrize(("files", "largest"), [(30, 10**9), (6, 200_000)])
+def test_a_learner_with_too_much_does_not_hold_up_the_class(
+    files: int, largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_run, "MOST_FILES_OF_A_LEARNER", 10)
+    monkeypatch.setattr(class_run, "LARGEST_LEARNER", largest)
+    for name, count in (("anna", files), ("bob", 2)):
+        (tmp_path / name).mkdir()
+        for number in range(count):
+            text = json.dumps(notebook()) + " " * 90_000
+            (tmp_path / name / f"{number}.ipynb").write_text(text)
+    handed_in = class_run.look_at([tmp_path], class_run.Options(), None)
+    of = {
+        name: [h.unmarked for h in handed_in if h.unmarked.learner == name]
+        for name in ("anna", "bob")
+    }
+    assert len(of["bob"]) == 2
+    assert not any(each.problem for each in of["bob"])
+    *read, last = of["anna"]
+    assert 2 <= len(read) <= 10
+    assert not any(each.problem for each in read)
+    assert "were left out" in last.problem
