@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import threading
 from pathlib import Path
 
 
@@ -57,6 +59,9 @@ def _at_least_one(text: str) -> int:
 def run(chosen: argparse.Namespace) -> int:
     from kit.grading import grade
 
+    # A service manager's SIGTERM ends a run as an interrupt does: with the pages of the class.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     return grade(
         chosen.paths,
         chosen.out,

@@ -16,6 +16,7 @@ Only verdicts of the exercise itself are taken from its own attempt.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
+import psutil
 
 from kit import places
 from kit.authoring.compose import Notebook, student
@@ -39,6 +41,8 @@ SHORTEST_ATTEMPT_S = 5.0
 """With less time left no kernel would even start."""
 OUT_OF_TIME = "The time limit of the submission left too little for it."
 STAGE_START_S = 120
+ROOM = "kafkalab-grade-"
+"""Begins the names of the folders of attempts; the id of the process that made one follows."""
 
 
 class NotRun(Exception):
@@ -76,6 +80,14 @@ def run(submitted: Submission, limits: Limits, *, sandboxed: bool) -> Outcome:
         said = _attempt(alone, submitted, replace(limits, time_s=left_s), sandboxed=sandboxed)
         outcome = _together(outcome, said, exercise, position, own)
     return outcome
+
+
+def sweep() -> None:
+    """Removes the folders of runs that were killed."""
+    for room in Path(tempfile.gettempdir()).glob(f"{ROOM}*"):
+        owner = room.name.removeprefix(ROOM).partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(room, ignore_errors=True)
 
 
 def _without_a_turn(
@@ -124,7 +136,7 @@ def _attempt(
     notebook: Notebook, submitted: Submission, limits: Limits, *, sandboxed: bool
 ) -> Outcome:
     """Runs a notebook on a stage and in a room of its own."""
-    room = Path(tempfile.mkdtemp(prefix="kafkalab-grade-"))
+    room = Path(tempfile.mkdtemp(prefix=f"{ROOM}{os.getpid()}-"))
     try:
         places.socket_path(room / "judge" / "socket")
         task = Task(

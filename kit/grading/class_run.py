@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kit.grading import feedback, gradebook, identity, intake, marking, report, submission
+from kit.grading import attempts, feedback, gradebook, identity, intake, marking, report, submission
 from kit.grading.identity import Roster
 from kit.grading.intake import Unreadable
 from kit.grading.marking import Control, Marks
@@ -67,6 +67,7 @@ class HandedIn:
 
 def run(paths: list[Path], out: Path, options: Options, roster: Roster | None = None) -> int:
     """Marks what the paths name and writes the reports into `out`; returns the exit status."""
+    attempts.sweep()
     handed_in = look_at(paths, options, roster)
     out.mkdir(parents=True, exist_ok=True)
     with _alone_in(out):

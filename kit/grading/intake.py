@@ -31,6 +31,7 @@ DEEPEST = 12
 MOST_FILES = 10_000
 """Of one folder or archive that the command line names."""
 MOST_IN_INNER_ARCHIVE = 200
+OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 LINK = "This is a link, not a file; hand in the file itself."
 
 
@@ -88,6 +89,7 @@ def _named(path: Path) -> Iterator[Found]:
             found = list(_in_archive(_opened(path), str(path), (), path.stem, depth=0))
             yield from _without_common_folder(found)
         else:
+            _no_other_archive(path.name)
             yield Found(str(path), (path.name,), holder, lambda: read_file(path), inside=False)
     except OSError as error:
         problem = f"The file cannot be read ({error.strerror})."
@@ -147,6 +149,7 @@ def _entry(entry: os.DirEntry, trail: tuple[str, ...], holder: str) -> Iterator[
         if entry.name.casefold().endswith(".zip") and stat.S_ISREG(status.st_mode):
             yield from _in_archive(_opened(path), path, trail, holder, depth=1)
         else:
+            _no_other_archive(entry.name)
             yield Found(path, trail, holder, lambda: read_file(path))
     except OSError as error:
         yield _odd(path, trail, holder, f"The file cannot be read ({error.strerror}).")
@@ -261,6 +264,12 @@ def _must_be_regular(status: os.stat_result) -> None:
 def _no_link(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise Unreadable(LINK)
+
+
+def _no_other_archive(name: str) -> None:
+    ending = PurePosixPath(name.casefold()).suffix
+    if ending in OTHER_ARCHIVES:
+        raise Unreadable(f"Archives of the kind {ending} are not read; pack the files as .zip.")
 
 
 def _is_clutter(name: str) -> bool:

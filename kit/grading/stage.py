@@ -24,6 +24,8 @@ LARGEST_REPORT = 5_000_000
 LARGEST_LOG = 100_000
 REPORT = "report.xml"
 TOO_LONG = re.compile(r"Timeout of (\d+) seconds exceeded (?:while )?executing cell")
+SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
+LINE = re.compile(r"In\[[0-9]+\]\S*, line ([0-9]+)")
 NO_KERNEL = "Kernel dead on test start"
 """nbval's words for a cell whose kernel had ended before."""
 RUN_PYTEST = """
@@ -144,6 +146,9 @@ def cell_errors(report: Path) -> dict[int, str]:
             if outcome.tag in ("failure", "error") and NO_KERNEL not in last:
                 late = TOO_LONG.search(outcome.text or "")
                 errors[position] = f"The cell ran longer than {late[1]} s." if late else last
+                lines = LINE.findall(outcome.text or "")
+                if lines and any(kind in last for kind in SYNTAX_ERRORS):
+                    errors[position] = f"{last} (line {lines[-1]} of the cell)"
     return errors
 
 

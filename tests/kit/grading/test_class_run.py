@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from kit import cli
+from kit.course import PROJECT
 from kit.exercises.exercise import Verdict
 from kit.grading import grade, marking, report
 from kit.grading.marking import NotRun
@@ -267,3 +273,35 @@ def test_a_report_of_another_program_is_left_alone(tmp_path) -> None:
     stored = report.read_json(out / "zoe.json")
     assert stored is not None
     assert json.loads((out / "zoe.json").read_text())["answers"] == stored.answers
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_from_outside_leaves_what_it_can(tmp_path: Path, ends: int) -> None:
+    """SIGTERM writes the pages of the class.  What SIGKILL leaves behind, the next run removes."""
+    handed_in(tmp_path / "class" / "anna.ipynb", "'quick'")
+    handed_in(tmp_path / "class" / "bob.ipynb", "import time; time.sleep(20)")
+    out, scratch = tmp_path / "out", tmp_path / "t"
+    scratch.mkdir()
+    words = [sys.executable, "-m", "kit.cli", "grade", str(tmp_path / "class"), "--out", str(out)]
+    own = os.environ | {"TMPDIR": str(scratch), "KAFKALAB_COURSE": str(SAMPLE)}
+    with subprocess.Popen([*words, "--no-sandbox"], env=own, cwd=PROJECT) as run:
+        deadline = time.monotonic() + 100
+        while not (out / "anna.json").exists() or not list(scratch.glob("kafkalab-grade-*")):
+            assert run.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        run.send_signal(ends)
+        run.wait(60)
+    assert "anna" in rows(out)
+    if ends == signal.SIGTERM:
+        assert run.returncode == 130
+        assert "anna" in (out / "class.html").read_text()
+    else:
+        assert list(scratch.glob("kafkalab-grade-*"))
+    bystander = scratch / f"kafkalab-grade-{os.getpid()}-x"
+    bystander.mkdir()
+    again = [*words[:-3], str(tmp_path / "class" / "anna.ipynb"), *words[-2:], "--no-sandbox"]
+    subprocess.run(again, env=own, cwd=PROJECT, check=True, capture_output=True)
+    assert list(scratch.glob("kafkalab-grade-*")) == [bystander]

@@ -156,6 +156,8 @@ NOT_MARKED = {
         written("t.ipynb", cells({"cell_type": "code", "metadata": {"tags": 1}})),
         "no exercise cell",
     ),
+    "a tar archive": (written("t.tar.gz", b"\x1f\x8b"), "kind .gz are not read; pack the files as"),
+    "a rar archive": (written("r.RAR", b"Rar!"), "kind .rar are not read"),
     "no zip": (written("no.zip", b"PK, but no archive"), "not a zip archive"),
     "a link in a zip": (
         written("l.zip", zipped(("x.ipynb", b"/etc/shadow"), attributes=stat.S_IFLNK | 0o777)),

@@ -65,7 +65,11 @@ NOTEBOOKS = {
     "reordered": (reordered_without_tags, "right right", ()),
     "duplicated": (duplicated, "right right", ("99-2 is there twice",)),
     "one cell left": (one_cell_left, "right empty", ("The cell of 99-3 is missing",)),
-    "errors": (answers(CUT, ESCAPES), "failed failed", ("SyntaxError: ", "ValueError: red")),
+    "errors": (
+        answers(CUT, ESCAPES),
+        "failed failed",
+        ("SyntaxError: ", "(line 1 of the cell)", "ValueError: red"),
+    ),
     "a helper elsewhere": (
         helper_elsewhere,
         "wrong failed",
