@@ -15,7 +15,7 @@ from importlib import import_module
 COMMANDS = {
     "doctor": "what is installed, what is missing, what that costs, how to fix it",
     "up": "start a cluster that all notebooks share: engine, local, docker or spark",
-    "down": "end every process and container of the kit, and remove its files",
+    "down": "end the shared clusters; with --all those of open notebooks, too",
     "status": "the clusters that are up",
     "lab": "open the course in JupyterLab",
     "progress": "what you have solved",
