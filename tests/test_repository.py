@@ -66,7 +66,8 @@ def test_no_merge_marker_and_no_trailing_space_in_code() -> None:
 
 def test_no_shipped_code_is_left_unfinished() -> None:
     shipped = [p for p in tracked() if p.relative_to(ROOT).parts[0] in SHIPPED]
-    assert lines_with("TO" + "DO|FIX" + "ME|XX" + "X", shipped) == []
+    # Without a comment's sign, the last one is a part of a pattern of times.
+    assert lines_with("TO" + "DO|FIX" + "ME|(#|//) *XX" + "X", shipped) == []
 
 
 def test_the_licence_is_apache_and_kafkas_name_is_credited() -> None:
