@@ -57,7 +57,8 @@ Kafka {release}.
 * **accepted**: may be set, and has no effect.
 * **refused**: only the default value is accepted; any other is an error with the reason.
 * **not offered**: not advertised; a client that sends such a request loses its connection, \
-as with any API that a broker does not have.
+as with any API that a broker does not have. Kafka answers two that it does not advertise, \
+GetTelemetrySubscriptions and PushTelemetry (KIP-714); here they are not offered either.
 """
 
 

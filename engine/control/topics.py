@@ -137,7 +137,7 @@ def _create_one(
 def _described(
     state: ControlState, effective: TopicConfig, own: dict[str, str]
 ) -> list[m.CreateTopicsResponse.CreatableTopicConfigs]:
-    """The configs of a topic as CreateTopics 5+ answers them (KIP-525)."""
+    """The configs of a topic as CreateTopics 5+ answers them (KIP-525), its own as sent."""
     found = []
     for name, config in sorted(table("topic").items()):
         if config.is_hidden and name not in own:
@@ -146,7 +146,7 @@ def _described(
         found.append(
             m.CreateTopicsResponse.CreatableTopicConfigs(
                 name=name,
-                value=None if config.is_sensitive else config.text(effective[name]),
+                value=None if config.is_sensitive else own.get(name, config.text(effective[name])),
                 read_only=False,
                 config_source=synonyms[0][2] if synonyms else Source.DEFAULT,
                 is_sensitive=config.is_sensitive,

@@ -17,11 +17,11 @@
 
 The records themselves are in `engine.records.record` (KIP-98 has the whole format).
 
-A broker treats a batch as opaque bytes.  `validate` looks at the header and checks the
-CRC, `assign` puts in the offset and the epoch, and the same bytes go to disk, to the
-followers and to the consumers.  Only compaction, look-ups by time and tools that show
-records need `decode`.  Formats v0 and v1 are refused: Kafka 4 no longer accepts them
-either (KIP-724).
+A broker passes a batch on as the bytes that it got.  `validate` looks at the header and checks the
+CRC, the leader reads the records once (`engine.records.contents`), `assign` puts in the offset and
+the epoch, and the same bytes go to disk, to the followers and to the consumers.  Only compaction,
+look-ups by time and tools that show records need `decode`.  Formats v0 and v1 are refused: Kafka 4
+no longer accepts them either (KIP-724).
 """
 
 from __future__ import annotations
@@ -186,8 +186,9 @@ def assign(
 ) -> bytes:
     """A copy with offsets from `base_offset` on, batch after batch, and the leader epoch.
 
-    With `log_append_time` (milliseconds) the timestamps become that too; a `max_timestamp` replaces
-    what the headers say.  The checksum covers both, so it is then computed again.
+    With `log_append_time` (milliseconds) the timestamps become that too.  A `max_timestamp`
+    replaces what the headers say, and the records then have the times that their producer gave
+    them.  The checksum covers both, so it is computed again.
     """
     view = memoryview(buffer)
     epoch = _INT32.pack(leader_epoch)
@@ -217,7 +218,11 @@ def _from_magic(
     attributes = header.attributes
     if log_append_time is not None:
         attributes, max_timestamp = attributes | _LOG_APPEND_TIME, log_append_time
-    elif max_timestamp is None or max_timestamp == header.max_timestamp:
+    elif max_timestamp is not None:
+        attributes &= ~_LOG_APPEND_TIME
+    else:
+        max_timestamp = header.max_timestamp
+    if (attributes, max_timestamp) == (header.attributes, header.max_timestamp):
         return batch[_MAGIC_AT:]
     out = bytearray(batch)
     struct.pack_into(">h", out, _ATTRIBUTES_AT, attributes)

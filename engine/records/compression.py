@@ -10,7 +10,9 @@ The traps, each of which has cost some client a release:
   each behind its length; librdkafka writes the same; others write one bare block.
   Both are read, the first is written.
 * lz4: the standard frame format, but its blocks must be independent of each other:
-  Kafka's reader refuses linked blocks, which most libraries write by default.
+  Kafka's reader refuses linked blocks, which most libraries write by default.  It also wants
+  the mark at the end of the frame, and reads nothing behind it.
+* gzip and xerial streams may follow one another in one batch; frames of lz4 may not.
 * a few bytes can decompress to gigabytes, so every reader takes a limit.
 
 gzip comes with Python; the others need the `cramjam` wheel.
@@ -31,13 +33,17 @@ NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 """`compression.type` by codec number."""
 
+_OF_THE_WHEEL = (SNAPPY, LZ4, ZSTD)
 _GZIP_WINDOW = 31  # 15 bits, plus 16 for the gzip header
+_GZIP_MAGIC = b"\x1f\x8b\x08"
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") * 2  # version, lowest compatible
 _XERIAL_BLOCK = 32 * 1024
 # Magic; version 1 with independent blocks; blocks of up to 64 KiB; the header's checksum.
 _LZ4_HEADER = bytes.fromhex("04224d18 60 40 82")
 _LZ4_BLOCK = 64 * 1024
 _LZ4_STORED = 1 << 31
+# Bits of the fifth byte of a frame.
+_LZ4_INDEPENDENT, _LZ4_BLOCK_CHECKSUM, _LZ4_CONTENT_SIZE, _LZ4_CONTENT_CHECKSUM = 32, 16, 8, 4
 _ZSTD_LEVEL = 3
 
 
@@ -77,14 +83,19 @@ def decompress(codec: int, data: Buffer, limit: int) -> bytes:
     library = _library(codec)
     if codec == SNAPPY:
         return _unsnappy(library, data, limit)
-    return _unframe(library.lz4 if codec == LZ4 else library.zstd, data, limit)
+    if codec == LZ4:
+        return _unframe(library.lz4, _lz4_frame(data), limit)
+    return _unframe(library.zstd, data, limit) if data else b""
+
+
+def can_read(codec: int) -> bool:
+    """False where only the cramjam wheel is missing: a number that no codec has is not excused."""
+    return codec not in _OF_THE_WHEEL or accelerators.cramjam is not None
 
 
 def _library(codec: int) -> Any:
-    if not SNAPPY <= codec <= ZSTD:
-        raise KafkaError(
-            Errors.UNSUPPORTED_COMPRESSION_TYPE, f"no compression codec has the number {codec}"
-        )
+    if codec not in _OF_THE_WHEEL:
+        raise CorruptBatch(f"no compression codec has the number {codec}")
     if accelerators.cramjam is None:
         raise KafkaError(
             Errors.UNSUPPORTED_COMPRESSION_TYPE,
@@ -109,7 +120,7 @@ def _gunzip(data: Buffer, limit: int) -> bytes:
             if not stream.eof:
                 raise CorruptBatch("the gzip stream is cut off")
             rest = stream.unused_data
-            if not rest:
+            if not rest.startswith(_GZIP_MAGIC):  # what is no further member does not matter
                 return b"".join(out)
     except zlib.error as error:
         raise CorruptBatch(f"not a gzip stream: {error}") from None
@@ -133,12 +144,35 @@ def _snappy_blocks(data: Buffer) -> Iterator[Buffer]:
         yield data
         return
     position = len(_XERIAL_HEADER)
-    while position < len(data):
+    while len(data) - position >= 4:
+        if bytes(data[position : position + 8]) == _XERIAL_HEADER[:8]:
+            position += len(_XERIAL_HEADER)
+            continue
         end = position + 4 + int.from_bytes(data[position : position + 4], "big")
         if end > len(data):
             raise CorruptBatch("the snappy stream is cut off")
         yield data[position + 4 : end]
         position = end
+
+
+def _lz4_frame(data: Buffer) -> bytes:
+    """The one frame at the start, up to its end; CorruptBatch if Kafka would not read it.
+
+    Its checksums are left to the library.
+    """
+    frame = bytes(data)
+    if len(frame) < len(_LZ4_HEADER) or frame[:4] != _LZ4_HEADER[:4]:
+        raise CorruptBatch("not an lz4 frame")
+    flags = frame[4]
+    if not flags & _LZ4_INDEPENDENT:
+        raise CorruptBatch("the blocks of the lz4 frame depend on one another")
+    position = len(_LZ4_HEADER) + 8 * bool(flags & _LZ4_CONTENT_SIZE)
+    while size := int.from_bytes(frame[position : position + 4], "little") & ~_LZ4_STORED:
+        position += 4 + size + 4 * bool(flags & _LZ4_BLOCK_CHECKSUM)
+    end = position + 4 + 4 * bool(flags & _LZ4_CONTENT_CHECKSUM)
+    if end > len(frame):
+        raise CorruptBatch("the lz4 frame is cut off")
+    return frame[:position] + bytes(4) + frame[position + 4 : end]
 
 
 def _unframe(library: Any, data: Buffer, limit: int) -> bytes:

@@ -16,6 +16,8 @@ Buffer = bytes | bytearray | memoryview
 
 MAX_BYTES = 10
 """A 64-bit number needs no more."""
+MAX_BYTES_32 = 5
+"""The same for a length, a count or the distance of an offset, which have 32 bits."""
 
 
 def _encode(value: int) -> bytes:
@@ -60,3 +62,20 @@ def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
         bits |= (byte & 127) << shift
         shift += 7
     return bits >> 1 ^ -(bits & 1), position + 1
+
+
+def decode_bits(buffer: Buffer, position: int, max_bytes: int) -> tuple[int, int]:
+    """As `decode_varint`, of a number of at most 10 or 5 bytes (64 or 32 bits), still folded.
+
+    The last byte has room for more bits; as in Java they do not count.
+    """
+    bits = shift = 0
+    byte = 128
+    while byte > 127:
+        if shift == 7 * max_bytes:
+            raise ValueError(f"a number of more than {max_bytes} bytes")
+        byte = buffer[position]
+        bits |= (byte & 127) << shift
+        position += 1
+        shift += 7
+    return bits & (0xFFFFFFFF if max_bytes == MAX_BYTES_32 else 0xFFFFFFFFFFFFFFFF), position

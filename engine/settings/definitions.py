@@ -112,7 +112,8 @@ class Config:
                 raise self._refusal(f"must be a number, not {text!r}")
             return value
         if self.type == "list":
-            return tuple(item.strip() for item in text.split(",")) if text else ()
+            items = tuple(item.strip() for item in text.split(",")) if text else ()
+            return tuple(dict.fromkeys(items)) if "|" in self.valid else items
         return text
 
     def _check(self, value: Value) -> None:
@@ -136,7 +137,8 @@ class Config:
         """`0..9`, or `1..9,-1` with one more value outside the range."""
         span, _, extra = self.valid.partition(",")
         low, high = span.split("..")
-        if not float(low) <= value <= float(high) and self.text(value) != extra:
+        is_outside = value < float(low) or value > float(high)  # NaN is not, as in Kafka
+        if is_outside and self.text(value) != extra:
             also = f", or {extra}" if extra else ""
             raise self._refusal(f"must be from {low} to {high}{also}, not {self.text(value)}")
 
@@ -160,7 +162,9 @@ def _is_throttled_replica(item: str) -> bool:
 
 
 def _java_double(value: float) -> str:
-    """Java writes 1.0E308 where Python writes 1e+308."""
+    """Java writes 1.0E308 and NaN where Python writes 1e+308 and nan."""
+    if value != value:
+        return "NaN"
     mantissa, mark, exponent = repr(value).partition("e")
     if not mark:
         return mantissa

@@ -31,7 +31,7 @@ from engine.storage.disk import Disk
 from engine.storage.leader_epochs import LeaderEpochs
 from engine.storage.log_config import LOG_APPEND_TIME, LogConfig
 from engine.storage.log_loader import Checkpointed, LogLoader, note_end, replay
-from engine.storage.log_validator import Origin, largest_timestamp, validate_append
+from engine.storage.log_validator import Origin, validate_append
 from engine.storage.producer_snapshots import ProducerSnapshots
 from engine.storage.producer_states import ProducerState, ProducerStates
 from engine.storage.segment import FileSlice, Segment
@@ -122,7 +122,8 @@ class Log:
         verified under it.  `marker_bumps`: a marker's epoch is later than its transaction's.
         """
         now_ms = self._now_ms = now // 1000
-        header = validate_append(buffer, self.config, now_ms, origin, self.directory)
+        header, largest = validate_append(buffer, self.config, now_ms, origin, self.directory)
+        buffer = buffer[: header.size_in_bytes]
         if header.producer_id >= 0:
             if origin == "client" and (known := self.producers.find_duplicate(header)):
                 return AppendInfo(
@@ -133,11 +134,7 @@ class Log:
             self.producers.check(header, check_sequence=origin == "client")
             if header.is_control:
                 self.producers.check_marker(header, decode(buffer)[0], marker_bumps)
-        append_time = largest = None
-        if self.config.message_timestamp_type == LOG_APPEND_TIME:
-            append_time = now_ms
-        elif origin == "client":
-            largest = largest_timestamp(buffer, header)
+        append_time = now_ms if self.config.message_timestamp_type == LOG_APPEND_TIME else None
         base_offset = self.log_end_offset
         data = assign(buffer, base_offset, leader_epoch, append_time, largest)
         self._append(data, [read_header(data)])

@@ -7,6 +7,9 @@ There is always at least one; the last is the active one.  A read is answered ou
 segment, as in Kafka: the reader comes back for more.  A segment may hold nothing at or
 above an offset that lies in its range (compaction removes records, offsets stay), and
 then the next segment is read.
+
+Simplified: a look-up by time goes on, too, where compaction has left no record in the first
+segment.  Kafka ends there and finds nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine.settings.sources import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from engine.wire import messages as m
+from engine.wire.errors import Errors
 from kit import fidelity
 from kit.clusters import settings_table
 from kit.clusters.connections import Connection
@@ -65,7 +67,12 @@ def names(connection: Connection) -> list[str]:
 
 
 def described(asked: Any, kind: int, name: str) -> dict[str, Any]:
-    answer = asked.ask(m.DescribeConfigsRequest([Resource(kind, name, None)], True)).results[0]
+    request = m.DescribeConfigsRequest([Resource(kind, name, None)], True)
+    for _ in range(100):
+        answer = asked.ask(request).results[0]
+        if answer.error_code != Errors.UNKNOWN_TOPIC_OR_PARTITION:
+            break
+        time.sleep(0.1)  # a broker hears of a topic after the controller has made it
     assert answer.error_code == 0
     return {
         config.name: (
@@ -104,6 +111,45 @@ def test_what_we_advertise_is_a_part_of_it(kafka: Connection, engine: Asking) ->
         their = supported[feature.name]
         assert their.min_version <= feature.min_version
         assert feature.max_version <= their.max_version
+
+
+SPELLINGS = [
+    ("min.cleanable.dirty.ratio", "NaN"),
+    ("min.cleanable.dirty.ratio", "0.5f"),
+    ("min.cleanable.dirty.ratio", "1e-3"),
+    ("min.cleanable.dirty.ratio", " 1 "),
+    ("cleanup.policy", "delete,delete"),
+    ("cleanup.policy", "compact , delete,compact"),
+    ("cleanup.policy", " delete "),
+    ("cleanup.policy", "delete,"),
+    ("retention.ms", " 7 "),
+    ("retention.ms", "+007"),
+    ("retention.ms", "7.0"),
+    ("preallocate", "TRUE"),
+    ("preallocate", "yes"),
+    ("leader.replication.throttled.replicas", "0:1, 0:1"),
+]
+
+
+def test_a_topic_is_created_with_its_configs_as_they_were_sent_and_described_as_they_were_read(
+    kafka: Connection, engine: Asking
+) -> None:
+    """KIP-525 echoes the text, DescribeConfigs gives the value."""
+    for number, (config, text) in enumerate(SPELLINGS):
+        name = f"spelled-{number}"
+        heard = []
+        for asked in (kafka, engine):
+            own = m.CreateTopicsRequest.CreatableTopicConfig(config, text)
+            topic = m.CreateTopicsRequest.CreatableTopic(name, 1, 1, configs=[own])
+            answer = asked.ask(m.CreateTopicsRequest([topic])).topics[0]
+            echoed = [each.value for each in answer.configs or [] if each.name == config]
+            read = None
+            if answer.error_code == 0:
+                read = described(asked, TOPIC, name)[config][0]
+                gone = m.DeleteTopicsRequest.DeleteTopicState(name)
+                asked.ask(m.DeleteTopicsRequest([gone], timeout_ms=30_000))
+            heard.append((answer.error_code, echoed, read))
+        assert heard[0] == heard[1], (config, text)
 
 
 def test_a_topics_configs_are_described_alike(kafka: Connection, engine: Asking) -> None:

@@ -204,15 +204,50 @@ def test_a_transactional_batch_needs_a_transactional_id(client: RawClient) -> No
     assert answer == plainly(Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)
 
 
+def coordinator(client: RawClient, kind: int, key: str) -> int:
+    """The node that coordinates a group (0) or a transactional id (1), once there is one."""
+    find = m.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+    for _ in range(100):
+        found = client.ask(find, 4).coordinators[0]
+        if found.error_code == Errors.NONE:
+            return int(found.node_id)
+        time.sleep(0.2)
+    raise TimeoutError(f"no coordinator of {key}")
+
+
+def test_a_batch_of_a_transaction_that_has_no_partition_is_refused_with_a_sentence(
+    cluster: KafkaCluster, client: RawClient
+) -> None:
+    with RawClient(cluster, coordinator(client, 1, "teller"), "writer") as asked:
+        for _ in range(100):
+            init = m.InitProducerIdRequest(transactional_id="teller", transaction_timeout_ms=60_000)
+            producer = asked.ask(init, 4)
+            if producer.error_code == Errors.NONE:
+                break
+            time.sleep(0.2)
+    request = producing("plain", acks=-1)
+    request.transactional_id = "teller"
+    request.topic_data[0].partition_data[0].records = batch.encode(
+        [one()],
+        transactional=True,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=0,
+    )
+    heard = {}
+    for version in (10, 11):
+        part = first_partition(client.ask(request, version))
+        heard[version] = (Errors(part.error_code).name, part.log_start_offset, part.error_message)
+    assert heard == {
+        10: ("INVALID_TXN_STATE", -1, "Partition was not added to the transaction"),
+        11: ("TRANSACTION_ABORTABLE", -1, None),
+    }
+
+
 def test_only_the_admin_client_writes_to_internal_topics(cluster: KafkaCluster) -> None:
     topic = "__consumer_offsets"
     with RawClient(cluster, 101, "writer") as client:
-        find = m.FindCoordinatorRequest(key_type=0, coordinator_keys=["some-group"])
-        for _ in range(100):
-            found = client.ask(find, 4).coordinators[0]
-            if found.error_code == Errors.NONE:
-                break
-            time.sleep(0.2)
+        coordinator(client, 0, "some-group")
         asked = m.MetadataRequest(topics=[m.MetadataRequest.MetadataRequestTopic(name=topic)])
         place = next(p for p in client.ask(asked, 9).topics[0].partitions if p.leader_id > 0)
     # a coordinator that loads its log passes over a record of an unknown type

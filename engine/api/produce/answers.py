@@ -19,16 +19,22 @@ _WITHOUT_LOG_START = (
 """Refusals of a log that do not say where it starts."""
 
 
+class Unverified(KafkaError):
+    """A batch whose transaction its coordinator did not confirm; its text goes to the producer."""
+
+
 def refusal(key: Key, error: KafkaError, log_start_offset: int = -1) -> Part:
     """A partition's part when nothing was appended.
 
     `log_start_offset` is -1 where no log was asked.  Where single records are at fault, the part
-    also names them and says why (KIP-467).
+    also names them and says why (KIP-467).  Other refusals have no text.
     """
     part = Part(index=key[1], error_code=error.code, base_offset=-1, error_message=None)
     if error.code not in _WITHOUT_LOG_START:
         part.log_start_offset = log_start_offset
-    if isinstance(error, InvalidRecords):
+    if isinstance(error, Unverified):
+        part.error_message = error.message
+    elif isinstance(error, InvalidRecords):
         part.error_message = error.message
         part.record_errors = [
             m.ProduceResponse.BatchIndexAndErrorMessage(

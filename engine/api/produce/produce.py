@@ -2,8 +2,8 @@
 
 acks=0 gets no answer at all; if something is wrong its connection is closed, so that the producer
 asks again who leads.  acks=1 is answered when the leader's log has the batch, acks=all (-1) when
-the high watermark has passed it, or when `timeout_ms` is over.  A batch is validated and stored as
-it came: records are not decoded, except inside a compressed batch where the log's rules ask for it.
+the high watermark has passed it, or when `timeout_ms` is over.  The leader reads the records
+of a batch to check them, and stores the batch as it came.
 
 The first batch of a transaction in a partition waits until its coordinator knows of it: see
 `transactions.py` here.

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.api.produce.answers import Unverified
 from engine.broker.broker import Broker
 from engine.broker.transaction_verification import ADDS, REPORTS_ABORTABLE, VERIFIES
 from engine.events import Request
@@ -127,10 +128,10 @@ class Asking:
 
     def _refusal(self, error: Errors) -> KafkaError:
         if error is Errors.INVALID_TXN_STATE:
-            return KafkaError(error, "Partition was not added to the transaction")
+            return Unverified(error, "Partition was not added to the transaction")
         waits = error is Errors.CONCURRENT_TRANSACTIONS and self.kind != ADDS
         if error in _RETRIED or waits:
-            return KafkaError(
+            return Unverified(
                 Errors.NOT_ENOUGH_REPLICAS,
                 "Unable to verify the partition has been added to the transaction. "
                 f"Underlying error: {error.name}",

@@ -70,12 +70,31 @@ def test_lz4_blocks_are_independent_as_kafka_demands() -> None:
     version_and_flags = framed[4]
     assert version_and_flags == 0b01_1_00000
     linked = bytes(accelerators.cramjam.lz4.compress(b"abc" * 100_000))
-    assert compression.decompress(LZ4, linked, 300_000) == b"abc" * 100_000
+    with pytest.raises(CorruptBatch, match="depend on one another"):
+        compression.decompress(LZ4, linked, 300_000)
+
+
+def test_an_lz4_frame_ends_with_its_mark() -> None:
+    framed = compression.compress(LZ4, b"abc")
+    assert compression.decompress(LZ4, framed + b"behind", 10) == b"abc"
+    with pytest.raises(CorruptBatch, match="cut off"):
+        compression.decompress(LZ4, framed[:-1], 10)
+
+
+def test_xerial_streams_follow_one_another() -> None:
+    streams = compression.compress(SNAPPY, b"one ") + compression.compress(SNAPPY, b"two")
+    assert compression.decompress(SNAPPY, streams, 10) == b"one two"
+    with pytest.raises(CorruptBatch):
+        compression.decompress(SNAPPY, streams + b"four", 10)
 
 
 def test_gzip_of_several_members_is_read_whole() -> None:
     members = gzip.compress(b"one ") + gzip.compress(b"two")
     assert compression.decompress(GZIP, members, 100) == b"one two"
+
+
+def test_what_follows_the_last_gzip_member_does_not_matter() -> None:
+    assert compression.decompress(GZIP, gzip.compress(b"one") + b"junk", 100) == b"one"
 
 
 def test_without_the_wheel_a_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
