@@ -30,8 +30,11 @@ def _encode(value: int) -> bytes:
     return bytes(out)
 
 
-# The numbers that need one or two bytes; a negative one indexes from the end.
-_SHORT = [_encode(n) for n in (*range(8192), *range(-8192, 0))]
+# The numbers that need one or two bytes, folded: 0, -1, 1, -2 … as bytes.
+_FOLDED = [bytes((n,)) for n in range(128)]
+_FOLDED += [bytes((n & 127 | 128, n >> 7)) for n in range(128, 1 << 14)]
+# By the number itself; a negative one indexes from the end.
+_SHORT = [*_FOLDED[::2], *_FOLDED[::-2]]
 
 
 def encode_varint(value: int) -> bytes:

@@ -6,7 +6,7 @@ The recorder works on a copy: the learner's own world stays where it is.  After 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from engine.sim.world.faults import Fault
 from engine.sim.world.run import EPOCH_US
 from engine.sim.world.tape import Done
 from engine.sim.world.world import World
+from kit.film.source import Frame
 
 SETTLE_US = 5_000_000
 """How long a branch may go on after what it branched from has ended, to come to rest."""
@@ -71,6 +72,13 @@ def settle(recorder: Recorder, until_us: int) -> None:
     while recorder.world.cluster.now < until_us + SETTLE_US and not is_quiet(cluster):
         if not step(recorder):
             break
+
+
+def continued(past: Sequence[Frame], until: Frame, future: Sequence[Frame]) -> list[Frame]:
+    """The frames of a past up to `until`, from which the future was recorded, and the future's."""
+    kept = [frame for frame in past if frame.number <= until.number]
+    added = (replace(frame, number=len(kept) + place) for place, frame in enumerate(future[1:]))
+    return [*kept, *added]
 
 
 def apply(recorder: Recorder, fault: Fault) -> None:

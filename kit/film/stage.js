@@ -20,7 +20,9 @@ function stage(el, kind, name, picture) {
     view.drawnAt = view.width;
     const look = `film-panel ${kind} ${mode} ${drawn[1]} ${resized}`;
     if (root.className !== look) root.className = look;
+    const inside = root.contains(document.activeElement);
     patch(root, drawn[0]);
+    if (inside && !root.contains(document.activeElement)) root.focus({ preventScroll: true }); // what had it is gone
     const list = root.querySelector("aside"), here = [...root.querySelectorAll("aside .now")].at(-1) ?? list.lastElementChild;
     if (view.followed !== here) list.scrollTop = here.offsetTop - list.clientHeight * 0.7;
     view.followed = here;

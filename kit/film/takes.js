@@ -1,7 +1,7 @@
 /* A film of one timeline or two, whose moments a slider goes through; and a page that plays it alone.
 
    A film has `takes`, each with `steps` (t, caption, label, lines), and `moments`, pairs of places.
-   Its panel adds the scenes (kit/group_panel/time.js).  Put behind deck.js and stage.js. */
+   Its panel adds the scenes (kit/group_panel/time.js).  Put behind deck.js, stage.js and asking.js. */
 
 const DWELL_MS = 900, TRACE_BEFORE = 26, TRACE_AFTER = 8;
 const NO_ENGINE = "This page is a recording without an engine. Run its notebook to try another future.";
@@ -32,12 +32,22 @@ function takesOf(film) {
   };
 }
 
-function captions(p, at) {
-  const fresh = p.fresh(at).map(([take, step]) => [String(take + 1), step.caption]);
-  const same = fresh.length > 1 && fresh[0][1] === fresh[1][1];
-  return !p.split(at) || same ? [["", fresh[0][1]]] : fresh;
+/* What is new at a moment; of two timelines, first what the one in view came to last. */
+function captions(p, at, take = 1) {
+  const fresh = p.fresh(at).map(([number, step]) => [number, step.caption]);
+  if (!p.split(at)) return [["", fresh[0][1]]];
+  const shown = p.takes[take].steps[p.place(at, take)].caption, other = fresh.find(([number]) => number !== take);
+  const all = [[String(take + 1), shown]];
+  return other && other[1] !== shown ? [...all, [String(2 - take), other[1]]] : all;
 }
-const narration = (p, at) => captions(p, at).map(([name, sentence]) => (name ? `Timeline ${name}: ${sentence}` : sentence)).join(" ");
+const narration = (p, at, take) => captions(p, at, take).map(([name, sentence]) => (name ? `Timeline ${name}: ${sentence}` : sentence)).join(" ");
+
+/* The sentences of a moment, under the heading: there they are in sight however long the picture is. */
+const saidOf = (p, at, take, notice) => h("div", { key: "said", class: "said" },
+  h("div", { class: "caption", "aria-live": "polite" }, captions(p, at, take).map(([name, sentence]) =>
+    h("p", { key: name }, name && h("i", { class: `take${name}`, "aria-label": `timeline ${name}` }, name), stressed(sentence)))),
+  p.film.compared && h("p", { key: "compared", class: "compared" }, h("i", { "aria-hidden": true }, "≠"), " ", stressed(p.film.compared)),
+  notice && h("p", { key: "notice", class: "notice", role: "status" }, notice));
 
 function trace(p, at, take, view) {
   const lines = p.lines(take), here = p.place(at, take);
@@ -56,13 +66,15 @@ function trace(p, at, take, view) {
 /* The widget.  A panel says how its film is projected and drawn, and in `does`, what it asks the
    kernel for beside going on and dropping timeline 2. */
 function travel({ model, el }, panel) {
-  let p = null;
-  const { root, view, draw, later, stop } = stage(el, panel.kind, panel.name, (view) => p && [panel.picture(p, view, model.get("notice")), "time"]);
+  let p = null, asked = null;
+  const { root, view, draw, later, stop } = stage(el, panel.kind, panel.name, (view) => p && [panel.picture(p, view, asked.said()), "time"]);
   Object.assign(view, { at: 0, take: 0 }, panel.view);
-  const say = (said) => { model.set("notice", said); model.save_changes(); later(); };
+  asked = asking(model, later);
+  const { say } = asked;
   const clamp = (at) => Math.max(0, Math.min(at, p.last));
   const go = (wanted) => {
     view.at = clamp(wanted);
+    say("");
     if (model.get("position") !== view.at) { model.set("position", view.at); model.save_changes(); }
     later();
   };
@@ -85,10 +97,16 @@ function travel({ model, el }, panel) {
   const ask = (message) => {
     play(false);
     if (p.film.alone) return say(NO_ENGINE);
-    say("The engine is at work …");
-    model.send(message);
+    asked.ask(message);
   };
-  const step = (by) => { play(false); if (by > 0 && view.at === p.last && !p.film.alone) ask({ type: "run_on" }); else go(view.at + by); };
+  /* Of two timelines, to the next step of the one in view. */
+  const step = (by) => {
+    play(false);
+    if (by > 0 && view.at === p.last && !p.film.alone) return ask({ type: "run_on" });
+    let at = clamp(view.at + by);
+    while (at > 0 && at < p.last && p.split(at) && !p.fresh(at).some(([take]) => take === view.take)) at += by;
+    go(at);
+  };
   controls(root, view, later, say, {
     step, back: () => step(-1), forth: () => step(1),
     first: () => { play(false); go(0); }, last: () => { play(false); go(p.last); },
@@ -110,6 +128,7 @@ function travel({ model, el }, panel) {
   draw();
   return () => {
     clearInterval(view.ticking);
+    asked.stop();
     stop();
     model.off("change:film", load);
     model.off("change:position", moved);

@@ -13,6 +13,12 @@ function barsLayout(lags, width, takes = 1) {
 const nice = (us) => [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 1.2e8, 3e8].find((step) => us / step <= 9) ?? 6e8;
 const short = (us) => (us >= 1e5 ? `${(us / 1e6).toFixed(1)} s` : `${Math.round(us / 1e3)} ms`);
 
+/* Committed offset and log end, or the lag where the two are too long for their column. */
+const offsetsOf = (lag) => {
+  const both = `${lag.committed < 0 ? "–" : lag.committed}/${lag.end}`;
+  return both.length <= 7 ? both : lag.lag;
+};
+
 /* Of very many partitions, those that stopped longest, then those with most lag. */
 function chosen(t, lags) {
   if (lags.length <= ROWS_MOST) return lags;
@@ -46,7 +52,7 @@ function bars(t, all, width, id, title = "") {
           h("rect", { class: "scale", x: 37, y: y + b.row * 0.22, width: room, height: b.row * 0.56 }),
           h("rect", { class: "lag", x: 37, y: y + b.row * 0.22, width: (lag.lag / most) * room, height: b.row * 0.56 }),
           h("rect", { class: "unread", x: 37, y: y + b.row * 0.22, width: (Math.min(lag.unread, lag.lag) / most) * room, height: b.row * 0.56 }),
-          shown && b.left > 100 && h("text", { key: "number", class: "name", x: 42 + room, y: y + b.row / 2 + 4 }, lag.lag)),
+          shown && b.left > 100 && h("text", { key: "number", class: "name", x: 42 + room, y: y + b.row / 2 + 4 }, offsetsOf(lag))),
         (t.rows[lag.partition] ?? []).map(([from, to, kind, owner], place) => {
           const left = x(from), wide = Math.max(kind === "reads" ? 0.6 : 1.6, x(to) - left);
           const label = kind === "reads" || kind === "reported" ? owner : kind === "twice" ? "2" : short(to - from);

@@ -69,7 +69,7 @@ function piece(piece, scene, g, id) {
     key: filled ? `piece ${piece.partition}` : `${piece.kind} ${piece.partition} ${piece.seat}`,
     class: `piece ${piece.kind} ${hue(piece.partition)} ${asleep ? "asleep" : ""}`, style: `transform: translate(${x}px, ${y}px)`, "data-piece": piece.partition,
   },
-  h("title", {}, `partition ${piece.partition}: ${piece.says}${lag && lag.lag >= 0 ? `; lag ${lag.lag}` : ""}`),
+  h("title", {}, `partition ${piece.partition}: ${piece.says}${lag && lag.lag >= 0 ? `; committed offset ${lag.committed < 0 ? "none" : lag.committed}, log end ${lag.end}, lag ${lag.lag}` : ""}`),
   h("rect", { class: "back", width: w, height: high, rx: 6 }),
   h("rect", { class: "face", width: w, height: high, rx: 6, style: piece.kind === "stale" ? `fill: url(#${id}${hue(piece.partition)})` : null }),
   h("text", { class: "number", x: w / 2, y: { tall: 20, low: 14.5, tiny: high / 2 + 4.5 }[g.density] }, piece.partition),
@@ -163,6 +163,7 @@ const groupLegend = (scene, id) => {
      [sample("stale", id), "the member believes it owns it, the coordinator says no"],
      [sample("given", id), "the coordinator says so, the member does not have it"],
      consumer && [sample("target", id), "goes here when it is given back"],
+     scene.lags.length > 0 && [h("b", {}, "10/12"), "committed offset and log end"],
      [barSample("stopped", id), "stopped: no awake member has it"],
      [barSample("waits", id), "its owner has not read a record yet"],
      [barSample("twice", id), "two readers"]].filter(Boolean).map(([sign, words], at) => h("span", { key: at }, sign, " ", words)));
@@ -172,3 +173,6 @@ const groupKeys = (more) =>
   h("div", { key: "keys", class: "keys" }, [["← →", "step"], ["Home End", "ends"], ["space", "play"], ["A", "add"], ...more,
     ["R K Z", "remove, kill, freeze or thaw (on a member)"], ["T", "read as text"]]
     .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
+
+/* What the group's members join with. */
+const usual = (scene, otherwise) => scene.members.find((each) => each.is_member && each.protocol)?.protocol ?? otherwise;

@@ -20,7 +20,7 @@ def style() -> str:
 
 
 def time_script() -> str:
-    return page.together([*page.RECORDED, *BOTH, page.TAKES, HERE / "time.js"])
+    return page.together([*page.RECORDED, *BOTH, *page.TAKES, HERE / "time.js"])
 
 
 def write(file: Path, film: dict[str, Any], position: int) -> Path:

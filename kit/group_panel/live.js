@@ -8,8 +8,8 @@ const actions = (scene, view, refused) =>
       h("button", { type: "button", "data-do": "play", "aria-label": view.playing ? "stop playing" : "play", "data-tip": "Play what was seen (space)" }, icon(view.playing ? "pause" : "play")),
       h("button", { type: "button", "data-do": "now", "aria-disabled": refused ? null : "true", "data-tip": refused ? "Back to now (End)" : "This is now" }, "now")),
     h("span", { class: "group add" },
-      h("label", {}, "a member with ", h("select", { "data-do": "protocol", "aria-label": "protocol of a new member", value: view.protocol },
-        scene.protocols.map((name) => h("option", { key: name, value: name, selected: name === view.protocol }, PROTOCOLS[name] ?? name)))),
+      h("label", {}, "a member with ", h("select", { "data-do": "protocol", "aria-label": "protocol of a new member", value: view.joins },
+        scene.protocols.map((name) => h("option", { key: name, value: name, selected: name === view.joins }, PROTOCOLS[name] ?? name)))),
       h("button", { type: "button", class: "go", "data-do": "add", "aria-disabled": refused ? "true" : null, "data-tip": refused || "A real consumer in a process of its own (A)" }, "+ add")),
     h("label", { class: "group" }, "write ",
       h("select", { "data-do": "write", "aria-label": "records a second", value: String(scene.writes) },
@@ -19,6 +19,7 @@ const PROTOCOLS = { range: "range (eager)", "cooperative-sticky": "cooperative-s
 
 function livePicture(model, view) {
   const scene = model.get("scene"), t = model.get("timeline"), live = model.get("position") === NOW;
+  view.joins = view.protocol || usual(scene, "range");
   const g = layout(scene, view.width), refused = live ? "" : LOOKING_BACK, sources = model.get("sources");
   return [
     groupPatterns(view.id),
@@ -37,11 +38,11 @@ function livePicture(model, view) {
 }
 
 const render = (widget) => watching(widget, {
-  kind: "group-panel", name: "Group panel", view: { protocol: "range" },
+  kind: "group-panel", name: "Group panel", view: { protocol: "" },
   picture: (model, view) => model.get("scene").members && livePicture(model, view),
   does: (send, view) => ({
     press: ({ action, name }) => send({ type: "press", action, name }),
-    add: () => send({ type: "add", protocol: view.protocol }),
+    add: () => send({ type: "add", protocol: view.joins }),
     write: (rate) => send({ type: "write", per_s: Number(rate) }),
   }),
 });

@@ -57,6 +57,10 @@ class GroupRecording:
     def now_us(self) -> int:
         return self.world.cluster.now
 
+    def prepend(self, past: GroupRecording, until: Frame) -> None:
+        """Puts another recording's frames, up to one of them, before its own."""
+        self.frames = replay.continued(past.frames, until, self.frames)
+
     def look(self) -> None:
         """Keeps what the last event has changed."""
         cluster = self.world.cluster

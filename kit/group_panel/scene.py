@@ -30,6 +30,8 @@ OWN, REPORTED, REVOKING, STALE = "own", "reported", "revoking", "stale"
 GIVEN, TARGET, FREE = "given", "target", "free"
 HELD = (OWN, REPORTED, REVOKING, STALE)
 TRAY = ""
+CLASSIC = ("range", "cooperative-sticky")
+"""The protocols of which all members of a classic group must have one in common."""
 SAYS = {
     OWN: "{seat} owns it, and knows it",
     REPORTED: "{seat} owns it by the coordinator's word; {seat} itself tells nothing",
@@ -173,7 +175,7 @@ def _member(snapshot: Snapshot, seat: Seat, pieces: Sequence[Piece]) -> Member:
         name=seat.name,
         id=str(member.get("id") or client.get("member_id") or ""),
         process=seat.process,
-        standing=seat.standing(snapshot["time_us"]),
+        standing=_standing(snapshot, seat),
         protocol=str(client.get("protocol") or ""),
         leads=bool(group and seat.member and group.get("leader") == member["id"]),
         is_member=seat.member is not None,
@@ -181,6 +183,16 @@ def _member(snapshot: Snapshot, seat: Seat, pieces: Sequence[Piece]) -> Member:
         epoch=-1 if epoch is None else int(epoch),
         zombie=seat.member is None and any(each.kind == STALE for each in mine),
     )
+
+
+def _standing(snapshot: Snapshot, seat: Seat) -> str:
+    """What the coordinator thinks of it; of one that it refuses, why."""
+    group, said = snapshot["group"], seat.standing(snapshot["time_us"])
+    if group is None or seat.member is not None or seat.process != "running":
+        return said
+    wants, has = (seat.client or {}).get("protocol"), group.get("protocol")
+    is_refused = group["type"] == "classic" and wants in CLASSIC and has and wants != has
+    return f"{said}: the others use {has}" if is_refused else said
 
 
 def lags(snapshot: Snapshot, found: Sequence[Seat], topic: str) -> Iterator[Lag]:

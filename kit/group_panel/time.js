@@ -33,9 +33,9 @@ function deck(p, at, view) {
     p.takes.length > 1 && h("span", { key: "takes", class: "group", role: "radiogroup", "aria-label": "timeline in view" }, p.takes.map((take, number) =>
       h("button", { key: number, type: "button", role: "radio", "aria-checked": String(view.take === number), class: `take take${number + 1} ${view.take === number ? "chosen" : ""}`, "data-do": "take", "data-take": number, "data-tip": "Which timeline the picture shows (V)" }, `timeline ${number + 1}`))),
     h("span", { key: "fork", class: "group fork" },
+      button("add", "+ add a member", "add a member", alone ? NO_ENGINE : "One more member here, with the protocol of the others (A)", alone),
       h("label", {}, h("select", { "data-do": "protocol", "aria-label": "protocol of members that join", value: view.protocol },
         p.film.protocols.map((name) => h("option", { key: name, value: name, selected: name === view.protocol }, PROTOCOLS[name] ?? name)))),
-      button("add", "+ add a member", "add a member", alone ? NO_ENGINE : "One more member here, with this protocol (A)", alone),
       h("button", { key: "branch", type: "button", class: "go", "data-do": "fork", "aria-disabled": alone ? "true" : null, "data-tip": alone ? NO_ENGINE : "A second timeline: who joins from here on does so with this protocol (F)" }, icon("fork"), " fork here"),
       p.takes.length > 1 && !alone && h("button", { key: "forget", type: "button", "data-do": "forget", "data-tip": "Drop timeline 2" }, "drop 2")));
 }
@@ -50,21 +50,19 @@ function words(p, at) {
 
 function picture(p, view, notice) {
   const at = view.at, take = p.split(at) ? view.take : 0, scene = p.scene(at, take);
+  view.joins = usual(scene, view.protocol);
   const g = layout(scene, view.width), refused = p.film.alone ? NO_ENGINE : p.split(at) && take === 0 ? "Timeline 1 stays as it was: show timeline 2 or drop it." : "";
   const width = view.width - 34, two = p.takes.length > 1;
   return [
     groupPatterns(view.id),
     groupHeading(scene, h("span", { class: "when" }, "t = ", h("b", { class: "clock" }, `${seconds(p.time(at))} s`), h("small", {}, ` event ${scene.step.event}`))),
+    saidOf(p, at, take, notice),
     h("div", { key: "body", class: "body" }, board(scene, g, view.id, refused), trace(p, at, take, view)),
     source(p.film.sources, view),
     h("footer", { key: "footer" },
-      h("div", { class: "caption", "aria-live": "polite" }, captions(p, at).map(([name, sentence]) =>
-        h("p", { key: name }, name && h("i", { class: `take${name}`, "aria-label": `timeline ${name}` }, name), stressed(sentence)))),
-      p.film.compared && h("p", { key: "compared", class: "compared" }, h("i", { "aria-hidden": true }, "≠"), " ", stressed(p.film.compared)),
-      notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
       h("div", { class: "scroll" },
         p.takes.map((each, number) => bars(p.bars(at, number), p.scene(at, number).lags, width, view.id, two ? `timeline ${number + 1}: ${each.name}` : "")),
-        slider(p.bars(at, 0), width, `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at))}`)),
+        slider(p.bars(at, 0), width, `step ${at} of ${p.last}, ${seconds(p.time(at), 3)} seconds: ${plain(narration(p, at, take))}`)),
       deck(p, at, view),
       groupLegend(scene, view.id),
       groupKeys([["N", "next event"], ["F", "fork here"], ["V", "other timeline"], ["O", "source"]]),
@@ -76,7 +74,7 @@ const render = (widget) => travel(widget, {
   kind: "group-panel", name: "Group panel, time travel", projector, picture, view: { protocol: "cooperative-sticky" },
   does: (ask, view) => ({
     press: ({ action, name }) => ask({ type: "press", action, name, keep: true }),
-    add: () => ask({ type: "add", protocol: view.protocol, keep: true }),
+    add: () => ask({ type: "add", protocol: view.joins, keep: true }),
     fork: () => ask({ type: "fork", protocol: view.protocol, keep: true }),
   }),
 });

@@ -21,6 +21,7 @@ import traitlets
 
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.asking import answering
 from kit.film.moments import Moment, within
 from kit.film.output import put_out, with_still
 from kit.film.source import Frame
@@ -139,8 +140,6 @@ class GroupTimePanel(anywidget.AnyWidget):
         if self.frame() is recording.frames[-1]:
             perform(recording, action, what)
             self._go_on()
-        elif self.active:
-            self.notice = "Drop timeline 2 first, or go to its end: there are two at most."
         else:
             self._branch(actions=((action, what),), keep=keep)
 
@@ -150,19 +149,26 @@ class GroupTimePanel(anywidget.AnyWidget):
     def _branch(
         self, *, protocol: str = "", actions: tuple[tuple[str, str], ...] = (), keep: bool
     ) -> None:
+        """Another future: timeline 2, or for an action in timeline 2, another end of it."""
         if self._first.world.timeline is None:
             self.notice = "This world keeps no checkpoints: make it with rewindable=True."
             return
-        frame = self.frame(0)
+        of_second = self._second if actions and self.active else None
+        of, frame = of_second or self._first, self.frame(1 if of_second else 0)
         try:
-            self._second = branch(self._first, frame, protocol=protocol, actions=actions, keep=keep)
+            new = branch(of, frame, protocol=protocol, actions=actions, keep=keep)
         except ValueError as error:
             self.notice = str(error)
             return
-        self._forked_at = frame.number
         at = self.moment.first
+        if of_second:
+            new.prepend(of_second, frame)
+            at = self.position
+        else:
+            self._forked_at = frame.number
+        self._second = new
         self._show()
-        self.go(at + 1 + bool(actions))
+        self.go(at + 1 + bool(actions and not of_second))
 
     def _go_on(self, us: int = LONGER_US) -> None:
         recording = self._active_recording()
@@ -174,8 +180,7 @@ class GroupTimePanel(anywidget.AnyWidget):
         self.go(at + 1)
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        with self.hold_sync():  # a browser says that the engine is at work until this is done
-            self.notice = ""
+        with answering(self, content):
             keep = bool(content.get("keep", 1))
             match content:
                 case {"type": "press", "action": str(action), "name": str(name)}:

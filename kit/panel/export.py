@@ -24,7 +24,7 @@ def live_style() -> str:
 
 def script() -> str:
     """One module; its last file exports `render`."""
-    return page.together([*page.RECORDED, *TIME_TRAVEL])
+    return page.together([*page.RECORDED, page.ASKING, *TIME_TRAVEL])
 
 
 def style() -> str:

@@ -87,11 +87,7 @@ class Recording:
 
     def prepend(self, past: Recording, until: Frame) -> None:
         """Puts another recording's frames and messages, up to a frame, before its own."""
-        kept = [frame for frame in past.frames if frame.number <= until.number]
-        added = [
-            replace(frame, number=len(kept) + place) for place, frame in enumerate(self.frames[1:])
-        ]
-        self.frames = [*kept, *added]
+        self.frames = replay.continued(past.frames, until, self.frames)
         earlier = [flight for flight in past.flights if flight.sent_us <= until.time_us]
         self.flights = [*earlier, *self.flights]
 

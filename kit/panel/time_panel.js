@@ -181,7 +181,9 @@ function render({ model, el }) {
     const mode = view.width >= SINGLE.wide ? "wide" : view.width >= MID ? "mid" : "narrow";
     const name = `film-panel cluster-panel time-panel ${mode} ${p.pair(view.shown) ? "pair" : ""}`;
     if (root.className !== name) root.className = name;
-    patch(root, picture(p, view, model.get("notice")));
+    const inside = root.contains(document.activeElement);
+    patch(root, picture(p, view, asked.said()));
+    if (inside && !root.contains(document.activeElement)) root.focus({ preventScroll: true }); // what had it is gone
     fly(root, view.clock);
     requestAnimationFrame(follow); // after the page was laid out, so that asking costs nothing
     root.drawn.push(performance.now() - began);
@@ -260,7 +262,7 @@ function render({ model, el }) {
     }
     say(`There is no ${JUMPS.find((each) => each[0] === mark)[2]} ${way > 0 ? "after" : "before"} this moment.`);
   };
-  const say = (words) => { model.set("notice", words); model.save_changes(); later(); };
+  const asked = asking(model, later), { say } = asked;
   const closeMenu = () => {
     const back = root.querySelector(`[data-do="menu"][data-node="${view.menu}"]`);
     view.menu = null;
@@ -276,8 +278,8 @@ function render({ model, el }) {
   };
   const ask = (message) => {
     play(false);
-    if (!p.film.alone) say("The engine is at work …");
-    model.send(message);
+    if (p.film.alone) return say(NO_ENGINE);
+    asked.ask(message);
   };
 
   const actions = {
@@ -304,7 +306,7 @@ function render({ model, el }) {
     const button = doing(event.target);
     if (!button) return;
     if (button.getAttribute("aria-disabled") === "true") return say(button.dataset.tip ?? button.title);
-    if (model.get("notice")) say("");
+    say("");
     actions[button.dataset.do](button.dataset, event);
   });
   root.addEventListener("input", (event) => { if (event.target.type === "range") { play(false); go(Number(event.target.value)); } });
@@ -358,6 +360,7 @@ function render({ model, el }) {
   return () => {
     clearTimeout(dwelling);
     cancelAnimationFrame(flying);
+    asked.stop();
     sized.disconnect();
     model.off("change:film", load);
     model.off("change:position", moved);
@@ -386,7 +389,7 @@ function playAlone(el, films, partition, position) {
       tell(name);
     },
     save_changes: () => {},
-    send: () => model.set("notice", NO_ENGINE),
+    send: () => {},
     on: (name, action) => (heard[name] ??= []).push(action),
     off: () => {},
   };

@@ -24,6 +24,7 @@ import traitlets
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.asking import answering
 from kit.film.moments import Moment, within
 from kit.film.output import put_out, with_still
 from kit.film.source import Frame
@@ -204,8 +205,7 @@ class TimePanel(anywidget.AnyWidget):
         self._go(at + 1)
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        with self.hold_sync():  # a browser says that the engine is at work until this is done
-            self.notice = ""
+        with answering(self, content):
             self._do(content)
 
     def _do(self, content: dict[str, Any]) -> None:

@@ -54,6 +54,10 @@ class TransactionRecording:
     def now_us(self) -> int:
         return self.world.cluster.now
 
+    def prepend(self, past: TransactionRecording, until: Frame) -> None:
+        """Puts another recording's frames, up to one of them, before its own."""
+        self.frames = replay.continued(past.frames, until, self.frames)
+
     def look(self) -> None:
         """Keeps what the last event has changed."""
         cluster = self.world.cluster

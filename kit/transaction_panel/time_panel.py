@@ -42,6 +42,7 @@ import traitlets
 
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.asking import answering
 from kit.film.moments import Moment, within
 from kit.film.output import put_out, with_still
 from kit.film.source import Frame
@@ -161,7 +162,10 @@ class TransactionTimePanel(anywidget.AnyWidget):
         self._broker("start broker", broker, keep)
 
     def fork(self, *, keep: bool = True) -> None:
-        """A second timeline from here; without `keep` nothing more is done in it from outside."""
+        """A second timeline from here; without `keep` nothing more is done in it from outside.
+
+        Where there are two, it takes the place of the second, and begins in the first.
+        """
         self._branch((), keep)
 
     def run_on(self, seconds: float = 3.0) -> None:
@@ -215,8 +219,6 @@ class TransactionTimePanel(anywidget.AnyWidget):
         if self.frame() is recording.frames[-1]:
             perform(recording, *action)
             self._go_on()
-        elif self.active:
-            self.notice = "Drop timeline 2 first, or go to its end: there are two at most."
         else:
             self._branch((action,), keep)
 
@@ -224,19 +226,26 @@ class TransactionTimePanel(anywidget.AnyWidget):
         return self._second if self.active and self._second is not None else self._first
 
     def _branch(self, actions: tuple[tuple[Any, ...], ...], keep: bool) -> None:
+        """Another future: timeline 2, or for an action in timeline 2, another end of it."""
         if self._first.world.timeline is None:
             self.notice = "This world keeps no checkpoints: make it with rewindable=True."
             return
-        frame = self.frame(0)
+        of_second = self._second if actions and self.active else None
+        of, frame = of_second or self._first, self.frame(1 if of_second else 0)
         try:
-            self._second = branch(self._first, frame, actions, keep)
+            new = branch(of, frame, actions, keep)
         except ValueError as error:
             self.notice = str(error)
             return
-        self._forked_at = frame.number
         at = self.moment.first
+        if of_second:
+            new.prepend(of_second, frame)
+            at = self.position
+        else:
+            self._forked_at = frame.number
+        self._second = new
         self._show()
-        self.go(at + 1 + bool(actions))
+        self.go(at + 1 + bool(actions and not of_second))
 
     def _go_on(self, us: int = LONGER_US) -> None:
         recording = self._active_recording()
@@ -248,8 +257,7 @@ class TransactionTimePanel(anywidget.AnyWidget):
         self.go(at + 1)
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        with self.hold_sync():  # a browser says that the engine is at work until this is done
-            self.notice = ""
+        with answering(self, content):
             match content:
                 case {"type": "press", "action": str(action), "name": str(name)}:
                     self.press(action, name)

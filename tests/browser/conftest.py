@@ -163,6 +163,12 @@ class NotebookPage:
         self.wait_idle()
         self.scroll_to(cell)
 
+    def restart(self) -> None:
+        """Ends the kernel and starts another; what the cells have put out stays."""
+        self.page.evaluate(
+            "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+        )
+
     def wait_idle(self) -> None:
         """Waits until every cell that was started is done and the kernel rests."""
         self.page.wait_for_function(IDLE)

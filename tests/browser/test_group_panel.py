@@ -120,6 +120,12 @@ def test_time_travel_steps_forks_and_plays_without_asking_the_kernel(lab: Any) -
         expect(panel.locator(".caption")).to_contain_text("The recording begins")
         notebook.page.keyboard.press("ArrowRight")
         expect(panel.locator(".caption")).to_contain_text("A starts")
+        notebook.page.keyboard.press("End")
+        fact(panel, "assignor").click()
+        notebook.page.keyboard.press("Home")  # the group is not known yet: the fact is gone
+        expect(panel.locator(".caption")).to_contain_text("The recording begins")
+        notebook.page.keyboard.press("ArrowRight")
+        expect(panel.locator(".caption")).to_contain_text("A starts")
         notebook.page.keyboard.press("Home")
         panel.get_by_role("button", name="fork here").click()
         expect(panel.locator(".bars")).to_have_count(2)

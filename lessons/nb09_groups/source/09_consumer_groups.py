@@ -232,8 +232,8 @@ lab.verdict("09-4", outcome)
 # waits already, before anything is given back.
 #
 # **Consumer protocol**: there is no moment at which all must meet. The coordinator takes the
-# partition from its owner with one heartbeat and gives it to D with the next (one second apart on
-# these clusters), and the others have no part in it. With `count = 6` the busy worker may be the
+# partition from its owner with one heartbeat and gives it to D with the next (three seconds apart in
+# these groups), and the others have no part in it. With `count = 6` the busy worker may be the
 # one that has to give: then the order of the last two can change.
 #
 # ## A worker restarts

@@ -57,6 +57,17 @@ def test_a_zombie_holds_its_piece_and_the_new_owner_the_same_one() -> None:
     assert "frozen, not a member, a zombie" in text.render(build(snapshot, "orders"), "", (), 0, 0)
 
 
+def test_a_member_that_has_no_protocol_of_the_group_says_so() -> None:
+    group = group_of([member("A", [0, 1, 2, 3])])
+    group["protocol"] = "range"
+    owner = belief("A", [0, 1, 2, 3])
+    other = belief("B", protocol="cooperative-sticky")
+    assert card(shown(group, {"A": owner, "B": other}), "B").standing == (
+        "not a member: the others use range"
+    )
+    assert card(shown(group, {"A": owner, "B": belief("B")}), "B").standing == "not a member"
+
+
 def test_of_a_dead_member_the_coordinators_word_is_left_until_its_session_ends() -> None:
     dead = member("B", [2, 3], session_ends_at=4_000_000)
     snapshot = shown(

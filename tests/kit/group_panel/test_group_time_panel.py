@@ -203,6 +203,28 @@ def test_a_dead_member_of_the_consumer_protocol_shows_when_its_session_ends() ->
     assert standing["A"].startswith("session ends in ")
 
 
+def test_an_action_in_the_second_timeline_takes_the_place_of_its_future(
+    panel: GroupTimePanel,
+) -> None:
+    panel.jump("freeze B")
+    panel.fork("cooperative-sticky")
+    panel.press("kill", "A")
+    assert panel.notice == ""
+    panel.step()
+    at = panel.position
+    panel.add("cooperative-sticky", keep=False)
+    assert panel.notice == ""
+    assert panel.position == at + 1
+    panel.go(len(panel) - 1)
+    assert len(panel.film["takes"]) == 2
+    steps = panel.film["takes"][1]["steps"]
+    labels = [each["label"] for each in steps if each["label"]]
+    assert labels.index("fork") < labels.index("kill A")
+    assert "A" not in {each.name for each in panel.scene(1).members}
+    joined = {each.name for each in panel.scene(1).members}
+    assert joined - {each.name for each in panel.scene(0).members}
+
+
 def test_a_button_in_the_past_makes_another_future(panel: GroupTimePanel) -> None:
     panel.jump("freeze B")
     panel.back()

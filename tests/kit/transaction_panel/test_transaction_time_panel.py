@@ -199,6 +199,35 @@ def test_buttons_act_at_the_end_and_make_another_future_earlier(
     assert len(panel.film["takes"]) == 1
 
 
+def test_an_action_in_the_second_timeline_takes_the_place_of_its_future(
+    panel: TransactionTimePanel,
+) -> None:
+    """A fork repeats what the script did later; the first action on it is not refused."""
+    panel.jump("Bob +10")
+    kept = panel.frame(0).number
+    panel.fork()
+    assert panel.active == 1
+    panel.press("abort", "app")
+    assert panel.notice == ""
+    assert panel.moment.shows(1) == (1, 1)
+    assert panel.frame(0).number == kept
+    panel.go(len(panel) - 1)
+    assert state(panel) == "CompleteAbort"
+    panel.press("begin", "app")
+    panel.press("send", "app")
+    at = panel.position
+    panel.go(len(panel) - 1)
+    panel.go(at)
+    panel.press("commit", "app")  # in the middle of timeline 2: its past stays
+    assert panel.notice == ""
+    assert panel.position == at + 1
+    panel.go(len(panel) - 1)
+    assert state(panel) == "CompleteCommit"
+    assert "abort" in " ".join(panel.names).lower()
+    numbers = [frame.number for frame in panel._film.takes[1].frames]
+    assert numbers == list(range(len(numbers)))
+
+
 def test_a_button_that_cannot_be_pressed_says_why(panel: TransactionTimePanel) -> None:
     panel.jump("app ready")
     panel.press("commit", "app")
@@ -227,8 +256,11 @@ def test_what_the_browser_asks_for_is_done(panel: TransactionTimePanel) -> None:
     panel._hear(None, {"type": "broker", "action": "kill", "broker": coordinator}, [])
     assert f"kill {coordinator}" in panel.names
     panel._hear(None, {"type": "forget"}, [])
-    panel._hear(None, {"type": "fork"}, [])
+    answers = []
+    panel.send = answers.append
+    panel._hear(None, {"type": "fork", "asked": "7"}, [])
     assert "fork" in panel.names
+    assert answers == [{"answers": "7"}]
 
 
 def test_the_same_world_gives_the_same_film_and_is_left_alone(world: World) -> None:
