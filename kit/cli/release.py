@@ -11,7 +11,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--without-solutions",
         action="store_true",
-        help="a student edition without sealed solutions, for a class whose work is marked",
+        help="a graded edition in the student edition's place: no solutions, judges sealed",
     )
 
 
@@ -21,7 +21,8 @@ def run(chosen: argparse.Namespace) -> int:
 
     commit = archive.read_commit(PROJECT)
     path = archive.write(commit, chosen.out, without_solutions=chosen.without_solutions)
-    print(f"{path} holds the student, solution and clean editions of {commit.line}.")
+    first = "graded" if chosen.without_solutions else "student"
+    print(f"{path} holds the {first}, solution and clean editions of {commit.line}.")
     if changed := archive.changed_files(PROJECT):
         files = "1 file is" if changed == 1 else f"{changed} files are"
         print(f"{files} changed here and not committed: that is not in it.")

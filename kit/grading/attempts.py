@@ -12,6 +12,9 @@ the exercise.  All attempts share the time limit.
     attempt 4    set-up │ 06-8 ✓
 
 Only verdicts of the exercise itself are taken from its own attempt.
+
+A wrong answer that comes after one that changed the set-up (kit/grading/meddling.py) gets such an
+attempt, too, and a note if it is right by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ import psutil
 from kit import places
 from kit.authoring.compose import Notebook, student
 from kit.course import PROJECT
-from kit.grading import sandbox, submission
+from kit.grading import meddling, sandbox, submission
 from kit.grading.limits import ENDED_KERNEL, RAN_LONGER, Limits
 from kit.grading.messages import one_line
 from kit.grading.stage import LARGEST_LOG, Outcome, Task
@@ -69,16 +72,29 @@ def run(submitted: Submission, limits: Limits, *, sandboxed: bool) -> Outcome:
     waiting = _without_a_turn(outcome, submitted, tags)
     if not waiting and outcome.stopped_by == ENDED_KERNEL:
         outcome = replace(outcome, stopped_by="")  # after all its answers, it cost nothing
-    for exercise, position in waiting:
+
+    def alone(exercise: str, position: int) -> tuple[Outcome, list[int]] | None:
+        """What it says without the other exercises, and its cells; None if no time is left."""
         left_s = deadline - time.monotonic()
         if left_s < SHORTEST_ATTEMPT_S:
-            outcome = replace(outcome, errors=outcome.errors | {position: OUT_OF_TIME})
-            continue
+            return None
         own = [i for i, its in enumerate(tags) if _is_for(its, exercise, i < position)]
-        alone = student([])
-        alone.cells = [notebook.cells[i] for i in own]
-        said = _attempt(alone, submitted, replace(limits, time_s=left_s), sandboxed=sandboxed)
-        outcome = _together(outcome, said, exercise, position, own)
+        part = student([])
+        part.cells = [notebook.cells[i] for i in own]
+        said = _attempt(part, submitted, replace(limits, time_s=left_s), sandboxed=sandboxed)
+        return said, own
+
+    for exercise, position in waiting:
+        if (tried := alone(exercise, position)) is None:
+            outcome = replace(outcome, errors=outcome.errors | {position: OUT_OF_TIME})
+        else:
+            outcome = _together(outcome, tried[0], exercise, position, tried[1])
+    for exercise, position, change in _after_a_change(outcome, submitted, notebook, tags):
+        tried = None if (exercise, position) in waiting else alone(exercise, position)
+        if tried and (verdict := tried[0].verdicts.get(exercise)) and verdict.passed:
+            note = f"{exercise} is right by itself: {change}. It was marked without that."
+            outcome = _together(outcome, tried[0], exercise, position, tried[1])
+            outcome = replace(outcome, notes=(*outcome.notes, note))
     return outcome
 
 
@@ -107,6 +123,30 @@ def _without_a_turn(
         if exercise not in outcome.verdicts and position not in outcome.errors:
             open_ones.append((exercise, position))
     return open_ones
+
+
+def _after_a_change(
+    outcome: Outcome, submitted: Submission, notebook: Notebook, tags: list[list[str]]
+) -> list[tuple[str, int, str]]:
+    """Answers that did not pass behind one that changed the set-up; the last says which and what.
+
+    Each with its position.
+    """
+    setup = [cell.source for cell, its in zip(notebook.cells, tags, strict=True) if "setup" in its]
+    stubs = submission.stubs_of(submitted.group)
+    cells = submission.cells_of(submitted.group)
+    change, found = "", []
+    for position, its in enumerate(tags):
+        exercise = its[1] if its[:1] == ["exercise"] else ""
+        code = submitted.answers.get(exercise)
+        if code is None or submission.is_untouched(exercise, code, cells):
+            continue
+        verdict = outcome.verdicts.get(exercise)
+        if change and (verdict is None or not verdict.passed):
+            found.append((exercise, position, change))
+        if what := meddling.changes(code, stubs[exercise], setup):
+            change = change or f"the answer to {exercise} changes {what}"
+    return found
 
 
 def _is_for(tags: list[str], exercise: str, above: bool) -> bool:

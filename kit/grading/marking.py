@@ -101,7 +101,7 @@ def mark(
         problem = one_line(f"Marking failed ({type(error).__name__}: {error}).", 400)
         return replace(unmarked, problem=problem, fault="course"), outcome.log
     stopped = one_line(outcome.stopped_by)
-    notes = tuple(filter(None, [*unmarked.notes, *submitted.notes, stopped]))
+    notes = tuple(filter(None, [*unmarked.notes, *submitted.notes, *outcome.notes, stopped]))
     return replace(unmarked, marks=marks, notes=notes), ""
 
 

@@ -74,6 +74,8 @@ class Outcome:
     stopped_by: str = ""
     log: str = ""
     """The end of what the run printed, for the marker if the course itself failed."""
+    notes: tuple[str, ...] = ()
+    """For the marker: which exercises were run again, and why."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -12,12 +12,13 @@ import functools
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kit.authoring.compose import reference, student
 from kit.authoring.sources import Cell, read_source
 from kit.course import group_of, slice_of, source_files, source_of
+from kit.grading import meddling
 from kit.grading.intake import Unreadable, read_file
 
 LARGEST_CELL = 100_000
@@ -53,19 +54,45 @@ def parse(content: bytes, group: str = "") -> Submission:
     """
     notebook, note = _json(content)
     found: list[tuple[str, str]] = []
+    elsewhere: list[str] = []
     notes = [note] if note else []
     for cell in _code_cells(notebook):
-        if not (exercise_id := _exercise_of(cell)):
-            continue
-        code = _source(cell)
-        if len(code) > LARGEST_CELL:
+        exercise_id, code = _exercise_of(cell), _source(cell)
+        if not exercise_id:
+            elsewhere.append(code[:LARGEST_CELL])
+        elif len(code) > LARGEST_CELL:
             limit = LARGEST_CELL // 1000
             notes.append(f"A cell for {exercise_id} is longer than {limit} kB and was left out.")
         else:
             found.append((exercise_id, code))
     if not found:
         raise Unreadable("The file has no exercise cell of this course.")
-    return _submission(found, group, notes)
+    submitted = _submission(found, group, notes)
+    return replace(submitted, notes=(*submitted.notes, *_misplaced(submitted, elsewhere)))
+
+
+def _misplaced(submitted: Submission, elsewhere: list[str]) -> list[str]:
+    """Notes on answers, and helpers of answers, that are in a cell of their own."""
+    cells = cells_of(submitted.group)
+    ours = {"".join(cell.text.split()) for cell in cells}
+    theirs = {name for code in elsewhere if "".join(code.split()) not in ours
+              for name in meddling.bound(code)}  # fmt: skip
+    setup = {name for cell in cells if cell.has("setup") for name in meddling.bound(cell.text)}
+    notes = []
+    for name, stub in stubs_of(submitted.group).items():
+        code = submitted.answers.get(name, "")
+        if is_untouched(name, code, cells):
+            if there := sorted(meddling.bound(stub) & theirs):
+                notes.append(
+                    f"{name} has no answer in its own cell, and another cell defines "
+                    f"`{there[0]}`: an answer counts in the cell of its exercise."
+                )
+        elif there := sorted(meddling.missing(code, setup) & theirs):
+            notes.append(
+                f"{name} uses `{there[0]}`, which another cell defines: what an answer needs "
+                "must be in the cell of its exercise."
+            )
+    return notes[:MOST_NOTES]
 
 
 def _json(content: bytes) -> tuple[object, str]:
@@ -162,6 +189,11 @@ def version_of(group: str) -> str:
     for file in files:
         whole.update(f"{file.relative_to(own)}\0".encode() + file.read_bytes() + b"\0")
     return whole.hexdigest()[:16]
+
+
+def stubs_of(group: str) -> dict[str, str]:
+    """The code that each exercise of a notebook begins with."""
+    return {cell.name: cell.text for cell in cells_of(group) if cell.has("stub")}
 
 
 def solved(group: str) -> Submission:

@@ -71,7 +71,8 @@ def write(commit: Commit, folder: Path, *, without_solutions: bool = False) -> P
     whole: Files = {name: commit.files[name] for name in ("LICENSE", "NOTICE")}
     whole["VERSION"] = File(f"{commit.line}\n".encode())
     lines = []
-    for edition in (GRADED if without_solutions else STUDENT, SOLUTION, CLEAN):
+    first = GRADED if without_solutions else STUDENT
+    for edition in (first, SOLUTION, CLEAN):
         stem = f"{NAME}-{commit.version}-{edition.name}"
         files = files_of(edition, commit.files, commit.line)
         placed = {f"{stem}/{path}": file for path, file in files.items()}
@@ -79,10 +80,10 @@ def write(commit: Commit, folder: Path, *, without_solutions: bool = False) -> P
         lines.append(f"{stem}.zip\n    {edition.about}\n")
     whole["README.txt"] = File(
         f"Kafka Inside Out {commit.line}\n\n{''.join(lines)}\n"
-        "Hand out the student edition as it is, and keep the other two.\n".encode()
+        f"Hand out the {first.name} edition as it is, and keep the other two.\n".encode()
     )
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{NAME}-{commit.version}.zip"
+    path = folder / f"{NAME}-{commit.version}{'-graded' if without_solutions else ''}.zip"
     path.write_bytes(zipped(whole, commit.zip_time))
     return path
 

@@ -4,6 +4,7 @@
     student    stubs, no outputs                solutions sealed   left out
     solution   solutions, executed              whole              there
     clean      solutions, no outputs            whole              there
+    graded     stubs, no outputs                without solutions  left out; judges sealed
 
 Each is a whole course that runs.  The tests stay behind, and so does what builds them: they
 need the repository.
@@ -17,11 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kit.release.sealed import sealed
+from kit.release.sealed import sealed, sealed_module
 
 LEFT_BEHIND = ("tests/", ".ci/", "CONTRIBUTING.md")
 REFERENCE = re.compile(r"(notebooks|labs/[^/]+)/solutions/([^/]+\.ipynb)$")
 SOURCE = re.compile(r"(lessons|labs)/[^/]+/source/[^/]+\.py$")
+JUDGES = re.compile(r"(lessons|labs)/[^/]+/exercises/.+\.py$")
 FACILITATOR = re.compile(r"(lessons|labs)/[^/]+/facilitator\.md$")
 ABOUT = "EDITION.md"
 
@@ -60,6 +62,8 @@ def _without_references(files: Files, *, leave_out: bool) -> Files:
         if SOURCE.match(path):
             text = sealed(file.content.decode(), leave_out=leave_out)
             file = File(text.encode(), file.is_program)
+        elif leave_out and JUDGES.match(path):
+            file = File(sealed_module(file.content.decode()).encode(), file.is_program)
         chosen[path] = file
     return chosen
 
@@ -95,7 +99,7 @@ STUDENT = Edition(
     _student,
 )
 GRADED = Edition(
-    "student",
+    "graded",
     "for learners whose work is marked: exercises to solve, no outputs, no solutions.",
     _graded,
 )

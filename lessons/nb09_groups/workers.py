@@ -264,15 +264,27 @@ class Team:
         self.wait(holds, timeout_s, f"{partitions} partitions to have an owner each")
 
     def read_by_all(self, partitions: int, timeout_s: float = 60.0) -> None:
-        """Waits until the newest member reads, and no partition of the others has stopped."""
+        """Waits until the newest member reads, and each partition has been read and is read.
+
+        One that has never been read could not stop later.
+        """
         self.covered(partitions, timeout_s)
         newest = next(reversed(self.workers.values()))
         self.wait(lambda _: bool(newest.processed), timeout_s, f"{newest.name} to read")
         self.wait(
-            lambda team: all(each.end_us is not None for each in team.pauses()),
+            lambda team: (
+                len(team.read) == partitions
+                and all(each.end_us is not None for each in team.pauses())
+            ),
             timeout_s,
             "every partition to be read",
         )
+
+    @property
+    def read(self) -> set[str]:
+        """Partitions of which some member has read a record, such as `orders-0`."""
+        begun = (line for line in self.lines() if line.kind == "reads")
+        return {name for line in begun for name in (line.fields or {})["partitions"]}
 
     def lines(self, since_us: int = 0) -> list[Line]:
         """What the members' callbacks have said from a moment on, in the order of time."""

@@ -57,6 +57,13 @@ def helper_elsewhere(made: dict) -> None:
     cell(made, "doorway")["source"] += "\ndef lowest(leo, isr): return min(leo[b] for b in isr)"
 
 
+def answer_below(made: dict) -> None:
+    answers("def high_watermark(log_end_offsets, isr):\n    pass")(made)
+    made["cells"].append(cell(notebook(), "doorway") | {"source": RIGHT, "id": "below"})
+    cell(made, "exercise-99-2")["source"] = cell(notebook(), "exercise-99-2")["source"]
+
+
+BY_ITSELF = 'quorum = {"replicas": len(BROKERS), "min.insync.replicas": 2}'
 ESCAPES = "raise ValueError('\\x1b]0;owned\\x07\\x1b[31mred\\u202e')"
 LONG = "raise ValueError('x' * 300_000)"
 CUT = "def high_watermark(:\n    x"
@@ -73,7 +80,31 @@ NOTEBOOKS = {
     "a helper elsewhere": (
         helper_elsewhere,
         "wrong failed",
-        ("name 'lowest' is not defined", "ValueError: xxx"),
+        (
+            "name 'lowest' is not defined",
+            "ValueError: xxx",
+            "99-2 uses `lowest`, which another cell",
+        ),
+    ),
+    "an answer in another cell": (
+        answer_below,
+        "empty right",
+        ("99-2 has no answer in its own cell, and another cell defines `high_watermark`",),
+    ),
+    "a name of the set-up changed": (
+        answers(f"BROKERS = [101]\n{RIGHT}", BY_ITSELF),
+        "right right",
+        ("99-3 is right by itself: the answer to 99-2 changes `BROKERS`, a name of the set-up.",),
+    ),
+    "a command that forgets": (
+        answers(f"{RIGHT}\n%reset -f\n{RIGHT}\nfrom kit import exercises as lab", BY_ITSELF),
+        "right right",
+        ("99-3 is right by itself: the answer to 99-2 changes the kernel, by a command",),
+    ),
+    "wrong by itself, too": (
+        answers(f"BROKERS = [101]\n{RIGHT}", 'quorum = {"replicas": len(BROKERS)}'),
+        "right wrong",
+        (),
     ),
     "a function that exits": (
         answers("def high_watermark(leo, isr):\n    raise SystemExit('enough')"),

@@ -144,11 +144,29 @@ def test_a_class_that_is_marked_gets_no_solutions_at_all(commit, tmp_path) -> No
     assert sealed(source, leave_out=True) == source.replace("answer = 42", LEFT_OUT)
     assert unsealed(sealed(source).splitlines()[4]) == "answer = 42"
     path = archive.write(commit, tmp_path, without_solutions=True)
+    assert path.name == f"kafka-inside-out-{commit.version}-graded.zip"
+    stem = f"kafka-inside-out-{commit.version}-graded"
     with zipfile.ZipFile(path) as whole:
-        stem = f"kafka-inside-out-{commit.version}-student"
-        inner = zipfile.ZipFile(io.BytesIO(whole.read(f"{stem}.zip")))
-        texts = [inner.read(p).decode() for p in inner.namelist() if "/source/" in p]
+        zipfile.ZipFile(io.BytesIO(whole.read(f"{stem}.zip"))).extractall(tmp_path)
+    edition = tmp_path / stem
+    texts = [file.read_text() for file in edition.glob("l*/*/source/*.py")]
+    assert len(texts) == len(source_files())
     assert all(LEFT_OUT in text and "# sealed: " not in text for text in texts)
+    judges = [*edition.glob("l*/*/exercises/**/*.py")]
+    assert len(judges) > 60
+    for judge in judges:
+        sealed_text = re.search(r'"""(# sealed: [^"]+)"""', judge.read_text())
+        assert sealed_text is not None
+        original = commit.files[str(judge.relative_to(edition))].content.decode()
+        assert unsealed(sealed_text[1]) == original
+    ask = "from kit.exercises import catalogue as c; print(c.find('06-4').title, len(list(c.everything())))"
+    environment = os.environ | {"PYTHONPATH": str(edition)}
+    said = [
+        subprocess.run([sys.executable, "-c", ask], cwd=cwd, capture_output=True, text=True,
+                       env=env, check=True).stdout
+        for cwd, env in ((edition, environment), (PROJECT, os.environ))
+    ]  # fmt: skip
+    assert said[0] == said[1] != ""
 
 
 def test_programs_keep_their_bit_and_a_folder_that_is_no_clone_gets_a_sentence(tmp_path) -> None:
