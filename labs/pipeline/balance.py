@@ -50,12 +50,14 @@ def read(storage: Storage, place: Place) -> dict[str, Any]:
     positions = bronze.where(f"topic = '{POSITIONS}'").selectExpr("CAST(key AS STRING) AS key")
     keys = positions.groupBy("key").count().orderBy("count", "key", ascending=[False, True])
     letters = storage.read(place.dead_letters).groupBy("topic", "reason").count().collect()
+    late = storage.read(place.late).groupBy("topic").count().collect()
     return {
         "bronze": _by_topic(partitions),
         "partitions": sorted([list(row) for row in partitions]),
         "keys": [list(row) for row in keys.limit(MOST_FREQUENT).collect()],
         "silver": {topic: storage.read(place.silver(topic)).count() for topic in TOPICS},
         "dead letters": sorted([list(row) for row in letters]),
+        "late": dict(sorted(tuple(row) for row in late)),
         MINUTES: gold(
             MINUTES, "truck", "unix_millis(minute)", "positions", "total_kmh", "maximum_kmh"
         ),
@@ -100,8 +102,8 @@ def _of_topic(
     yield Equation(f"{name}: dead letters", sum(letters.values()), refused)
     if mended:
         yield Equation(
-            f"{name}: silver + dead letters = bronze - duplicates",
-            silver + sum(letters.values()),
+            f"{name}: silver + dead letters + late = bronze - duplicates",
+            silver + sum(letters.values()) + found["late"].get(topic, 0),
             bronze - truth.duplicates,
         )
         for reason, number in sorted(truth.malformed.items()):

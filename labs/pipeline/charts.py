@@ -25,7 +25,9 @@ BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE = (
 )  # fmt: skip
 LOOKS = {
     "bronze": (BLUE, "circle", "solid"),
-    "silver": (VERMILION, "square", "solid"),
+    "silver positions": (VERMILION, "square", "solid"),
+    "silver orders": (VERMILION, "square-open", "dash"),
+    "silver payments": (VERMILION, "square-dot", "dot"),
     "dead letters": (PURPLE, "diamond", "dot"),
     "gold minutes": (GREEN, "triangle-up", "dash"),
     "gold orders": (ORANGE, "triangle-down", "dash"),
@@ -140,10 +142,10 @@ def rates(batches: Sequence[MicroBatch], marks: Iterable[Mark]) -> Chart:
 
 
 def state(batches: Sequence[MicroBatch], marks: Iterable[Mark]) -> Chart:
-    """What silver has to keep, beside what it has seen; and where its watermark stands."""
+    """What silver has to keep of positions, beside what it has seen; and its watermark."""
     from plotly.subplots import make_subplots
 
-    of = [batch for batch in batches if batch.query == "silver"]
+    of = [batch for batch in batches if batch.query == "silver positions"]
     start = _start(batches)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
     x = [batch.ended - start for batch in of]
@@ -175,7 +177,7 @@ def state(batches: Sequence[MicroBatch], marks: Iterable[Mark]) -> Chart:
          f"{batch.too_late:,}"]
         for batch, read, clock in zip(of, seen, watermarks, strict=True)
     ]  # fmt: skip
-    says = "Silver keeps the id of each event until the watermark has passed it. "
+    says = "Silver keeps the id of each position until the watermark has passed it. "
     if kept and kept[-1] < FORGETS * seen[-1]:
         says += "Then it forgets the id, so the state stops growing while the records go on."
     else:
@@ -184,7 +186,7 @@ def state(batches: Sequence[MicroBatch], marks: Iterable[Mark]) -> Chart:
         "State and watermark",
         says,
         figure,
-        Table("", ["micro-batch", "records read", "ids kept", "watermark", "too late"], rows),
+        Table("", ["micro-batch", "records read", "ids kept", "watermark", "behind it"], rows),
     )
 
 
@@ -206,8 +208,8 @@ def refused(letters: Iterable[tuple[str, str, int]], late: int, too_late: int) -
     rows = [[topic, reason, f"{n:,}"] for topic, reason, n in counts]
     return Chart(
         "Late and rejected",
-        f"{late:,} records came late and were taken in; {too_late:,} came after the watermark and "
-        "were dropped. What the parser refused lies in the dead letters, by reason:",
+        f"{late:,} records came late and were taken in; {too_late:,} came behind the watermark and "
+        "are kept apart. What the parser refused lies in the dead letters, by reason:",
         figure,
         Table("", ["topic", "reason", "dead letters"], rows),
     )

@@ -47,6 +47,9 @@ class DeltaStorage:
         writer = writer.option("txnAppId", f"{query_id(batch.sparkSession)} {Path(path).name}")
         writer.option("txnVersion", number).save(path)
 
+    def ensure(self, path: str, columns: str) -> None:
+        self.session.sql(f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta")
+
     def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
         found.createOrReplaceTempView("found")
         self.session.sql(
@@ -73,7 +76,7 @@ class DeltaStorage:
 
     def create(self, gold: Gold, path: str) -> None:
         """An empty gold table, unless it is there."""
-        self.session.sql(f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({gold.columns}) USING delta")
+        self.ensure(path, gold.columns)
 
     def merge(self, gold: Gold, batch: DataFrame, path: str, number: int) -> None:
         """Merges silver's rows of micro-batch `number` into the table, once."""

@@ -118,13 +118,8 @@ def run(storage: Storage, job: Job, tell: Tell) -> Report:
     with layer("bronze", place.bronze):
         finish([layers.start_bronze(storage, job.bootstrap, place, job.batch_records)], told)
     with layer("silver", *(place.silver(topic) for topic in TOPICS)):
-        finish(
-            [
-                layers.start_silver(storage, place, parser),
-                layers.start_dead_letters(storage, place, parser),
-            ],
-            told,
-        )
+        finish([layers.start_dead_letters(storage, place, parser)], told)
+        _silver(storage, place, parser, told, tell)
     if job.replay:
         count = layers.replay(storage, place, parser)
         tell(f"replay: {count:,} dead letters are events for the {parser.name} parser")
@@ -132,6 +127,26 @@ def run(storage: Storage, job: Job, tell: Tell) -> Report:
         followers = [layers.start_gold(storage, place, gold) for gold in GOLD.values()]
         finish([query for queries in followers for query in queries], told)
     return Report(balance.read(storage, place), storage.format, seconds, processor)
+
+
+def _silver(storage: Storage, place: Place, parser: Parser, told: Told, tell: Tell) -> None:
+    """Silver's queries, and then the events that their watermarks dropped.
+
+    A driver that is killed meanwhile leaves the mark: then the next one looks for such events.
+    """
+    looks = place.unchecked.exists()
+    place.unchecked.touch()
+
+    def watched(done: MicroBatch) -> None:
+        nonlocal looks
+        looks = looks or done.too_late > 0
+        told(done)
+
+    finish(layers.start_silver(storage, place, parser), watched)
+    storage.ensure(place.late, layers.LATE)
+    if looks and (count := layers.keep_late(storage, place, parser)):
+        tell(f"late: {count:,} behind the watermark of the topic, kept apart")
+    place.unchecked.unlink()
 
 
 def finish(queries: list[StreamingQuery], told: Told) -> None:

@@ -1,14 +1,19 @@
 """The pipeline's layers.  Each is a streaming query that reads the layer before.
 
     topics ──▶ bronze ──┬──▶ silver: positions, orders, payments ──▶ gold: minutes, orders, paid
-                        └──▶ dead letters ──(the mended parser)──▶ silver
+                        ├──▶ dead letters ──(the mended parser)──▶ silver
+                        └──▶ late: events that silver's watermark dropped
 
 * **bronze** is the topics as they were, with partition and offset.  Nothing is judged, so nothing
   is lost, and every later layer can be made again.
 * **silver** has each event once, typed, in a table per topic.  A copy is dropped by its event id.
-  The ids are kept as long as the watermark says, so the state is bounded.
+  The ids are kept as long as the watermark says, so the state is bounded.  Each topic has a query
+  and a watermark of its own: payments may be hours behind positions.
 * **dead letters** are what the parser refused, unchanged, with the reason.  `replay` reads them
-  again with a mended parser.
+  again with a mended parser.  They are written before silver passes a record, so that no parser
+  can change in between.
+* **late** has the events that came behind the watermark of their topic.  Spark drops them without
+  a word; `keep_late` finds them in bronze.
 * **gold** follows silver: a late event changes the minute that it belongs to.
 
 All queries have the trigger `availableNow`: they take what is there in micro-batches, and end.
@@ -33,9 +38,10 @@ if TYPE_CHECKING:
 WATERMARK = "45 minutes"
 """How far behind the newest event an event may come, and how long an event id is kept.  A report is
 at most 15 minutes late, and its copy comes at most 5 minutes after it; the others are in reserve.
-What is later is dropped, and counted."""
+What is later goes to a table of its own."""
 PARTITIONS = {POSITIONS: 6, ORDERS: 3, PAYMENTS: 3}
 RECORD = "topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, key BINARY, value BINARY"
+LATE = f"{RECORD}, event_id STRING, event_time TIMESTAMP"
 _ONCE_PER_EVENT = ["topic", "event_id"]
 
 
@@ -66,20 +72,53 @@ def start_bronze(
     return writer.trigger(availableNow=True).start(place.bronze)
 
 
-def start_silver(storage: Storage, place: Place, parser: Parser) -> StreamingQuery:
-    """Each event once, into the table of its topic."""
+def start_silver(storage: Storage, place: Place, parser: Parser) -> list[StreamingQuery]:
+    """Each event once, into the table of its topic; a query for each topic."""
+    return [_start_silver_of(topic, storage, place, parser) for topic in TOPICS]
 
+
+def _start_silver_of(topic: str, storage: Storage, place: Place, parser: Parser) -> StreamingQuery:
     def write(batch: DataFrame, number: int) -> None:
+        """Reads the whole batch, also one that the table has already and does not write again.
+
+        Spark commits a state only for rows that were asked for.  A driver that was killed between
+        the table's commit and Spark's would else fail at this batch, at each start.
+        """
         batch.persist()
         try:
-            for topic in TOPICS:
-                storage.append(events(batch, topic, parser), place.silver(topic), number)
+            batch.count()
+            storage.append(events(batch, topic, parser), place.silver(topic), number)
         finally:
             batch.unpersist()
 
-    good = parsed(_bronze(storage, place), parser).where("reason IS NULL").drop("key", "value")
-    once = good.withWatermark("event_time", WATERMARK)
-    return _each_batch(once.dropDuplicatesWithinWatermark(_ONCE_PER_EVENT), place, "silver", write)
+    records = _bronze(storage, place).where(f"topic = '{topic}'")
+    good = parsed(records, parser).where("reason IS NULL").drop("key", "value")
+    once = good.withWatermark("event_time", WATERMARK).dropDuplicatesWithinWatermark(["event_id"])
+    return _each_batch(once, place, f"silver {topic.removeprefix('fleet.')}", write)
+
+
+def keep_late(storage: Storage, place: Place, parser: Parser) -> int:
+    """Keeps the events of bronze that are in no other table; returns how many are new.
+
+    It reads all of bronze, and may be repeated: an event that is kept already is not kept again.
+    """
+    storage.ensure(place.late, LATE)
+    kept = storage.read(place.late)
+    known = kept.select("topic", "event_id")
+    for topic in TOPICS:
+        there = storage.read(place.silver(topic)).selectExpr(f"'{topic}' AS topic", "event_id")
+        known = known.union(there)
+    letters = storage.read(place.dead_letters).select("topic", "partition", "offset")
+    good = parsed(storage.read(place.bronze), parser).where("reason IS NULL")
+    missing = good.dropDuplicates(_ONCE_PER_EVENT).join(known, _ONCE_PER_EVENT, "left_anti")
+    found = missing.join(letters, letters.columns, "left_anti").select(*_names(LATE)).persist()
+    try:
+        count = found.count()
+        if count:
+            storage.insert_missing(found, place.late, "event_id")
+    finally:
+        found.unpersist()
+    return count
 
 
 def start_dead_letters(storage: Storage, place: Place, parser: Parser) -> StreamingQuery:

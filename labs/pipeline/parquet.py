@@ -4,6 +4,7 @@ A folder has no log, so a table is a folder of **parts**, and a part's name says
 
     silver/positions/<query id>-000003/   what micro-batch 3 of that query wrote
     silver/positions/replay-000004/       what a replay inserted
+    late/empty/                           a table that has no rows yet
     gold/minutes/version-000002/          the whole table; the newest version counts
     dead-letters.deleted/…                rows to leave out of the table beside it
 
@@ -58,6 +59,10 @@ class ParquetStorage:
 
     def append(self, batch: DataFrame, path: str, number: int) -> None:
         _write(batch, Path(path), f"{query_id(batch.sparkSession)}-{number:06d}")
+
+    def ensure(self, path: str, columns: str) -> None:
+        if not _parts(Path(path)):
+            _write(self.session.createDataFrame([], columns), Path(path), "empty")
 
     def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
         new = found.join(self.read(path).select(key), key, "left_anti")

@@ -35,7 +35,7 @@ class MicroBatch:
     ids_kept: int = 0
     """Rows of state: event ids that a copy would be known by."""
     too_late: int = 0
-    """Rows dropped because they were behind the watermark."""
+    """Rows that silver did not take because they were behind the watermark, copies among them."""
     watermark: float | None = None
     """Seconds since 1970, in event time; None for a query without one, or before its first."""
     refused: int = 0
@@ -56,7 +56,7 @@ class MicroBatch:
         if self.ids_kept:
             text += f", {self.ids_kept:,} ids kept"
         if self.too_late:
-            text += f", {self.too_late:,} too late and dropped"
+            text += f", {self.too_late:,} behind the watermark"
         return text
 
 

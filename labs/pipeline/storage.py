@@ -64,6 +64,10 @@ class Storage(Protocol):
         """Appends the micro-batch `number` of the query whose batch this thread handles, once."""
         ...
 
+    def ensure(self, path: str, columns: str) -> None:
+        """An empty table with these columns, unless it is there."""
+        ...
+
     def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
         """Appends the rows whose key the table does not have; new columns are added."""
         ...

@@ -27,6 +27,15 @@ class Place:
     def dead_letters(self) -> str:
         return str(self.folder / "dead-letters")
 
+    @property
+    def late(self) -> str:
+        return str(self.folder / "late")
+
+    @property
+    def unchecked(self) -> Path:
+        """A mark: silver may have dropped late events, and the late table may lack them."""
+        return self.folder / "late-unchecked"
+
     def silver(self, topic: str) -> str:
         return str(self.folder / "silver" / topic.removeprefix("fleet."))
 

@@ -159,7 +159,7 @@ def test_a_class_that_is_marked_gets_no_solutions_at_all(commit, tmp_path) -> No
         assert sealed_text is not None
         original = commit.files[str(judge.relative_to(edition))].content.decode()
         assert unsealed(sealed_text[1]) == original
-    ask = "from kit.exercises import catalogue as c; print(c.find('06-4').title, len(list(c.everything())))"
+    ask = "from kit.exercises import catalogue as c; print([each.title for each in c.everything()])"
     environment = os.environ | {"PYTHONPATH": str(edition)}
     said = [
         subprocess.run([sys.executable, "-c", ask], cwd=cwd, capture_output=True, text=True,

@@ -17,7 +17,7 @@ from labs.pipeline.storage import Compaction
 
 START = 1_800_000_000.0
 BRONZE = MicroBatch("bronze", 0, START, 2.0, 4_000, lag={POSITIONS: {"0": 700, "1": 51}})
-SILVER = MicroBatch("silver", 1, START + 4, 2.0, 4_000, {}, 3_977, 13, START)
+SILVER = MicroBatch("silver positions", 1, START + 4, 2.0, 4_000, {}, 3_977, 13, START)
 
 
 def run() -> Run:
@@ -30,6 +30,7 @@ def run() -> Run:
         truth=tally.truth(),
         tables={
             "silver": {POSITIONS: 1_700, ORDERS: 200, PAYMENTS: 70},
+            "late": {POSITIONS: 12},
             "dead letters": [[POSITIONS, "not JSON", 17]],
             "partitions": [[POSITIONS, 0, 1_717]],
             "keys": [["truck-01", 411]],
@@ -46,7 +47,7 @@ def test_the_text_says_what_the_page_draws() -> None:
     said = dashboard.text(run())
     said = " ".join(said.split())
     for number in (
-        "numbers as in the truth: 1 of 1", "dropped as too late: 13", "0 fleet.positions 1 51",
+        "numbers as in the truth: 1 of 1", "too late, kept apart: 12", "0 fleet.positions 1 51",
         "1 4,000 3,977", "fleet.positions not JSON 17", "key truck-01 411", "bronze 23 1 2.00 1.90",
     ):  # fmt: skip
         assert number in said, number
