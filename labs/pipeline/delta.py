@@ -50,11 +50,11 @@ class DeltaStorage:
     def ensure(self, path: str, columns: str) -> None:
         self.session.sql(f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta")
 
-    def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
+    def insert_missing(self, found: DataFrame, path: str, *key: str) -> None:
         found.createOrReplaceTempView("found")
         self.session.sql(
             f"MERGE WITH SCHEMA EVOLUTION INTO delta.`{path}` AS kept "
-            f"USING found ON kept.{key} = found.{key} WHEN NOT MATCHED THEN INSERT *"
+            f"USING found ON {_same(key)} WHEN NOT MATCHED THEN INSERT *"
         )
 
     def delete(self, found: DataFrame, path: str) -> None:

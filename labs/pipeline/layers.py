@@ -115,7 +115,7 @@ def keep_late(storage: Storage, place: Place, parser: Parser) -> int:
     try:
         count = found.count()
         if count:
-            storage.insert_missing(found, place.late, "event_id")
+            storage.insert_missing(found, place.late, *_ONCE_PER_EVENT)
     finally:
         found.unpersist()
     return count

@@ -64,8 +64,8 @@ class ParquetStorage:
         if not _parts(Path(path)):
             _write(self.session.createDataFrame([], columns), Path(path), "empty")
 
-    def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
-        new = found.join(self.read(path).select(key), key, "left_anti")
+    def insert_missing(self, found: DataFrame, path: str, *key: str) -> None:
+        new = found.join(self.read(path).select(*key), list(key), "left_anti")
         _write(new, Path(path), _next(Path(path), "replay-"))
 
     def delete(self, found: DataFrame, path: str) -> None:

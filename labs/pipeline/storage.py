@@ -68,7 +68,7 @@ class Storage(Protocol):
         """An empty table with these columns, unless it is there."""
         ...
 
-    def insert_missing(self, found: DataFrame, path: str, key: str) -> None:
+    def insert_missing(self, found: DataFrame, path: str, *key: str) -> None:
         """Appends the rows whose key the table does not have; new columns are added."""
         ...
 

@@ -116,6 +116,13 @@ def test_time_travel_steps_forks_and_plays_without_asking_the_kernel(lab: Any) -
         expect(panel.locator(".caption")).to_contain_text("zombie")
         expect(drawn(panel, "stale")).to_have_count(2)
         panel.focus()
+        notebook.page.keyboard.press("a")  # joins as the others did, not as a fork would
+        expect(panel.locator(".bars")).to_have_count(2)
+        expect(card(panel, "C")).to_contain_text("range")
+        expect(card(panel, "C")).not_to_contain_text("cooperative")
+        panel.get_by_role("button", name="drop 2").click()
+        expect(panel.locator(".bars")).to_have_count(1)
+        panel.focus()
         notebook.page.keyboard.press("Home")
         expect(panel.locator(".caption")).to_contain_text("The recording begins")
         notebook.page.keyboard.press("ArrowRight")

@@ -32,10 +32,9 @@ def refusal(key: Key, error: KafkaError, log_start_offset: int = -1) -> Part:
     part = Part(index=key[1], error_code=error.code, base_offset=-1, error_message=None)
     if error.code not in _WITHOUT_LOG_START:
         part.log_start_offset = log_start_offset
-    if isinstance(error, Unverified):
+    if isinstance(error, (Unverified, InvalidRecords)):
         part.error_message = error.message
-    elif isinstance(error, InvalidRecords):
-        part.error_message = error.message
+    if isinstance(error, InvalidRecords):
         part.record_errors = [
             m.ProduceResponse.BatchIndexAndErrorMessage(
                 batch_index=index, batch_index_error_message=what

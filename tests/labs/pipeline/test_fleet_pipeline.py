@@ -179,6 +179,12 @@ def test_each_topic_has_a_watermark_and_what_is_behind_it_is_kept_apart(
     assert ids(place.silver(POSITIONS)) == ["p0", "p1", "p2", "p3", "p4", "p5", "p7", "p8"]
     assert ids(place.late) == ["p6"]
     assert told == ["late: 1 behind the watermark of the topic, kept apart"]
+    # An id is its topic's: a late payment with the id of a late position is kept, too.
+    last = [(PAYMENTS, 0, 90, None, None, payment(6, 300)[1].replace("m6", "p6").encode())]
+    frame = spark.createDataFrame(last, layers.RECORD).repartition(1)
+    frame.write.format("delta").mode("append").save(place.bronze)
+    driver._silver(delta, place, MENDED, lambda _: None, told.append)
+    assert ids(place.late) == ["p6", "p6"]
     # The driver was killed when the table had the last micro-batch and Spark had not noted it.
     shutil.rmtree(place.late)
     place.unchecked.touch()
@@ -187,5 +193,5 @@ def test_each_topic_has_a_watermark_and_what_is_behind_it_is_kept_apart(
     newest.unlink()
     newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
     driver._silver(delta, place, MENDED, lambda _: None, told.append)
-    assert ids(place.late) == ["p6"]
+    assert ids(place.late) == ["p6", "p6"]
     assert not place.unchecked.exists()
