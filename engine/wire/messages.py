@@ -29,5 +29,5 @@ def __getattr__(name: str) -> type[Message]:
         cls = load(name)
     except KeyError:
         raise AttributeError(f"no message named {name} in engine/wire/schemas") from None
-    globals()[name] = cls
-    return cls
+    made: type[Message] = globals().setdefault(name, cls)  # another thread may have been first
+    return made
