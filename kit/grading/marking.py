@@ -192,7 +192,7 @@ def _marks(submitted: Submission, outcome: Outcome) -> tuple[Mark, ...]:
         title = catalogue.find(exercise_id).title
         code = submitted.answers.get(exercise_id)
         verdict = outcome.verdicts.get(exercise_id)
-        error = outcome.errors.get(answered[exercise_id], "")
+        error = own = outcome.errors.get(answered[exercise_id], "")
         if not error and (in_check := outcome.errors.get(checked.get(exercise_id, -1), "")):
             error = f"The check of the answer ended with an error: {in_check}"
         if code is None or submission.is_untouched(exercise_id, code, cells):
@@ -204,5 +204,7 @@ def _marks(submitted: Submission, outcome: Outcome) -> tuple[Mark, ...]:
             state: State = "right" if verdict.passed else "wrong"
             said = (verdict.message, verdict.expected, verdict.seen, verdict.counter_example)
             message, expected, seen, example = map(cleaned, said)
+            if own and not verdict.passed:
+                message += f" The cell of the answer ended with an error: {one_line(own)}"
             marks.append(Mark(exercise_id, quiz, state, message, expected, seen, example, title))
     return tuple(marks)

@@ -77,6 +77,14 @@ NOTEBOOKS = {
         "failed failed",
         ("SyntaxError: ", "(line 1 of the cell)", "ValueError: red"),
     ),
+    "gave up": (
+        answers(
+            "def high_watermark(log_end_offsets, isr):\n    pass\nraise RuntimeError('I gave up')",
+            "quorum = None\nraise RuntimeError('enough')",
+        ),
+        "wrong wrong",
+        ("ended with an error: RuntimeError: I gave up", "ended with an error: RuntimeError: eno"),
+    ),
     "a helper elsewhere": (
         helper_elsewhere,
         "wrong failed",
