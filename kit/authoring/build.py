@@ -19,7 +19,7 @@ import nbformat
 from kit.authoring import compose, outputs, times, witness
 from kit.authoring.sources import Cell, read_source
 from kit.course import PROJECT, group_of, reference_notebook, student_notebook
-from kit.exercises.cards import NOT_AS_PREDICTED, PROBLEM
+from kit.exercises.cards import NOT_AS_PREDICTED, PROBLEM, WRONG
 from kit.update import stamps
 
 CELL_TIMEOUT_S = 180
@@ -46,6 +46,8 @@ def build(source: Path) -> list[Path]:
                 f"{source.name}, cell {cell.id}: the run settles its prediction otherwise than "
                 f"the solution says:\n{_text(cell)}"
             )
+        if "check" in tags and _text(cell).startswith(f"{WRONG} "):
+            raise BuildFailed(f"{source.name}, cell {cell.id}: the solution fails:\n{_text(cell)}")
         if any(line.startswith(f"{PROBLEM} ") for line in _text(cell).splitlines()):
             raise BuildFailed(f"{source.name}, cell {cell.id}: no answer was taken:\n{_text(cell)}")
         outputs.clean(cell, run_count)

@@ -7,19 +7,23 @@ Right and wrong differ by sign and word, never by colour alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 PROBLEM = "!"
 """The mark of a card that says why there is no verdict."""
+RIGHT, WRONG = "✓", "✗"
 NOT_AS_PREDICTED = "Not as you predicted"
 GREEN, ORANGE, BLUE = "#009E73", "#D55E00", "#0072B2"  # of the Okabe-Ito palette
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A heading, rows of label and text, and a closing line."""
+    """A heading, rows of label and text, folded texts with their labels, and a closing line.
+
+    A page unfolds a text when its label is pressed.  Plain text has no folds and leaves them out.
+    """
 
     mark: str
     heading: str
@@ -27,6 +31,7 @@ class Card:
     closing: str = ""
     colour: str = BLUE
     passed: bool | None = None
+    folded: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
         return self.passed is not False
@@ -51,18 +56,20 @@ class Card:
             for label, text in self.rows
         )
         table = f"<table style='margin:6px 0 0;border:0'>{rows}</table>" if rows else ""
-        closing = (
-            "<div style='margin-top:6px;color:var(--jp-ui-font-color2,#616161)'>"
-            f"{escape(self.closing)}</div>"
-            if self.closing
-            else ""
+        quiet = "margin-top:6px;color:var(--jp-ui-font-color2,#616161)"
+        folded = "".join(
+            f"<details style='{quiet}'><summary style='cursor:pointer;display:list-item'>"
+            f"{escape(label)}</summary><div style='padding:2px 0 2px 18px'>{_inline(text)}</div>"
+            "</details>"
+            for label, text in self.folded
         )
+        closing = f"<div style='{quiet}'>{escape(self.closing)}</div>" if self.closing else ""
         return (
             f"<div role='status' style='border-left:4px solid {self.colour};padding:6px 12px;"
             "max-width:860px;background:var(--jp-layout-color1,transparent);"
             "color:var(--jp-content-font-color1,inherit)'>"
             f"<strong><span aria-hidden='true'>{escape(self.mark)}</span> "
-            f"{_inline(self.heading)}</strong>{table}{closing}</div>"
+            f"{_inline(self.heading)}</strong>{table}{folded}{closing}</div>"
         )
 
 
@@ -116,24 +123,31 @@ def settled(
     heading = {True: "As you predicted", False: NOT_AS_PREDICTED, None: "What the run says"}
     if is_later:
         heading[None] = "What this run says"
-    mark = {True: "✓", False: "✗", None: "→"}[passed]
+    mark = {True: RIGHT, False: WRONG, None: "→"}[passed]
     colour = {True: GREEN, False: ORANGE, None: BLUE}[passed]
     return Card(mark, f"{exercise_id}  {heading[passed]}", tuple(rows), closing, colour, passed)
 
 
-def verdict(exercise_id: str, reply: Mapping, closing: str = "") -> Card:
-    """A judge's reply as a card, without the rows that do not apply."""
+def verdict(
+    exercise_id: str,
+    reply: Mapping,
+    closing: str = "",
+    hints: Sequence[str] = (),
+    wrong: str = "not yet",
+) -> Card:
+    """A judge's reply as a card, without the rows that do not apply; its hints are folded."""
     passed = bool(reply["passed"])
     rows = [("", reply["message"])] if reply["message"] else []
     labels = {"expected": "expected", "seen": "seen", "counter_example": "smallest case"}
     rows += [(label, reply[name]) for name, label in labels.items() if reply.get(name)]
     return Card(
-        "✓" if passed else "✗",
-        f"{exercise_id}  {_judged(reply['title'], 'right' if passed else 'not yet')}",
+        RIGHT if passed else WRONG,
+        f"{exercise_id}  {_judged(reply['title'], 'right' if passed else wrong)}",
         tuple(rows),
         closing,
         GREEN if passed else ORANGE,
         passed,
+        tuple((f"Hint {number}", text) for number, text in enumerate(hints, 1)),
     )
 
 

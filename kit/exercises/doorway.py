@@ -122,7 +122,8 @@ def _answered(exercise_id: str, choices: Sequence[str]) -> cards.Card:
     except JudgeFailed as failure:
         return cards.problem(exercise_id, str(failure))
     entry, saved = progress_file.attempt(exercise_id, reply["passed"], ", ".join(choices))
-    return cards.verdict(exercise_id, reply, _kept(entry) if saved else NOT_SAVED)
+    closing = _kept(entry) if saved else NOT_SAVED
+    return cards.verdict(exercise_id, reply, closing, wrong="not right")
 
 
 def sides_of(seen: Any) -> dict[str, dict[str, Any]]:
@@ -145,7 +146,7 @@ def _numbers(found: Mapping[str, Any]) -> dict[str, Any]:
 def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
     """Asks the judge about an answer: a value, several values, or a function.
 
-    A wrong answer gets the next hint: each attempt and each call of `hint` moves it on.  A
+    A wrong answer offers hints, folded: one more with each attempt and each call of `hint`.  A
     function is called here, with inputs from the judge; only its results leave the kernel.
     If the exercise was done on a cluster, the judge reads `cluster` (anything with
     `.bootstrap`).
@@ -162,15 +163,15 @@ def check(exercise_id: str, *answer: Any, cluster: Any = None) -> cards.Card:
         return cards.problem(exercise_id, str(failure))
     entry, saved = progress_file.attempt(exercise_id, reply["passed"])
     if not saved:
-        closing = NOT_SAVED
-    elif reply["passed"]:
-        closing = ""
-    elif entry.hints < len(reply["hints"]):
-        rung = min(max(entry.hints, entry.attempts - 1), len(reply["hints"]) - 1)
-        closing = f"Next hint: {reply['hints'][rung]}"
-    else:
+        return cards.verdict(exercise_id, reply, NOT_SAVED)
+    if reply["passed"]:
+        return cards.verdict(exercise_id, reply)
+    if entry.hints >= len(reply["hints"]):
         closing = f'You have seen every hint; lab.hint("{exercise_id}") shows a solution.'
-    return cards.verdict(exercise_id, reply, closing)
+    else:
+        closing = f'lab.hint("{exercise_id}") shows the next hint.'
+    offered = max(entry.attempts, entry.hints + 1)
+    return cards.verdict(exercise_id, reply, closing, reply["hints"][:offered])
 
 
 def hint(exercise_id: str) -> cards.Card:

@@ -7,6 +7,7 @@ import pytest
 
 from kit.authoring.build import drift
 from kit.course import PROJECT, reference_notebook, source_files, student_notebook
+from kit.exercises.cards import RIGHT
 
 SOURCES = source_files()
 WRITTEN = [path for s in SOURCES for path in (student_notebook(s), reference_notebook(s))]
@@ -50,3 +51,11 @@ def test_every_side_by_side_run_in_the_reference_reached_a_real_kafka(source) ->
     runs = [cell for cell in cells if "lab.both(" in cell.source and cell.cell_type == "code"]
     alone = [cell.id for cell in runs if "on the engine and on Kafka" not in str(cell.outputs)]
     assert alone == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_every_check_in_the_reference_is_passed(source) -> None:
+    cells = nbformat.read(reference_notebook(source), as_version=4).cells
+    checks = [cell for cell in cells if "check" in cell.metadata.get("tags", [])]
+    said = {cell.id: str(cell.outputs[-1].data["text/plain"]) for cell in checks}
+    assert [cell for cell, text in said.items() if not text.startswith(f"{RIGHT} ")] == []

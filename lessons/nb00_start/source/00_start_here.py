@@ -303,7 +303,7 @@ eng.wait_until(clients.whole("greetings"), what="all three replicas to be in syn
 #
 # An exercise has a cell for your code and a check below it. The check is made outside this
 # notebook: for this one the judge connects to the cluster and reads the topic. A wrong answer gets
-# what was expected, what was seen, and the next hint.
+# what was expected and what was seen. Below that are hints; press one to open it.
 #
 # Send a record to `greetings` with the key `you` and the value `I was here`. A producer collects
 # records before it sends them, so do not forget to flush.

@@ -30,31 +30,48 @@ def test_three_hints_come_before_the_solution_unlocks() -> None:
     assert shown[4] == shown[3]
 
 
-def test_a_wrong_answer_shows_expected_seen_smallest_case_and_the_next_hint() -> None:
-    card = exercises.check("99-2", lambda leo, isr: max(leo.values()))
+LADDER = ("Who must have a record?", "Look at the ISR only.", "It is a minimum.")
+
+
+def wrong() -> cards.Card:
+    return exercises.check("99-2", lambda leo, isr: max(leo.values()))
+
+
+def offered(card: cards.Card) -> list[str]:
+    return [text for _, text in card.folded]
+
+
+def test_a_wrong_answer_shows_expected_seen_and_the_smallest_case() -> None:
+    card = wrong()
     text = repr(card)
     assert not card
     assert "the leader's log end" in text
     assert "3" in dict(card.rows)["expected"]
     assert "{101: 5, 102: 3}" in dict(card.rows)["smallest case"]
-    assert "Next hint: Who must have a record?" in text
-    exercises.hint("99-2")
-    again = exercises.check("99-2", lambda leo, isr: max(leo.values()))
-    assert "Next hint: Look at the ISR only." in repr(again)
+    assert 'lab.hint("99-2") shows the next hint.' in text
 
 
-def test_each_failed_attempt_shows_the_next_hint_and_leaves_the_ladder_alone() -> None:
-    def tried() -> str:
-        return repr(exercises.check("99-2", lambda leo, isr: max(leo.values())))
+def test_a_hint_is_read_only_by_who_wants_it() -> None:
+    card = wrong()
+    assert LADDER[0] not in repr(card)
+    page = card._repr_html_()
+    assert page.index("<details") < page.index("<summary") < page.index(LADDER[0])
+    assert ">Hint 1</summary>" in page
 
-    hints = ("Who must have a record?", "Look at the ISR only.", *["It is a minimum."] * 2)
-    for number, hint in enumerate(hints):
-        reported = tried()
-        assert f"Next hint: {hint}" in reported, (number, reported)
+
+def test_each_failed_attempt_offers_one_more_hint_and_leaves_the_ladder_alone() -> None:
+    for number in (1, 2, 3, 3):
+        card = wrong()
+        assert offered(card) == list(LADDER[:number])
     assert "Hint 1 of 3" in repr(exercises.hint("99-2")), "only asking for hints unlocks a solution"
     for _ in range(2):
         exercises.hint("99-2")
-    assert "You have seen every hint" in tried()
+    assert "You have seen every hint" in repr(wrong())
+
+
+def test_a_hint_that_was_asked_for_is_offered_with_the_next_one() -> None:
+    exercises.hint("99-2")
+    assert offered(wrong()) == list(LADDER[:2])
 
 
 def test_a_function_that_raises_gets_a_message_with_its_error() -> None:
@@ -80,7 +97,9 @@ def test_a_verdict_follows_a_title_or_a_question(title: str, passed: bool, headi
 
 
 def test_the_first_answer_of_a_quiz_is_the_one_that_counts() -> None:
-    assert "Nothing compares logs" in repr(exercises.quiz("99-4", "b"))
+    first = repr(exercises.quiz("99-4", "b"))
+    assert "Nothing compares logs" in first
+    assert "? Not right\n" in first, "a quiz gives the answer at once; there is no second try"
     again = exercises.quiz("99-4", "a", "c")
     assert again.passed
     assert "Your first answer was b, which was wrong; that one counts." in repr(again)
