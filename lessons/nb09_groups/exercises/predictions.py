@@ -139,12 +139,13 @@ PREDICTIONS = (
         "D joins while another worker, from which nothing moves, is busy with one record for six "
         "seconds. Which group pays how much?",
         (
-            "all three groups stop until the worker is done: they need its agreement",
-            "eager stops all partitions; the other two stop one, for about the same short time",
+            "all three stop all partitions for seconds: they need the agreement of the worker",
+            "eager stops all partitions for seconds; cooperative and the consumer protocol stop "
+            "one, for about a heartbeat",
             "eager stops all partitions for seconds; cooperative stops one, for seconds; the "
             "consumer protocol stops one, for about a heartbeat",
-            "eager stops all partitions; the consumer protocol stops one for longer than "
-            "cooperative does, since it has to ask the coordinator",
+            "eager stops all partitions for seconds; cooperative stops one, for about a heartbeat; "
+            "the consumer protocol stops one, for seconds, since it asks the coordinator",
         ),
         settle=shortest,
         because=dict.fromkeys("abcd", in_figures),

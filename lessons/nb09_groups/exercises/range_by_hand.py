@@ -11,6 +11,7 @@ INSTRUCTIVE = (
     (["A", "B"], 3),
     (["B", "A"], 4),
     (["A", "B", "C"], 2),
+    (["A", "B", "C"], 4),
     (["C", "A", "B"], 8),
 )
 
@@ -76,6 +77,10 @@ EXERCISE = Exercise(
         "what does not divide is lost": "def range_assignment(members, partitions):\n"
         "    size = partitions // len(members)\n"
         "    return {m: list(range(n * size, n * size + size))\n"
+        "            for n, m in enumerate(sorted(members))}",
+        "blocks of the longest share": "def range_assignment(members, partitions):\n"
+        "    size = -(-partitions // len(members))\n"
+        "    return {m: list(range(min(n * size, partitions), min(n * size + size, partitions)))\n"
         "            for n, m in enumerate(sorted(members))}",
         "the last takes what does not divide": "def range_assignment(members, partitions):\n"
         "    size, found = partitions // len(members), {}\n"
