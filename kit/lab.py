@@ -169,13 +169,18 @@ def both(scenario: Scenario) -> Comparison:
     A scenario takes a cluster and returns a mapping of what it observed; times go into
     `lab.measured(value, unit)`.  A difference that is not declared raises.  Without a real
     Kafka the engine's side is shown alone, and the sentence below it says so.  That engine
-    has shorter timeouts, because there is nothing to compare them with.
+    has shorter timeouts, because there is nothing to compare them with.  A run of more than a
+    second shows the time so far, and what each side does.
     """
-    from kit.both import comparison
+    from kit.both import comparison, waiting
 
-    there = real()
-    here = engine() if there is not None else engine(settings=BRISK)
-    return comparison.run(scenario, here, there, real_absence())
+    with waiting.shown() as at:
+        at.step = "looking for a real Kafka, and starting it"
+        there = real()
+        at.step = "starting the engine"
+        here = engine() if there is not None else engine(settings=BRISK)
+        at.watch(here, *([there] if there is not None else []))
+        return comparison.run(scenario, here, there, real_absence())
 
 
 def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",

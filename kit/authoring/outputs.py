@@ -1,8 +1,9 @@
 """Makes a notebook's outputs fit to be committed.
 
 A widget's view needs a kernel, and the reader of a file has none.  So the widget's static
-form (SVG, HTML or text) stays and the view goes.  Paths of the author's machine are
-replaced, timings and run counts are dropped, so that a diff shows what changed.
+form (SVG, HTML or text) stays and the view goes.  What was shown only while a cell ran goes, too.
+Paths of the author's machine are replaced, timings and run counts are dropped, so that a diff shows
+what changed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kit.both.waiting import NOTHING
 from kit.course import PROJECT
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -26,7 +28,8 @@ def clean(cell: Any, run_count: int) -> None:
     """Cleans one executed code cell in place."""
     cell.metadata.pop("execution", None)
     cell.execution_count = run_count
-    cell.outputs = _joined_streams([_cleaned(output) for output in cell.outputs])
+    kept = [output for output in cell.outputs if output.get("data") != NOTHING]
+    cell.outputs = _joined_streams([_cleaned(output) for output in kept])
     for output in cell.outputs:
         if "execution_count" in output:
             output["execution_count"] = run_count

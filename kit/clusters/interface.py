@@ -108,6 +108,11 @@ class Cluster(Protocol):
         ...
 
     @property
+    def step(self) -> str:
+        """What it was last asked to do, in words, such as "kills 102"."""
+        ...
+
+    @property
     def bootstrap(self) -> str:
         """`bootstrap.servers` for any Kafka client."""
         ...

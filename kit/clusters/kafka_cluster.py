@@ -7,7 +7,7 @@ for all of them and stand here.  `interface.Cluster` documents the methods.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine.wire import messages as m
@@ -36,6 +36,9 @@ _ADMIN_ANSWER_S = 30.0
 
 class KafkaCluster:
     """Implements `Cluster` on a provider."""
+
+    step = ""
+    """What it was last asked to do, in words: for those who wait (kit/both/waiting.py)."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
@@ -87,9 +90,11 @@ class KafkaCluster:
         *,
         assignment: Assignment | None = None,
     ) -> None:
+        self.step = f"creates topic {name}"
         self._topics.create(name, partitions, replicas, config, assignment)
 
     def delete_topic(self, name: str) -> None:
+        self.step = f"deletes topic {name}"
         self._topics.delete(name)
 
     # -- faults
@@ -98,14 +103,17 @@ class KafkaCluster:
         return fault in self.provider.faults
 
     def kill(self, node: int) -> None:
+        self.step = f"kills {node}"
         self._known(node, "running", "paused")
         self.provider.kill(node)
 
     def stop(self, node: int) -> None:
+        self.step = f"stops {node}"
         self._known(node, "running")
         self.provider.stop(node)
 
     def start(self, *nodes: int) -> None:
+        self.step = f"starts {_listed(nodes)}"
         for node in nodes:
             if self._known(node).state in ("stopped", "killed"):
                 self.provider.start(node)
@@ -113,32 +121,39 @@ class KafkaCluster:
             self._serving(node)
 
     def pause(self, node: int) -> None:
+        self.step = f"pauses {node}"
         self._known(node, "running")
         self.provider.pause(node)
 
     def resume(self, node: int) -> None:
+        self.step = f"resumes {node}"
         self._known(node, "paused", "running")
         self.provider.resume(node)
 
     def lose_power(self, node: int) -> None:
+        self.step = f"takes the power from {node}"
         self._known(node)
         self.provider.lose_power(node)
 
     def cut(self, a: int, b: int) -> None:
+        self.step = f"cuts {a} from {b}"
         self._pair(a, b)
         self.provider.cut(a, b)
 
     def isolate(self, node: int) -> None:
+        self.step = f"isolates {node}"
         self._known(node)
         self.provider.isolate(node)
 
     def slow(self, a: int, b: int, ms: int) -> None:
+        self.step = f"slows the link {a}-{b}"
         self._pair(a, b)
         if ms < 0:
             raise ClusterError(f"A link cannot be {ms} ms slow: give 0 or more.")
         self.provider.slow(a, b, ms)
 
     def heal(self) -> None:
+        self.step = "heals the links"
         self.provider.heal()
 
     # -- looking
@@ -146,6 +161,7 @@ class KafkaCluster:
     def wait_until(
         self, predicate: Callable[[Cluster], object], timeout_s: float = 20, what: str = ""
     ) -> None:
+        self.step = f"waits for {what or 'what the scenario asks for'}"
         deadline = time.monotonic() + timeout_s
         trouble = ""
         while True:
@@ -240,5 +256,5 @@ class KafkaCluster:
         self.wait_until(serves, START_TIMEOUT_S, f"broker {node} to be back")
 
 
-def _listed(nodes: dict[int, Node]) -> str:
+def _listed(nodes: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(nodes)))
