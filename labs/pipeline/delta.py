@@ -5,6 +5,8 @@
   id, which lies in the checkpoint: a query that begins afresh is another application.
 * **merge** asks the table what is there already.  Where adding up is not repeatable, it names
   itself as well.
+* **stream** reads the commits from the first one on, while they are there, and begins with the
+  table as it is where they are not.
 * **compact** (OPTIMIZE) writes what small files hold into large ones.  Its commit says that no
   data changed, so a stream that reads the table passes over it.  The small files stay on disk
   until VACUUM, and a stream that has not come to them yet still reads them.
@@ -39,8 +41,10 @@ class DeltaStorage:
         return self.session.read.format("delta").load(path)
 
     def stream(self, path: str, columns: str) -> DataFrame:
-        source = self.session.readStream.format("delta").option("startingVersion", 0)
-        return source.option("maxFilesPerTrigger", 1).load(path)
+        source = self.session.readStream.format("delta").option("maxFilesPerTrigger", 1)
+        if has_every_commit(self.session, path):
+            source = source.option("startingVersion", 0)
+        return source.load(path)
 
     def append(self, batch: DataFrame, path: str, number: int) -> None:
         writer = batch.write.format("delta").mode("append").option("mergeSchema", "true")
@@ -101,6 +105,19 @@ class DeltaStorage:
         found = detail.select("numFiles", "sizeInBytes").first()
         assert found is not None
         return found[0], found[1]
+
+
+def has_every_commit(session: SparkSession, path: str) -> bool:
+    """Whether a stream can read the table's commits from the first one on.
+
+    Delta deletes the commits of its log that are older than `delta.logRetentionDuration` (30 days),
+    and VACUUM the files that no version of the last week has.  Then a stream without a starting
+    version reads the table as it is, its files in the order of their times, and after that each
+    new commit.
+    """
+    history = session.sql(f"DESCRIBE HISTORY delta.`{path}`").select("version", "operation")
+    commits = {row.version: row.operation for row in history.collect()}
+    return 0 in commits and not any(name.startswith("VACUUM") for name in commits.values())
 
 
 def _same(columns: Iterable[str]) -> str:

@@ -158,7 +158,7 @@ def replay(storage: Storage, place: Place, parser: Parser) -> int:
 
 
 def _bronze(storage: Storage, place: Place) -> DataFrame:
-    """Bronze as a stream, from its first commit on, one file (so one micro-batch) at a time.
+    """Bronze as a stream, from its first file on, one file (so one micro-batch) at a time.
 
     In one large step the watermark would not move before its end, and the state would keep every
     event id.  In steps that have a part of the partitions it would move too far: the other

@@ -34,6 +34,14 @@ def explain_refused(answer: str, seen: Observed) -> str:
     return " ".join(sentences)
 
 
+def after_a_month(seen: Observed) -> str:
+    """L1-13."""
+    whole = seen["without a version"] == seen["in bronze"]
+    if seen["from the version"] == "an error":
+        return "b" if whole else "d"
+    return "a" if seen["from the version"] == seen["in bronze"] else "c"
+
+
 def ids_kept(seen: Observed) -> str:
     """L1-7: the choice that is nearest to what was kept, in events' minutes."""
     minutes = seen["ids kept within the watermark"] / seen["events"] * seen["minutes of events"]
@@ -218,5 +226,22 @@ PREDICTIONS = (
             "has one for each use of a field.",
             "c": "It stands there {filtered} times; without the filter {all} times.",
         },
+    ),
+    Prediction(
+        "L1-13",
+        "The old commits of bronze are deleted from its log. Two new queries read bronze: one with "
+        "startingVersion 0, one without a starting version. What do they read?",
+        (
+            "both read every row",
+            "from version 0: an error; without a version: every row",
+            "from version 0: the rows of the commits that are left; without a version: every row",
+            "from version 0: an error; without a version: only what is written from now on",
+        ),
+        settle=after_a_month,
+        because=dict.fromkeys(
+            "abcd",
+            "From the version: {from the version}. Without one: {without a version} of the "
+            "{in bronze} rows.",
+        ),
     ),
 )

@@ -30,7 +30,7 @@ from labs.fleet.records import MINUTE_MS, POSITIONS, REASONS, START_MS, Fleet, r
 from labs.fleet.truth import Tally
 from labs.fleet.writer import write
 from labs.L1_telemetry_pipeline import driver, trials
-from labs.L1_telemetry_pipeline.layers import follow, plan
+from labs.L1_telemetry_pipeline.layers import clean_log, follow, plan
 from labs.pipeline.balance import Equation
 from labs.pipeline.tables import MINUTES, Place
 
@@ -862,6 +862,60 @@ lab.verdict("L1-12", seen)
 # became a `from_json` of its own: the same text, parsed again and again, for each record. No row is wrong,
 # and no error tells; only the time does, and `explain()`. A count that is observed has to see every row,
 # so no filter moves past it. That is why `judged` above observes, and both of its readers filter after it.
+
+# %% [markdown]
+# ## Deeper: Bronze after a month
+#
+# `follow` reads the commits of bronze from version 0 on. A commit is a file in the table's log, and Delta
+# deletes it after 30 days (`delta.logRetentionDuration`). The files with the rows stay, and a checkpoint
+# of the log lists them. `clean_log` does now to a copy of bronze what Delta does after that time. Then
+# two new queries read the copy.
+
+# %% L1-13 tags=["stub", "predict"]
+lab.predict("L1-13")
+
+# %% L1-13 tags=["solution", "predict"]
+lab.predict("L1-13", "b")
+
+# %% old-bronze tags=["live"]
+version = 0  # where the first query begins
+
+month_old = str(temporary() / "bronze")
+shutil.copytree(place.bronze, month_old)
+if FORMAT == "delta":
+    print("the log:", ", ".join(clean_log(spark, month_old)))
+
+
+def rows_read(**starting_version):
+    """By a new query; or its error."""
+    stream = spark.readStream.format(FORMAT).schema(spark.table(f"{FORMAT}.`{month_old}`").schema)
+    if FORMAT == "delta":
+        stream = spark.readStream.format(FORMAT).options(**starting_version)
+    query = stream.load(month_old).writeStream.format("noop").trigger(availableNow=True)
+    query = query.option("checkpointLocation", str(temporary()))
+    try:
+        query = query.start()
+        query.awaitTermination(60)
+    except Exception as error:
+        print(str(error).partition("exception: ")[2].splitlines()[0][:160])
+        return "an error"
+    return sum(each["numInputRows"] for each in query.recentProgress)
+
+
+seen = {
+    "from the version": rows_read(startingVersion=version),
+    "without a version": rows_read(),
+    "in bronze": spark.table(f"{FORMAT}.`{month_old}`").count(),
+}
+lab.verdict("L1-13", seen)
+
+# %% [markdown]
+# The commits say which rows came when. Without them version 0 cannot be read, and Delta says so. Set
+# `version = 3`, the commit that is left: the query reads that commit's rows, and no error tells of the others.
+# Without a version, Delta begins with the table as it is, its files in the order of their times, and goes on
+# with each new commit. So `follow` looks first whether every commit is there, and silver can be made again
+# from bronze after years. After OPTIMIZE and VACUUM, bronze is one large file. Silver's state then keeps every event
+# id until that micro-batch ends, and the watermark drops nothing.
 #
 # ## Deeper: What a real pipeline does beyond this
 #

@@ -86,5 +86,14 @@ def test_the_plan_decides_how_often_a_text_is_parsed(times, letter) -> None:
     assert settled("L1-12", {"all": 1, "filtered": times, "observed, filtered": 1}) == letter
 
 
+@pytest.mark.parametrize(
+    ("zero", "without", "letter"),
+    [(90, 90, "a"), ("an error", 90, "b"), (30, 90, "c"), ("an error", 0, "d")],
+)
+def test_what_a_new_query_reads_of_a_cleaned_log(zero, without, letter) -> None:
+    seen = {"from the version": zero, "without a version": without, "in bronze": 90}
+    assert settled("L1-13", seen) == letter
+
+
 def test_a_free_answer_is_what_the_run_saw() -> None:
     assert settled("L1-5", {"rows after": 10_000}) == "10000"

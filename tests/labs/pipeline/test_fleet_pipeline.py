@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kit.clusters.interface import Cluster
 from kit.testing import restored
 from labs.fleet.records import PAYMENTS, POSITIONS, Fleet
 from labs.fleet.truth import Truth
+from labs.L1_telemetry_pipeline.layers import clean_log
 from labs.pipeline import balance, command, driver, layers
 from labs.pipeline.delta import DeltaStorage
 from labs.pipeline.events import FIRST, MENDED
@@ -21,6 +23,7 @@ from labs.pipeline.tables import GOLD, MINUTES, PAID, STATES, Place
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
+UNSAFE_VACUUM = "spark.databricks.delta.retentionDurationCheck.enabled"
 FLEET = Fleet(events=3_000, seed=11, malformed=0.03, duplicate=0.05)
 
 
@@ -131,6 +134,43 @@ def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
     commit(4)
     go_on()
     assert read == [[10 * number, 10 * number + 1] for number in range(5)]
+
+
+@pytest.mark.parametrize("lost", ["commits", "files"])
+def test_a_table_whose_history_is_gone_is_read_from_what_it_is_now(
+    spark: Any, tmp_path: Path, lost: str
+) -> None:
+    """Its log was cleaned, as after 30 days, or VACUUM deleted what OPTIMIZE had left behind."""
+    delta, path = DeltaStorage(spark), str(tmp_path / "bronze")
+    read: list[list[int]] = []
+
+    def commit(number: int) -> None:
+        rows = spark.range(10 * number, 10 * number + 2, numPartitions=1)
+        rows.write.format("delta").mode("append").save(path)
+
+    def go_on() -> None:
+        rows = delta.stream(path, "id BIGINT").writeStream.option("checkpointLocation", checkpoint)
+        rows = rows.foreachBatch(lambda batch, _: read.append([row.id for row in batch.collect()]))
+        rows.trigger(availableNow=True).start().awaitTermination()
+
+    checkpoint = str(tmp_path / "checkpoint")
+    for number in range(4):
+        commit(number)
+    if lost == "commits":
+        assert len(clean_log(spark, path)) == 2, "the newest commit, and the checkpoint"
+    else:
+        assert delta.compact(path) is not None
+        spark.conf.set(UNSAFE_VACUUM, "false")
+        spark.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
+        spark.conf.unset(UNSAFE_VACUUM)
+    go_on()
+    commit(4)
+    go_on()
+    first, last = read[:-1], read[-1]
+    assert last == [40, 41]
+    assert sorted(chain(*first)) == sorted(chain(*([10 * n, 10 * n + 1] for n in range(4))))
+    if lost == "commits":
+        assert first == sorted(first), "files in the order of their times"
 
 
 def wrong(found: dict[str, Any], truth: Truth) -> list[str]:
