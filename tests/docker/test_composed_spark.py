@@ -16,7 +16,9 @@ from kit.clusters import docker as composed
 from kit.course import PROJECT
 from kit.testing import missing
 
-pytestmark = [pytest.mark.docker, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.docker, pytest.mark.spark, pytest.mark.full, pytest.mark.timeout(600)
+]  # fmt: skip
 MASTER = ("127.0.0.1", 7077)
 SERVICES = ("spark-master", "spark-worker-1", "spark-worker-2")
 

@@ -1,7 +1,8 @@
 """Every reference notebook runs clean: on the engine alone, and beside a real Kafka.
 
-Beside a real Kafka `make test` runs 06, which shows what the course is about, and
-`make test-all` each of them.
+`make test-all` does.  `make test` runs those of SHORT_FORM, one for each kind of machinery:
+the engine behind sockets (00), teams of consumers (09), transactions (11) and Spark (L6) on the
+engine alone, and 06, which shows what the course is about, beside a real Kafka.
 
 nbval runs in a process of its own.  Its report is read as XML, not by exit status alone:
 after a time-out nbval marks the remaining cells as expected failures, and a notebook that
@@ -16,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,28 +31,24 @@ SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
 CELL_TIMEOUT_S = 300
 """Ends a hanging cell.  A lab kills drivers beside a real Kafka while two lanes keep the cores."""
 SOURCES = source_files()
-ALWAYS_BESIDE_KAFKA = "06"
+SHORT_FORM = {"off": ("00", "09", "11", "L6"), "local": ("06",)}
 
 
-def marks(source: Path) -> list[pytest.MarkDecorator]:
+def marks(source: Path, real: str) -> list[pytest.MarkDecorator]:
     """A lab needs Spark, and runs in the lane of the other tests that do."""
+    found = [] if group_of(source) in SHORT_FORM[real] else [pytest.mark.full]
     if source.is_relative_to(PROJECT / "labs"):
-        return [pytest.mark.spark]
-    return [pytest.mark.lane("plain")]
+        return [*found, pytest.mark.spark]
+    return [*found, pytest.mark.lane("plain")] if real == "off" else found
 
 
-def beside_kafka(source: Path) -> list[pytest.MarkDecorator]:
-    spark = [pytest.mark.spark] if source.is_relative_to(PROJECT / "labs") else []
-    return spark if group_of(source) == ALWAYS_BESIDE_KAFKA else [*spark, pytest.mark.full]
-
-
-def notebooks(marks_of: Callable[[Path], list[pytest.MarkDecorator]]) -> list[Any]:
+def notebooks(real: str) -> list[Any]:
     """Every reference notebook."""
     return [
         pytest.param(
             reference_notebook(source),
             id=source.stem.replace("_", "-"),
-            marks=marks_of(source),
+            marks=marks(source, real),
         )
         for source in SOURCES
     ]
@@ -86,20 +82,29 @@ def run_nbval(notebook: Path, real: str, scratch: Path) -> list[str]:
     code_cells = [
         cell
         for cell in nbformat.read(notebook, as_version=4).cells
-        if cell.cell_type == "code" and "nbval-skip" not in cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and "nbval-skip" not in tags(cell)
     ]
     if not faults and len(cases) != len(code_cells):
         faults.append(f"{len(cases)} of {len(code_cells)} cells ran")
     return faults or unsettled(notebook, scratch / "progress.json", real)
 
 
+def tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))
+
+
 def unsettled(notebook: Path, progress: Path, real: str) -> list[str]:
-    """Predictions of the reference that its own run has not shown to be right, on each side."""
+    """Answers and predictions of the reference that its own run has not shown to be right."""
     entries = json.loads(progress.read_text())["exercises"] if progress.exists() else {}
     cells = nbformat.read(notebook, as_version=4).cells
-    faults = []
+    checks = [{*cell.metadata.tags} - {"check"} for cell in cells if "check" in tags(cell)]
+    faults = [
+        f"{name} is judged wrong: {entries.get(name)}"
+        for name in set().union(*checks)
+        if not entries.get(name, {}).get("passed_at")
+    ]
     for cell, run in pairwise(cells):
-        if "prediction" not in cell.metadata.get("tags", []):
+        if "prediction" not in tags(cell):
             continue
         prediction = cell.id.removeprefix("prediction-")
         entry = entries.get(prediction, {})
@@ -113,7 +118,7 @@ def unsettled(notebook: Path, progress: Path, real: str) -> list[str]:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("notebook", notebooks(marks))
+@pytest.mark.parametrize("notebook", notebooks("off"))
 def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
     faults = run_nbval(notebook, "off", tmp_path)
     assert not faults, faults[0]
@@ -121,7 +126,7 @@ def test_runs_clean_on_the_engine_alone(notebook, tmp_path) -> None:
 
 @pytest.mark.real
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("notebook", notebooks(beside_kafka))
+@pytest.mark.parametrize("notebook", notebooks("local"))
 def test_runs_clean_beside_a_real_kafka(notebook, tmp_path) -> None:
     faults = run_nbval(notebook, "local", tmp_path)
     assert not faults, faults[0]

@@ -64,7 +64,7 @@ def test_the_engine_refuses_when_two_are_dead_and_the_kit_says_why(engine_cluste
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 2))])
 def test_on_a_local_kafka(local_cluster, seed) -> None:
     with restored(local_cluster):
         check.nothing_acknowledged_is_lost(check.leader_killed_under_load(local_cluster, seed))

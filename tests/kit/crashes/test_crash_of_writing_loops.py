@@ -78,6 +78,7 @@ def test_kafka_gives_the_same_verdict(local_cluster) -> None:
     assert result, result.text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("loop", "passes"), [(loops.in_transactions, True), (loops.offsets_apart, False)]
 )

@@ -45,13 +45,21 @@ def is_lab(path: Path) -> bool:
     return path.is_relative_to(PROJECT / "labs")
 
 
-def needs_of(path: Path) -> list[pytest.MarkDecorator]:
+SLOW = ("06-8", "07-7", "08-7", "10-9", "10-10", "11-12")
+"""Each wrong answer is run on a cluster of its own, or crashed at every line."""
+
+
+def needs_of(path: Path, name: str) -> list[pytest.MarkDecorator]:
     """A lab needs PySpark and minutes."""
-    return [pytest.mark.spark, pytest.mark.full] if is_lab(path) else []
+    if is_lab(path):
+        return [pytest.mark.spark, pytest.mark.full]
+    return [pytest.mark.full] if name in SLOW else []
 
 
 CASES = [
-    pytest.param(course, path, cell.name, id=f"{course}-{cell.name}", marks=needs_of(path))
+    pytest.param(
+        course, path, cell.name, id=f"{course}-{cell.name}", marks=needs_of(path, cell.name)
+    )
     for course, path in sources_of_both_courses()
     for cell in read_source(path)
     if cell.has("stub")
