@@ -248,7 +248,7 @@ def waiting_for_company(cluster):
                  for at in grid}  # fmt: skip
     rates, waits = dict.fromkeys(grid, 0), {}
     short, long = (16_000, 5), (16_000, 100)
-    for at in 5 * grid + 10 * [short, long]:  # in rounds: other work on this machine hits all
+    for at in 3 * grid + 6 * [short, long]:  # in rounds: other work on this machine hits all
         rates[at] = max(rates[at], measure.flat_out(producers[at], "positions", records))
     for at in grid:
         waits[at] = measure.lone_record_ms(producers[at], "positions", records[0])
