@@ -7,7 +7,8 @@ Kafka hands over bytes.  Nothing here fails on bad ones: a record that breaks a 
     not JSON        the text is no JSON object
     missing field   a required field is not in the object
     null field      it is there, and null
-    wrong type      it is no number where one is required, or a time that is not of this century
+    wrong type      it is no number where one is required (nor is a number in quotes), or a time
+                    that is not of this century
 
 There are two parsers.  `FIRST` was written before the fleet's new firmware, and refuses a time that
 is written as text.  `MENDED` reads both forms, and the new column `heading`.
@@ -15,6 +16,7 @@ is written as text.  `MENDED` reads both forms, and the new column `heading`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,8 @@ REQUIRED = {
 }
 NUMBERS = {POSITIONS: "speed_kmh", ORDERS: "revision", PAYMENTS: "cents"}
 OPTIONAL = ("heading",)
+TYPES = {"speed_kmh": "INT", "heading": "INT", "revision": "INT", "cents": "BIGINT"}
+"""In JSON these are numbers without a fraction and without quotes.  All other fields are text."""
 _EARLIEST_MS, _LATEST_MS = 946_684_800_000, 4_102_444_799_999
 """The years 2000 to 2099."""
 TEXT_TIME = "yyyy-MM-dd'T'HH:mm:ss[.SSS]XXX"
@@ -73,23 +77,12 @@ def parsed(records: DataFrame, parser: Parser) -> DataFrame:
     from pyspark.sql import functions as F
 
     text = F.col("value").cast("string")
-    schema = ", ".join(f"{name} STRING" for name in FIELDS)
+    schema = ", ".join(f"{name} {TYPES.get(name, 'STRING')}" for name in FIELDS)
     read = records.withColumn("text", F.from_json(text, schema)).withColumn(
         "keys", F.json_object_keys(text)
     )
-    typed = read.withColumns(
-        {
-            "event_id": F.col("text.event_id"),
-            "event_time": _time(parser),
-            "truck": F.col("text.truck"),
-            "order_id": F.col("text.order_id"),
-            "speed_kmh": F.expr("try_cast(text.speed_kmh AS INT)"),
-            "heading": F.expr("try_cast(text.heading AS INT)"),
-            "revision": F.expr("try_cast(text.revision AS INT)"),
-            "status": F.col("text.status"),
-            "cents": F.expr("try_cast(text.cents AS BIGINT)"),
-        }
-    )
+    columns = {name: F.col(f"text.{name}") for name in FIELDS}
+    typed = read.withColumns(columns | {"event_time": _time(parser)})
     judged = typed.withColumn("reason", _reason()).drop("text", "keys")
     return judged.observe(PARSED, F.count("reason").alias("refused"))
 
@@ -118,19 +111,26 @@ def _reason() -> Column:
     """The first rule that the record breaks."""
     from pyspark.sql import functions as F
 
-    def of_topic(rule: str) -> str:
+    def of_topic(rule: Callable[[str], str]) -> str:
         cases = " ".join(
-            f"WHEN '{topic}' THEN " + " OR ".join(rule.format(name) for name in names)
+            f"WHEN '{topic}' THEN " + " OR ".join(map(rule, names))
             for topic, names in REQUIRED.items()
         )
         return f"CASE topic {cases} END"
 
+    def is_null(name: str) -> str:
+        null = f"text.{name} IS NULL"
+        if name not in TYPES:
+            return null
+        # A number of another type is null in the schema, and not in the text.
+        return f"({null} AND get_json_object(CAST(value AS STRING), '$.{name}') IS NULL)"
+
     numbers = " ".join(f"WHEN '{topic}' THEN {name} IS NULL" for topic, name in NUMBERS.items())
-    missing = of_topic("NOT array_contains(keys, '{}')")
+    missing = of_topic(lambda name: f"NOT array_contains(keys, '{name}')")
     return F.expr(
         f"CASE WHEN value IS NULL THEN '{NULL_VALUE}' "
         f"WHEN keys IS NULL THEN '{NOT_JSON}' "
         f"WHEN {missing} THEN '{MISSING_FIELD}' "
-        f"WHEN {of_topic('text.{} IS NULL')} THEN '{NULL_FIELD}' "
+        f"WHEN {of_topic(is_null)} THEN '{NULL_FIELD}' "
         f"WHEN event_time IS NULL OR CASE topic {numbers} END THEN '{WRONG_TYPE}' END"
     )
