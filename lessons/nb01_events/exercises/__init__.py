@@ -34,9 +34,9 @@ EXERCISES = (
          "a share group of 50",
          "a consumer group of 50, and acks=all"),
         right=frozenset("c"),
-        explanation="A share group hands out records, not partitions: whole batches by default, one "
-        "at a time with share.acquire.mode=record_limit. The order is lost, and this team does not "
-        "need it.",
+        explanation="A share group hands out records, not partitions: whole batches by default, "
+        "one at a time with share.acquire.mode=record_limit. The order is lost, and this team does "
+        "not need it.",
         because={
             "a": "Four of them would get a partition each, and 46 none.",
             "b": "Each group reads every record, so each job would be done 50 times.",
