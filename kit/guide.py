@@ -2,8 +2,9 @@
 
 Each lesson's folder holds a `facilitator.md`, with the same headings in the same order, so a
 teacher finds the minute plan of any lesson at once.  `kafkalab guide` gathers the pages into
-one HTML file: a table of contents, then a lesson on pages of its own.  The minutes are those
-that the notebook itself prints.
+one HTML file: a table of contents, then lesson after lesson.  The minutes are those
+that the notebook itself prints.  A page names a cell as the source does; JupyterLab shows no such
+name, so the document names the section that the cell is in.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from kit.authoring import times
-from kit.authoring.sources import read_source
+from kit.authoring.sources import Cell, read_source
 from kit.course import group_of, slice_of, source_files
 
 PAGE = "facilitator.md"
@@ -27,8 +28,11 @@ HEADINGS = (
     "Questions to discuss",
     "What goes wrong",
 )
+PLAN_ROW = re.compile(r"^(\| *\d+ *\|.*\|)([^|]*)\|$", re.MULTILINE)
+EXERCISE = re.compile(r"L?\d+-\d+")
+"""A number that the notebook shows; it stays."""
 STYLE = """
-@page { margin: 18mm; }
+@page { margin: 14mm; }
 body { font: 11pt/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; color: #1c2430;
        background: #fff; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7em; line-height: 1.2; margin: 0 0 .4em; }
@@ -40,10 +44,12 @@ tr, li { break-inside: avoid; }
 td:first-child, td code { white-space: nowrap; }
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; background: #f1f3f6;
        padding: 0 .25em; border-radius: 3px; }
-section { break-before: page; margin-top: 4rem; }
+section { margin-top: 4rem; }
+section h1 { break-after: avoid; }
 .minutes { color: #5b6675; margin: 0 0 1em; }
 nav td:last-child { text-align: right; white-space: nowrap; }
-@media print { body { margin: 0; max-width: none; } section { margin-top: 0; }
+@media print { body { margin: 0; max-width: none; font-size: 9pt; line-height: 1.35; }
+               section { margin-top: 2.5em; } td, th { padding-top: .15em; padding-bottom: .15em; }
                a { color: inherit; text-decoration: none; } }
 """
 
@@ -72,7 +78,8 @@ def document(sources: dict[str, Path]) -> str:
         raise NoSuchLesson(
             "The student edition has no facilitator pages; they are in the solution edition."
         ) from error
-    minutes = {number: times.sentence(number, read_source(s)) for number, s in sources.items()}
+    cells = {number: read_source(each) for number, each in sources.items()}
+    minutes = {number: times.sentence(number, found) for number, found in cells.items()}
     contents = "".join(
         f"<tr><td><a href='#lesson-{number}'>{escape(title(text))}</a></td>"
         f"<td>{escape(minutes[number])}</td></tr>"
@@ -81,7 +88,7 @@ def document(sources: dict[str, Path]) -> str:
     sections = "".join(
         f"<section id='lesson-{number}'><h1>{escape(title(text))}</h1>"
         f"<p class='minutes'>The notebook says: {escape(minutes[number])}.</p>"
-        f"{_html(_body(text))}</section>"
+        f"{_html(_body(in_sections(text, cells[number])))}</section>"
         for number, text in pages.items()
     )
     return (
@@ -101,6 +108,30 @@ def title(page: str) -> str:
 
 def headings(page: str) -> list[str]:
     return re.findall(r"^## (.+)$", page, re.MULTILINE)
+
+
+def in_sections(page: str, cells: Sequence[Cell]) -> str:
+    """The page with the section of each code cell in place of the cell's name."""
+    section, of = "the first cells", dict[str, str]()
+    for cell in cells:
+        if not cell.code:
+            section = ([section, *re.findall(r"^##+ (.+)$", cell.text, re.MULTILINE)])[-1]
+        elif not EXERCISE.fullmatch(cell.name):
+            of[cell.name] = section
+
+    def places(row: re.Match[str]) -> str:
+        named = (re.sub(r"`?([\w-]+)`?", lambda n: of.get(n[1], n[1]), part.strip())
+                 if "`" in part or part.strip() in of else part.strip()
+                 for part in row[2].split(","))  # fmt: skip
+        shown = dict.fromkeys(re.sub(r"^(.+) (?:…|to) \1$", r"\1", each) for each in named)
+        return f"{row[1]} {', '.join(shown)} |"
+
+    def quoted(named: re.Match[str]) -> str:
+        return f"“{of[named[1]]}”" if named[1] in of else named[0]
+
+    page = page.replace("| minute | what | cell |", "| minute | what | section |")
+    page = PLAN_ROW.sub(places, page)
+    return re.sub(r"(?:cell )?`([\w-]+)`", quoted, page)
 
 
 def _body(page: str) -> str:

@@ -47,6 +47,18 @@ def test_one_document_gathers_the_pages(tmp_path, capsys) -> None:
     assert "minutes" in text
 
 
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_page_names_what_a_teacher_sees(source) -> None:
+    """Sections and exercises, and no name of a cell that only its source shows."""
+    cells = read_source(source)
+    page = guide.in_sections((slice_of(source) / guide.PAGE).read_text(), cells)
+    spans = {*re.findall(r"`([^`\n]+)`", page)}
+    shown = {name for name in spans if guide.EXERCISE.fullmatch(name)}
+    assert spans & {cell.name for cell in cells} <= shown
+    headings = {*re.findall(r"^##+ (.+)$", source.read_text().replace("# #", "#"), re.MULTILINE)}
+    assert {*re.findall(r"“([^”]+)”", page)} & headings
+
+
 def test_one_lesson_can_be_chosen_and_an_unknown_one_gets_a_sentence(tmp_path, capsys) -> None:
     out = tmp_path / "one.html"
     assert main(["guide", "00", "--out", str(out)]) == 0
