@@ -27,6 +27,15 @@ def test_a_page_has_the_headings_that_a_teacher_looks_for(source) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_what_must_be_done_has_its_minute(source) -> None:
+    page = (slice_of(source) / guide.PAGE).read_text()
+    must = page.partition("## Must and may\n")[2].partition("May:")[0]
+    plan = page.partition("## 45 minutes\n")[2].partition("\n## ")[0]
+    exercises = {*guide.EXERCISE.findall(must)}
+    assert {each for each in exercises if not re.search(rf"\b{each}\b", plan)} == set()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_the_cells_of_a_plan_are_in_the_notebook(source) -> None:
     page = (slice_of(source) / guide.PAGE).read_text()
     rows = re.findall(r"^\| *\d+ *\|.*\|(.*)\|$", page, re.MULTILINE)
