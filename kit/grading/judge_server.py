@@ -70,11 +70,11 @@ class JudgeServer:
                     continue
 
     def _answer_to(self, connection: socket.socket) -> str:
+        line = _line(connection)  # of a refused request, too: unread, it would reset the answer
         self._requests += 1
+        self._bytes += len(line)
         if self._requests > MOST_REQUESTS:
             return json.dumps({"error": "Too many questions for one submission."})
-        line = _line(connection)
-        self._bytes += len(line)
         if self._bytes > MOST_BYTES:
             return json.dumps({"error": "The answers of this submission are too large together."})
         if not line.endswith(b"\n"):
