@@ -41,15 +41,8 @@ def build(source: Path) -> list[Path]:
             raise BuildFailed(
                 f"{source.name}, cell {cell.id}: the widget has no static form (SVG or HTML)."
             )
-        if NOT_AS_PREDICTED in str(cell.outputs):
-            raise BuildFailed(
-                f"{source.name}, cell {cell.id}: the run settles its prediction otherwise than "
-                f"the solution says:\n{_text(cell)}"
-            )
-        if "check" in tags and _text(cell).startswith(f"{WRONG} "):
-            raise BuildFailed(f"{source.name}, cell {cell.id}: the solution fails:\n{_text(cell)}")
-        if any(line.startswith(f"{PROBLEM} ") for line in _text(cell).splitlines()):
-            raise BuildFailed(f"{source.name}, cell {cell.id}: no answer was taken:\n{_text(cell)}")
+        if words := complaint(cell):
+            raise BuildFailed(f"{source.name}, cell {cell.id}: {words}:\n{_text(cell)}")
         outputs.clean(cell, run_count)
     return [
         write_student(source),
@@ -86,11 +79,7 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
         record_timing=False,
     )
     with tempfile.TemporaryDirectory(prefix="kafkalab-build-") as scratch:
-        env = os.environ | {
-            "KAFKALAB_PROGRESS": str(Path(scratch) / "progress.json"),
-            "JUPYTER_PREFER_ENV_PATH": "1",
-            "PYTHONPATH": str(PROJECT),
-        }
+        env = environment(Path(scratch))
         try:
             client.execute(env=env | {witness.VARIABLE: str(Path(scratch) / "sides.json")})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
@@ -101,6 +90,27 @@ def execute(notebook: Any, folder: Path, name: str) -> Any:
     for cell, noted in zip(run, seen, strict=True):
         cell.metadata[witness.KEY] = noted | _moves(cell)
     return notebook
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """Of a kernel that keeps its progress in `scratch`."""
+    return os.environ | {
+        "KAFKALAB_PROGRESS": str(scratch / "progress.json"),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "PYTHONPATH": str(PROJECT),
+    }
+
+
+def complaint(cell: Any) -> str:
+    """What is wrong with the outputs of a reference's cell, or nothing."""
+    text = _text(cell)
+    if NOT_AS_PREDICTED in str(cell.outputs):
+        return "the run settles its prediction otherwise than the solution says"
+    if "check" in cell.metadata.get("tags", []) and text.startswith(f"{WRONG} "):
+        return "the solution fails"
+    if any(line.startswith(f"{PROBLEM} ") for line in text.splitlines()):
+        return "no answer was taken"
+    return ""
 
 
 def _moves(cell: Any) -> dict[str, bool]:
