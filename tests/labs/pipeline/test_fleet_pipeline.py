@@ -136,7 +136,7 @@ def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
     assert read == [[10 * number, 10 * number + 1] for number in range(5)]
 
 
-@pytest.mark.parametrize("lost", ["commits", "files"])
+@pytest.mark.parametrize("lost", ["commits", pytest.param("files", marks=pytest.mark.full)])
 def test_a_table_whose_history_is_gone_is_read_from_what_it_is_now(
     spark: Any, tmp_path: Path, lost: str
 ) -> None:
