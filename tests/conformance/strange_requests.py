@@ -1,6 +1,6 @@
 """Strange requests, and a served cluster that meets defects: each in a process of its own.
 
-    with served(guard=None) as (ports, ended):    # broker -> port
+    with served() as (ports, ended):    # broker -> port
         sent, answered = send_strange_requests(ports, count=10_000, seed=1)
     assert ended.nodes == [100, 101, 102, 103]
 

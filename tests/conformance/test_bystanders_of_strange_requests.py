@@ -1,4 +1,4 @@
-"""Strange requests harm their own connection; whoever works beside them notices nothing.
+"""Strange requests harm their own connection; the clients beside them notice nothing.
 
 The bystanders are two long polls and a producer on one topic, which strange requests write to as
 well, and a pair of producer and consumer of each of two client libraries.  That the tests would see

@@ -888,16 +888,16 @@ if FORMAT == "delta":
 
 def rows_read(**starting_version):
     """By a new query; or its error."""
-    stream = spark.readStream.format(FORMAT).schema(spark.table(f"{FORMAT}.`{month_old}`").schema)
-    if FORMAT == "delta":
-        stream = spark.readStream.format(FORMAT).options(**starting_version)
+    stream = spark.readStream.format(FORMAT).options(**starting_version)
+    if FORMAT == "parquet":  # a stream of files needs the schema from you
+        stream = stream.schema(spark.read.parquet(month_old).schema)
     query = stream.load(month_old).writeStream.format("noop").trigger(availableNow=True)
     query = query.option("checkpointLocation", str(temporary()))
     try:
         query = query.start()
         query.awaitTermination(60)
     except Exception as error:
-        print(str(error).partition("exception: ")[2].splitlines()[0][:160])
+        print((str(error).partition("exception: ")[2] or str(error)).splitlines()[0][:160])
         return "an error"
     return sum(each["numInputRows"] for each in query.recentProgress)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import textwrap
 from pathlib import Path
 
@@ -14,16 +13,7 @@ from kit.authoring import outputs, rules
 from kit.authoring.build import BuildFailed, build, drift
 from kit.authoring.sources import BadSource, read_source
 
-SAMPLE = Path(__file__).parents[1] / "sample_course"
 SOURCE = "lessons/nb99_sample/source/99_sample.py"
-
-
-@pytest.fixture
-def course(tmp_path, monkeypatch) -> Path:
-    folder = tmp_path / "course"
-    shutil.copytree(SAMPLE, folder)
-    monkeypatch.setenv("KAFKALAB_COURSE", str(folder))
-    return folder
 
 
 def source_with(course: Path, text: str) -> Path:

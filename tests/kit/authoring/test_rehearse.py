@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
-
-import pytest
 
 from kit.authoring import rehearse
 
-SAMPLE = Path(__file__).parents[1] / "sample_course"
 SOURCE = "lessons/nb99_sample/source/99_sample.py"
-
-
-@pytest.fixture
-def course(tmp_path, monkeypatch) -> Path:
-    folder = tmp_path / "course"
-    shutil.copytree(SAMPLE, folder)
-    monkeypatch.setenv("KAFKALAB_COURSE", str(folder))
-    return folder
 
 
 def test_each_run_is_a_line_and_is_not_run_again(course, tmp_path, capsys) -> None:

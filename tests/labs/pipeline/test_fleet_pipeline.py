@@ -105,35 +105,44 @@ def test_an_order_may_have_several_payments_in_any_micro_batches(
     assert [tuple(row) for row in paid] == [("order-1", 350)]
 
 
+class FollowedTable:
+    """A Delta table with two rows in each commit, and a query that reads it in steps."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.delta = DeltaStorage(spark)
+        self.path, self.checkpoint = str(folder / "bronze"), str(folder / "checkpoint")
+        self.read: list[list[int]] = []
+
+    def commit(self, *numbers: int) -> None:
+        for number in numbers:
+            rows = self.delta.session.range(10 * number, 10 * number + 2, numPartitions=1)
+            rows.write.format("delta").mode("append").save(self.path)
+
+    def go_on(self) -> None:
+        def note(batch: Any, number: int) -> None:
+            self.read.append([row.id for row in batch.collect()])
+
+        query = self.delta.stream(self.path, "id BIGINT").writeStream.foreachBatch(note)
+        query = query.option("checkpointLocation", self.checkpoint)
+        query.trigger(availableNow=True).start().awaitTermination()
+
+
 def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
     spark: Any, tmp_path: Path
 ) -> None:
     """Neither a row again, nor another order, though its next files are written into one."""
-    delta, path = DeltaStorage(spark), str(tmp_path / "bronze")
-    read: list[list[int]] = []
-
-    def commit(*numbers: int) -> None:
-        for number in numbers:
-            rows = spark.range(10 * number, 10 * number + 2, numPartitions=1)
-            rows.write.format("delta").mode("append").save(path)
-
-    def go_on() -> None:
-        rows = delta.stream(path, "id BIGINT").writeStream.option("checkpointLocation", checkpoint)
-        rows = rows.foreachBatch(lambda batch, _: read.append([row.id for row in batch.collect()]))
-        rows.trigger(availableNow=True).start().awaitTermination()
-
-    checkpoint = str(tmp_path / "checkpoint")
-    commit(0, 1)
-    go_on()
-    commit(2, 3)
-    compacted = delta.compact(path)
+    table = FollowedTable(spark, tmp_path)
+    table.commit(0, 1)
+    table.go_on()
+    table.commit(2, 3)
+    compacted = table.delta.compact(table.path)
     assert compacted is not None
     assert (compacted.files_before, compacted.files_after) == (4, 1)
-    go_on()
-    assert delta.compact(path) is None
-    commit(4)
-    go_on()
-    assert read == [[10 * number, 10 * number + 1] for number in range(5)]
+    table.go_on()
+    assert table.delta.compact(table.path) is None
+    table.commit(4)
+    table.go_on()
+    assert table.read == [[10 * number, 10 * number + 1] for number in range(5)]
 
 
 @pytest.mark.parametrize("lost", ["commits", pytest.param("files", marks=pytest.mark.full)])
@@ -141,32 +150,19 @@ def test_a_table_whose_history_is_gone_is_read_from_what_it_is_now(
     spark: Any, tmp_path: Path, lost: str
 ) -> None:
     """Its log was cleaned, as after 30 days, or VACUUM deleted what OPTIMIZE had left behind."""
-    delta, path = DeltaStorage(spark), str(tmp_path / "bronze")
-    read: list[list[int]] = []
-
-    def commit(number: int) -> None:
-        rows = spark.range(10 * number, 10 * number + 2, numPartitions=1)
-        rows.write.format("delta").mode("append").save(path)
-
-    def go_on() -> None:
-        rows = delta.stream(path, "id BIGINT").writeStream.option("checkpointLocation", checkpoint)
-        rows = rows.foreachBatch(lambda batch, _: read.append([row.id for row in batch.collect()]))
-        rows.trigger(availableNow=True).start().awaitTermination()
-
-    checkpoint = str(tmp_path / "checkpoint")
-    for number in range(4):
-        commit(number)
+    table = FollowedTable(spark, tmp_path)
+    table.commit(0, 1, 2, 3)
     if lost == "commits":
-        assert len(clean_log(spark, path)) == 2, "the newest commit, and the checkpoint"
+        assert len(clean_log(spark, table.path)) == 2, "the newest commit, and the checkpoint"
     else:
-        assert delta.compact(path) is not None
+        assert table.delta.compact(table.path) is not None
         spark.conf.set(UNSAFE_VACUUM, "false")
-        spark.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
+        spark.sql(f"VACUUM delta.`{table.path}` RETAIN 0 HOURS")
         spark.conf.unset(UNSAFE_VACUUM)
-    go_on()
-    commit(4)
-    go_on()
-    first, last = read[:-1], read[-1]
+    table.go_on()
+    table.commit(4)
+    table.go_on()
+    *first, last = table.read
     assert last == [40, 41]
     assert sorted(chain(*first)) == sorted(chain(*([10 * n, 10 * n + 1] for n in range(4))))
     if lost == "commits":
