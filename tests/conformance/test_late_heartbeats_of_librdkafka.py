@@ -2,6 +2,9 @@
 
 The finding is in docs/findings.md.  The brokers stand still for longer than one heartbeat interval
 while a second member joins: the first never hears of its new assignment.
+
+The stall must begin after the second member's join and before the first's next heartbeat.  A busy
+machine can miss that moment, so the short interval has three tries.
 """
 
 from __future__ import annotations
@@ -34,12 +37,22 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
 
 
 @pytest.mark.parametrize(
-    ("interval_ms", "shares"), [(1_000, (4, 0)), (3_000, (2, 2))], ids=["short", "long"]
+    ("interval_ms", "shares", "tries"),
+    [(1_000, (4, 0), 3), (3_000, (2, 2), 1)],
+    ids=["short", "long"],
 )
 def test_a_stall_longer_than_the_interval_loses_a_revocation(
-    cluster: KafkaCluster, interval_ms: int, shares: tuple[int, int]
+    cluster: KafkaCluster, interval_ms: int, shares: tuple[int, int], tries: int
 ) -> None:
-    group = f"stalled-{interval_ms}"
+    seen: list[tuple[int, ...]] = []
+    while shares not in seen and len(seen) < tries:
+        group = f"stalled-{interval_ms}-{len(seen)}"
+        seen.append(_shares_after_a_stall(cluster, group, interval_ms))
+    assert seen[-1] == shares, seen
+
+
+def _shares_after_a_stall(cluster: KafkaCluster, group: str, interval_ms: int) -> tuple[int, ...]:
+    """How many partitions each of two members has, some seconds after the stall."""
     cluster.create_topic(group, partitions=PARTITIONS)
     _set_interval(cluster, group, interval_ms)
     with closing(_member(cluster, group)) as first:
@@ -48,8 +61,8 @@ def test_a_stall_longer_than_the_interval_loses_a_revocation(
             members = [first, second]
             _poll_until(members, lambda: False, 0.3)
             _stand_still(cluster)
-            _poll_until(members, lambda: len(second.assignment()) == shares[1] > 0, WATCHED_S)
-            assert tuple(len(each.assignment()) for each in members) == shares
+            _poll_until(members, lambda: len(second.assignment()) == PARTITIONS // 2, WATCHED_S)
+            return tuple(len(each.assignment()) for each in members)
 
 
 def _set_interval(cluster: KafkaCluster, group: str, interval_ms: int) -> None:
