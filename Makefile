@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+# Processes start by the hundred: each would compile every module anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup lab test test-all check notebooks release bench lock clean
 

@@ -23,7 +23,7 @@ from kit.authoring import times, witness
 from kit.authoring.sources import Cell, read_source
 from kit.course import group_of, reference_notebook, source_files, student_notebook
 from kit.exercises import catalogue
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Exercise, Prediction
 
 MOST_CELLS, MOST_WORDS, MOST_RUNS, MOST_ROWS, MOST_LINES = 40, 2_500, 8, 8, 30
 MOVES_WITHIN = 10
@@ -157,6 +157,10 @@ def defined(lesson: Lesson) -> Iterator[str]:
         yield f"exercises/__init__.py does not define {name}, which has cells; it has {known}"
     for name in sorted(set(there) - cells):
         yield f"exercises/__init__.py defines {name}, which has no cells"
+    listed = [found.id for found in catalogue.of_group(lesson.group) if isinstance(found, Exercise)]
+    met = [cell.name for cell in lesson.cells if cell.has("stub") and cell.name in listed]
+    if set(listed) == set(met) and listed != met:
+        yield f"exercises/__init__.py lists its exercises in another order than {', '.join(met)}"
 
 
 def sentences(lesson: Lesson) -> Iterator[str]:

@@ -3,7 +3,8 @@
 The contents say nothing about it, because a learner can type any name there.  The first that
 holds decides:
 
-1. the folder (or inner archive) right below the place that the command line named;
+1. the folder (or inner archive) right below the place that the command line named, unless its
+   files have Canvas names of several learners;
 2. the file's own name, without the notebook's;
 3. the place itself, where the file has only the notebook's name, or several have one name.
 
@@ -30,7 +31,7 @@ from kit.grading.messages import natural, one_line
 
 LONGEST = 80
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]+)_assignsubmission_(?:file|onlinetext)_?")
-CANVAS = re.compile(r"(?P<name>[^_\W]+)_(?:LATE_)?(?P<id>[0-9]+)_[0-9]+_.+")
+CANVAS = re.compile(r"(?P<name>[^_\W\d][^_\W]*)_(?:LATE_)?(?P<id>[0-9]+)_[0-9]+_.+")
 COPY = re.compile(r"(?:[ _-]*\([0-9]+\)|[ _-]+copy[ _-]*[0-9]*)+$", re.IGNORECASE)
 ROSTER_NOTE = "The roster has "
 SAYS_NOTHING = {"", "notebook", "untitled", "submission", "nb", "solution", "homework"}
@@ -76,10 +77,20 @@ class Roster:
 def learners(found: list[Found], roster: Roster | None = None) -> list[Learner]:
     """For each file, in order, the learner it belongs to."""
     words = _notebook_names()
+    packs = _packs(found)
     alone = [f for f in found if not f.inside]
-    names = Counter(_claim(f, words)[0].casefold() for f in alone)
+    names = Counter(_claim(f, words, packs)[0].casefold() for f in alone)
     shared = {name for name, count in names.items() if count > 1}
-    return [_learner(f, words, shared, roster) for f in found]
+    return [_learner(f, _claim(f, words, packs), shared, roster) for f in found]
+
+
+def _packs(found: list[Found]) -> set[str]:
+    """Folders that a teacher filled with a download of Canvas: no learner's."""
+    names: dict[str, set[str]] = {}
+    for each in found:
+        if match := CANVAS.fullmatch(stem(each.trail[-1])):
+            names.setdefault(each.trail[0], set()).add(match["name"])
+    return {folder for folder, there in names.items() if len(there) > 1}
 
 
 def read_roster(path: Path) -> Roster:
@@ -139,8 +150,10 @@ def _person(columns: dict[str, int], row: list[str], width: int) -> Person | Non
                   tuple(row))  # fmt: skip
 
 
-def _learner(found: Found, words: list[str], shared: set[str], roster: Roster | None) -> Learner:
-    name, identifier, source = _claim(found, words)
+def _learner(
+    found: Found, claim: tuple[str, str, str], shared: set[str], roster: Roster | None
+) -> Learner:
+    name, identifier, source = claim
     if not name or (not found.inside and name.casefold() in shared):
         name, source = found.holder, "folder" if not found.inside else _kind(found)
         identifier = ""
@@ -158,14 +171,14 @@ def _learner(found: Found, words: list[str], shared: set[str], roster: Roster | 
     return Learner(name, source, identifier, note)
 
 
-def _claim(found: Found, words: list[str]) -> tuple[str, str, str]:
-    """The name of a learner, an id and where they stand; empty where the file names no learner."""
-    if len(found.trail) > 1:
+def _claim(found: Found, words: list[str], packs: set[str]) -> tuple[str, str, str]:
+    """A learner's name, an id and where they were found; empty where the file names no learner."""
+    if len(found.trail) > 1 and found.trail[0] not in packs:
         name = found.trail[0]
         name = stem(name) if name.casefold().endswith(".zip") else name
         match = MOODLE.fullmatch(name)
         return (match["name"], match["id"], "folder") if match else (name, "", "folder")
-    name = stem(found.trail[0])
+    name = stem(found.trail[-1])
     if match := CANVAS.fullmatch(name):
         return match["name"], match["id"], "file name"
     name = COPY.sub("", name)

@@ -2,8 +2,8 @@
 
 Short exercises have few good answers, so equal answers prove little.  Two submissions are
 compared by the runs of five tokens in their code.  Comments, layout and names of variables do not
-count, neither does the stub, nor what a quarter of the class has.  Where little is left, nothing
-is said.
+count, neither does the stub, nor what a quarter of the class has.  Of a long answer, its beginning
+counts.  Where little is left, nothing is said.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from kit.grading.messages import natural
 RUN = 5
 FEWEST_RUNS = 25
 ALIKE = 0.8
+LONGEST_CODE = 40_000
+"""Characters of an answer that count."""
 MOST_PAIRS = 30
 COMMON_IN_CLASS = 0.25
 SMALLEST_CLASS_FOR_COMMON = 8
@@ -79,7 +81,7 @@ def _in_notebook(group: str, marked: Sequence[Marks]) -> list[Pair]:
 
 
 def _runs_of(marks: Marks) -> Runs:
-    return frozenset(run for code in marks.answers.values() for run in runs_in(code))
+    return frozenset(run for code in marks.answers.values() for run in runs_in(code[:LONGEST_CODE]))
 
 
 def _stub_runs(group: str) -> Runs:

@@ -36,8 +36,8 @@ QUIZ = Question(
 EXERCISES = (
     *predictions.PREDICTIONS,
     final_counts.EXERCISE,
-    trips.EXERCISE,
     future_clocks.EXERCISE,
     paid.EXERCISE,
+    trips.EXERCISE,
     QUIZ,
 )

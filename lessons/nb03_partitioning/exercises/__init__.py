@@ -50,7 +50,7 @@ EXERCISES = (
     *predictions.PREDICTIONS,
     hashed.EXERCISE,
     vip.EXERCISE,
-    refused.EXERCISE,
     fleet_settings.EXERCISE,
+    refused.EXERCISE,
     *QUIZ,
 )

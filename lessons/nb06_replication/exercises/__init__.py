@@ -187,9 +187,9 @@ EXERCISES = (
     ),
     high_watermark.EXERCISE,
     election.EXERCISE,
-    under_replicated.EXERCISE,
     settings.EXERCISE,
     leaders_home.EXERCISE,
+    under_replicated.EXERCISE,
     Question(
         "06-9",
         "Fault tolerance is going on with a failed part; high availability is being up most of a "

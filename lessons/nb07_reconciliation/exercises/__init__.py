@@ -148,8 +148,8 @@ EXERCISES = (
     ),
     end_of_epoch.EXERCISE,
     where_to_cut.EXERCISE,
-    in_the_window.EXERCISE,
     lose_a_record.EXERCISE,
+    in_the_window.EXERCISE,
     Prediction(
         "07-13",
         "Under the rule to-high-watermark: which brokers hold D at the end, when all three are "

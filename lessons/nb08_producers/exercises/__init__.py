@@ -50,7 +50,7 @@ EXERCISES = (
     *predictions.PREDICTIONS,
     verdict.EXERCISE,
     window.EXERCISE,
-    tries.EXERCISE,
     recipe.EXERCISE,
+    tries.EXERCISE,
     *QUIZ,
 )

@@ -57,7 +57,7 @@ EXERCISES = (
     *predictions.PREDICTIONS,
     at_least_once.EXERCISE,
     exactly_once.EXERCISE,
-    first_offset.EXERCISE,
     send_again.EXERCISE,
+    first_offset.EXERCISE,
     *QUIZ,
 )

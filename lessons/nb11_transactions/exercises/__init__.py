@@ -57,7 +57,7 @@ EXERCISES = (
     *predictions.PREDICTIONS,
     stable_offset.EXERCISE,
     read_committed.EXERCISE,
-    fencing.EXERCISE,
     several.EXERCISE,
+    fencing.EXERCISE,
     *QUIZ,
 )

@@ -76,6 +76,12 @@ ARCHIVES = {
     ("week 3/anna/06.ipynb", "week 3/bob/06.ipynb"): {"anna", "bob"},
     ("week 3/anna.ipynb", "week 3/bob.ipynb"): {"anna", "bob"},
     (f"{MOODLE}_/06.ipynb",): {"Anna Müller"},
+    (f"week 3/{CANVAS}", "week 3/doejohn_12_13_06.ipynb", "eve/06.ipynb"): {
+        "mulleranna",
+        "doejohn",
+        "eve",
+    },
+    (f"anna/{CANVAS}", "anna/06_2024_11_first.ipynb", "eve/06.ipynb"): {"anna", "eve"},
     ("../../bob.ipynb", "/etc/anna.ipynb"): {"_", "etc"},
     ("anna.ipynb", "__MACOSX/._anna.ipynb", ".DS_Store"): {"anna"},
     ("06-replication-and-the-isr.ipynb",): {"class"},
