@@ -208,6 +208,14 @@ def test_short_answers_and_answers_of_many_are_no_hint() -> None:
                            answering("b", LOOP, learner="anna")]) == []  # fmt: skip
 
 
+def test_of_a_long_answer_the_beginning_counts() -> None:
+    """A megabyte of code in one cell must not hold up a class."""
+    start = LOOP + "\n#" + "-" * likeness.LONGEST_CODE + "\n"
+    longer = [answering(name, start + f"{name}.sell({n})\n" * 40_000, learner=name)
+              for n, name in enumerate(("anna", "bob"))]  # fmt: skip
+    assert [pair.share for pair in likeness.alike(longer)] == [1.0]
+
+
 def test_code_that_is_no_python_is_compared_up_to_its_error() -> None:
     assert likeness.runs_in("x = (((") == likeness.runs_in("y = (((")
     assert likeness.runs_in("'''") == frozenset()
