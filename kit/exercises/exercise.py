@@ -183,6 +183,8 @@ def compare_results(
                 seen=seen["raised"] if _raised(seen) else seen,
                 counter_example=f"called with {', '.join(map(repr, arguments))}",
             )
+    if len(inputs) == 1:
+        return right("The one case gives the right result.")
     return right(f"All {len(inputs)} cases give the right result.")
 
 

@@ -116,7 +116,7 @@ def _facts(run: Run) -> list[tuple[str, str, str]]:
 
 
 def _sentence(happened: str) -> str:
-    return f"On the way: {happened}." if happened else "Nothing was killed."
+    return f"On the way: {happened}." if happened else "The command killed nothing on the way."
 
 
 def _figure(number: int, chart: Chart) -> str:
