@@ -14,6 +14,7 @@ from typing import Any
 from kit.exercises.exercise import Observed, Prediction
 
 WORD = re.compile(r"[\w.+-]+")
+FITS_NONE = "The choices are for the values in the question; this run shows something else."
 
 
 class Unsettled(Exception):
@@ -88,7 +89,7 @@ def _right(prediction: Prediction, seen: Observed) -> str:
 def _because(prediction: Prediction, answer: str, seen: Observed) -> str:
     if not prediction.choices:
         return prediction.explain(answer.casefold(), seen)
-    template = prediction.because.get(answer, "")
+    template = prediction.because.get(answer, "" if answer else FITS_NONE)
     if callable(template):
         return template(seen)
     try:

@@ -83,7 +83,15 @@ def contract(seen: Observed) -> str:
         return "a"
     if len(failing) >= 4:
         return "c"
-    return "d" if orders else ""
+    return "d" if orders and set(failing) == {"payment", "loyalty"} else ""
+
+
+def which_fail(seen: Observed) -> str:
+    orders, failing = seen["orders that they cannot process"], seen["services that fail"]
+    return (
+        f"{orders} orders could not be processed (services: {', '.join(failing) or 'none'}), and "
+        f"the broker refused {seen['refused by the broker']}."
+    )
 
 
 PREDICTIONS = (
@@ -169,8 +177,8 @@ PREDICTIONS = (
             "They do not depend on the producer, but they depend on the format.",
             "b": "The broker refused {refused by the broker} orders. To a broker a value is bytes.",
             "c": "Only {services that fail} failed. The others do not read that field.",
-            "d": "{orders that they cannot process} orders could not be processed (services: "
-            "{services that fail}), and the broker refused {refused by the broker}.",
+            "": "{services that fail} could not process {orders that they cannot process} orders.",
+            "d": which_fail,
         },
     ),
 )

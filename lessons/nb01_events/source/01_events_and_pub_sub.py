@@ -280,7 +280,7 @@ def trimmed(cluster):
     cluster.create_topic("orders", assignment={0: [101, 102, 103]})
     forget(cluster, "mail")
     write(cluster, "orders", [str(n) for n in range(10)])
-    with Reader(cluster, "orders", "mail", {"auto.offset.reset": policy}) as mail:
+    with Reader(cluster, "orders", "mail", EARLIEST) as mail:
         first = mail.read(most=read_before)
     admin = clients.admin(cluster)
     trim = admin.delete_records([TopicPartition("orders", 0, trimmed_to)])

@@ -5,17 +5,21 @@ from __future__ import annotations
 from kit.exercises.exercise import Observed, Prediction
 
 
+def batches_left(seen: Observed) -> str:
+    return "1 batch left" if seen["batches"] == 1 else f"{seen['batches']} batches left"
+
+
 def many_batches(answer: str, seen: Observed) -> str:
     records, partitions = seen["records"], seen["partitions"]
     if answer == str(partitions):
         return (
-            f"{seen['batches']} left. Without a key the producer stays with one partition until "
+            f"{batches_left(seen)}. Without a key the producer stays with one partition until "
             f"batch.size bytes have gone there; it does not deal them out to all {partitions}."
         )
     if answer == str(records):
         return "Records that are handed over at once travel together in a batch."
     return (
-        f"{seen['batches']} left, with {seen['records']} records for "
+        f"{batches_left(seen)}, with {seen['records']} records for "
         f"{seen['partitions used']} of {partitions} partitions."
     )
 

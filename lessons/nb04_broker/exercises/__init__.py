@@ -15,8 +15,8 @@ from lessons.nb04_broker.exercises import (
 
 
 def when_acknowledged(seen: Observed) -> str:
-    """By how many trips over the slow link the answer took."""
-    if seen["answered after"] is None:
+    """By how many trips over the slow link the answer took; the choices are for 40 ms."""
+    if seen["answered after"] is None or seen["delay"] != 40:
         return ""
     trips = seen["answered after"] / max(seen["delay"], 5)
     return "a" if trips < 0.7 else "b" if trips < 1.5 else "c" if trips < 5 else "d"
@@ -90,6 +90,8 @@ EXERCISES = (
          "after about 500 ms: 103 must first ask for new records, and it asks twice a second"),
         settle=when_acknowledged,
         because={
+            "": "The choices are for 40 ms. With {delay} ms the answer came after "
+            "{answered after:.0f} ms.",
             "a": "102 had the record after {102 has it after:.1f} ms, the answer came after "
             "{answered after:.1f} ms. acks=all waits for every member of the ISR; "
             "min.insync.replicas only says how small the ISR may be.",
@@ -168,6 +170,9 @@ EXERCISES = (
          "thousands, 50 and 2: without data the answer comes at once, and the reader asks again"),
         settle=how_often,
         because={
+            "": "The three sent {fetches without writes:.1f}, {fetches from a stream:.1f} and "
+            "{fetches with fetch-min-bytes:.1f} a second; each fetch of the third brought "
+            "{one with fetch-min-bytes brings:.0f} records.",
             "a": "The reader without data sent {fetches without writes:.1f} a second, and to a "
             "connection that never asks nothing was sent. A broker only answers.",
             "b": "The reader with fetch.min.bytes sent {fetches with fetch-min-bytes:.1f} a second "

@@ -28,6 +28,13 @@ def lost_answer(answer: str, seen: Observed) -> str:
 
 def ended_connection(answer: str, seen: Observed) -> str:
     log = seen["the log"]
+    if log == "A B C D":
+        if seen["most requests under way"] == 1:
+            return f"The log holds {log}: with one request under way there was nothing to overtake."
+        return (
+            f"The log holds {log}. Each batch carried a number, so the producer could send them "
+            "again in their order."
+        )
     if answer.upper() == "A B C D":
         return (
             f"The log holds {log}. The client put A back at the front of its queue, then B in "
@@ -43,6 +50,8 @@ def ended_connection(answer: str, seen: Observed) -> str:
 
 def more_than_five(seen: Observed) -> str:
     log, sent = seen["the log"].split(), seen["sent"].split()
+    if len(sent) != 6:
+        return ""
     if seen["errors that the application saw"]:
         return "b"
     if log == sent:
@@ -69,6 +78,8 @@ def own_retries(answer: str, seen: Observed) -> str:
         )
     if answer == "2" and copies == 3:
         return "The attempts without an answer were stored as well: only their answers were lost."
+    if calls == 1:
+        return "send() was called once: the first call had its answer."
     return f"send() was called {calls} times, and each call's record was stored: {copies} copies."
 
 
@@ -128,6 +139,8 @@ PREDICTIONS = (
          "A B C D E F A B C D E F"),
         settle=more_than_five,
         because={
+            "": "{sent} were sent. The leader answered the first repeat with "
+            "{first answer to a repeat}, and the log holds {the log}.",
             "a": "The leader remembers five batches of a producer. It answered the repeat of the "
             "first with {first answer to a repeat}, and the log holds {the log}.",
             "b": no_error_is_seen,

@@ -138,7 +138,7 @@ def test_where_no_choice_fits_the_run_says_why() -> None:
         found = settling.settle(asked, answer, {"": {"leader": "", "count": 2}})
         assert (found.passed, found.because) == (None, "2 lead.")
     silent = replace(asked, because={"a": "No.", "b": "No."})
-    assert settling.settle(silent, "a", {"": {"leader": ""}}).because == ""
+    assert settling.settle(silent, "a", {"": {"leader": ""}}).because == settling.FITS_NONE
 
 
 # -- the widget

@@ -60,6 +60,7 @@ RENAMED = {
         ("01-6", {"schema 1 reads the amount": 1999}, "1999"),
         ("01-7", RENAMED, "d"),
         ("01-7", RENAMED | {"services that fail": []}, "a"),
+        ("01-7", RENAMED | {"services that fail": ["mail"]}, ""),
         ("01-7", RENAMED | {"refused by the broker": 3}, "b"),
         ("01-7", RENAMED | {"services that fail": ["a", "b", "c", "d"]}, "c"),
     ],

@@ -116,7 +116,7 @@ TAKEN = {"records taken": 4, "partitions": 12, "buffer.memory": 65_536, "batch.s
     [
         ("03-1", "6", BATCHES, "does not deal them out"),
         ("03-1", "60", BATCHES, "travel together"),
-        ("03-1", "3", BATCHES, "1 left"),
+        ("03-1", "3", BATCHES, "1 batch left, with 60 records"),
         ("03-2", "a", {"orders": 300, "orders with both events in one partition": 51}, "51 of 300"),
         ("03-3", "c",
          {"keys": 400, "keys that moved": 318, "keys in the new partitions": 80}, "318 of 400"),

@@ -16,6 +16,7 @@ PREDICTIONS = [found for found in catalogue.of_group("04") if isinstance(found, 
 def test_the_slowest_member_of_the_isr_decides() -> None:
     seen = seen_by("04", "produce-timeline")
     assert settled("04-1", seen) == "c"
+    assert settled("04-1", seen | {"delay": 200}) == "", "the choices are for 40 ms"
     assert seen["102 has it after"] < 5 < 40 < seen["103 has it after"] < seen["answered after"]
 
 
