@@ -23,7 +23,6 @@ from kit.crashes.result import (
     CrashResult,
     LineOutcome,
     cells,
-    committed,
     halves,
     mark,
     outcome,
@@ -125,7 +124,7 @@ def _trial(result: CrashResult, evidence: Evidence) -> str:
 
 
 def _partition(evidence: Evidence, partition: int) -> str:
-    row, stands = cells(evidence, partition), committed(evidence, partition)
+    row, stands = cells(evidence, partition), evidence.committed(partition)
     before, after = halves(evidence)
     lines = [_row("offset", [_small(str(cell.offset)) for cell in row], row, stands)]
     lines.append(

@@ -89,6 +89,19 @@ class Evidence:
                     found.setdefault(partition, max(0, offset))
         return found
 
+    def committed(self, partition: int) -> int:
+        """The committed offset that the second run or the second application started from."""
+        first = self.crash or next(iter(self.of("ended")), None)
+        second = "B" if self.trial.situation.second_after >= 0 else ""
+        for note in self.of("assigned"):
+            later = note.who[0] == second if second else note.who != "A1"
+            if later and (second or first is None or note.at_us > first.at_us):
+                for place, offset in note.details[0]:
+                    if place == partition:
+                        return max(0, offset)
+        ends = [o for n in self.of("idle") for p, o in n.details[0] if p == partition]
+        return ends[-1] if ends else 0
+
     def done_by(self, notes: Iterable[Note]) -> list[Place]:
         return [(n.details[0], n.details[1]) for n in notes if n.kind == "done"]
 

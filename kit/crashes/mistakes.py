@@ -48,9 +48,7 @@ def _broken(case: Case) -> Mistake | None:
         if must_not_repeat and each.repeated:
             harm.append(f"repeated {records(each.repeated)}")
         if harm:
-            stands = ", ".join(
-                f"{o}" for o in each.committed_after(each.crash or each.notes[0]).values()
-            )
+            stands = ", ".join(str(each.committed(partition)) for partition in each.values)
             return Mistake(
                 f"not {case.promise}",
                 f"{where(case, each)} {' and '.join(harm)}; the committed offset was {stands}.",

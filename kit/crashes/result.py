@@ -233,20 +233,6 @@ def cells(evidence: Evidence, partition: int) -> list[Cell]:
     ]
 
 
-def committed(evidence: Evidence, partition: int) -> int:
-    """The committed offset that the second run or the second application started from."""
-    first = evidence.crash or next(iter(evidence.of("ended")), None)
-    second = "B" if evidence.trial.situation.second_after >= 0 else ""
-    for note in evidence.of("assigned"):
-        later = note.who[0] == second if second else note.who != "A1"
-        if later and (second or first is None or note.at_us > first.at_us):
-            for place, offset in note.details[0]:
-                if place == partition:
-                    return max(0, offset)
-    ends = [o for n in evidence.of("idle") for p, o in n.details[0] if p == partition]
-    return ends[-1] if ends else 0
-
-
 def story(result: CrashResult, evidence: Evidence) -> list[str]:
     """A trial in rows of text: offsets, what was done before and after, what is wrong."""
     before, after = halves(evidence)
@@ -269,7 +255,7 @@ def story(result: CrashResult, evidence: Evidence) -> list[str]:
             f"  {name:{start}}  " + " ".join(f"{column[n]:^{width}}" for column in columns).rstrip()
             for n, name in enumerate(names)
         ]
-        stands = committed(evidence, partition)
+        stands = evidence.committed(partition)
         lines.append(f"  {'committed':{start}}  {stands}, where the next one starts")
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -45,6 +46,14 @@ def test_without_a_transaction_a_crash_repeats_or_loses(one_engine) -> None:
     result = crashed(loops.offsets_first, one_engine, {}, situations=())
     assert (result.verdict, result.repeated) == ("at most once", False)
     assert line_of(result, "consumer.commit")[0].lost == 1
+
+
+def test_a_standstill_names_the_offset_that_the_other_began_with(one_engine) -> None:
+    result = crashed(loops.one_by_one, one_engine, {}, situations=("freeze",))
+    (mistake,) = result.mistakes
+    assert mistake.evidence.trial.situation.name == "freeze"
+    ((repeated, committed),) = re.findall(r"record (\d+); .* offset was (\d+)", mistake.sentence)
+    assert repeated == committed, mistake.sentence
 
 
 def test_offsets_outside_the_transaction_repeat_a_whole_one(one_engine) -> None:
