@@ -29,13 +29,17 @@ from kit.authoring.sources import DEEPER
 from kit.course import PROJECT, group_of, source_files, student_notebook
 
 CELL_TIMEOUT_S = 300
+MOST_SHOWN = 2_000
 SLOW_S = 10.0
 """A cell of the core should take less, on a quiet machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one notebook's core; `seconds` and `failed` are by cell."""
+    """One run of one notebook's core; `seconds` and `failed` are by cell.
+
+    Of a cell that failed there is why, and what it showed.
+    """
 
     notebook: str
     real: str
@@ -114,7 +118,12 @@ def _fault(cell: Any) -> str:
     errors = [o for o in cell.outputs if o.output_type == "error"]
     if errors and "raises-exception" not in cell.metadata.get("tags", []):
         return f"{errors[0].ename}: {errors[0].evalue}"[:200]
-    return complaint(cell)
+    return f"{words}\n{_shown(cell)}" if (words := complaint(cell)) else ""
+
+
+def _shown(cell: Any) -> str:
+    texts = [o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs]
+    return "\n".join(texts)[-MOST_SHOWN:]
 
 
 def _seconds(cell: Any) -> float:

@@ -70,7 +70,8 @@ class Worker:
         """Partition and offset of each record that its loop has finished."""
         self.owned: dict[tuple[str, int], None] = {}
         self.errors: list[str] = []
-        self._once_s = 0.0
+        self._slow: list[float] = []
+        self._is_slow = threading.Event()
         self._fresh: dict[tuple[str, int], None] = {}
         self._end = threading.Event()
         self._consumer = Consumer(dict(settings), logger=SILENT)
@@ -82,9 +83,15 @@ class Worker:
         self._end.set()
         self._thread.join()
 
-    def stall(self, seconds: float) -> None:
-        """Its next record takes so much longer: one slow call to another service."""
-        self._once_s = seconds
+    def stall(self, seconds: float, timeout_s: float = 20.0) -> None:
+        """Its next record takes so much longer: one slow call to another service.
+
+        Returns when it has begun.  WaitTimeout if no record comes.
+        """
+        self._is_slow.clear()
+        self._slow.append(seconds)
+        if not self._is_slow.wait(timeout_s):
+            raise WaitTimeout(f"{self.name}: waited {timeout_s:g} s for a record to be slow with")
 
     def _run(self) -> None:
         self._consumer.subscribe(
@@ -107,8 +114,11 @@ class Worker:
         if message.error() is not None:
             self.errors.append(str(message.error().str()).rsplit("Broker: ", 1)[-1])
             return
-        self._end.wait(self.work_s + self._once_s)
-        self._once_s = 0.0
+        slow_s = 0.0
+        if self._slow:
+            slow_s = self._slow.pop()
+            self._is_slow.set()
+        self._end.wait(self.work_s + slow_s)
         place = (message.topic(), message.partition())
         self.processed.append((place[1], message.offset()))
         if place in self._fresh:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kit.clusters import engine
 from kit.film.source import Line
 from lessons.nb09_groups.workers import Team
 
@@ -61,3 +63,17 @@ def test_too_early_is_before_the_owners_callback_has_ended(given_back_us: int, f
     ]
     both.workers["B"].lines[:] = [line(20, "B", "assigned", "orders-0")]
     assert both.too_early() == found
+
+
+def test_a_worker_that_is_to_be_slow_is_slow_at_its_next_record() -> None:
+    """Also where it takes records all the time: the request must not fall between two of them."""
+    with engine.start() as cluster, Team(cluster, ("orders",), "slow") as slow:
+        cluster.create_topic("orders", partitions=1)
+        slow.write("orders", 20_000, 1)
+        worker = slow.add("A")
+        slow.wait(lambda team: team.processed > 0, 30, "A to read")
+        for _ in range(10):
+            worker.stall(0.1)
+            before = len(worker.processed)
+            time.sleep(0.05)
+            assert len(worker.processed) == before
