@@ -13,14 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from confluent_kafka import KafkaException
+
 from kit.both.comparison import Comparison
 from kit.both.outcomes import Measured, rows
+from kit.clusters.explain import code_name
 from kit.clusters.interface import ClusterError
 from kit.exercises import cards, plain, progress_file
 from kit.exercises.ask import JudgeFailed, ask, one_judge
 from kit.tables import Table
 
 LONGEST_TITLE = 72
+UNANSWERED = {"_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN"}
+"""What a client says where no broker answers."""
 NOT_SAVED = "Your progress could not be saved; see: kafkalab doctor"
 
 
@@ -258,11 +263,19 @@ def _results(function: Callable[..., Any], inputs: Any) -> list[Any]:
     for arguments in plain.from_json(json.dumps(inputs)):
         try:
             results.append(function(*arguments))
-        except ClusterError as failure:
-            raise JudgeFailed(
-                f"The cluster failed, and nothing was counted: {failure} "
-                "Run the set-up cells again, and then this check."
-            ) from None
-        except Exception as error:  # the learner's own mistake is part of the answer
+        except Exception as error:
+            if _is_of_the_cluster(error):
+                raise JudgeFailed(
+                    f"The cluster failed, and nothing was counted: {error} "
+                    "Run the set-up cells again, and then this check."
+                ) from None
+            # The learner's own mistake is part of the answer.
             results.append({"raised": f"{type(error).__name__}: {error}"})
     return results
+
+
+def _is_of_the_cluster(error: Exception) -> bool:
+    """Whether no broker answered: then it is not the answer that failed."""
+    if isinstance(error, KafkaException):
+        return code_name(error) in UNANSWERED
+    return isinstance(error, ClusterError)

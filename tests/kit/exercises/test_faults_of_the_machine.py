@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from kit import lab
 from kit.clusters.interface import ClusterEnded, ClusterError, WaitTimeout
@@ -30,9 +31,11 @@ def an_exercise() -> str:
         ClusterError("Broker 101 does not answer: start it."),
         ClusterEnded("This engine has ended: start another with lab.engine()."),
         WaitTimeout("It did not come to hold within 60 s."),
+        KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out")),
+        KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down")),
     ],
 )
-def test_a_failure_of_the_cluster_is_no_answer(failure: ClusterError, own_progress) -> None:
+def test_a_failure_of_the_cluster_is_no_answer(failure: Exception, own_progress) -> None:
     def answer(*_: Any) -> None:
         raise failure
 
@@ -44,9 +47,16 @@ def test_a_failure_of_the_cluster_is_no_answer(failure: ClusterError, own_progre
     assert progress_file.read() == {}
 
 
-def test_an_error_of_the_answer_itself_is_a_wrong_answer(own_progress) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("no such partition"),
+        KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS, "It is there already.")),
+    ],
+)
+def test_an_error_of_the_answer_itself_is_a_wrong_answer(error: Exception, own_progress) -> None:
     def answer(*_: Any) -> None:
-        raise ValueError("no such partition")
+        raise error
 
     exercise = an_exercise()
     assert lab.check(exercise, answer).passed is False
