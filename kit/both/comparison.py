@@ -21,6 +21,7 @@ WIDEST = 60
 """Longer values stand below the table of the plain text."""
 _SAME, _MEASURED, _DECLARED, _UNDECLARED = "same", "measured", "declared", "different"
 _ALONE = "one side"
+LEGEND = "· measured on each side, not compared"
 _MARKS = {_SAME: "✓", _MEASURED: "·", _DECLARED: "≠", _UNDECLARED: "✗", _ALONE: " "}
 _TONES = {
     _SAME: "var(--jp-success-color1, #117733)",
@@ -64,6 +65,11 @@ class Comparison:
         return self.real is not None
 
     @property
+    def is_measured(self) -> bool:
+        """Whether there is a row of two measurements."""
+        return any(row.verdict == _MEASURED for row in self.rows)
+
+    @property
     def differences(self) -> list[Row]:
         """Rows that differ, declared or not."""
         return [row for row in self.rows if row.verdict in (_DECLARED, _UNDECLARED)]
@@ -103,6 +109,7 @@ class Comparison:
             for row in table
         ]
         notes = [f"  ≠ {row.what}: {row.why}" for row in self.rows if row.why]
+        notes += [f"  {LEGEND}"] if self.is_measured else []
         return "\n".join([f"{self.scenario}: {self.verdict}", *lines, *long, *notes])
 
     def groups(self) -> Iterator[tuple[str, list[tuple[str, Row]]]]:
@@ -124,6 +131,7 @@ class Comparison:
                 body.append(f"<tr><td></td><th colspan='3' {cell}>{escape(group)}</th></tr>")
             body += [_html_row(row, name, cell, bool(group)) for name, row in rows_inside]
         real = escape(f"Kafka ({self.real_name})") if self.complete else "no real Kafka"
+        legend = f"<div style='opacity:.75'>{LEGEND}</div>" if self.is_measured else ""
         head = "".join(
             f"<th scope='col' {cell}>{title}</th>" for title in ("", "observed", "engine", real)
         )
@@ -131,7 +139,7 @@ class Comparison:
             "<div style='color:var(--jp-content-font-color1,inherit)'>"
             f"<strong>{escape(self.scenario.replace('_', ' '))}</strong>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-            f"<div>{escape(self.verdict)}</div></div>"
+            f"{legend}<div>{escape(self.verdict)}</div></div>"
         )
 
 

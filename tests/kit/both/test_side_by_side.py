@@ -50,6 +50,9 @@ def test_facts_must_agree_and_measurements_need_not() -> None:
     theirs = {"leader": 102, "wait": measured(3.1, "s"), "isr": [102, 103]}
     found = compare("scene", ours, theirs, "local")
     assert verdicts(found) == {"leader": "same", "wait": "measured", "isr": "same"}
+    for form in (found.text, found._repr_html_()):
+        assert "· measured on each side, not compared" in form
+    assert "not compared" not in compare("scenario", {"leader": 102}, {"leader": 102}).text
     assert found.verdict == "2 of 2 observations are the same on the engine and on Kafka."
     assert "0.9 s" in found.text
     assert "3.1 s" in found.text
