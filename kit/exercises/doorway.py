@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from confluent_kafka import KafkaException
-
 from kit.both.comparison import Comparison
 from kit.both.outcomes import Measured, rows
 from kit.clusters.explain import code_name
@@ -276,6 +274,8 @@ def _results(function: Callable[..., Any], inputs: Any) -> list[Any]:
 
 def _is_of_the_cluster(error: Exception) -> bool:
     """Whether no broker answered: then it is not the answer that failed."""
+    from confluent_kafka import KafkaException
+
     if isinstance(error, KafkaException):
         return code_name(error) in UNANSWERED
     return isinstance(error, ClusterError)
