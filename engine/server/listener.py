@@ -31,6 +31,9 @@ class Brokers(Protocol):
 
     def is_paused(self, node_id: int) -> bool: ...
 
+    def accepts(self) -> None:
+        """A listener accepts clients from now on."""
+
     def settings_of(self, node_id: int) -> Settings | None:
         """The broker's settings; None if it does not run."""
 
@@ -89,6 +92,7 @@ class Listener:
         self.acceptor = await self.loop.create_server(
             self._accept, sock=self.socket, backlog=BACKLOG, start_serving=False
         )
+        self.brokers.accepts()
         await self.acceptor.serve_forever()
 
     def close(self) -> None:

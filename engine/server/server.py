@@ -124,16 +124,13 @@ class Server:
 
     async def wait(self, condition: Callable[[], bool], patience_s: float) -> bool:
         """Waits until a condition holds; False if it does not in time."""
-        end = self.loop.time() + patience_s
-        while not condition():
-            left = end - self.loop.time()
-            if left <= 0:
-                return False
-            self.changed.clear()
-            try:
-                await asyncio.wait_for(self.changed.wait(), min(left, 0.1))
-            except TimeoutError:
-                continue
+        try:
+            async with asyncio.timeout(patience_s):
+                while not condition():
+                    self.changed.clear()
+                    await self.changed.wait()
+        except TimeoutError:
+            return False
         return True
 
     def is_ready(self) -> bool:
@@ -231,6 +228,9 @@ class Server:
 
     def is_paused(self, node_id: int) -> bool:
         return self.cluster.states.get(node_id) == PAUSED
+
+    def accepts(self) -> None:
+        self.changed.set()
 
     def settings_of(self, node_id: int) -> Settings | None:
         broker = self.cluster.nodes.get(node_id)

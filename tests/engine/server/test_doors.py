@@ -62,6 +62,25 @@ def test_a_cluster_on_the_files_of_a_dead_one_is_ready_when_its_new_address_is_k
     asyncio.run(_on_the_files_of_a_dead_one())
 
 
+async def _nothing_else_happens() -> None:
+    server = Server({node: MemoryDisk() for node in (100, 101)}, SPEC)
+    server.start()
+    try:
+        assert await server.wait(server.is_ready, PATIENCE_S)
+        assert server.alarm is not None
+        server.alarm.cancel()  # nothing else is due from now on
+        server.listeners[101].close()
+        server.listeners[101].open()
+        assert not server.is_ready()
+        assert await server.wait(server.is_ready, 5)
+    finally:
+        server.close()
+
+
+def test_a_door_that_opens_is_news() -> None:
+    asyncio.run(_nothing_else_happens())
+
+
 async def _cut_off_from_the_controller() -> None:
     server = Server({node: MemoryDisk() for node in (100, 101)}, SPEC)
     server.start()
