@@ -78,10 +78,10 @@ def learners(found: list[Found], roster: Roster | None = None) -> list[Learner]:
     """For each file, in order, the learner it belongs to."""
     words = _notebook_names()
     packs = _packs(found)
-    alone = [f for f in found if not f.inside]
-    names = Counter(_claim(f, words, packs)[0].casefold() for f in alone)
+    claims = [(each, _claim(each, words, packs)) for each in found]
+    names = Counter(claim[0].casefold() for each, claim in claims if not each.inside)
     shared = {name for name, count in names.items() if count > 1}
-    return [_learner(f, _claim(f, words, packs), shared, roster) for f in found]
+    return [_learner(each, claim, shared, roster) for each, claim in claims]
 
 
 def _packs(found: list[Found]) -> set[str]:

@@ -219,10 +219,10 @@ class Day:
         return contract.breach(tables, contract.promised(self.arrived))
 
     def __str__(self) -> str:
-        left = round(self.budget - len(self.bad), 1) or 0.0  # never -0.0
+        left = self.budget - len(self.bad)
         return (
             f"{len(self.bad)} of {len(self.samples)} samples are bad; the objective of "
-            f"{self.objective:.0%} allows {self.budget:.1f}, so {left:.1f} of the budget is left"
+            f"{self.objective:.0%} allows {self.budget:.1f}, so {left:z.1f} of the budget is left"
         )
 
     def chart(self) -> Any:

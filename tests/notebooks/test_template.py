@@ -13,7 +13,7 @@ from kit.authoring.rules import Lesson
 from kit.authoring.sources import Cell
 from kit.course import group_of, source_files
 from kit.exercises import catalogue
-from kit.exercises.exercise import Prediction
+from kit.exercises.exercise import Exercise, Prediction
 
 SOURCES = source_files()
 
@@ -51,6 +51,14 @@ SETUP = Cell("setup", True, "from kit import lab\nfrom lessons.nb98 import runs"
 
 def said(rule, *cells: Cell) -> str:
     return " | ".join(rule(lesson(*cells)))
+
+
+def test_exercises_are_listed_as_the_notebook_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = (e for e in catalogue.of_group("06") if isinstance(e, Exercise))
+    cells = [Cell(each.id, True, "", ("stub",)) for each in (first, second)]
+    for listed, fault in (((first, second), False), ((second, first), True)):
+        monkeypatch.setattr(catalogue, "of_group", lambda _, listed=listed: listed)
+        assert ("in another order than" in said(rules.defined, *cells)) is fault
 
 
 def test_a_sentence_cannot_name_an_observation_with_a_point(
