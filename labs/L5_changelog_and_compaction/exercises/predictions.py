@@ -23,6 +23,16 @@ def explain_status(answer: str, seen: Observed) -> str:
     )
 
 
+def after_a_compaction(seen: Observed) -> str:
+    """L5-12: by the two starts after OPTIMIZE."""
+    first, second = seen["rows by start"][1:]
+    if not first and not second:
+        return "a"
+    if sum(first):
+        return "b"
+    return {(True, False): "c", (True, True): "d"}.get(tuple(seen["failed"][1:]), "")
+
+
 def after_the_replay(seen: Observed) -> str:
     """L5-3."""
     return "b" if seen["orders"] else "d" if seen["rows with deleted"] else "a"
@@ -173,5 +183,21 @@ PREDICTIONS = (
             "{changed order, rebuilt}.",
             "c": "The updated order is {changed order, rebuilt}: there the LSN does decide.",
         },
+    ),
+    Prediction(
+        "L5-12",
+        "OPTIMIZE has written the table's four small files into one. No row has changed. What does "
+        "the function get at the two starts that follow?",
+        (
+            "nothing: no row has changed, so there is no micro-batch",
+            "every row once more: the file is new",
+            "no rows: the query fails, and the second start begins behind that micro-batch",
+            "no rows: the query fails, and the second start fails at the same micro-batch",
+        ),
+        settle=after_a_compaction,
+        because=dict.fromkeys(
+            "abcd",
+            "The rows of each micro-batch, by start: {rows by start}. The start failed: {failed}.",
+        ),
     ),
 )

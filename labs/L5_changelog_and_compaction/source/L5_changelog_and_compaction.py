@@ -704,6 +704,61 @@ print(f"{versions.count()} versions; {len(found)} orders at LSN {at}, as in the 
 # and let the compacted topic serve those who need the present.
 
 # %% [markdown]
+# ## Deeper: Break it: the table is compacted, too
+#
+# Each micro-batch leaves small files in a Delta table. OPTIMIZE writes the rows of many files into one.
+# Below, four commits fill a table of changes, and a query follows it, as gold follows silver in lab L1.
+# Its function asks for the smallest LSN of the micro-batch, and trusts that there is one. The query starts
+# once before OPTIMIZE and twice after it; nothing is written to the table in between.
+
+# %% L5-12 tags=["stub", "predict"]
+lab.predict("L5-12")
+
+# %% L5-12 tags=["solution", "predict"]
+lab.predict("L5-12", "d")
+
+# %% small-files tags=["live"]
+guarded = False  # True: a micro-batch without a smallest LSN is nothing to do
+
+table, checkpoint = str(temporary() / "changes"), str(temporary())
+for part in range(4):
+    some = upserts.changes(upserts.as_records(spark, feed[part * 100 : part * 100 + 100]))
+    some.where("lsn IS NOT NULL").write.format("delta").mode("append").save(table)
+given, failed = [], []  # by start: the rows of each micro-batch; whether the query failed
+
+
+def refresh(batch, number):
+    smallest = batch.agg(F.min("lsn")).first()[0]
+    given[-1].append(batch.count())
+    if guarded and smallest is None:
+        return
+    print(f"micro-batch {number}: {given[-1][-1]} rows, from LSN {smallest:,} on")
+
+
+for number in range(3):  # three starts
+    if number == 1:
+        spark.sql(f"OPTIMIZE delta.`{table}`")
+    given.append([])
+    query = spark.readStream.format("delta").load(table).writeStream.foreachBatch(refresh)
+    query = query.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    try:
+        query.start().awaitTermination(60)
+        failed.append(False)
+    except Exception as error:
+        failed.append(True)
+        print(next(line for line in str(error).splitlines() if "Error: " in line))
+lab.verdict("L5-12", {"rows by start": given, "failed": failed})
+
+# %% [markdown]
+# OPTIMIZE is a commit of the table, so the query has something to read. The commit says of its files that they
+# change no data, so the micro-batch has no rows. Its offsets are in the checkpoint before the function runs.
+# Each start therefore repeats it, and each start dies at it. Set `guarded = True` and run the cell again:
+# now the query goes on. An empty micro-batch is nothing to do, in every function that you write.
+#
+# Compaction of a topic and compaction of a table share a word only. The cleaner takes old values away;
+# OPTIMIZE keeps every row.
+
+# %% [markdown]
 # ## Deeper: Decisions around a feed
 #
 # **Outbox or the log of the tables?** A feed of tables shows every column to every reader, and a rename

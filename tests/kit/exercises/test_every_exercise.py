@@ -50,9 +50,10 @@ SLOW = ("06-8", "07-7", "08-7", "10-9", "10-10", "11-12")
 
 
 def needs_of(path: Path, name: str) -> list[pytest.MarkDecorator]:
-    """A lab needs PySpark and minutes."""
+    """A lab needs PySpark and minutes; half of the labs go to another lane."""
     if is_lab(path):
-        return [pytest.mark.spark, pytest.mark.full]
+        lane = "clusters" if name.startswith(("L1", "L2", "L3")) else "screens"
+        return [pytest.mark.spark, pytest.mark.full, pytest.mark.lane(lane)]
     return [pytest.mark.full] if name in SLOW else []
 
 

@@ -68,5 +68,16 @@ def test_what_a_rebuild_reads_and_gives_decides(after, differ, letter) -> None:
     assert settled("L5-5", seen | {"rows that differ, compacted": differ}) == letter
 
 
+@pytest.mark.parametrize(
+    ("rows", "failed", "letter"),
+    [([[], []], [False, False], "a"), ([[90], []], [False, False], "b"),
+     ([[0], []], [True, False], "c"), ([[0], [0]], [True, True], "d"),
+     ([[0], []], [False, False], "")],
+)  # fmt: skip
+def test_the_starts_after_a_compaction_decide(rows, failed, letter) -> None:
+    seen = {"rows by start": [[90], *rows], "failed": [False, *failed]}
+    assert settled("L5-12", seen) == letter
+
+
 def test_a_free_answer_is_what_the_run_saw() -> None:
     assert settled("L5-2", {"in the table": "loaded"}) == "loaded"
