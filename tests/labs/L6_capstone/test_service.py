@@ -53,6 +53,14 @@ def test_a_sample_is_bad_when_late_and_when_counted_twice() -> None:
     assert sampled(readable + 1) == [1]
 
 
+def test_a_budget_that_is_used_up_is_zero() -> None:
+    """(1 - 0.8) * 5 is a little less than 1, and no reader knows a budget of -0.0."""
+    late = service.Sample(1, readable=100, counted=50)
+    good = service.Sample(2, readable=100, counted=100)
+    text = str(Day(samples=[late, good, good, good, good]))
+    assert text.endswith("allows 1.0, so 0.0 of the budget is left")
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 class TestDriver:
