@@ -36,6 +36,10 @@ COPY = re.compile(r"(?:[ _-]*\([0-9]+\)|[ _-]+copy[ _-]*[0-9]*)+$", re.IGNORECAS
 ROSTER_NOTE = "The roster has "
 SAYS_NOTHING = {"", "notebook", "untitled", "submission", "nb", "solution", "homework"}
 """Names of files that name no learner."""
+NO_ACCENTS = str.maketrans(
+    {"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"}
+)
+"""Letters that Unicode does not take apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,9 @@ class Learner:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Person:
-    """One row of a roster."""
+    """One row of a roster.  Two of one name are two people."""
 
     name: str
     id: str
@@ -66,7 +70,8 @@ class Roster:
     def find(self, claim: str) -> list[Person]:
         """The people that a name, an id or an address fits: what a teacher or a learner wrote."""
         whole = self.by_key.get(_key(claim), [])
-        words = [p for word in _words(claim) for p in self.by_key.get(f"id {word}", [])]
+        ids = [word for word in _words(claim) if _is_surely_an_id(word)]
+        words = [p for word in ids for p in self.by_key.get(f"id {word}", [])]
         return list(dict.fromkeys(whole or words))
 
     def named(self, name: str) -> list[Person]:
@@ -101,30 +106,47 @@ def read_roster(path: Path) -> Roster:
     of common learning systems have these.
     """
     try:
-        text = read_file(path).decode("utf-8-sig")
+        text = io.TextIOWrapper(io.BytesIO(read_file(path)), encoding="utf-8-sig").read()
     except UnicodeDecodeError:
         raise RuntimeError(f"The roster {path} is not in UTF-8; save it as UTF-8.") from None
     except Exception as error:
         raise RuntimeError(f"The roster {path}: {error}") from None
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    columns = {cell.casefold(): number for number, cell in reversed(list(enumerate(header)))}
-    people = [p for row in rows[1:] if (p := _person(columns, row, len(header)))]
+    try:
+        header, *rows = _rows(text) or [[]]
+    except csv.Error as error:
+        raise RuntimeError(
+            f"The roster {path} is not CSV ({error}); look for a quotation mark without its second."
+        ) from None
+    columns = {_key(cell): number for number, cell in reversed(list(enumerate(header)))}
+    people: dict[tuple[str, str | int], Person] = {}
+    for number, row in enumerate(rows):
+        if person := _person(columns, row, len(header)):
+            people.setdefault((person.name, person.id or number), person)  # once for two sections
     if not people:
         raise RuntimeError(f"The roster {path} needs a header with name or id, and a row for each.")
     by_key: dict[str, list[Person]] = {}
-    for person in people:
+    for person in people.values():
         for key in sorted(person.keys):
             by_key.setdefault(key, []).append(person)
-    return Roster(tuple(header), tuple(people), by_key)
+    return Roster(tuple(map(str.strip, header)), tuple(people.values()), by_key)
 
 
-IDS = ("id number", "sis user id", "student id", "sis login id", "username", "login", "id")
-NAMES = ("name", "full name", "student", "learner")
-ADDRESSES = ("email address", "email", "e-mail")
-FIRST_NAMES, LAST_NAMES = ("first name", "given name"), ("last name", "surname", "family name")
+IDS = ("idnumber", "sisuserid", "studentid", "sisloginid", "username", "login", "id")
+NAMES = ("name", "fullname", "student", "learner")
+ADDRESSES = ("emailaddress", "email")
+FIRST_NAMES, LAST_NAMES = ("firstname", "givenname"), ("lastname", "surname", "familyname")
+COLUMNS = {*IDS, *NAMES, *ADDRESSES, *FIRST_NAMES, *LAST_NAMES}
+"""The columns of a roster, by the letters of their names: `firstname` is "First name", too."""
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The rows that are not empty.  Raises csv.Error."""
+    if match := re.match(r"sep=.\s+", text):  # a note to spreadsheets
+        text = text[match.end() :]
+    header = text.lstrip().partition("\n")[0]
+    delimiter = max(",;\t|", key=lambda each: len(COLUMNS & set(map(_key, header.split(each)))))
+    lines = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    return [row for row in lines if any(map(str.strip, row))]
 
 
 def _person(columns: dict[str, int], row: list[str], width: int) -> Person | None:
@@ -142,7 +164,8 @@ def _person(columns: dict[str, int], row: list[str], width: int) -> Person | Non
         return None
     keys = {f"id {_key(each)}" for each in ids} | {_key(each) for each in ids}
     words = _words(name)
-    names = {"".join(order) for order in permutations(words)} if len(words) <= 4 else {_key(name)}
+    orders = permutations(words) if len(words) <= 4 else _rotations(words)
+    names = {"".join(order) for order in orders}
     names -= {""}
     keys |= names | {f"name {each}" for each in names}
     shown = one_line(name or of(IDS) or of(ADDRESSES), LONGEST)
@@ -200,9 +223,19 @@ def _notebook_names() -> list[str]:
     return sorted(names, key=lambda name: (-len(name), natural(name)))
 
 
+def _is_surely_an_id(word: str) -> bool:
+    """Whether a word beside others can be an id alone: no name, year, week or attempt."""
+    return any(map(str.isdigit, word)) and len(word) >= (6 if word.isdigit() else 4)
+
+
+def _rotations(words: list[str]) -> list[list[str]]:
+    """The last names may come first."""
+    return [words[n:] + words[:n] for n in range(len(words))]
+
+
 def _words(text: str) -> list[str]:
     """The words in small letters without accents: "Müller, Anna" -> ["muller", "anna"]."""
-    plain = unicodedata.normalize("NFKD", text.replace("ß", "ss")).casefold()
+    plain = unicodedata.normalize("NFKD", text).casefold().translate(NO_ACCENTS)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return re.findall(r"[^\W_]+", plain)
 
