@@ -170,11 +170,13 @@ def _in_archive(
     if len(members) > most:
         raise Unreadable(f"The archive has more than {most} files.")
     seen: Counter[str] = Counter()
+    is_empty = True
     for member in members:
         parts = [p for p in member.filename.replace("\\", "/").split("/") if p not in ("", ".")]
         parts = ["_" if part == ".." else part for part in parts]
         if member.is_dir() or not parts or any(_is_clutter(part) for part in parts):
             continue
+        is_empty = False
         here = (*trail, *parts)
         name = "/".join([shown, *parts])
         seen[name] += 1
@@ -186,6 +188,8 @@ def _in_archive(
             yield from _inner_archive(archive, member, name, here, holder, depth)
         else:
             yield Found(name, here, holder, _reader(archive, member))
+    if is_empty:
+        raise Unreadable("The archive is empty.")
 
 
 def _inner_archive(
@@ -223,12 +227,12 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> 
     try:
         with archive.open(member) as file:
             return _limited(file, limit)
+    except NotImplementedError:
+        raise Unreadable("The archive packs this file in a way that cannot be read.") from None
     except RuntimeError:
         raise Unreadable("The file is encrypted in the archive.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise Unreadable("The file is damaged in the archive.") from error
-    except NotImplementedError:
-        raise Unreadable("The archive packs this file in a way that cannot be read.") from None
 
 
 def _limited(file: IO[bytes], limit: int = LARGEST_SUBMISSION) -> bytes:

@@ -99,6 +99,8 @@ def _json(content: bytes) -> tuple[object, str]:
     """What the file holds, and a note if it is in an unusual encoding."""
     if not content.strip():
         raise Unreadable("The file is empty.")
+    if content.startswith(b"PK\3\4"):
+        raise Unreadable("The file is a zip archive; let its name end in .zip.")
     encoding = json.detect_encoding(content)
     try:
         text = content.decode(encoding)

@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 from kit import cli
-from kit.grading import class_run, intake, submission
+from kit.grading import class_run, identity, intake, submission
 from tests.kit.grading.handing_in import SAMPLE, graded, handed_in, notebook
 
 CLASS_FILES = {"class.csv", "class.json", "class.html", "totals.csv", "import.csv", "times.csv"}
@@ -115,6 +115,13 @@ def encrypted() -> bytes:
     return bytes(content)
 
 
+def unusual_method(number: int = 9) -> bytes:
+    """Deflate64, as Windows writes it for large files."""
+    content = bytearray(zipped(("nb.ipynb", b"{}")))
+    content[8] = content[content.index(b"PK\1\2") + 10] = number
+    return bytes(content)
+
+
 OLD = {"nbformat": 3, "worksheets": [{"cells": []}]}
 DEEP = b'{"cells": ' + b"[" * 100_000
 LATIN_1 = json.dumps({"cells": [exercise("99-2", source="é")]}, ensure_ascii=False)
@@ -164,6 +171,18 @@ NOT_MARKED = {
         "This is a link",
     ),
     "a damaged zip": (written("d.zip", damaged()), "damaged"),
+    "an empty zip": (written("0.zip", zipped()), "The archive is empty"),
+    "a zip of a folder": (written("f.zip", zipped(("work/", b""))), "The archive is empty"),
+    "a zip of clutter": (
+        written("c.zip", zipped(("__MACOSX/._a.ipynb", b"x"), (".DS_Store", b""))),
+        "The archive is empty",
+    ),
+    "an empty zip in a zip": (
+        written("i.zip", zipped(("work.zip", zipped()))),
+        "The archive is empty",
+    ),
+    "a zip named notebook": (written("z.ipynb", zipped(("a.ipynb", b"{}"))), "is a zip archive"),
+    "an unusual zip": (written("u.zip", unusual_method()), "in a way that cannot be read"),
     "an encrypted zip": (written("e.zip", encrypted()), "encrypted"),
     "a zip that grows": (written("g.zip", zipped(("x.ipynb", b"0" * 21_000_000))), "larger than"),
     "zip in zip in zip": (
@@ -336,3 +355,38 @@ def test_a_learner_with_too_much_does_not_hold_up_the_class(
     assert 2 <= len(read) <= 10
     assert not any(each.problem for each in read)
     assert "were left out" in last.problem
+
+
+def packed(name: str = "anna.ipynb", method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", method) as archive:
+        archive.comment = b"handed in on time"
+        archive.writestr(name, json.dumps(notebook("x = 1")))
+    return whole.getvalue()
+
+
+READ_ALL_THE_SAME = {
+    "Windows' separators": packed("work\\99\\nb.ipynb"),
+    "a drive": packed("C:\\work\\nb.ipynb"),
+    "a path up": packed("a/../../nb.ipynb"),
+    "bzip2": packed(method=zipfile.ZIP_BZIP2),
+    "LZMA": packed(method=zipfile.ZIP_LZMA),
+    "not compressed": packed(method=zipfile.ZIP_STORED),
+    "a program before it": b"MZ" + bytes(500) + packed(),
+    "bytes behind it": packed() + bytes(500),
+    "a name in an old code page": packed("Mxller.ipynb").replace(b"Mxller", b"M\x81ller"),
+    "a name that is no text": packed("qqq.ipynb").replace(b"qqq", b"\xff\xfe\xfd"),
+    "a name without an end": packed("n" * 60_000 + ".ipynb"),
+    "capitals": packed("NB.IPYNB"),
+    "a hidden name": packed(".nb.ipynb"),
+}
+
+
+@pytest.mark.parametrize("content", READ_ALL_THE_SAME.values(), ids=READ_ALL_THE_SAME.keys())
+def test_an_unusual_archive_is_read(tmp_path, content) -> None:
+    path = tmp_path / "class" / "anna.ZIP"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    (found,) = intake.search([tmp_path / "class"])
+    assert submission.parse(found.content()).answers["99-2"] == "x = 1"
+    assert [learner.name for learner in identity.learners([found])] == ["anna"]
