@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCELERATORS = "engine/records/accelerators.py"
+OURS = ("engine", "kit", "labs", "lessons")
 
 
 def imports_of(path: Path) -> set[str]:
@@ -63,7 +64,7 @@ def test_nothing_imports_notebooks_labs_or_tests(package) -> None:
     assert {name: names for name, names in found.items() if names} == {}
 
 
-# -- the rooms of the engine
+# -- no module reaches itself
 
 
 def is_module(name: str) -> bool:
@@ -72,21 +73,30 @@ def is_module(name: str) -> bool:
 
 
 @cache
-def engine_imports() -> dict[str, set[str]]:
-    """Each module of the engine, and the engine's modules that it names, for types too."""
+def modules_named(package: str) -> dict[str, set[str]]:
+    """Each module of a package, and the project's modules that it names, for types too."""
     found: dict[str, set[str]] = {}
-    for file in modules("engine"):
+    for file in modules(package):
         name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         used = found[name] = set()
         for node in ast.walk(ast.parse((ROOT / file).read_text())):
             if isinstance(node, ast.Import):
-                used |= {alias.name for alias in node.names if alias.name.startswith("engine.")}
+                used |= {alias.name for alias in node.names if alias.name.startswith(OURS)}
             elif isinstance(node, ast.ImportFrom) and node.level:
                 raise AssertionError(f"{file}: a relative import hides what it imports")
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("engine"):
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OURS):
                 inner = {f"{node.module}.{alias.name}" for alias in node.names}
                 used |= {each for each in inner if is_module(each)} or {str(node.module)}
     return found
+
+
+def test_no_module_reaches_itself() -> None:
+    """Not late, and not for types alone, either."""
+    named = {module: used for each in OURS for module, used in modules_named(each).items()}
+    TopologicalSorter(named).prepare()
+
+
+# -- the rooms of the engine
 
 
 def room(module: str) -> str:
@@ -106,7 +116,7 @@ def may_import(name: str) -> set[str]:
     return words - {"nothing"}
 
 
-ROOMS = sorted({room(name) for name in engine_imports()} - {"", "events", "past", "plain"})
+ROOMS = sorted({room(name) for name in modules_named("engine")} - {"", "events", "past", "plain"})
 ROOMS = [each for each in ROOMS if each != "__main__"]
 
 
@@ -114,7 +124,7 @@ ROOMS = [each for each in ROOMS if each != "__main__"]
 def test_a_room_imports_what_its_prologue_says(name: str) -> None:
     used = {
         (module, room(each))
-        for module, imports in engine_imports().items()
+        for module, imports in modules_named("engine").items()
         if room(module) == name
         for each in imports
         if room(each) != name
@@ -128,11 +138,6 @@ def test_a_room_imports_what_its_prologue_says(name: str) -> None:
 def test_the_rooms_are_floors() -> None:
     """No room may import, over others or directly, a room that may import it."""
     TopologicalSorter({name: may_import(name) for name in ROOMS}).prepare()
-
-
-def test_no_module_of_the_engine_reaches_itself() -> None:
-    """Not for types alone, either."""
-    TopologicalSorter(engine_imports()).prepare()
 
 
 def test_what_a_notebook_imports_first_is_light() -> None:

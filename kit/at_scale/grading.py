@@ -26,10 +26,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from kit import places
-from kit.at_scale import tables, tasks
+from kit.at_scale import grading_page, tables, tasks
 from kit.at_scale.tasks import Done
 from kit.clusters.reaper import Reaper
-from kit.grading import gradebook, report, submission
+from kit.grading import class_files, report, submission
 from kit.grading.class_run import HandedIn, OneMarked, Options, mark_one
 from kit.grading.marking import Control
 
@@ -57,9 +57,11 @@ def each_marked(todo: list[HandedIn], options: Options, out: Path) -> Iterator[O
 
     Raises SparkMissing, and RuntimeError with a sentence if Spark ends or gives a task up.
     """
-    started = tasks.session()
     yield from ((each.unmarked, "", 0.0) for each in todo if each.submission is None)
     ordered = longest_first([each for each in todo if each.submission], out)
+    if not ordered:
+        return
+    started = tasks.session()
     finished: list[Done[Any]] = []
     lost = False
     try:
@@ -81,9 +83,9 @@ def longest_first(todo: list[HandedIn], out: Path) -> list[HandedIn]:
 
     The longest task must not be the last one to start: all other cores would wait for it.
     """
-    known = gradebook.known_times(out)
+    known = class_files.known_times(out)
     by_notebook: dict[str, list[float]] = defaultdict(list)
-    for name, marks in gradebook.reports_in(out).items():
+    for name, marks in class_files.reports_in(out).items():
         if seconds := known.get(name):
             by_notebook[marks.notebook].append(seconds)
 
@@ -136,8 +138,6 @@ def write(started: SparkSession, finished: Sequence[Done[OneMarked]], out: Path)
     run = datetime.now(UTC).isoformat(timespec="seconds")
     found = [row for done in finished for row in rows(run, done)]
     tables.append(started, found, SCHEMA, out, "marks")
-    from kit.at_scale import grading_page
-
     report.write(out / "spark.html", grading_page.page(finished, str(started.sparkContext.master)))
 
 

@@ -61,11 +61,11 @@ def produced(cluster: Cluster, events: int) -> Any:
 
 def balanced(cluster: Cluster, truth: Any) -> Any:
     """Takes the topics to gold in a fresh folder; the driver's report."""
-    driver, storage = _lab("pipeline.driver"), _lab("pipeline.storage")
+    driver, formats = _lab("pipeline.driver"), _lab("pipeline.formats")
     folder = spark.temporary("fleet")
     try:
         job = driver.Job(cluster.bootstrap, folder)
-        report = driver.run(storage.storage_of(spark.session()), job, lambda line: None)
+        report = driver.run(formats.storage_of(spark.session()), job, lambda line: None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     must_balance(cluster, truth, report.tables)

@@ -16,7 +16,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    from kit.grading.gradebook import totals_table, write_course
+    from kit.grading.class_files import totals_table, write_course
     from kit.grading.identity import read_roster
     from kit.tables import Table
 

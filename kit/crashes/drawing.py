@@ -18,10 +18,10 @@ from html import escape
 
 from kit.crashes.evidence import Evidence
 from kit.crashes.facts import Mistake
-from kit.crashes.result import (
+from kit.crashes.outcome import (
     Cell,
-    CrashResult,
     LineOutcome,
+    Outcome,
     cells,
     halves,
     mark,
@@ -43,7 +43,7 @@ _LABEL = "text-align:left;padding-right:8px"
 _NUMBER = "text-align:right;opacity:.65"
 
 
-def html(result: CrashResult) -> str:
+def html(result: Outcome) -> str:
     """The whole drawing; a loop without a verdict gets its one sentence."""
     if result.problem:
         return _box(f"<b>{escape(result.headline)}</b>")
@@ -69,7 +69,7 @@ def _box(inside: str) -> str:
 # -- the source
 
 
-def _source(result: CrashResult) -> str:
+def _source(result: Outcome) -> str:
     worst = result.worst
     at = result.source.number(worst.line) if worst is not None and worst.crash else 0
     rows = "".join(_line(each, each.number == at) for each in result.lines)
@@ -114,7 +114,7 @@ def _mistake(mistake: Mistake) -> str:
 # -- one trial
 
 
-def _trial(result: CrashResult, evidence: Evidence) -> str:
+def _trial(result: Outcome, evidence: Evidence) -> str:
     parts = [f"<b>{escape(title(result, evidence))}</b>"]
     for partition in sorted(evidence.values):
         if len(evidence.values) > 1:

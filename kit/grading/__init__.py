@@ -51,9 +51,10 @@ def grade(
     if sandboxed:
         sandbox.require()
     people = read_roster(roster) if roster else None
+    mark_all: class_run.MarkAll = class_run.on_this_machine
     if spark:
-        from kit.at_scale import tasks
+        from kit.at_scale import grading, tasks
 
-        jobs = tasks.session().sparkContext.defaultParallelism
-    options = class_run.Options(time_limit_s, sandboxed, notebook, jobs, again, spark)
-    return class_run.run(paths, out, options, people)
+        mark_all, jobs = grading.each_marked, tasks.session().sparkContext.defaultParallelism
+    options = class_run.Options(time_limit_s, sandboxed, notebook, jobs, again)
+    return class_run.run(paths, out, options, people, mark_all)

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from statistics import median
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kit.grading import report
 from kit.grading.document import document, sign_of
+from kit.grading.gradebook import Gradebook
 from kit.grading.marking import Marks
 from kit.grading.messages import natural
-
-if TYPE_CHECKING:
-    from kit.grading.gradebook import Gradebook
 
 MOST_STUMBLES = 20
 

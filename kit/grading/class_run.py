@@ -19,7 +19,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kit.grading import attempts, feedback, gradebook, identity, intake, marking, report, submission
+from kit.grading import (
+    attempts,
+    class_files,
+    feedback,
+    identity,
+    intake,
+    marking,
+    report,
+    submission,
+)
 from kit.grading.identity import Roster
 from kit.grading.intake import Unreadable
 from kit.grading.marking import Control, Marks
@@ -51,8 +60,6 @@ class Options:
     """Submissions that are run at once."""
     again: bool = False
     """Mark files again that the folder has a report of."""
-    spark: bool = False
-    """Run them as Spark tasks, as many at once as the master of `SPARK_MASTER` has cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +72,39 @@ class HandedIn:
     """Not what is marked, and no fault if the same learner has handed that in, too."""
 
 
-def run(paths: list[Path], out: Path, options: Options, roster: Roster | None = None) -> int:
-    """Marks what the paths name and writes the reports into `out`; returns the exit status."""
+MarkAll = Callable[[list[HandedIn], Options, Path], Iterator[OneMarked]]
+"""How submissions are marked: what is to do, and the folder of reports.  As they come."""
+
+
+def on_this_machine(todo: list[HandedIn], options: Options, _: Path) -> Iterator[OneMarked]:
+    """On `options.jobs` of its cores."""
+    control = Control(time_limit_s=options.time_limit_s, sandboxed=options.sandboxed)
+    one = partial(mark_one, options=options, control=control)
+    return map(one, todo) if options.jobs <= 1 else _in_parallel(todo, one, options.jobs)
+
+
+def run(
+    paths: list[Path],
+    out: Path,
+    options: Options,
+    roster: Roster | None = None,
+    mark_all: MarkAll = on_this_machine,
+) -> int:
+    """Marks what the paths name and writes the reports into `out`; returns the exit status.
+
+    `mark_all` may be another way than on this machine's cores (`kit.at_scale.grading`).
+    """
     attempts.sweep()
     handed_in = look_at(paths, options, roster)
     out.mkdir(parents=True, exist_ok=True)
     with _alone_in(out):
-        marked = gradebook.reports_in(out)
+        marked = class_files.reports_in(out)
         todo, kept = _not_yet_marked(handed_in, marked, options, out)
         if kept:
             _say(f"{kept} of {len(handed_in)} have a report in {out} already, and are kept.")
         times: dict[str, float] = {}
         try:
-            for done, marks, seconds in _each_marked(todo, options, out):
+            for done, marks, seconds in _with_logs(mark_all(todo, options, out), out):
                 marked[marks.name] = marks
                 times[marks.name] = seconds
                 report.write_json(marks, out)
@@ -87,7 +114,7 @@ def run(paths: list[Path], out: Path, options: Options, roster: Roster | None = 
                 left = _time_left(times, done, len(todo), options.jobs)
                 _say(f"{done} of {len(todo)}  {report.line(marks)}{left}")
         finally:
-            gradebook.write(marked, out, roster, times)
+            class_files.write(marked, out, roster, times)
     mine = {each.unmarked.name for each in handed_in}
     return _status([marks for marks in marked.values() if marks.name in mine], out)
 
@@ -202,27 +229,15 @@ def _renamed(known: Marks, unmarked: Marks) -> Marks:
     )
 
 
-def _each_marked(
-    todo: list[HandedIn], options: Options, out: Path
-) -> Iterator[tuple[int, Marks, float]]:
+def _with_logs(marked: Iterator[OneMarked], out: Path) -> Iterator[tuple[int, Marks, float]]:
     """How many are done, the marks and the seconds, as they come."""
-    for done, (marks, log, seconds) in enumerate(_as_they_come(todo, options, out), 1):
+    for done, (marks, log, seconds) in enumerate(marked, 1):
         if log:
             report.write_log(marks.name, log, out)
             sentence = f"{marks.problem} The log is logs/{marks.name}.txt."
             yield done, replace(marks, problem=sentence), seconds
         else:
             yield done, marks, seconds
-
-
-def _as_they_come(todo: list[HandedIn], options: Options, out: Path) -> Iterator[OneMarked]:
-    if options.spark and any(each.submission for each in todo):
-        from kit.at_scale import grading
-
-        return grading.each_marked(todo, options, out)
-    control = Control(time_limit_s=options.time_limit_s, sandboxed=options.sandboxed)
-    one = partial(mark_one, options=options, control=control)
-    return map(one, todo) if options.jobs <= 1 else _in_parallel(todo, one, options.jobs)
 
 
 def mark_one(each: HandedIn, options: Options, control: Control) -> OneMarked:

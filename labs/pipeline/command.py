@@ -30,9 +30,9 @@ from labs.pipeline.charts import Mark
 from labs.pipeline.dashboard import Run
 from labs.pipeline.driver import BATCH_RECORDS
 from labs.pipeline.events import MENDED
+from labs.pipeline.formats import FORMATS
 from labs.pipeline.layers import PARTITIONS
 from labs.pipeline.progress import noted
-from labs.pipeline.storage import FORMATS
 
 if TYPE_CHECKING:
     from kit.clusters.interface import Cluster

@@ -24,8 +24,9 @@ from kit import spark
 from labs.fleet.records import TOPICS
 from labs.pipeline import balance, layers
 from labs.pipeline.events import MENDED, PARSERS, Parser
+from labs.pipeline.formats import FORMATS, storage_of
 from labs.pipeline.progress import MicroBatch, micro_batch, note
-from labs.pipeline.storage import FORMATS, Compaction, Storage, storage_of
+from labs.pipeline.storage import Compaction, Storage
 from labs.pipeline.tables import GOLD, Place
 
 if TYPE_CHECKING:

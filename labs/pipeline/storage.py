@@ -1,4 +1,4 @@
-"""What the layers ask of a table format, and which formats there are.
+"""What the layers ask of a table format.
 
 A micro-batch can come twice: the driver may die after the table was written and before Spark noted
 the batch as done, and then Spark runs it again.  `foreachBatch` promises at-least-once, no more.
@@ -13,14 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from kit import spark
 from labs.pipeline.tables import Gold
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-FORMATS = ("delta", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +82,6 @@ class Storage(Protocol):
     def compact(self, path: str) -> Compaction | None:
         """Few large files instead of many small ones; None where nothing was to do, or can be."""
         ...
-
-
-def storage_of(session: SparkSession, format: str = "") -> Storage:
-    """The tables of this session: Delta where it has the jars, Parquet otherwise.
-
-    Raises SparkMissing for delta in a session that does not have it.
-    """
-    from labs.pipeline.delta import DeltaStorage
-    from labs.pipeline.parquet import ParquetStorage
-
-    has = spark.table_format(session)
-    if (format or has) == "parquet":
-        return ParquetStorage(session)
-    if has != "delta":
-        raise spark.SparkMissing(
-            "Delta Lake's jars are missing: run: make setup, or choose --format parquet"
-        )
-    return DeltaStorage(session)
 
 
 def query_id(session: SparkSession) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kit import cli
-from kit.grading import class_page, feedback, gradebook, likeness, messages, report
+from kit.grading import class_files, class_page, feedback, gradebook, likeness, messages, report
 from kit.grading.identity import read_roster
 from kit.grading.marking import Mark, Marks
 from tests.kit.grading.handing_in import SAMPLE, table
@@ -136,7 +136,7 @@ def test_totals_go_over_notebooks_and_name_the_missing(tmp_path) -> None:
         Marks("Carl", learner="Carl", problem="This is a link.", fault="file"),
     ]
     by_name = {f"{marks.name}-{marks.notebook}": marks for marks in reports}
-    gradebook.write(by_name, tmp_path, read_roster(roster), {})
+    class_files.write(by_name, tmp_path, read_roster(roster), {})
     assert table(tmp_path / "totals.csv") == [
         ["learner", "id", "98", "99", "score", "of"],
         ["Anna", "1", "2", "1", "3", "5"],
@@ -264,7 +264,7 @@ def test_a_course_is_summed_up_over_folders(tmp_path, capsys) -> None:
 
 def test_times_are_kept_over_runs(tmp_path: Path) -> None:
     book = {name: marked(name, "right") for name in ("a", "b")}
-    gradebook.write(book, tmp_path, None, {"a": 1.04, "gone": 9.0})
-    gradebook.write(book, tmp_path, None, {"b": 2.0})
+    class_files.write(book, tmp_path, None, {"a": 1.04, "gone": 9.0})
+    class_files.write(book, tmp_path, None, {"b": 2.0})
     with (tmp_path / "times.csv").open(encoding="utf-8-sig") as file:
         assert list(csv.reader(file)) == [["name", "seconds"], ["a", "1.0"], ["b", "2.0"]]
