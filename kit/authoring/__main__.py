@@ -1,6 +1,6 @@
 """`python -m kit.authoring build [FILE…]` writes notebooks, `students` the learners' alone and
 runs nothing, `check` compares them and holds them against the template, `coverage` writes into
-the map which sides their runs reached."""
+the map which sides their runs reached.  `new 05 the-control-plane` begins a lesson."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from kit.authoring import coverage, rules
+from kit.authoring.begin import CannotBegin, begin
 from kit.authoring.build import BuildFailed, build, drift, write_student
 from kit.authoring.sources import BadSource
 from kit.course import PROJECT, source_files
@@ -17,9 +18,11 @@ from kit.course import PROJECT, source_files
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kit.authoring", description=__doc__)
-    parser.add_argument("command", choices=["build", "students", "check", "coverage"])
+    parser.add_argument("command", choices=["build", "students", "check", "coverage", "new"])
     parser.add_argument("sources", nargs="*", type=Path, help="default: every source")
     arguments = parser.parse_args()
+    if arguments.command == "new":
+        return _new(*map(str, arguments.sources))
     sources = [path.resolve() for path in arguments.sources] or source_files()
     if arguments.command == "coverage":
         print(f"{coverage.write_sides()} rows of {coverage.MAP.name} changed")
@@ -32,6 +35,20 @@ def main() -> int:
             print(failure, file=sys.stderr)
             failed = True
     return int(failed)
+
+
+def _new(number: str = "", slug: str = "", *_: str) -> int:
+    try:
+        written = begin(PROJECT, number, slug)
+    except CannotBegin as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    for path in written:
+        print(path.relative_to(PROJECT))
+    source = next(path for path in written if path.parent.name == "source").relative_to(PROJECT)
+    print(f"Build it: KAFKALAB_REAL=local python -m kit.authoring build {source}")
+    print("Then: kafkalab guide --write-plans")
+    return 0
 
 
 def _build(source: Path) -> bool:
