@@ -35,7 +35,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from kit.testing import missing
+from tests.real_clusters import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [

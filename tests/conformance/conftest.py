@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("tests.conformance.members")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.import_plugin("kit.testing")
+    config.pluginmanager.import_plugin("tests.real_clusters")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

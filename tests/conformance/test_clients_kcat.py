@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import missing
+from tests.real_clusters import missing
 
 PATIENCE_S = 60
 

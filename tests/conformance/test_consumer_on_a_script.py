@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from kit.probes.java_client import JavaProgram
-from kit.testing import require_local_kafka
 from tests.conformance.consumer_scripts import (
     SCRIPTS,
     Outcome,
@@ -28,6 +27,7 @@ from tests.conformance.consumer_scripts import (
     tape_for,
     without_lookups,
 )
+from tests.real_clusters import require_local_kafka
 
 Change = Callable[[Outcome], Outcome]
 

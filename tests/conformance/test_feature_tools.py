@@ -13,8 +13,8 @@ import pytest
 
 from engine.metadata.features import SUPPORTED
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import require_local_kafka
 from tests.conformance.kafka_tools import KafkaTools
+from tests.real_clusters import require_local_kafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 

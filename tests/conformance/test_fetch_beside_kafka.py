@@ -10,7 +10,7 @@ import pytest
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import fetching, first_partition, producing
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

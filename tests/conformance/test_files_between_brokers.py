@@ -30,8 +30,8 @@ from kit.clusters import engine
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import Cluster
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import restored
 from tests.conformance.kafka_tools import KafkaTools
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

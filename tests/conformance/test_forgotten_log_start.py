@@ -14,11 +14,11 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kit.clusters.contract import partition
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, one_batch, producing
-from kit.testing import restored
+from tests.kit.clusters.contract import partition
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

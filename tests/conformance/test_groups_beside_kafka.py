@@ -11,12 +11,12 @@ import pytest
 
 from engine.wire import messages as m
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import restored
 from tests.conformance.probe import actors, written_groups
 from tests.conformance.probe.actors import Stage
 from tests.conformance.probe.failover_scenarios import FAILOVERS
 from tests.conformance.probe.group_scenarios import SCENARIOS
 from tests.conformance.probe.side import GROUP, Side, Until
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

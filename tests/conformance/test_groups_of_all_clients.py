@@ -23,7 +23,6 @@ from confluent_kafka import Producer
 from engine.wire import messages as m
 from kit.clusters.connections import Connections
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import restored
 from tests.conformance.members import scenarios
 from tests.conformance.members.crew import (
     KINDS,
@@ -34,6 +33,7 @@ from tests.conformance.members.crew import (
     Stage,
     Stalled,
 )
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 

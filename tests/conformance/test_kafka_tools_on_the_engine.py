@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Consumer
 
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import require_local_kafka
 from tests.conformance.kafka_tools import PATIENCE_S, KafkaTools
+from tests.real_clusters import require_local_kafka
 
 pytestmark = pytest.mark.real
 

@@ -20,7 +20,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes import clients
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 

@@ -14,7 +14,7 @@ import pytest
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, one_batch, producing
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

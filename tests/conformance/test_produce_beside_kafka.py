@@ -17,7 +17,7 @@ from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, producing
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

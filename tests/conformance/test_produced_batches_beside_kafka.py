@@ -12,8 +12,8 @@ from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, listing, producing
-from kit.testing import restored
 from tests.conformance import produced_batches
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

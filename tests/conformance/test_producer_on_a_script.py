@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from kit.probes.java_client import JavaProgram
-from kit.testing import require_local_kafka
 from tests.conformance.producer_scripts import (
     SCRIPTS,
     Outcome,
@@ -25,6 +24,7 @@ from tests.conformance.producer_scripts import (
     run_librdkafka,
     run_ours,
 )
+from tests.real_clusters import require_local_kafka
 
 DIFFERS: dict[str, tuple[str, Outcome]] = {
     "the first of three fails": (

@@ -19,8 +19,8 @@ from kit import jars
 from kit.clusters.connections import Connection
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.requests import now_ms
-from kit.testing import require_local_kafka
 from tests.engine.quotas.quota_cluster import TOPIC, Entity, alteration, fetching, producing
+from tests.real_clusters import require_local_kafka
 
 pytestmark = pytest.mark.real
 

@@ -25,7 +25,7 @@ from kit.probes.requests import (
     records_in,
     refusal,
 )
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.stored_batches import StoredBatch, stored
 from kit.segment_panel.panel import SegmentPanel
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

@@ -11,8 +11,8 @@ import pytest
 from kit import lab
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import restored
 from kit.transaction_panel.live_panel import TransactionPanel
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

@@ -19,8 +19,8 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import NAMED, RawClient
-from kit.testing import require_local_kafka
 from tests.conformance.kafka_tools import PATIENCE_S, KafkaTools
+from tests.real_clusters import require_local_kafka
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 

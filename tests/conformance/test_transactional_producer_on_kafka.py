@@ -13,7 +13,7 @@ from engine.client.sockets import SocketDriver
 from engine.client.transaction_requests import TRANSACTION, GroupMetadata, Offset
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import addresses
-from kit.testing import restored
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 PATIENCE_S = 60.0

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kit.probes.java_client import JavaProgram
-from kit.probes.scripted_coordinators import ScriptedCoordinators
-from kit.testing import require_local_kafka
+from tests.conformance.scripted_coordinators import ScriptedCoordinators
 from tests.conformance.transaction_scripts import SCRIPTS, Outcome, play, run_ours, settings_of
+from tests.real_clusters import require_local_kafka
 
 
 @pytest.fixture(scope="module")

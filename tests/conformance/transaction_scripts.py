@@ -17,8 +17,8 @@ from engine.client.sockets import SocketDriver
 from engine.client.transaction_requests import GroupMetadata, Offset
 from engine.wire.errors import KafkaError
 from kit.probes.scripted_broker import TOPIC
-from kit.probes.scripted_coordinators import ScriptedCoordinators
 from tests.conformance.producer_scripts import addressed
+from tests.conformance.scripted_coordinators import ScriptedCoordinators
 
 PATIENCE_S = 60.0
 SETTINGS: dict[str, Any] = {

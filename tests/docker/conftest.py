@@ -23,7 +23,7 @@ from kit.clusters import docker as composed
 from kit.clusters.interface import ClusterError
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.reaper import Reaper
-from kit.testing import missing, require_local_kafka, use
+from tests.real_clusters import missing, require_local_kafka, use
 
 docker = pytest.importorskip("docker", reason="Docker's Python SDK is missing: run: make setup")
 
@@ -40,7 +40,7 @@ Configuration:
     Root: {level: INFO, AppenderRef: {ref: out}}
 """
 
-pytest.register_assert_rewrite("kit.clusters.contract")
+pytest.register_assert_rewrite("tests.kit.clusters.contract")
 
 
 def pytest_configure(config: pytest.Config) -> None:

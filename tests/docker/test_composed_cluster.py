@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from kit.clusters import contract_leader_kill as leader_kill
 from kit.clusters import docker as composed
-from kit.clusters.contract import CHECKS
 from kit.clusters.interface import LeaseTaken, NotOffered
-from kit.testing import restored
+from tests.kit.clusters import contract_leader_kill as leader_kill
+from tests.kit.clusters.contract import CHECKS
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 PATIENCE_S = 120

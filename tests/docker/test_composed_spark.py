@@ -14,7 +14,7 @@ import pytest
 from kit import spark
 from kit.clusters import docker as composed
 from kit.course import PROJECT
-from kit.testing import missing
+from tests.real_clusters import missing
 
 pytestmark = [
     pytest.mark.docker, pytest.mark.spark, pytest.mark.full, pytest.mark.timeout(600)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from kit import bundle, install, jars
-from kit.testing import missing
+from tests.real_clusters import missing
 
 LONG = os.environ.get("KAFKALAB_BUNDLE", "")
 NEEDED = ("sh", "dirname", "python3", "git")

@@ -10,7 +10,7 @@ import pytest
 from kit import archive_runs, class_archives, jars, places
 from kit.class_archives import BROKER, SPARK, TOOL, ClassArchive
 from kit.clusters import tools
-from kit.testing import missing
+from tests.real_clusters import missing
 
 
 def present(of: ClassArchive) -> None:

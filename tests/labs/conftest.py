@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kit.clusters.interface import Cluster
-from kit.testing import use
+from tests.real_clusters import use
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from kit.class_archives import SPARK
-from kit.testing import missing
+from tests.real_clusters import missing
 
 
 @pytest.mark.spark

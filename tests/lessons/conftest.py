@@ -2,7 +2,7 @@
 
 import pytest
 
-from kit.testing import use
+from tests.real_clusters import use
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -6,7 +6,7 @@ commands run where no process but theirs exists.
 
 from __future__ import annotations
 
-from kit.testing import run_apart
+from tests.real_clusters import run_apart
 
 SESSION = """
 kafkalab() { "$PYTHON" -m kit.cli "$@"; }

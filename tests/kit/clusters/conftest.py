@@ -2,9 +2,9 @@
 
 import pytest
 
-from kit.testing import use
+from tests.real_clusters import use
 
-pytest.register_assert_rewrite("kit.clusters.contract")
+pytest.register_assert_rewrite("tests.kit.clusters.contract")
 
 
 def pytest_configure(config: pytest.Config) -> None:

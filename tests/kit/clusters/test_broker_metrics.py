@@ -8,10 +8,10 @@ import psutil
 import pytest
 
 from kit.clusters import broker_metrics, engine
-from kit.clusters.contract import produce
 from kit.clusters.interface import ClusterError, NotOffered
 from kit.clusters.java_management import beans
 from kit.clusters.kafka_cluster import KafkaCluster
+from tests.kit.clusters.contract import produce
 
 KINDS = ("Produce", "FetchConsumer", "FetchFollower")
 

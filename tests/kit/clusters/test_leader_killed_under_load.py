@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from kit.clusters import contract_leader_kill as check
 from kit.clusters import engine
 from kit.clusters.interface import Cluster
-from kit.testing import restored
+from tests.kit.clusters import contract_leader_kill as check
+from tests.real_clusters import restored
 
 FASTER = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "200"}
 """Twenty rounds would wait a minute for sessions to end."""

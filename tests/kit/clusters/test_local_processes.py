@@ -12,12 +12,12 @@ import psutil
 import pytest
 
 from kit.clusters import link_proxy, local, registry, remote
-from kit.clusters.contract import partition, produce, whole_again
 from kit.clusters.interface import ClusterError, LeaseTaken, NotOffered
 from kit.clusters.reaper import LABEL_VARIABLE
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, one_batch, producing
-from kit.testing import require_local_kafka, restored
+from tests.kit.clusters.contract import partition, produce, whole_again
+from tests.real_clusters import require_local_kafka, restored
 
 pytestmark = pytest.mark.real
 ROOT = Path(__file__).parents[3]

@@ -5,9 +5,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from kit.clusters.contract import CHECKS
 from kit.clusters.interface import Cluster, NotOffered
-from kit.testing import missing, restored
+from tests.kit.clusters.contract import CHECKS
+from tests.real_clusters import missing, restored
 
 PROVIDERS = [
     pytest.param("engine"),

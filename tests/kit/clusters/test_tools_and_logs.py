@@ -11,7 +11,7 @@ from kit import jars, lab
 from kit.clusters import broker_log, tools
 from kit.clusters.interface import ClusterError
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.testing import require_local_kafka, restored
+from tests.real_clusters import require_local_kafka, restored
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from kit.clusters import engine
 from kit.clusters.interface import Cluster
-from kit.testing import use
+from tests.real_clusters import use
 
 
 def pytest_configure(config: pytest.Config) -> None:

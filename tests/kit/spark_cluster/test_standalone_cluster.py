@@ -18,8 +18,8 @@ from kit import jars, spark, spark_cluster
 from kit.clusters import registry
 from kit.clusters.interface import ClusterError
 from kit.course import PROJECT
-from kit.testing import run_apart
 from tests.kit.spark_cluster.kafka_to_delta import RECORDS
+from tests.real_clusters import run_apart
 
 SESSION = """
 kafkalab() { "$PYTHON" -m kit.cli "$@"; }

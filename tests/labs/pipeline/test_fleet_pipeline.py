@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from kit.clusters.interface import Cluster
-from kit.testing import restored
 from labs.fleet.records import PAYMENTS, POSITIONS, Fleet
 from labs.fleet.truth import Truth
 from labs.L1_telemetry_pipeline.layers import clean_log
@@ -20,6 +19,7 @@ from labs.pipeline import balance, command, driver, layers
 from labs.pipeline.delta import DeltaStorage
 from labs.pipeline.events import FIRST, MENDED
 from labs.pipeline.tables import GOLD, MINUTES, PAID, STATES, Place
+from tests.real_clusters import restored
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

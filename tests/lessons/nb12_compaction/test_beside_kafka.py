@@ -11,8 +11,8 @@ import pytest
 from kit.clusters import broker_log
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local import LocalProvider
-from kit.testing import restored
 from lessons.nb12_compaction import passes, records, scenes
+from tests.real_clusters import restored
 
 pytestmark = pytest.mark.real
 

@@ -2,7 +2,7 @@
 
 Load it once, in the conftest of each folder that needs it:
 
-    from kit.testing import use
+    from tests.real_clusters import use
 
     def pytest_configure(config):
         use(config)
