@@ -37,9 +37,9 @@ def main() -> int:
     return int(failed)
 
 
-def _new(number: str = "", slug: str = "", *_: str) -> int:
+def _new(number: str = "", *words: str) -> int:
     try:
-        written = begin(PROJECT, number, slug)
+        written = begin(PROJECT, number, "-".join(words))
     except CannotBegin as problem:
         print(problem, file=sys.stderr)
         return 1

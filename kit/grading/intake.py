@@ -170,13 +170,11 @@ def _in_archive(
     if len(members) > most:
         raise Unreadable(f"The archive has more than {most} files.")
     seen: Counter[str] = Counter()
-    is_empty = True
     for member in members:
         parts = [p for p in member.filename.replace("\\", "/").split("/") if p not in ("", ".")]
         parts = ["_" if part == ".." else part for part in parts]
         if member.is_dir() or not parts or any(_is_clutter(part) for part in parts):
             continue
-        is_empty = False
         here = (*trail, *parts)
         name = "/".join([shown, *parts])
         seen[name] += 1
@@ -188,7 +186,7 @@ def _in_archive(
             yield from _inner_archive(archive, member, name, here, holder, depth)
         else:
             yield Found(name, here, holder, _reader(archive, member))
-    if is_empty:
+    if not seen:
         raise Unreadable("The archive is empty.")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kit import guide
+from kit.authoring import __main__ as command
 from kit.authoring import rules
 from kit.authoring.begin import PAGE, CannotBegin, begin
 from kit.authoring.build import build, drift
@@ -96,3 +97,12 @@ def test_what_cannot_begin_gets_a_sentence(source: Path, tmp_path, number, slug,
     with pytest.raises(CannotBegin, match=re.escape(sentence)):
         begin(tmp_path, number, slug)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_command_takes_the_words_of_a_name(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(command, "PROJECT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["authoring", "new", "97", "the", "control", "plane"])
+    assert command.main() == 0
+    assert (tmp_path / "lessons/nb97_the_control_plane/facilitator.md").is_file()
+    assert command.main() == 1
+    assert "Lesson 97 is there" in capsys.readouterr().err
