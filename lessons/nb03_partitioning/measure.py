@@ -19,7 +19,7 @@ from kit.probes.clients import name
 Grid = Mapping[tuple[int, int], float]
 Grids = tuple[Grid, Grid]
 PATIENCE_S = 30.0
-LONE = 7
+LONE = 5
 """Lone records that are timed; the least wait counts, for other work can only add to it."""
 
 

@@ -235,8 +235,8 @@ lab.predict("03-5")
 lab.predict("03-5", "d")
 
 # %% surface tags=["both"]
-lingers, sizes = (0, 5, 20, 100), (1_000, 16_000, 256_000)  # ms and bytes
-records = [each[:100] for each in payloads.positions(4_000)]
+lingers, sizes = (0, 5, 20, 100), (2_000, 16_000, 256_000)  # ms and bytes
+records = [each[:100] for each in payloads.positions(3_000)]
 grids = {}
 
 
@@ -248,7 +248,7 @@ def waiting_for_company(cluster):
                  for at in grid}  # fmt: skip
     rates, waits = dict.fromkeys(grid, 0), {}
     short, long = (16_000, 5), (16_000, 100)
-    for at in 3 * grid + 6 * [short, long]:  # in rounds: other work on this machine hits all
+    for at in 2 * grid + 12 * [short, long]:  # in rounds: other work on this machine hits all
         rates[at] = max(rates[at], measure.flat_out(producers[at], "positions", records))
     for at in grid:
         waits[at] = measure.lone_record_ms(producers[at], "positions", records[0])
