@@ -1,4 +1,4 @@
-"""Who may import whom: engine the standard library, kit the engine, nobody the notebooks.
+"""Who may import whom: engine the standard library, kit the engine, the command line all.
 
 Inside the engine, each room's prologue ends with the line "May import: ...".  That line is the
 rule, and it is held here: a room that needs another says so where its readers look first.
@@ -58,10 +58,28 @@ def test_one_module_alone_imports_by_name_what_may_be_missing() -> None:
 
 @pytest.mark.parametrize("package", ["engine", "kit"])
 def test_nothing_imports_notebooks_labs_or_tests(package) -> None:
+    """The command line is the top floor: its commands reach everything."""
+    above = {"notebooks", "labs", "lessons", "tests"}
     found = {
-        name: imports_of(ROOT / name) & {"notebooks", "labs", "tests"} for name in modules(package)
+        name: imports_of(ROOT / name) & above
+        for name in modules(package)
+        if not name.startswith("kit/cli/")
     }
     assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_nothing_below_names_a_floor_above_in_a_string() -> None:
+    """A module's name in a string is an import that this test's neighbors do not see."""
+    above = re.compile(r"(labs|lessons|tests)\.\w*[\w.:]*")
+    found = {
+        (name, node.value)
+        for package in ("engine", "kit")
+        for name in modules(package)
+        for node in ast.walk(ast.parse((ROOT / name).read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if above.fullmatch(node.value)
+    }
+    assert found == set()
 
 
 # -- no module reaches itself

@@ -6,11 +6,9 @@ and holds (docs: design budgets).  Both sides are measured in the same run, in t
 
 from __future__ import annotations
 
-import argparse
-import json
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from kit.tables import Table
@@ -23,34 +21,23 @@ PARTS = (
     "rebalance",
     "simulator",
     "explorer",
-    "pipeline",
-    "spark",
 )
-ON_REQUEST = ("grading", "pipeline_scale")
+ON_REQUEST = ("grading",)
 """Parts that take many minutes: they run only where they are named."""
 _SHOWN = ("name", "unit", "ours", "theirs", "ratio", "budget")
 _COLUMNS = ("what", "unit", "engine", "beside it", "ratio", "budget", "holds")
 
 
-def main(arguments: list[str]) -> int:
-    """Measures the named parts (all by default), prints a table, writes JSON if asked."""
-    parser = argparse.ArgumentParser(prog="kafkalab bench")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
-    parser.add_argument("--rounds", type=int, default=3, help="alternating rounds per row")
-    known = (*PARTS, *ON_REQUEST)
-    parser.add_argument("parts", nargs="*", help=f"of: {', '.join(known)}; the last only by name")
-    chosen = parser.parse_args(arguments)
-    unknown = [part for part in chosen.parts if part not in known]
-    if unknown:
-        parser.error(f"there is no part {unknown[0]}: choose from {', '.join(known)}")
-    rows: list[dict[str, Any]] = []
-    for part in chosen.parts or PARTS:
-        if find_spec(f"{__name__}.{part}") is not None:
-            rows += import_module(f"{__name__}.{part}").measure(rounds=chosen.rounds)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(rows, indent=2) + "\n")
-    print(table(rows))
-    return 0
+def rows_of(
+    names: Sequence[str], packages: Sequence[ModuleType], rounds: int
+) -> list[dict[str, Any]]:
+    """Measures the named parts, or all PARTS of the `packages`; ValueError for an unknown one."""
+    usual = {part: package for package in packages for part in package.PARTS}
+    known = usual | {part: package for package in packages for part in package.ON_REQUEST}
+    if unknown := [each for each in names if each not in known]:
+        raise ValueError(f"there is no part {unknown[0]}: choose from {', '.join(known)}")
+    modules = [import_module(f"{known[part].__name__}.{part}") for part in names or usual]
+    return [row for module in modules for row in module.measure(rounds=rounds)]
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from importlib.util import find_spec
-
-MODULE = "labs.pipeline.command"
+from pathlib import Path
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -21,21 +17,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--format", choices=["delta", "parquet"], default="", help="by default, what is there"
     )
     command.add_argument(
-        "--dashboard", metavar="FILE.html", help="draw the run as a page, or write FILE.txt"
+        "--dashboard",
+        type=Path,
+        metavar="FILE.html",
+        help="draw the run as a page; FILE.txt says the same as text",
     )
 
 
 def run(chosen: argparse.Namespace) -> int:
-    from kit.cli.part import PartMissing
+    from labs.pipeline.command import run
 
-    if find_spec(MODULE) is None:
-        raise PartMissing(
-            "The pipeline is not part of this copy of the course; run: kafkalab update"
-        )
-    # The pipeline imports the kit, and the kit must not import the labs: so run it instead.
-    options = ["--source", chosen.source, "--events", str(chosen.events)]
-    options += ["--seed", str(chosen.seed), *(["--kill"] if chosen.kill else [])]
-    options += ["--format", chosen.format] if chosen.format else []
-    options += ["--dashboard", chosen.dashboard] if chosen.dashboard else []
-    sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", MODULE, *options])
+    return run(chosen)

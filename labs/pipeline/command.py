@@ -30,7 +30,6 @@ from labs.pipeline.charts import Mark
 from labs.pipeline.dashboard import Run
 from labs.pipeline.driver import BATCH_RECORDS
 from labs.pipeline.events import MENDED
-from labs.pipeline.formats import FORMATS
 from labs.pipeline.layers import PARTITIONS
 from labs.pipeline.progress import noted
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from kit.clusters.interface import Cluster
 
 KILLED = -9
-AS_A_PAGE = "draw the run as a page; FILE.txt says the same as text"
 Tell = Callable[[str], None]
 Driver = subprocess.Popen[str]
 Moments = Mapping[str, Callable[[Driver], object]]
@@ -138,16 +136,8 @@ def with_kills(cluster: Cluster, folder: Path, *options: str, tell: Tell = print
     return marks
 
 
-def main(argv: list[str]) -> int:
-    """0 when every equation holds, else 1."""
-    parser = argparse.ArgumentParser(prog="kafkalab pipeline")
-    parser.add_argument("--source", choices=["engine", "local", "docker"], default="engine")
-    parser.add_argument("--events", type=int, default=20_000, help="records of all three topics")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--kill", action="store_true", help="kill a broker and the driver")
-    parser.add_argument("--format", choices=FORMATS, default="", help="by default, what is there")
-    parser.add_argument("--dashboard", type=Path, metavar="FILE.html", help=AS_A_PAGE)
-    chosen = parser.parse_args(argv)
+def run(chosen: argparse.Namespace) -> int:
+    """0 when every equation holds, else 1; `chosen` is what the command line was given."""
     if chosen.events < 1:
         print("There is nothing to do: give --events 1 or more.", file=sys.stderr)
         return 1
@@ -158,7 +148,7 @@ def main(argv: list[str]) -> int:
 
     folder = Path(tempfile.mkdtemp(prefix="fleet-", dir=places.temporary_area()))
     try:
-        return _run(getattr(lab, chosen.source)(), chosen, folder)
+        return _balanced(getattr(lab, chosen.source)(), chosen, folder)
     except RuntimeError as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -166,7 +156,7 @@ def main(argv: list[str]) -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(cluster: Cluster, chosen: argparse.Namespace, folder: Path) -> int:
+def _balanced(cluster: Cluster, chosen: argparse.Namespace, folder: Path) -> int:
     began = time.monotonic()
     truth = produce(cluster, Fleet(events=chosen.events, seed=chosen.seed))
     print(f"produced: {truth.produced:,} records in {time.monotonic() - began:.0f} s", flush=True)
@@ -204,7 +194,3 @@ def rates(seconds: Mapping[str, float], records: int) -> str:
     """How fast the layers were, without Spark's start."""
     each = ", ".join(f"{layer} {took:.1f} s" for layer, took in seconds.items())
     return f"{each}: {records / sum(seconds.values()):,.0f} records/s"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

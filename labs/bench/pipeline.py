@@ -16,7 +16,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +23,12 @@ from typing import Any
 from kit import places, spark
 from kit.clusters import engine, local
 from kit.clusters.interface import Cluster
+from labs.fleet.records import Fleet
+from labs.fleet.truth import Truth
+from labs.pipeline import command, driver
+from labs.pipeline.balance import equations
+from labs.pipeline.events import MENDED
+from labs.pipeline.formats import storage_of
 
 EVENTS = 200_000
 LEAST_RATIO = 0.9
@@ -52,29 +57,25 @@ def measure(rounds: int = 5, events: int = EVENTS) -> list[dict[str, Any]]:
     ]
 
 
-def produced(cluster: Cluster, events: int) -> Any:
+def produced(cluster: Cluster, events: int) -> Truth:
     """Writes the fleet's records; returns the truth about them."""
-    # The kit imports no lab, so labs are loaded by their names, as the judge loads exercises.
-    records, command = _lab("fleet.records"), _lab("pipeline.command")
-    return command.produce(cluster, records.Fleet(events=events))
+    return command.produce(cluster, Fleet(events=events))
 
 
-def balanced(cluster: Cluster, truth: Any) -> Any:
+def balanced(cluster: Cluster, truth: Truth) -> driver.Report:
     """Takes the topics to gold in a fresh folder; the driver's report."""
-    driver, formats = _lab("pipeline.driver"), _lab("pipeline.formats")
     folder = spark.temporary("fleet")
     try:
         job = driver.Job(cluster.bootstrap, folder)
-        report = driver.run(formats.storage_of(spark.session()), job, lambda line: None)
+        report = driver.run(storage_of(spark.session()), job, lambda line: None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     must_balance(cluster, truth, report.tables)
     return report
 
 
-def balanced_apart(cluster: Cluster, truth: Any) -> dict[str, Any]:
+def balanced_apart(cluster: Cluster, truth: Truth) -> dict[str, Any]:
     """The same in a driver process of its own; its report as JSON has it."""
-    command = _lab("pipeline.command")
     with tempfile.TemporaryDirectory(prefix="fleet-", dir=places.temporary_area()) as folder:
         file = Path(folder) / "report.json"
         command.drive(cluster, Path(folder), "--report", str(file), tell=lambda line: None)
@@ -83,16 +84,11 @@ def balanced_apart(cluster: Cluster, truth: Any) -> dict[str, Any]:
     return report
 
 
-def must_balance(cluster: Cluster, truth: Any, tables: Any) -> None:
+def must_balance(cluster: Cluster, truth: Truth, tables: Any) -> None:
     """RuntimeError if a table's numbers are not the truth."""
-    parser = _lab("pipeline.events").MENDED
-    equations = _lab("pipeline.balance").equations(tables, truth, parser)
-    if broken := [str(each) for each in equations if not each.holds]:
+    found = equations(tables, truth, MENDED)
+    if broken := [str(each) for each in found if not each.holds]:
         raise RuntimeError(f"The pipeline on {cluster.name} is not timed: {'; '.join(broken)}")
-
-
-def _lab(name: str) -> Any:
-    return import_module(f"labs.{name}")
 
 
 def _row(

@@ -21,8 +21,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from kit.bench.pipeline import balanced_apart, produced
 from kit.clusters import engine
+from labs.bench.pipeline import balanced_apart, produced
 
 FIRST, SMALL, LARGE = 50_000, 100_000, 2_000_000
 """The first is the size of a micro-batch (labs/pipeline/driver.py)."""

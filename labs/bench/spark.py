@@ -16,9 +16,9 @@ from typing import Any
 
 from kit import spark_cluster
 from kit.spark_driver import Driver
+from labs.pipeline import scaling
 
-WORK = "labs.pipeline.scaling"
-"""Loaded by its name, as the judge loads exercises: the kit imports no lab."""
+BRONZE, MINUTES = (f"{scaling.__name__}:{part}" for part in ("bronze", "minutes"))
 EVENTS = 400_000
 LEAST_RATIO = 1.4
 
@@ -30,16 +30,16 @@ def measure(rounds: int = 5, events: int = EVENTS) -> list[dict[str, Any]]:
     """
     with tempfile.TemporaryDirectory() as folder:
         table = f"{folder}/bronze"
-        with Driver("local[2]", f"{WORK}:bronze") as writer:
+        with Driver("local[2]", BRONZE) as writer:
             writer.run(folder=table, events=events)
-        pair = (Driver("local[1]", f"{WORK}:minutes"), Driver("local[2]", f"{WORK}:minutes"))
+        pair = (Driver("local[1]", MINUTES), Driver("local[2]", MINUTES))
         rows = [_row("Spark, local[1] to local[2]", pair, table, rounds)]
         with ExitStack() as clusters:
             masters = [
                 clusters.enter_context(spark_cluster.start(workers=count)).master
                 for count in (1, 2)
             ]
-            pair = (Driver(masters[0], f"{WORK}:minutes"), Driver(masters[1], f"{WORK}:minutes"))
+            pair = (Driver(masters[0], MINUTES), Driver(masters[1], MINUTES))
             rows.append(_row("Spark, standalone, 1 to 2 workers", pair, table, rounds))
     return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.bench import pipeline
+from labs.bench import pipeline
 
 RECORDS = 90_000
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.bench import spark
+from labs.bench import spark
 
 
 class ToyDriver:
