@@ -17,7 +17,8 @@ something else, fails the run.
 
 A test that fails has a second attempt at the end (second_attempt.py).
 
-Tests marked `full` are left out, unless `--all` is given (`make test-all`).
+Tests marked `full` are left out, unless `--all` is given (`make test-all`).  With `--reached FILE`,
+as in `.ci/run`, those run that the changes since the last whole run reach (reach.py).
 
 With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane, and nothing is left out.
 """
@@ -37,6 +38,7 @@ from typing import Any
 
 import pytest
 
+from tests.reach import FullRun, selection
 from tests.second_attempt import SecondAttempt
 
 FIRST, LAST = "clusters", "plain"
@@ -56,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lane", metavar="NAME", help="be this lane of several")
     parser.addoption("--reports-to", metavar="FILE", help="where the lane reports")
     parser.addoption("--all", action="store_true", help="run the tests marked `full`, too")
+    parser.addoption("--reached", metavar="FILE", help="and those that the last changes reach")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,11 +79,17 @@ def whole_suite(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests marked `full` out of a whole run."""
+    """Leaves the tests marked `full` out of a whole run, but for those that are reached."""
     if config.getoption("all") or not (config.getoption("--lane") or whole_suite(config)):
         return
-    left_out = [item for item in items if item.get_closest_marker(FULL)]
-    items[:] = [item for item in items if not item.get_closest_marker(FULL)]
+    full = {item.nodeid: lane_of(item) for item in items if item.get_closest_marker(FULL)}
+    if file := config.getoption("reached"):
+        said, kept = selection(full, FullRun.read(config.rootpath / file))
+        full = {name: lane for name, lane in full.items() if name not in kept}
+        if not config.getoption("--lane"):
+            config.get_terminal_writer().write(said)
+    left_out = [item for item in items if item.nodeid in full]
+    items[:] = [item for item in items if item.nodeid not in full]
     config.hook.pytest_deselected(items=left_out)
 
 
@@ -133,6 +142,9 @@ class Started:
         command += [f"--lane={lane}", f"--reports-to={reports}", f"--rootdir={config.rootpath}"]
         command += ["-p", "no:cacheprovider"]
         command += ["--all"] if config.getoption("all") else []
+        command += (
+            [f"--reached={config.getoption('reached')}"] if config.getoption("reached") else []
+        )
         command += [f"-c={config.inipath}"] if config.inipath else []
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

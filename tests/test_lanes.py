@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -138,6 +139,16 @@ def test_what_is_marked_full_runs_if_all_is_asked_for_or_by_selection(suite) -> 
     assert (status, "= 7 passed in " in closing) == (0, True), output
     status, closing, output = run(suite, LONG, "-k", "minutes")
     assert (status, "= 2 passed, 5 deselected in " in closing) == (0, True), output
+
+
+def test_of_what_is_marked_full_a_reached_test_runs_in_its_lane(suite) -> None:
+    slow = {"cases/test_both.py::test_takes_minutes_in_the_last_lane": 9_999}
+    note = {"commit": "of another history", "seconds": slow}
+    (suite / "full-run.json").write_text(json.dumps(note))
+    status, closing, output = run(suite, LONG, "--reached=full-run.json")
+    assert (status, "= 6 passed, 1 deselected in " in closing) == (0, True), output
+    assert "They reach 2 of the 2 tests marked full; 1 run here:" in output
+    assert "test_takes_minutes_in_the_first_lane" in dict(ran(suite))
 
 
 def test_the_report_says_how_long_each_part_took_in_its_lane(suite) -> None:

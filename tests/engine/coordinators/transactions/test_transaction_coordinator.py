@@ -7,8 +7,12 @@ import pytest
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-from .conftest import RETRY_MS, Transactions, add_request, added
+from tests.engine.coordinators.transactions.conftest import (
+    RETRY_MS,
+    Transactions,
+    add_request,
+    added,
+)
 
 
 def names(shown: dict[str, list[int]]) -> list[str]:

@@ -16,8 +16,7 @@ from engine.settings import Settings
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-from .conftest import add_request, added
+from tests.engine.coordinators.transactions.conftest import add_request, added
 
 SETTINGS = {"transaction.state.log.num.partitions": 2}
 WAIT = (
