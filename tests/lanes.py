@@ -15,7 +15,10 @@ closing line, the failures, `-x`, `--durations` and `--junitxml` count all lanes
 lane left to another must have come back at the end, by name: a lane that crashes, or collects
 something else, fails the run.
 
-A test that fails has a second attempt at the end (second_attempt.py).
+A test with a real Kafka, Docker, a browser or Spark that fails runs once more (rerunfailures): on
+two cores a client or a page is late about once in ten thousand tests.  The closing line counts
+such a test as `rerun`, and its first failure is printed.  All others have one attempt: a race in
+the engine is a failure.
 
 Tests marked `full` are left out, unless `--all` is given (`make test-all`).  With `--reached FILE`,
 as in `.ci/run`, those run that the changes since the last whole run reach (reach.py).
@@ -39,13 +42,13 @@ from typing import Any
 import pytest
 
 from tests.reach import FullRun, selection
-from tests.second_attempt import SecondAttempt
 
 FIRST, LAST = "clusters", "plain"
 FULL = "full"
 MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
 """Each lane's marks; a test runs in the first lane that has one of its marks, else in the last.
 `pytest.mark.lane("plain")` chooses a lane by its name, where another one would be the longest."""
+AGAIN = ("real", "docker", "browser", "spark")
 SELECTIONS = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
 OTHER_MODES = ("collectonly", "usepdb", "setupplan", "showfixtures", "show_fixtures_per_test")
 LANE = "lane"
@@ -67,10 +70,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(OtherLane(config, lane, reports))
     elif whole_suite(config):
         config.pluginmanager.register(FirstLane(config))
-    else:
-        return
-    if not config.getoption("maxfail"):
-        config.pluginmanager.register(SecondAttempt(config))
 
 
 def whole_suite(config: pytest.Config) -> bool:
@@ -79,9 +78,24 @@ def whole_suite(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests marked `full` out of a whole run, but for those that are reached."""
-    if config.getoption("all") or not (config.getoption("--lane") or whole_suite(config)):
-        return
+    """What a whole run has beside its lanes: tests that are left out, and second attempts."""
+    if config.getoption("--lane") or whole_suite(config):
+        if not config.getoption("all"):
+            leave_out_full(config, items)
+        if not config.getoption("maxfail"):
+            for item in items:
+                if any(item.get_closest_marker(mark) for mark in AGAIN):
+                    item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_sep("_", f"the first failure of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
+def leave_out_full(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests marked `full` out, but for those that are reached."""
     full = {item.nodeid: lane_of(item) for item in items if item.get_closest_marker(FULL)}
     if file := config.getoption("reached"):
         said, kept = selection(full, FullRun.read(config.rootpath / file))

@@ -93,6 +93,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     conftest.write_text(conftest.read_text() + "\nPARTS = ()\n")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_rerunfailures")
     monkeypatch.setenv("CI", "")
     return tmp_path
 
@@ -228,55 +229,45 @@ def test_takes_long():
 
 
 FLAKY = """
-@pytest.fixture(scope="module")
-def attempts():
-    with open(f"attempts-{{os.getpid()}}", "a") as file:
+@pytest.fixture
+def attempts(request):
+    name = request.node.name
+    with open(f"attempts-{name}", "a") as file:
         file.write("x")
-    return os.path.getsize(f"attempts-{{os.getpid()}}")
+    return os.path.getsize(f"attempts-{name}")
 
-@pytest.mark.parametrize("n", range({count}))
-def test_comes_and_goes(attempts, n):
+@pytest.mark.real
+def test_comes_and_goes(attempts):
     assert attempts > 1, "the first time"
 
-@pytest.mark.{mark}
+@pytest.mark.browser
 def test_comes_and_goes_elsewhere(attempts):
     assert attempts > 1, "the first time"
 """
 
 
 def test_a_failure_that_goes_away_is_counted_and_shown(suite) -> None:
-    flaky = FLAKY.format(count=1, mark="real")
-    status, closing, output = run(suite, flaky, "--junitxml=report.xml")
+    status, closing, output = run(suite, FLAKY, "--junitxml=report.xml")
     assert (status, "7 passed, 2 rerun in " in closing) == (0, True), output
-    assert "failed once, and passed at the second attempt" in output
+    assert "the first failure of cases/test_both.py::test_comes_and_goes_elsewhere" in output
     assert output.count("AssertionError: the first time") == 2
     assert set(shares.seconds(suite / "report.xml")) == {
         (shares.PARTS["tests"], lane) for lane in MARKS
     }
 
 
-def test_a_lane_where_much_fails_has_no_second_attempt(suite) -> None:
-    flaky = FLAKY.format(count=1, mark="real")
-    for number in range(3):
-        (suite / "cases" / f"test_more_{number}.py").write_text("def test_fails(): assert False")
-    status, closing, output = run(suite, flaky)
-    assert (status, "4 failed, 6 passed, 1 rerun in " in closing) == (1, True), output
+def test_what_needs_no_real_thing_has_one_attempt(suite) -> None:
+    status, closing, output = run(suite, FLAKY.replace("@pytest.mark.browser\n", ""))
+    assert (status, "1 failed, 6 passed, 1 rerun in " in closing) == (1, True), output
 
 
-def test_a_failure_at_both_attempts_shows_both(suite) -> None:
-    test = """
-def test_fails():
-    with open("attempts", "a") as file:
-        file.write("x")
-    assert False, f"attempt {os.path.getsize('attempts')}"
-"""
-    status, closing, output = run(suite, test)
-    assert (status, "1 failed, 5 passed in " in closing) == (1, True), output
-    assert "AssertionError: attempt 1" in output
-    assert "AssertionError: attempt 2" in output
+def test_a_failure_at_both_attempts_fails(suite) -> None:
+    status, closing, output = run(suite, FLAKY.replace("> 1", "> 2"))
+    assert (status, "2 failed, 5 passed, 2 rerun in " in closing) == (1, True), output
 
 
-def test_with_x_or_a_selection_there_is_no_second_attempt(suite) -> None:
-    flaky = FLAKY.format(count=1, mark="real")
-    assert run(suite, flaky, "-x")[0] != 0
-    assert run(suite, flaky, "-k", "goes and not elsewhere")[0] == 1
+@pytest.mark.parametrize("given", [["-x"], ["-k", "goes and not elsewhere"]], ids=["x", "k"])
+def test_with_x_or_a_selection_there_is_no_second_attempt(suite, given) -> None:
+    status, closing, output = run(suite, FLAKY, *given)
+    assert status != 0
+    assert " rerun" not in closing, output

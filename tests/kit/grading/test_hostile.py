@@ -101,11 +101,13 @@ answer = 42
 DELETED_FILES = """
 import tempfile, time
 held = []
-for n in range(30):
-    held.append(tempfile.TemporaryFile(dir=("/tmp", "/dev/shm", ".")[n % 3]))
-    held[-1].write(b"x" * 5_000_000)
-    held[-1].flush()
-time.sleep(60)
+try:
+    for n in range(30):
+        held.append(tempfile.TemporaryFile(dir=("/tmp", "/dev/shm", ".")[n % 3]))
+        held[-1].write(b"x" * 5_000_000)
+        held[-1].flush()
+except OSError:  # the disk is full
+    time.sleep(60)
 """
 MANY_FILES = """
 import pathlib, time
