@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kit.film.moments import Moment, merge, new_steps, sentences
+from kit.film import film
+from kit.film.film import Told
+from kit.film.moments import merge
 from kit.film.pool import Pool, line_with_source
 from kit.film.source import Frame
 from kit.group_panel import controls, members, story, text, trace_lines
@@ -17,7 +19,7 @@ from kit.group_panel.ownership import Ownership
 from kit.group_panel.recording import GroupRecording
 from kit.group_panel.scene import build
 from kit.group_panel.seats import name_of
-from kit.group_panel.story import Told, seconds
+from kit.group_panel.story import seconds
 
 POOLS = ("facts", "members", "pieces", "lags")
 
@@ -64,12 +66,8 @@ class Take:
 
 
 @dataclass
-class Film:
-    """One take or two, with the moments they make together."""
-
-    takes: list[Take]
-    moments: list[Moment]
-    forked_at: int = -1
+class Film(film.Film):
+    """A film of timelines of this kind."""
 
     @classmethod
     def of(cls, first: GroupRecording, second: GroupRecording | None = None, at: int = 0) -> Film:
@@ -77,24 +75,8 @@ class Film:
         if second is None:
             return cls([one], merge(one.frames))
         other = Take.of(second, one, at)
-        other.told[0] = Told("Timeline 2 begins: the same past, and another future.", "fork")
+        other.told[0] = film.FORK
         return cls([one, other], merge(one.frames, other.frames, at), at)
-
-    def frame(self, moment: Moment, take: int) -> Frame:
-        """What a take shows at a moment."""
-        shown, step = moment.shows(take)
-        return self.takes[shown].frames[step]
-
-    def told(self, place: int) -> list[tuple[int, Told]]:
-        """The steps that are new at a moment, each with its take."""
-        return [
-            (take, self.takes[take].told[step]) for take, step in new_steps(self.moments, place)
-        ]
-
-    def captions(self, place: int) -> list[str]:
-        """What is new at a moment, in words."""
-        told = [(take, each.sentence, each.label == "fork") for take, each in self.told(place)]
-        return sentences(self.moments[place], told)
 
     @property
     def compared(self) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kit.film.film import Told
 from kit.film.source import Frame, Line, Snapshot
 from kit.film.steps import MAJOR, MINOR, NOTABLE, Step, together
 from kit.film.words import be, join, plural
@@ -32,14 +32,6 @@ def caption(frames: Sequence[Frame], number: int, topic: str, ownership: Ownersh
         if earlier == place or any(step.weight == NOTABLE for step in found):
             later = later or [step for step in found if step.weight > MINOR]
     return together([], later) or standing(frames[place].snapshot, topic)
-
-
-@dataclass(frozen=True)
-class Told:
-    """A frame's sentence, and its name on the timeline."""
-
-    sentence: str
-    label: str = ""
 
 
 def tell(before: Frame | None, frame: Frame, topic: str, ownership: Ownership) -> Told:

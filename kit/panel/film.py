@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.replication.truncation import RULES
-from kit.film.moments import Moment, merge, new_steps, sentences
+from kit.film import film
+from kit.film.moments import Moment, merge
 from kit.film.pool import Pool, line_with_source
 from kit.film.source import Frame, Line, Snapshot
 from kit.panel import controls, moments, step_story, text, trace_lines
@@ -34,7 +35,7 @@ class Take:
 
     recording: Recording
     frames: list[Frame]
-    captions: list[Caption]
+    told: list[Caption]
     promised: list[tuple[Promise, ...]]
     known: list[Known]
 
@@ -54,7 +55,7 @@ class Take:
         name = f"{topic}-{partition}"
         promised = [(*before, *each) for each in promises(frames, name)]
         by = known(frames, topic, partition, knew)
-        captions = [
+        told = [
             step_story.tell(
                 frames[place - 1] if place else None,
                 frame,
@@ -65,18 +66,15 @@ class Take:
             )
             for place, frame in enumerate(frames)
         ]
-        return cls(recording, frames, captions, promised, by)
+        return cls(recording, frames, told, promised, by)
 
 
 @dataclass
-class Film:
-    """One take or two, with the moments they make together."""
+class Film(film.Film):
+    """A film of one partition."""
 
-    topic: str
-    partition: int
-    takes: list[Take]
-    moments: list[Moment]
-    forked_at: int = -1
+    topic: str = ""
+    partition: int = 0
 
     @classmethod
     def of(
@@ -88,9 +86,9 @@ class Film:
         forked_from: Frame | None = None,
     ) -> Film:
         one = Take.of(first, topic, partition)
-        one.captions[0] = step_story.begin(one.frames[0], topic, partition)
+        one.told[0] = step_story.begin(one.frames[0], topic, partition)
         if second is None or forked_from is None:
-            return cls(topic, partition, [one], merge(one.frames))
+            return cls([one], merge(one.frames), topic=topic, partition=partition)
         earlier = [
             place for place, frame in enumerate(one.frames) if frame.number <= forked_from.number
         ]
@@ -98,24 +96,9 @@ class Film:
         other = Take.of(second, topic, partition, one.promised[at], one.known[at])
         changed = f"truncation rule {second.rule}" if second.rule != first.rule else "the same rule"
         said = f"Timeline 2 begins: the same past, and from here on {changed}."
-        other.captions[0] = Caption(said, "fork", "fork")
+        other.told[0] = Caption(said, "fork", "fork")
         merged = merge(one.frames, other.frames, at)
-        return cls(topic, partition, [one, other], merged, at)
-
-    def frame(self, moment: Moment, take: int) -> Frame:
-        """What a take shows at a moment."""
-        shown, step = moment.shows(take)
-        return self.takes[shown].frames[step]
-
-    def fresh(self, place: int) -> list[tuple[int, Caption]]:
-        """The steps that are new at a moment, each with its take."""
-        steps = new_steps(self.moments, place)
-        return [(take, self.takes[take].captions[step]) for take, step in steps]
-
-    def captions(self, place: int) -> list[str]:
-        """What is new at a moment, in words."""
-        told = [(take, each.sentence, each.mark == "fork") for take, each in self.fresh(place)]
-        return sentences(self.moments[place], told)
+        return cls([one, other], merged, at, topic, partition)
 
     def flights(self, take: int) -> list[Flight]:
         """A take's messages about the partition, also those in flight at the fork."""
@@ -183,7 +166,7 @@ class Film:
         sources: dict[str, Any],
         start_us: int,
     ) -> dict[str, Any]:
-        frame, caption = take.frames[place], take.captions[place]
+        frame, caption = take.frames[place], take.told[place]
         scene = build(frame, self.topic, self.partition)
         promised = {(each.offset, each.value) for each in take.promised[place]}
         plain, rows = scene.to_plain(), []

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kit.film.film import Told
 from kit.film.source import Frame, Line
 from kit.film.words import be, join, plural
 from kit.panel.fault_story import tell_fault
@@ -34,11 +35,9 @@ WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class Caption:
+class Caption(Told):
     """A step's sentence, its short name on the timeline, and its kind."""
 
-    sentence: str
-    label: str = ""
     mark: str = ""
 
 

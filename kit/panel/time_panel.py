@@ -18,17 +18,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 from kit.film import replay
-from kit.film.asking import answering
-from kit.film.moments import Moment, within
-from kit.film.output import put_out, with_still
-from kit.film.source import Frame
 from kit.film.steps import plain
+from kit.film.timeline_panel import TimelinePanel
 from kit.panel import controls, export, still, text
 from kit.panel.film import Film
 from kit.panel.moments import Differs
@@ -37,48 +33,24 @@ from kit.panel.scene import Scene, build
 
 ENDS = ("start", "end")
 KINDS = ("fault", "election", "parted", "truncation", "lost", "ack", "write", "fork")
-LONGER_US = 3_000_000
-"""How long a world runs on after a fault at its end."""
 
 
-class TimePanel(anywidget.AnyWidget):
+class TimePanel(TimelinePanel):
     """A recorded world's topic, with one partition open."""
 
     _esm = export.script()
     _css = export.style()
 
-    film = traitlets.Dict().tag(sync=True)
     partition = traitlets.Int(0).tag(sync=True)
-    position = traitlets.Int(0).tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, world: World, topic: str | None = None, partition: int = 0) -> None:
         super().__init__(partition=partition)
         self.world = world
         self.topic = topic or _first_topic(world)
-        self._second: Recording | None = None
-        self._forked_from: Frame | None = None
-        self._first = record(world, self.topic)
-        self._film = self._make(partition)
-        self.film = self._film.to_plain()
-        if len(self._first.frames) >= FRAMES_MOST:
-            self.notice = f"Only the first {FRAMES_MOST} steps are recorded."
-        self.on_msg(self._hear)
+        self._begin(record(world, self.topic), FRAMES_MOST)
         self.observe(lambda change: self._show(), "partition")
 
     # -- where on the timeline
-
-    def __len__(self) -> int:
-        """How many moments the timeline has."""
-        return len(self._film.moments)
-
-    def step(self) -> None:
-        """To the next moment."""
-        self._go(self.position + 1)
-
-    def back(self) -> None:
-        """To the moment before."""
-        self._go(self.position - 1)
 
     def jump(self, mark: str, forward: bool = True) -> bool:
         """To the next step of a kind (or the one before); False if there is none.
@@ -87,7 +59,7 @@ class TimePanel(anywidget.AnyWidget):
         `jump("end")` go to the first step and to the last.
         """
         if mark in ENDS:
-            self._go(0 if mark == "start" else len(self) - 1)
+            self.go(0 if mark == "start" else len(self) - 1)
             return True
         if mark not in KINDS:
             named = f"{', '.join(KINDS)}; start and end are the first and the last step"
@@ -95,27 +67,11 @@ class TimePanel(anywidget.AnyWidget):
             return False
         places = range(self.position + 1, len(self))
         for place in places if forward else reversed(range(self.position)):
-            if mark in [caption.mark for _, caption in self._film.fresh(place)]:
-                self._go(place)
+            if mark in [caption.mark for _, caption in self._film.told(place)]:
+                self.go(place)
                 return True
         self.notice = f"There is no {mark} {'after' if forward else 'before'} this moment."
         return False
-
-    def _go(self, place: int) -> None:
-        self.position = within(self._film.moments, place)
-
-    @property
-    def moment(self) -> Moment:
-        return self._film.moments[within(self._film.moments, self.position)]
-
-    @property
-    def active(self) -> int:
-        """The take that buttons and trace belong to."""
-        return self.moment.active
-
-    def frame(self, take: int | None = None) -> Frame:
-        """The frame in view, of the active take or of take 0 or 1."""
-        return self._film.frame(self.moment, self.active if take is None else take)
 
     # -- another future
 
@@ -124,7 +80,7 @@ class TimePanel(anywidget.AnyWidget):
 
         With `keep`, later faults and writes are repeated at the same times.
         """
-        self._branch(rule=rule, keep=keep, of_first=True)
+        self._another(rule=rule, keep=keep)
 
     def press(self, action: str, node: int, other: int | None = None, *, keep: bool = True) -> None:
         """What a button does: a fault at the moment in view.
@@ -137,16 +93,11 @@ class TimePanel(anywidget.AnyWidget):
         except ValueError as error:
             self.notice = str(error)
             return
-        recording = self._active_recording()
-        if self.frame() is recording.frames[-1]:
-            self._go_on(recording, wanted)
+        if self._is_at_end:
+            replay.apply(self._recording, wanted)
+            self._go_on()
         else:
-            self._branch(faults=(wanted,), keep=keep, of_first=not self.active)
-
-    def run_on(self, seconds: float = 3.0) -> None:
-        """Runs the active timeline for so many seconds of virtual time."""
-        recording = self._active_recording()
-        self._go_on(recording, None, round(seconds * 1_000_000))
+            self._another(wanted, keep=keep)
 
     def compare(self, world: World) -> None:
         """Shows another world as the second timeline, from the beginning on.
@@ -157,56 +108,17 @@ class TimePanel(anywidget.AnyWidget):
         self._forked_from = self._first.frames[0]
         self._show()
 
-    def forget(self) -> None:
-        """Drops the second timeline."""
-        at = self.moment.first
-        self._second = self._forked_from = None
-        self._show()
-        self._go(at)
+    def _another(self, *faults: Fault, rule: str = "", keep: bool) -> None:
+        self._branch(
+            lambda of, frame: branch(of, frame, rule=rule, faults=faults, keep=keep),
+            acts=bool(faults),
+        )
 
-    def _active_recording(self) -> Recording:
-        return self._second if self.active and self._second is not None else self._first
+    def _run(self, recording: Recording, until_us: int) -> None:
+        replay.settle(recording, until_us)
 
-    def _branch(
-        self,
-        *,
-        rule: str = "",
-        faults: tuple[Fault, ...] = (),
-        keep: bool,
-        of_first: bool,
-    ) -> None:
-        of = self._first if of_first else self._second
-        if of is None or of.world.timeline is None:
-            self.notice = "This world keeps no checkpoints: make it with rewindable=True."
-            return
-        frame = self._film.frame(self.moment, 0 if of_first else 1)
-        try:
-            new = branch(of, frame, rule=rule, faults=faults, keep=keep)
-        except ValueError as error:
-            self.notice = str(error)
-            return
-        if not of_first:  # the second timeline keeps its past up to here
-            new.prepend(of, frame)
-        else:
-            self._forked_from = frame
-        at = self.position
-        self._second = new
-        self._show()
-        self._go(at + 1 + bool(of_first and faults))  # to the chosen moment, or to its fault
-
-    def _go_on(self, recording: Recording, wanted: Fault | None, us: int = LONGER_US) -> None:
-        if wanted is not None:
-            replay.apply(recording, wanted)
-        replay.settle(recording, recording.now_us + us)
-        at, known = self.position, len(self)
-        self._show()
-        if len(self) == known:
-            self.notice = f"Nothing happens to {self.topic} in {us / 1e6:.0f} s."
-        self._go(at + 1)
-
-    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        with answering(self, content):
-            self._do(content)
+    def _of_what(self) -> str:
+        return self.topic
 
     def _do(self, content: dict[str, Any]) -> None:
         match content:
@@ -214,20 +126,8 @@ class TimePanel(anywidget.AnyWidget):
                 self.press(action, node, content.get("other"), keep=bool(content.get("keep", 1)))
             case {"type": "fork", "rule": str(rule)}:
                 self.fork(rule, keep=bool(content.get("keep", 1)))
-            case {"type": "forget"}:
-                self.forget()
-            case {"type": "run_on"}:
-                self.run_on()
 
     # -- showing
-
-    @property
-    def caption(self) -> str:
-        """What is new in view; where there are two timelines, it says in which of them."""
-        return " ".join(self._captions())
-
-    def _captions(self) -> list[str]:
-        return self._film.captions(within(self._film.moments, self.position))
 
     @property
     def differs(self) -> Differs | None:
@@ -241,15 +141,11 @@ class TimePanel(anywidget.AnyWidget):
     @property
     def text(self) -> str:
         """The panel in words, for readers without a picture."""
-        first = self._film.takes[0].frames[0].time_us
         parts = []
         for take in range(self.active + 1):
             frame = self.frame(take)
             title = f"timeline {take + 1}, rule {self._film.takes[take].recording.rule}, "
-            parts.append(
-                f"{title if self.active else ''}t = {(frame.time_us - first) / 1e6:.6f} s, "
-                f"event {frame.event}"
-            )
+            parts.append(f"{title if self.active else ''}{self.seconds_of(frame)}")
             parts.append(text.render(self.scene(take), ""))
         parts += [
             str(each)
@@ -270,23 +166,26 @@ class TimePanel(anywidget.AnyWidget):
         return {
             index: self._film.to_plain()
             if index == self.partition
-            else self._make(index).to_plain()
+            else self._make_for(index).to_plain()
             for index in self.film["partitions"] or [self.partition]
         }
 
-    def _make(self, partition: int) -> Film:
+    def _make(self) -> Film:
+        return self._make_for(self.partition)
+
+    def _make_for(self, partition: int) -> Film:
         return Film.of(self.topic, partition, self._first, self._second, self._forked_from)
 
     def _show(self) -> None:
         before, seen = self._film, self.frame(0).time_us
-        self._film = self._make(self.partition)
+        self._film = self._make()
         at = self.position
         if before.partition != self.partition:  # other steps: stay at the same time
             times = [self._film.frame(each, 0).time_us for each in self._film.moments]
             at = max((place for place, time in enumerate(times) if time <= seen), default=0)
         with self.hold_sync():
             self.film = self._film.to_plain()
-            self._go(at)
+            self.go(at)
 
     def _beside(self) -> still.Second | None:
         """The second timeline, for the still picture."""
@@ -295,13 +194,8 @@ class TimePanel(anywidget.AnyWidget):
         one, other = (take.recording.rule for take in self._film.takes)
         return still.Second(self.scene(1), (one, other), found)
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        live = super()._repr_mimebundle_(**kwargs)
-        picture = still.draw(self.scene(0), "\n".join(self._captions()), self._beside())
-        return with_still(live, self.text, picture)
+    def _picture(self) -> str:
+        return still.draw(self.scene(0), "\n".join(self.captions), self._beside())
 
 
 def _first_topic(world: World) -> str:

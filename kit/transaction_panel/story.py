@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kit.film.film import Told
 from kit.film.source import Frame, Line, Snapshot
 from kit.film.steps import MAJOR, MINOR, NOTABLE, Step, together
 from kit.film.words import join, plural
@@ -34,14 +34,6 @@ CALLS = {
     "abort_transaction": "{name} aborts",
     "send_offsets_to_transaction": "{name} sends offsets",
 }
-
-
-@dataclass(frozen=True)
-class Told:
-    """A frame's sentence, and its name on the timeline."""
-
-    sentence: str
-    label: str = ""
 
 
 def tell(before: Frame | None, frame: Frame) -> Told:

@@ -37,71 +37,36 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anywidget
-import traitlets
-
 from engine.sim.world.world import World
-from kit.film import replay
-from kit.film.asking import answering
-from kit.film.moments import Moment, within
-from kit.film.output import put_out, with_still
-from kit.film.source import Frame
 from kit.film.steps import plain
+from kit.film.timeline_panel import TimelinePanel
 from kit.transaction_panel import controls, export, still, text
 from kit.transaction_panel.film import Film
-from kit.transaction_panel.recording import (
-    FRAMES_MOST,
-    TransactionRecording,
-    branch,
-    perform,
-    record,
-)
+from kit.transaction_panel.recording import FRAMES_MOST, branch, perform, record
 from kit.transaction_panel.scene import Scene, build
 from kit.transaction_panel.view import is_internal
 
-LONGER_US = 1_500_000
-"""How long a world runs on after an action at its end."""
 GROUP = "panel"
 
 
-class TransactionTimePanel(anywidget.AnyWidget):
+class TransactionTimePanel(TimelinePanel):
     """A recorded world's transactions."""
 
     _esm = export.time_script()
     _css = export.style()
 
-    film = traitlets.Dict().tag(sync=True)
-    position = traitlets.Int(0).tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
+    _longer_us = 1_500_000
 
     def __init__(self, world: World, *topics: str) -> None:
         """Without `topics`, those of users that the world has."""
         super().__init__()
         found = [name for name in world.image().topic_ids if not is_internal(name)]
         self.world, self.topics = world, topics or tuple(sorted(found))
-        self._first = record(world, self.topics)
-        self._second: TransactionRecording | None = None
-        self._forked_at = 0
-        self._film = Film.of(self._first)
-        self.film = self._film.to_plain()
-        if len(self._first.frames) >= FRAMES_MOST:
-            self.notice = f"Only the first {FRAMES_MOST} steps are recorded."
-        self.on_msg(self._hear)
+        self._begin(record(world, self.topics), FRAMES_MOST)
 
-    # -- where on the timeline
-
-    def __len__(self) -> int:
-        """How many moments the timeline has."""
-        return len(self._film.moments)
-
-    def step(self) -> None:
-        self.go(self.position + 1)
-
-    def back(self) -> None:
-        self.go(self.position - 1)
-
-    def go(self, place: int) -> None:
-        self.position = within(self._film.moments, place)
+    def _make(self) -> Film:
+        at = self._forked_from.number if self._forked_from else 0
+        return Film.of(self._first, self._second, at)
 
     def jump(self, words: str) -> bool:
         """To the next step whose name has these words, such as "PrepareCommit"; else False."""
@@ -117,19 +82,6 @@ class TransactionTimePanel(anywidget.AnyWidget):
         """The names of the steps that have one, in their order."""
         told = (each for place in range(len(self)) for _, each in self._film.told(place))
         return [each.label for each in told if each.label]
-
-    @property
-    def moment(self) -> Moment:
-        return self._film.moments[within(self._film.moments, self.position)]
-
-    @property
-    def active(self) -> int:
-        """The take that buttons and trace belong to."""
-        return self.moment.active
-
-    def frame(self, take: int | None = None) -> Frame:
-        """The frame in view, of the active take or of take 0 or 1."""
-        return self._film.frame(self.moment, self.active if take is None else take)
 
     # -- another future
 
@@ -166,18 +118,7 @@ class TransactionTimePanel(anywidget.AnyWidget):
 
         Where there are two, it takes the place of the second, and begins in the first.
         """
-        self._branch((), keep)
-
-    def run_on(self, seconds: float = 3.0) -> None:
-        """Runs the active timeline for so many seconds of virtual time."""
-        self._go_on(round(seconds * 1_000_000))
-
-    def forget(self) -> None:
-        """Drops the second timeline."""
-        at = self.moment.first
-        self._second = None
-        self._show()
-        self.go(at)
+        self._another((), keep)
 
     def _meant(self, action: str, name: str) -> tuple[Any, ...]:
         """What a button does, with what a program would choose: value, partition, offset."""
@@ -215,64 +156,30 @@ class TransactionTimePanel(anywidget.AnyWidget):
             self._do_now((action, broker), keep)
 
     def _do_now(self, action: tuple[Any, ...], keep: bool) -> None:
-        recording = self._active_recording()
-        if self.frame() is recording.frames[-1]:
-            perform(recording, *action)
+        if self._is_at_end:
+            perform(self._recording, *action)
             self._go_on()
         else:
-            self._branch((action,), keep)
+            self._another((action,), keep)
 
-    def _active_recording(self) -> TransactionRecording:
-        return self._second if self.active and self._second is not None else self._first
+    def _another(self, actions: tuple[tuple[Any, ...], ...], keep: bool) -> None:
+        self._branch(lambda of, frame: branch(of, frame, actions, keep), acts=bool(actions))
 
-    def _branch(self, actions: tuple[tuple[Any, ...], ...], keep: bool) -> None:
-        """Another future: timeline 2, or for an action in timeline 2, another end of it."""
-        if self._first.world.timeline is None:
-            self.notice = "This world keeps no checkpoints: make it with rewindable=True."
-            return
-        of_second = self._second if actions and self.active else None
-        of, frame = of_second or self._first, self.frame(1 if of_second else 0)
-        try:
-            new = branch(of, frame, actions, keep)
-        except ValueError as error:
-            self.notice = str(error)
-            return
-        at = self.moment.first
-        if of_second:
-            new.prepend(of_second, frame)
-            at = self.position
-        else:
-            self._forked_at = frame.number
-        self._second = new
-        self._show()
-        self.go(at + 1 + bool(actions and not of_second))
+    def _of_what(self) -> str:
+        return "a transaction"
 
-    def _go_on(self, us: int = LONGER_US) -> None:
-        recording = self._active_recording()
-        replay.run(recording, recording.now_us + us)
-        at, known = self.position, len(self)
-        self._show()
-        if len(self) == known:
-            self.notice = f"Nothing happens to a transaction in {us / 1e6:.1f} s."
-        self.go(at + 1)
-
-    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        with answering(self, content):
-            match content:
-                case {"type": "press", "action": str(action), "name": str(name)}:
-                    self.press(action, name)
-                case {"type": "zombie", "id": str(transactional_id)}:
-                    self.zombie(transactional_id)
-                case {"type": "broker", "action": "kill", "broker": int(broker)}:
-                    self.kill(broker)
-                case {"type": "broker", "action": "start broker", "broker": int(broker)}:
-                    self.start(broker)
-                case {"type": "fork"}:
-                    self.fork()
-                case {"type": "forget"}:
-                    self.forget()
-                case {"type": "run_on"}:
-                    self.run_on()
+    def _do(self, content: dict[str, Any]) -> None:
+        match content:
+            case {"type": "press", "action": str(action), "name": str(name)}:
+                self.press(action, name)
+            case {"type": "zombie", "id": str(transactional_id)}:
+                self.zombie(transactional_id)
+            case {"type": "broker", "action": "kill", "broker": int(broker)}:
+                self.kill(broker)
+            case {"type": "broker", "action": "start broker", "broker": int(broker)}:
+                self.start(broker)
+            case {"type": "fork"}:
+                self.fork()
 
     # -- showing
 
@@ -282,19 +189,13 @@ class TransactionTimePanel(anywidget.AnyWidget):
         return build(frame.snapshot, frame.lines)
 
     @property
-    def caption(self) -> str:
-        """What is new in view; where there are two timelines, it says in which of them."""
-        return " ".join(self._film.captions(within(self._film.moments, self.position)))
-
-    @property
     def text(self) -> str:
         """The panel in words, for readers without a picture."""
-        first = self._film.takes[0].frames[0].time_us
         parts = []
         for number in range(self.active + 1):
             frame = self.frame(number)
             name = f"timeline {number + 1}, " if self.active else ""
-            parts.append(f"{name}t = {(frame.time_us - first) / 1e6:.6f} s, event {frame.event}")
+            parts.append(f"{name}{self.seconds_of(frame)}")
             parts.append(text.render(self.scene(number), ""))
         return "\n".join([*parts, plain(self.caption)])
 
@@ -302,15 +203,5 @@ class TransactionTimePanel(anywidget.AnyWidget):
         """Writes the recording as one HTML file that needs no kernel and no network."""
         return export.write(Path(file), self.film, self.position)
 
-    def _show(self) -> None:
-        self._film = Film.of(self._first, self._second, self._forked_at)
-        with self.hold_sync():
-            self.film = self._film.to_plain()
-            self.go(self.position)
-
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        live = super()._repr_mimebundle_(**kwargs)
-        return with_still(live, self.text, still.draw(self.scene(), self.caption))
+    def _picture(self) -> str:
+        return still.draw(self.scene(), self.caption)

@@ -44,13 +44,13 @@ def test_what_was_done_later_is_done_again_once_or_not_at_all(lossy: World) -> N
     panel.jump("write")  # A; then B is written, 101 killed, the link cut, 102 killed and started
     later = [
         reported.label
-        for reported in panel._film.takes[0].captions
+        for reported in panel._film.takes[0].told
         if reported.mark in ("write", "fault")
     ]
     panel.fork()
     again = [
         reported.label
-        for reported in panel._film.takes[1].captions
+        for reported in panel._film.takes[1].told
         if reported.mark in ("write", "fault")
     ]
     assert again == later[1:]
@@ -58,7 +58,7 @@ def test_what_was_done_later_is_done_again_once_or_not_at_all(lossy: World) -> N
     panel.fork("kip-101")
     again = [
         reported.label
-        for reported in panel._film.takes[1].captions
+        for reported in panel._film.takes[1].told
         if reported.mark in ("write", "fault")
     ]
     assert again == later[1:]
@@ -66,7 +66,7 @@ def test_what_was_done_later_is_done_again_once_or_not_at_all(lossy: World) -> N
     panel.fork(keep=False)
     again = [
         reported.label
-        for reported in panel._film.takes[1].captions
+        for reported in panel._film.takes[1].told
         if reported.mark in ("write", "fault")
     ]
     assert again == []

@@ -44,7 +44,7 @@ def forked(deaths: World) -> TimePanel:
 def cuts(panel: TimePanel) -> dict[int, list[str]]:
     """What each broker's cuts are told as, in the second timeline."""
     reported: dict[int, list[str]] = {}
-    for frame, step in zip(panel._film.takes[1].frames, panel._film.takes[1].captions, strict=True):
+    for frame, step in zip(panel._film.takes[1].frames, panel._film.takes[1].told, strict=True):
         for line in frame.lines:
             if line.kind == "truncate":
                 reported.setdefault(line.node, []).append(step.sentence)
@@ -90,9 +90,7 @@ def test_a_fork_after_the_start_still_knows_what_was_known_before(deaths: World)
     panel = TimePanel(deaths, "orders")
     take = panel._film.takes[0]
     learns = [
-        place
-        for place, reported in enumerate(take.captions)
-        if reported.sentence.startswith("103 le")
+        place for place, reported in enumerate(take.told) if reported.sentence.startswith("103 le")
     ]
     restarted = take.frames[learns[-1]]
     other = branch(panel._first, restarted)

@@ -191,7 +191,7 @@ def test_the_still_picture_of_a_fork_has_both_timelines(lossy: World) -> None:
     for part in ("timeline 1, rule to-high-watermark", "timeline 2, rule kip-101",
                  "≠ B was acknowledged: lost in timeline 1, kept in timeline 2."):  # fmt: skip
         assert part in picture, part
-    for sentence in panel._captions():
+    for sentence in panel.captions:
         assert plain(sentence) in picture
 
 
