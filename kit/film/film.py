@@ -24,7 +24,7 @@ FORK = Told("Timeline 2 begins: the same past, and another future.", "fork")
 class Film:
     """One take or two, with the moments they make together.
 
-    A take is a timeline: it has `frames`, and for each of them what is `told`.
+    A take is a timeline: it has `frames`, and a caption for each of them.
     """
 
     takes: list[Any]
