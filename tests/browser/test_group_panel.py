@@ -144,8 +144,15 @@ def test_time_travel_steps_forks_and_plays_without_asking_the_kernel(lab: Any) -
         expect(fact(panel, "assignor")).to_have_text("assignor cooperative-sticky")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("members", "partitions"), [(1, 1), (12, 30), (40, 60)])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
+@pytest.mark.parametrize(
+    ("members", "partitions"),
+    [
+        pytest.param(1, 1, marks=pytest.mark.full),
+        pytest.param(12, 30, marks=pytest.mark.full),
+        (40, 60),
+    ],
+)
 def test_it_fits_and_reads_in_both_themes(
     lab: Any, tmp_path: Path, theme: str, members: int, partitions: int
 ) -> None:

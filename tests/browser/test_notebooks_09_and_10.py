@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.timeout(300)]
 NOTEBOOKS = PROJECT / "notebooks"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_a_group_forms_and_the_panel_goes_back_in_time(lab: Any, theme: str) -> None:
     from playwright.sync_api import expect
 

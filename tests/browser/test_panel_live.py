@@ -139,7 +139,7 @@ def test_another_partition_is_opened_from_the_strip(lab: Any) -> None:
         expect(panel.locator(".title")).to_contain_text("partition 2")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_it_fits_and_reads_in_both_themes(lab: Any, tmp_path: Path, theme: str) -> None:
     with panel_in(lab, PARTED, theme=theme) as (notebook, panel):
         for width, mode in ((1440, "wide"), (480, "narrow")):

@@ -103,7 +103,7 @@ def test_a_message_at_a_cut_stands_still_until_the_link_is_mended(
         expect(held.locator(".dot")).to_have_attribute("transform", stands)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_scrub_to_the_divergence_fork_change_the_rule_see_the_other_ending(
     lab: Any, tmp_path: Path, theme: str
 ) -> None:
@@ -237,7 +237,7 @@ def test_the_exported_page_plays_alone_and_asks_for_nothing(chromium: Any, lectu
         assert asked == [lecture.as_uri()]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_it_fits_and_reads_in_both_themes(
     chromium: Any, lecture: Path, tmp_path: Path, theme: str
 ) -> None:
@@ -327,6 +327,7 @@ def test_it_has_names_for_those_who_cannot_see_it(lab: Any) -> None:
             expect(meaning).to_have_attribute("data-tip", re.compile(r"\w+ .*\."))
 
 
+@pytest.mark.full
 def test_nothing_moves_for_those_who_asked_for_that(chromium: Any, lecture: Path) -> None:
     with page_of(chromium, lecture, reduced_motion="reduce") as (page, _):
         panel = page.locator(".time-panel")
@@ -336,6 +337,7 @@ def test_nothing_moves_for_those_who_asked_for_that(chromium: Any, lecture: Path
             assert page.locator(".flight.waiting").count() == 0
 
 
+@pytest.mark.full
 def test_with_five_brokers_and_three_partitions_a_frame_takes_little_script(
     chromium: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

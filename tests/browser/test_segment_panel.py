@@ -164,8 +164,15 @@ def test_a_recorded_world_goes_through_its_moments(lab: Any) -> None:
         notebook.page.keyboard.press(" ")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("batches", "per_batch"), [(1, 1), (60, 2), (400, 5)])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
+@pytest.mark.parametrize(
+    ("batches", "per_batch"),
+    [
+        pytest.param(1, 1, marks=pytest.mark.full),
+        pytest.param(60, 2, marks=pytest.mark.full),
+        (400, 5),
+    ],
+)
 def test_it_fits_and_reads_in_both_themes(
     lab: Any, tmp_path: Path, theme: str, batches: int, per_batch: int
 ) -> None:
@@ -179,6 +186,7 @@ def test_it_fits_and_reads_in_both_themes(
             assert panel.evaluate(OVERLAPPING) == 0
 
 
+@pytest.mark.full
 def test_nothing_moves_for_those_who_asked_for_that(lab: Any) -> None:
     cell = f"BATCHES, PER_BATCH = 60, 2\n{TOY}"
     with panel_in(lab, cell, reduced_motion="reduce") as (notebook, panel):

@@ -149,7 +149,7 @@ def test_a_producers_own_keys_begin_send_and_abort(lab: Any) -> None:
         assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == 1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 def test_it_fits_and_reads_in_both_themes(lab: Any, tmp_path: Path, theme: str) -> None:
     with panel_in(lab, WORLD, theme=theme) as (notebook, panel):
         for width, mode in ((1440, "wide"), (1024, "mid"), (512, "narrow")):
@@ -163,6 +163,7 @@ def test_it_fits_and_reads_in_both_themes(lab: Any, tmp_path: Path, theme: str) 
             assert panel.evaluate(TEXTS_OUTSIDE) == []
 
 
+@pytest.mark.full
 def test_nothing_moves_for_those_who_asked_for_that(lab: Any) -> None:
     with panel_in(lab, WORLD, reduced_motion="reduce") as (notebook, panel):
         panel.focus()

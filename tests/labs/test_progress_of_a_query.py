@@ -23,6 +23,7 @@ def write(cluster: Cluster, count: int) -> None:
     producer.flush()
 
 
+@pytest.mark.full
 def test_a_querys_lag_state_and_watermark_are_seen(spark: Any, engine_cluster: Cluster) -> None:
     engine_cluster.create_topic("watched", partitions=2)
     write(engine_cluster, 250)

@@ -11,6 +11,7 @@ from kit.spark_tasks import measured, records_by_task
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.full
 def test_the_records_of_each_task_are_counted(spark: Any) -> None:
     from pyspark.sql import Window
     from pyspark.sql import functions as F

@@ -22,11 +22,21 @@ def results() -> list[Outcome]:
     return list(campaign.outcomes(SEEDS, jobs=2, light=True))
 
 
+def test_fresh_schedules_are_clean() -> None:
+    must_be_clean(list(campaign.outcomes(SEEDS[:12], jobs=2, light=True)))
+
+
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_fifty_fresh_schedules_are_clean(results: list[Outcome]) -> None:
-    assert [f"{each.setup.seed}: {each.violation}" for each in results if each.violation] == []
+    must_be_clean(results)
 
 
+def must_be_clean(outcomes: list[Outcome]) -> None:
+    assert [f"{each.setup.seed}: {each.violation}" for each in outcomes if each.violation] == []
+
+
+@pytest.mark.full
 def test_the_campaign_does_something(results: list[Outcome]) -> None:
     assert sum(each.elections > 0 for each in results) >= campaign.ELECTIONS_MIN * len(results)
     assert sum(each.truncations > 0 for each in results) >= campaign.TRUNCATIONS_MIN * len(results)
@@ -36,6 +46,7 @@ def test_the_campaign_does_something(results: list[Outcome]) -> None:
     assert all(each.deletions > 0 for each in trimmed)
 
 
+@pytest.mark.full
 def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
     happened = {str(done.action).split()[0] for each in results for done in each.tape}
     loses_what_was_promised = {"replace_disk"}
@@ -43,6 +54,7 @@ def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
     assert happened == set(KINDS) - loses_what_was_promised - only_in_named_cases
 
 
+@pytest.mark.full
 def test_the_report_names_a_failing_seed_and_how_to_replay_it(results: list[Outcome]) -> None:
     text, good = campaign.report(results)
     assert good, text

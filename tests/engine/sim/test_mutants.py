@@ -62,12 +62,14 @@ def test_few_tapes_are_stale() -> None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.full
 def test_the_engine_itself_stands_what_breaks_the_mutant(name: str) -> None:
     whole = text(name).replace(f" mutant={name}", "")
     assert play(parse(whole)) == "every invariant held"
 
 
 @pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.full
 def test_a_tape_has_no_bystanders(name: str) -> None:
     """Of all of them: kafkalab campaign --prove tests/engine/sim/mutant_tapes"""
     if name in stale:

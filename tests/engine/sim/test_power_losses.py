@@ -13,7 +13,9 @@ from tests.engine.sim.power_losses import Point, Shop, points, try_one
 SEED, TRIED = 1, 8
 
 
-@pytest.mark.parametrize("torn", [False, True], ids=["lost", "torn"])
+@pytest.mark.parametrize(
+    "torn", [False, pytest.param(True, marks=pytest.mark.full)], ids=["lost", "torn"]
+)
 def test_a_transaction_is_whole_whenever_power_is_lost(torn: bool) -> None:
     every = list(points(SEED, torn))
     assert len(every) > 1_000

@@ -60,6 +60,7 @@ def test_every_step_of_the_model_has_its_move_or_is_named_as_changed(rule: str, 
 
 
 @pytest.mark.parametrize("rule", SCENES)
+@pytest.mark.full
 def test_a_scene_does_not_hang_on_its_seed(rule: str) -> None:
     for seed in (1, 2):
         other = replay(rule, seed)

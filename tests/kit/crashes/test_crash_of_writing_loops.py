@@ -48,6 +48,7 @@ def test_without_a_transaction_a_crash_repeats_or_loses(one_engine) -> None:
     assert line_of(result, "consumer.commit")[0].lost == 1
 
 
+@pytest.mark.full
 def test_a_standstill_names_the_offset_that_the_other_began_with(one_engine) -> None:
     result = crashed(loops.one_by_one, one_engine, {}, situations=("freeze",))
     (mistake,) = result.mistakes
@@ -56,6 +57,7 @@ def test_a_standstill_names_the_offset_that_the_other_began_with(one_engine) -> 
     assert repeated == committed, mistake.sentence
 
 
+@pytest.mark.full
 def test_offsets_outside_the_transaction_repeat_a_whole_one(one_engine) -> None:
     result = crashed(loops.offsets_apart, one_engine, TRANSACTIONAL, situations=())
     assert result.verdict == "at least once"
@@ -63,6 +65,7 @@ def test_offsets_outside_the_transaction_repeat_a_whole_one(one_engine) -> None:
     assert "written before the crash" in result.text
 
 
+@pytest.mark.full
 def test_one_crash_for_each_line_finds_the_same_mistake(one_engine) -> None:
     result = crashed(loops.offsets_apart, one_engine, TRANSACTIONAL, situations=(), per_line=1)
     assert result.verdict == "at least once"

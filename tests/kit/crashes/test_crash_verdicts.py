@@ -60,11 +60,18 @@ WRONG = [
 ]  # fmt: skip
 
 
-def names(cases: list) -> list[str]:
-    return [case[0].__name__ for case in cases]
+LONG = ("batches", "stored_offsets", "commit_ahead_of_a_queue", "auto_commit", "commit_in_on_lost",
+        "no_commit_when_a_partition_leaves", "one_offset_short", "shared_key")  # fmt: skip
+"""Neighbors of other cases: they run in `make test-all`."""
 
 
-@pytest.mark.parametrize(("loop", "settings", "promise", "verdict"), RIGHT, ids=names(RIGHT))
+def each_of(cases: list) -> list:
+    names = [case[0].__name__ for case in cases]
+    return [pytest.param(*case, id=name, marks=[pytest.mark.full] if name in LONG else [])
+            for name, case in zip(names, cases, strict=True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("loop", "settings", "promise", "verdict"), each_of(RIGHT))
 def test_a_loop_that_keeps_its_promise(one_engine, loop, settings, promise, verdict) -> None:
     result = crash_test(loop, one_engine, settings=settings, promise=promise)
     assert (result.verdict, [each.name for each in result.mistakes]) == (verdict, []), result.text
@@ -72,8 +79,7 @@ def test_a_loop_that_keeps_its_promise(one_engine, loop, settings, promise, verd
     assert len([each for each in result.trials if each.crash is not None]) >= 14
 
 
-@pytest.mark.parametrize(("loop", "settings", "verdict", "mistake", "says"), WRONG,
-                         ids=names(WRONG))  # fmt: skip
+@pytest.mark.parametrize(("loop", "settings", "verdict", "mistake", "says"), each_of(WRONG))
 def test_a_mistake_is_named_and_explained(
     one_engine, loop, settings, verdict, mistake, says
 ) -> None:

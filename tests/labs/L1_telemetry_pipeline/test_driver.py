@@ -44,6 +44,7 @@ def test_a_killed_job_leaves_its_checkpoint_and_no_process(tmp_path: Path) -> No
     assert (checkpoint / "metadata").exists()
 
 
+@pytest.mark.full
 def test_a_job_ends_with_the_kernel_that_started_it(tmp_path: Path) -> None:
     job = driver.start(seconds_to, str(tmp_path / "table"), str(tmp_path / "checkpoint"))
     assert job.process.stdin is not None
@@ -51,6 +52,7 @@ def test_a_job_ends_with_the_kernel_that_started_it(tmp_path: Path) -> None:
     assert job.process.wait(60) == -9
 
 
+@pytest.mark.full
 def test_a_job_that_fails_says_why(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as output:

@@ -21,6 +21,7 @@ def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark", "engine_alone")
+@pytest.mark.full
 def test_the_rule_decides_which_records_are_refused() -> None:
     """A time that is no time is refused; a truck that is a number is not."""
     other = ('{"speed_kmh": -5}', '{"event_time": "soon"}')
@@ -30,6 +31,7 @@ def test_the_rule_decides_which_records_are_refused() -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark", "engine_alone")
+@pytest.mark.full
 def test_a_delay_longer_than_the_morning_keeps_every_id() -> None:
     longer = ("delay_min, batch_records = 20, 600", "delay_min, batch_records = 300, 2_500")
     seen = seen_by("L1", "state", change=longer)
@@ -40,6 +42,7 @@ def test_a_delay_longer_than_the_morning_keeps_every_id() -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark", "engine_alone")
+@pytest.mark.full
 def test_a_driver_that_dies_between_the_table_and_the_commit_repeats_nothing() -> None:
     seen = seen_by("L1", "crash", change=('"planned", True', '"written", True'))
     assert seen["rows after"] == seen["records in bronze"] == 6_000

@@ -42,6 +42,7 @@ def test_windows_and_dropped_records_are_those_of_spark(spark) -> None:
     assert judged.counts(start)(batches) == ours
 
 
+@pytest.mark.full
 def test_without_a_late_record_sessions_are_those_of_spark(spark) -> None:
     from pyspark.sql import functions as F
 

@@ -21,6 +21,7 @@ def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark", "engine_alone")
+@pytest.mark.full
 def test_the_policy_decides_whether_a_silent_input_holds_windows_back() -> None:
     seen = seen_by("L3", "a-silent-input", change=('policy = "min"', 'policy = "max"'))
     assert settled("L3-6", seen) == "3"

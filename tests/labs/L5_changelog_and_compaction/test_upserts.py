@@ -57,6 +57,7 @@ def test_a_stream_a_restart_and_the_cleaner_give_the_databases_table(
     assert upserts.differences(upserts.rows(spark, again.orders), database.table()) == []
 
 
+@pytest.mark.full
 def test_old_batches_and_repeated_ones_change_nothing(spark: Any, place: Place) -> None:
     database = Database("orders")
     for order_id in (1, 2, 3):
@@ -78,6 +79,7 @@ def test_old_batches_and_repeated_ones_change_nothing(spark: Any, place: Place) 
     assert upserts.differences(upserts.rows(spark, place.orders), database.table()) == []
 
 
+@pytest.mark.full
 def test_a_tombstone_that_the_cleaner_left_alone_deletes(spark: Any, place: Place) -> None:
     database = Database("orders")
     database.insert(1, truck="truck-01", status="placed", cents=500)
@@ -88,6 +90,7 @@ def test_a_tombstone_that_the_cleaner_left_alone_deletes(spark: Any, place: Plac
     assert set(upserts.rows(spark, place.orders)) == {2}
 
 
+@pytest.mark.full
 def test_a_new_column_widens_the_table(spark: Any, place: Place) -> None:
     database = run(Morning(60, 2, priority_from=30))
     feed = list(connector.records(database))
@@ -100,6 +103,7 @@ def test_a_new_column_widens_the_table(spark: Any, place: Place) -> None:
     assert all("priority is None" in line for line in wrong), wrong
 
 
+@pytest.mark.full
 def test_an_envelope_that_cannot_be_read_stops_the_query(spark: Any) -> None:
     from py4j.protocol import Py4JJavaError
 

@@ -36,6 +36,7 @@ def engine_alone() -> Iterator[None]:
         ("L5-7", "more-partitions", ("added, changed, gone = 2", "added, changed, gone = 0"), "a"),
     ],
 )
+@pytest.mark.full
 def test_another_value_makes_another_answer_right(question, cell, change, letter) -> None:
     assert settled(question, seen_by("L5", cell, change=change)) == letter
 

@@ -62,6 +62,7 @@ def test_a_budget_that_is_used_up_is_zero() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.full
 @pytest.mark.timeout(600)
 class TestDriver:
     @pytest.fixture(scope="class")

@@ -23,6 +23,7 @@ FEED = Feed(topic="crash.again", seed=12)
 READER = next(each for each in READERS if each.title.endswith("read_committed"))
 
 
+@pytest.mark.full
 def test_the_transactional_sink_writes_all_again_after_a_new_checkpoint(
     spark: Any, engine_cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_killed_broker_a_killed_driver_and_a_replay_leave_the_true_numbers(
     assert compacted[:1] == (["compacted bronze: 2 files"] if format == "delta" else [])
 
 
+@pytest.mark.full
 def test_a_micro_batch_that_comes_twice_is_written_once(spark: Any, tmp_path: Path) -> None:
     """Each sink of `foreachBatch` gets its batch again, as after a crash before the commit."""
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", "a query")
@@ -127,6 +128,7 @@ class FollowedTable:
         query.trigger(availableNow=True).start().awaitTermination()
 
 
+@pytest.mark.full
 def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
     spark: Any, tmp_path: Path
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_stream_in_the_middle_of_a_table_passes_over_its_compaction(
 
 
 @pytest.mark.parametrize("lost", ["commits", pytest.param("files", marks=pytest.mark.full)])
+@pytest.mark.full
 def test_a_table_whose_history_is_gone_is_read_from_what_it_is_now(
     spark: Any, tmp_path: Path, lost: str
 ) -> None:
@@ -173,6 +176,7 @@ def wrong(found: dict[str, Any], truth: Truth) -> list[str]:
     return [str(each) for each in balance.equations(found, truth, MENDED) if not each.holds]
 
 
+@pytest.mark.full
 def test_each_topic_has_a_watermark_and_what_is_behind_it_is_kept_apart(
     spark: Any, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from labs.pipeline.tables import GOLD, PAID, Place
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.full
 def test_parts_are_written_once_and_gold_and_deletes_follow(spark: Any, tmp_path: Path) -> None:
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", "a query")
     parquet, place = ParquetStorage(spark), Place(tmp_path)

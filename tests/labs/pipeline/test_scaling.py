@@ -14,6 +14,7 @@ from labs.pipeline import scaling
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
+@pytest.mark.full
 def test_the_work_counts_each_copy_of_the_fleets_records(spark: Any, tmp_path: Path) -> None:
     table, copies = str(tmp_path / "bronze"), 2
     rows = scaling.bronze(spark, table, events=copies * scaling.DISTINCT)

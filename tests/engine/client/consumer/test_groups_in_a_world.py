@@ -183,8 +183,15 @@ def test_slow_work_below_max_poll_interval_costs_nothing() -> None:
     assert len(lines(w, "A", "joined")) == 1
 
 
-@pytest.mark.parametrize("when", ["joining", "joined"])
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize(
+    ("strategy", "when"),
+    [
+        ("range", "joining"),
+        ("cooperative-sticky", "joined"),
+        pytest.param("range", "joined", marks=pytest.mark.full),
+        pytest.param("cooperative-sticky", "joining", marks=pytest.mark.full),
+    ],
+)
 def test_a_coordinator_killed_in_mid_rebalance_does_not_stop_the_group(
     when: str, strategy: str
 ) -> None:

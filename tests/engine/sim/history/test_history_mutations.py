@@ -94,6 +94,7 @@ def test_every_kind_has_a_mutation() -> None:
     assert sorted({kind for _, kind in MUTATIONS.values()}) == sorted(KINDS)
 
 
+@pytest.mark.full
 def test_the_cost_grows_with_the_length() -> None:
     """Twelve times the operations, less than thirty times the time, also with many findings."""
     costs = []
