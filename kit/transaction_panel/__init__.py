@@ -11,5 +11,5 @@ isolation level has been given; `scene` turns a moment into plain shapes; `story
 sentence what changed; `text` and `still` draw it without a browser, the scripts with one.
 `time_panel` is the widget over a simulated world, and `producers` are its transactional producers.
 `live_panel` is the one over a running cluster: its batches come from the brokers' files
-(`folders`), and its producers are processes (`crew`, `producer_process`).
+(`folders`), and its producers are processes (`producer_processes`).
 """

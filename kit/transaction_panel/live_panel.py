@@ -37,9 +37,9 @@ from kit.film.output import put_out, with_still
 from kit.film.pool import line_with_source
 from kit.film.source import Frame, Line, LiveSource, Snapshot
 from kit.transaction_panel import controls, export, still, story, text, trace_lines
-from kit.transaction_panel.crew import Crew
 from kit.transaction_panel.film import drawn
 from kit.transaction_panel.folders import Folders, of_cluster, of_folder
+from kit.transaction_panel.producer_processes import ProducerProcesses
 from kit.transaction_panel.scene import EDGES, Scene, build
 from kit.transaction_panel.view import Word
 
@@ -73,7 +73,7 @@ class TransactionPanel(anywidget.AnyWidget):
         *topics: str,
         interval_s: float = 0.3,
         settings: Mapping[str, Any] | None = None,
-        crew: Any = None,
+        processes: Any = None,
     ) -> None:
         """`cluster` or a data directory; `settings` are the panel's own producers' beside the
         kit's.
@@ -81,7 +81,7 @@ class TransactionPanel(anywidget.AnyWidget):
         super().__init__()
         self.cluster, self.topics = cluster, topics
         self.is_folder = isinstance(cluster, str | Path)
-        self.crew = crew or Crew(getattr(cluster, "bootstrap", ""), settings)
+        self.processes = processes or ProducerProcesses(getattr(cluster, "bootstrap", ""), settings)
         self._folders = Folders()
         self._frames: list[Frame] = []
         self._labels: dict[int, str] = {}
@@ -89,7 +89,7 @@ class TransactionPanel(anywidget.AnyWidget):
         self._is_traced = False
         source = _Directory(cluster, topics) if self.is_folder else cluster
         self._source = LiveSource(
-            source, FRAMES_KEPT, tail=0, shown=self._shown, more=self.crew.lines
+            source, FRAMES_KEPT, tail=0, shown=self._shown, more=self.processes.lines
         )
         self.attention = Attention(self._look, self._show, self._say, interval_s)
         self._look()  # what is not there is an error here, and a notice later
@@ -106,7 +106,7 @@ class TransactionPanel(anywidget.AnyWidget):
     def close(self) -> None:
         """Ends the panel's producers."""
         self.attention.close()
-        self.crew.close()
+        self.processes.close()
         super().close()
 
     def _look(self) -> bool:
@@ -123,7 +123,7 @@ class TransactionPanel(anywidget.AnyWidget):
         if self.is_folder:
             return whole
         before = self._frames[-1].snapshot if self._frames else None
-        words: Mapping[str, Word] = self.crew.words()
+        words: Mapping[str, Word] = self.processes.words()
         return of_cluster(self.cluster, whole, self.topics, self._folders, words, before)
 
     def _say(self, words: str) -> None:
@@ -134,12 +134,12 @@ class TransactionPanel(anywidget.AnyWidget):
     def start(self, transactional_id: str) -> str:
         """Starts a producer with this id; returns its name when init_transactions has returned."""
         self._check()
-        return str(self.crew.start(transactional_id))
+        return str(self.processes.start(transactional_id))
 
     def send(self, name: str, value: str, *, topic: str = "", partition: int = 0) -> None:
         """Sends a record; the panel's first topic unless another is named."""
         self._check()
-        sent = self.crew.ask(
+        sent = self.processes.ask(
             name, "send", topic=topic or self._topic(), value=value, partition=partition
         )
         self.attention.carry_out(f"{name} sends {value}", sent.wait)
@@ -172,22 +172,24 @@ class TransactionPanel(anywidget.AnyWidget):
     def _act(self, action: str, name: str) -> Callable[[], None]:
         """Hands a call over; what is returned waits for it."""
         if action == "kill":
-            return partial(self.crew.kill, name)
+            return partial(self.processes.kill, name)
         if action == "send":
             self._sent += 1
             count = sum(each["topic"] == self._topic()
                         for each in self._frames[-1].snapshot["partitions"].values())  # fmt: skip
             where = (self._sent - 1) % max(1, min(count, 2))
             value = f"{name} {self._sent}"
-            call = self.crew.ask(name, "send", topic=self._topic(), value=value, partition=where)
+            call = self.processes.ask(
+                name, "send", topic=self._topic(), value=value, partition=where
+            )
         elif action == "offsets":
             self._sent += 1
-            call = self.crew.ask(
+            call = self.processes.ask(
                 name, "send_offsets_to_transaction", topic=self._topic(), partition=0,
                 offset=self._sent, group=GROUP,
             )  # fmt: skip
         else:
-            call = self.crew.ask(name, CALLS[action])
+            call = self.processes.ask(name, CALLS[action])
         return call.wait
 
     def _topic(self) -> str:

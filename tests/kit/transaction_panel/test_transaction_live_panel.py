@@ -195,7 +195,7 @@ def test_a_data_directory_shows_what_its_broker_has_stored(
 def test_no_process_is_left_when_the_panel_closes(panel: TransactionPanel) -> None:
     panel.start("one")
     panel.start("two")
-    started = [child.pid for child in panel.crew._clients.children.values()]
+    started = [child.pid for child in panel.processes._clients.children.values()]
     assert len(started) == 2
     panel.close()
     assert [pid for pid in started if os.path.exists(f"/proc/{pid}")] == []

@@ -1,10 +1,10 @@
 """Transactional producers of a running cluster that the panel starts and ends: a process each.
 
-    crew = Crew(cluster.bootstrap)
-    crew.start("transfer")                  -> "app"; a real producer, which calls init_transactions
-    crew.ask("app", "begin_transaction").wait()
-    crew.ask("app", "send", topic="accounts", value="Alice -10", partition=0).wait()
-    crew.kill("app")                        SIGKILL: its transaction stays open
+    ours = ProducerProcesses(cluster.bootstrap)
+    ours.start("transfer")                  -> "app"; a real producer, which calls init_transactions
+    ours.ask("app", "begin_transaction").wait()
+    ours.ask("app", "send", topic="accounts", value="Alice -10", partition=0).wait()
+    ours.kill("app")                        SIGKILL: its transaction stays open
 
 A call is handed over at once and made when the ones before it have returned; `wait` is until it
 has returned, and raises the producer's error.
@@ -50,7 +50,7 @@ class Call:
             raise ClusterError(f"{self.what}: {self.error}")
 
 
-class Crew:
+class ProducerProcesses:
     """The panel's own producers; every method can be called from any thread."""
 
     def __init__(self, bootstrap: str, settings: Mapping[str, Any] | None = None) -> None:
