@@ -67,17 +67,6 @@ def test_a_slice_imports_no_other_slice(own) -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("package", ["engine", "kit"])
-def test_what_lessons_build_on_imports_no_lesson(package) -> None:
-    found = [
-        f"{file.relative_to(PROJECT)}: {module}"
-        for file in (PROJECT / package).rglob("*.py")
-        for module in imported(file.read_text())
-        if is_within(module, "lessons") or is_within(module, "labs")
-    ]
-    assert found == []
-
-
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_the_judges_side_never_loads_in_a_kernel(source, tmp_path) -> None:
     """All imports of a notebook, and of the modules that they lead to, run in a new process."""
