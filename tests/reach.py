@@ -111,8 +111,8 @@ def touched(changes: Collection[str]) -> set[str]:
             found |= set(lesson(number[1]))
         else:
             around = [name_of(str(folder)) for folder in Path(path).parents]
-            package = next((each for each in around if each in named()), "no package")
-            found |= {each for each in named() if package in (each, each.rpartition(".")[0])}
+            if package := next((each for each in around if each in named()), ""):
+                found |= {each for each in named() if package in (each, each.rpartition(".")[0])}
     return found
 
 
@@ -159,10 +159,10 @@ def selection(full: Mapping[str, str], run: FullRun) -> tuple[str, set[str]]:
     changes = run.changes()
     reached = [each for each in full if is_reached(each, changes)]
     chosen = within_budget(reached, full, run)
-    since = "changes are unknown" if changes is None else f"{len(changes)} files have changed"
+    count = "unknown" if changes is None else len(changes)
     lines = [
-        f"Since the last whole run ({run.commit[:7]}) {since}. They reach {len(reached)} of the "
-        f"{len(full)} tests marked full; {len(chosen)} run here:",
+        f"Files changed since the last whole run ({run.commit[:7]}): {count}. They reach "
+        f"{len(reached)} of the {len(full)} tests marked full; {len(chosen)} run here:",
         *sorted(chosen),
     ]
     return "\n".join(lines) + "\n", chosen

@@ -70,7 +70,7 @@ def test_the_selection_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert chosen == {CRASH_TABLE}
     assert said == (
-        "Since the last whole run (abcdefg) 1 files have changed. They reach 1 of the 2 tests "
+        "Files changed since the last whole run (abcdefg): 1. They reach 1 of the 2 tests "
         f"marked full; 1 run here:\n{CRASH_TABLE}\n"
     )
 

@@ -14,7 +14,6 @@ Its recordings are `kit.film.replay.Recorder`s with `frames`, `now_us` and `prep
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -51,21 +50,21 @@ class TimelinePanel(anywidget.AnyWidget):
             self.notice = f"Only the first {frames_most} steps are recorded."
         self.on_msg(self._hear)
 
-    @abstractmethod
-    def _make(self) -> Any: ...
+    def _make(self) -> Any:
+        raise NotImplementedError
 
-    @abstractmethod
-    def _of_what(self) -> str: ...
+    def _of_what(self) -> str:
+        raise NotImplementedError
 
-    @abstractmethod
-    def _picture(self) -> str: ...
+    def _picture(self) -> str:
+        raise NotImplementedError
 
-    @abstractmethod
-    def _do(self, content: dict[str, Any]) -> None: ...
+    def _do(self, content: dict[str, Any]) -> None:
+        raise NotImplementedError
 
     @property
-    @abstractmethod
-    def text(self) -> str: ...
+    def text(self) -> str:
+        raise NotImplementedError
 
     # -- where on the timeline
 
