@@ -125,11 +125,11 @@ class TimelinePanel(anywidget.AnyWidget):
         `make` records it from a frame of a recording on; it raises ValueError where it cannot.
         `acts` says whether something is done at its beginning.
         """
-        if self._first.world.timeline is None:
-            self.notice = "This world keeps no checkpoints: make it with rewindable=True."
-            return
         of_second = self._second if acts and self.active else None
         of, frame = of_second or self._first, self.frame(1 if of_second else 0)
+        if of.world.timeline is None:
+            self.notice = "This world keeps no checkpoints: make it with rewindable=True."
+            return
         try:
             new = make(of, frame)
         except ValueError as error:

@@ -172,6 +172,21 @@ def test_two_worlds_are_compared_from_the_beginning(lossy: World) -> None:
     assert panel.film["parts_at"] == -1
 
 
+def test_a_compared_world_without_checkpoints_has_no_other_future() -> None:
+    worlds = [World(seed=3, rewindable=rewindable) for rewindable in (True, False)]
+    for world in worlds:
+        world.create_topic("orders")
+        world.run(for_s=5)
+    panel = TimePanel(worlds[0], "orders")
+    panel.compare(worlds[1])
+    panel.go(len(panel) - 1)
+    panel.press("kill", 101)  # at its end the world goes on
+    panel.go(1)
+    assert (panel.active, panel.notice) == (1, "")
+    panel.press("kill", 102)
+    assert panel.notice == "This world keeps no checkpoints: make it with rewindable=True."
+
+
 def test_moments_run_along_both_timelines_by_virtual_time() -> None:
     def frames(*times: int) -> list[Frame]:
         return [Frame(number, {"time_us": time}) for number, time in enumerate(times)]
