@@ -38,6 +38,7 @@ PATIENCE_S = 15
 POLL_MS = 1_000
 PAUSE_S = 0.005
 SHORT, LONG = 8_000, 200_000
+ROUNDS = 8
 
 
 @dataclass
@@ -184,9 +185,12 @@ def test_no_bystander_loses_an_answer_or_a_connection(
 @pytest.mark.full
 @pytest.mark.parametrize("guard", [WRITING, HANDLING])
 def test_without_a_guard_the_bystanders_are_harmed(guard: str) -> None:
+    """Whose answer is lost is a matter of time, so there are several rounds."""
     with served(without=guard) as (ports, _):
         create_topics(ports)
         those = Bystanders(ports, patience_s=4)
         with at_work(those):
-            send_strange_requests(ports, SHORT, seed=1)
+            for seed in range(1, ROUNDS + 1):
+                if not those.faults:
+                    send_strange_requests(ports, SHORT, seed)
     assert any("TimeoutError" in each or "Connection" in each for each in those.faults)

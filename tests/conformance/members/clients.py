@@ -8,6 +8,7 @@ forget dynamic members when the broker lists a static one between them.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -33,6 +34,7 @@ class Listener(Protocol):
     def given(self, partitions: list[int]) -> None: ...
     def taken(self, partitions: list[int], kind: str = "taken") -> None: ...
     def read(self, partition: int, offset: int) -> None: ...
+    def skip(self, partition: int) -> None: ...
     def stay_held(self) -> None: ...
 
 
@@ -98,21 +100,28 @@ class Confluent:
 
 
 class KafkaPython:
-    """kafka-python: callbacks on its network thread, which must not be blocked."""
+    """kafka-python: callbacks on its network thread, which must not be blocked.
+
+    So a rebalance may pass while `poll` returns records from before it.
+    """
 
     def __init__(self, topic: str, settings: dict[str, str], member: Listener) -> None:
         self.topic, self.member = topic, member
+        self.turnover = threading.Lock()
+        self.rebalances = 0
         self.consumer = kafka.KafkaConsumer(
             **pythonic(settings),
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             partition_assignment_strategy=(StickyPartitionAssignor,),
         )
-        consumer = self.consumer
+        consumer, client = self.consumer, self
 
         class Told(AsyncConsumerRebalanceListener):
             async def on_partitions_assigned(self, assigned: Any) -> None:
-                member.given(numbers(assigned))
+                with client.turnover:
+                    client.rebalances += 1
+                    member.given(numbers(assigned))
 
             async def on_partitions_revoked(self, revoked: Any) -> None:
                 await self.gone(revoked, "taken")
@@ -128,13 +137,17 @@ class KafkaPython:
         self.consumer.subscribe([topic], listener=Told())
 
     def turn(self) -> None:
+        before = self.rebalances
         try:
             polled = self.consumer.poll(timeout_ms=int(TURN_S * 1000))
         except kafka.errors.RetriableError:
             return  # a connection that is refused, for one; an application polls again
-        for found in polled.values():
-            for each in found:
-                self.member.read(each.partition, each.offset)
+        with self.turnover:
+            for each in (record for found in polled.values() for record in found):
+                if self.rebalances == before:
+                    self.member.read(each.partition, each.offset)
+                else:
+                    self.member.skip(each.partition)
 
     def commit(self, offsets: dict[int, int]) -> None:
         self.consumer.commit({

@@ -63,6 +63,10 @@ class Member:
             self.unread.discard(partition)
             self._note("read", [partition], str(offset))
 
+    def skip(self, partition: int) -> None:
+        """A record that may be from before the last rebalance says nothing."""
+        self.unread.discard(partition)
+
     def stay_held(self) -> None:
         """A callback on the member's own thread waits here; commits go on."""
         while self.held.is_set():
