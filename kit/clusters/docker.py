@@ -19,14 +19,16 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from engine.wire import messages as m
 from kit import places
 from kit.clusters import registry
 from kit.clusters.connections import Connections, Unreachable
-from kit.clusters.interface import ALL_FAULTS, ClusterError, Node, NotOffered
+from kit.clusters.faults import Ways
+from kit.clusters.interface import ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.reaper import Reaper
 from kit.clusters.settings_table import BROKERS, CONTROLLER
@@ -53,13 +55,32 @@ class DockerProvider:
     """The containers of the composed cluster."""
 
     name = "docker"
-    faults = ALL_FAULTS - {"lose_power", "cut", "slow"}
+    refusals: Mapping[str, str] = {
+        "lose_power": (
+            "A container cannot lose power: what its process wrote, the operating system keeps. "
+            "kill is the nearest; the engine offers lose_power."
+        ),
+        "cut": (
+            "Docker cannot cut a single link: isolate takes a node off the network; "
+            "the engine and the local cluster cut single links."
+        ),
+        "slow": "Docker cannot slow a link: the engine and the local cluster can.",
+    }
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._lease = registry.Lease("docker")
         self._reaper: Reaper | None = None
         self.bootstrap = ",".join(f"{HOST}:{port(broker)}" for broker in BROKERS)
+        self.ways: Ways = {
+            "kill": self._kill,
+            "stop": lambda node: self._container(node).stop(timeout=60),
+            "start": lambda node: self._container(node).start(),
+            "pause": lambda node: self._container(node).pause(),
+            "resume": self._resume,
+            "isolate": self._isolate,
+            "heal": self._heal,
+        }
 
     def nodes(self) -> dict[int, Node]:
         found = {}
@@ -83,56 +104,27 @@ class DockerProvider:
         }
         return [{"between": list(p), "state": "cut", "delay_ms": 0} for p in sorted(pairs)]
 
-    def kill(self, node: int) -> None:
+    def hold(self) -> None:
         self._lease.take()
+
+    def _kill(self, node: int) -> None:
         container = self._container(node)
         if container.status == "paused":
             container.unpause()  # Docker delivers no signal to a frozen container
         container.kill()
         container.wait(timeout=30)
 
-    def stop(self, node: int) -> None:
-        self._lease.take()
-        self._container(node).stop(timeout=60)
-
-    def start(self, node: int) -> None:
-        self._lease.take()
-        self._container(node).start()
-
-    def pause(self, node: int) -> None:
-        self._lease.take()
-        self._container(node).pause()
-
-    def resume(self, node: int) -> None:
-        self._lease.take()
+    def _resume(self, node: int) -> None:
         container = self._container(node)
         if container.status == "paused":
             container.unpause()
 
-    def lose_power(self, node: int) -> NoReturn:
-        raise NotOffered(
-            "A container cannot lose power: what its process wrote, the operating system keeps. "
-            f"kill({node}) is the nearest; the engine offers lose_power."
-        )
-
-    def cut(self, a: int, b: int) -> NoReturn:
-        raise NotOffered(
-            f"Docker cannot cut the one link {a}-{b}: isolate({a}) takes a node off the network; "
-            "the engine and the local cluster cut single links."
-        )
-
-    def isolate(self, node: int) -> None:
-        self._lease.take()
+    def _isolate(self, node: int) -> None:
         container = self._container(node)
         for network in _networks(container):
             self._client.networks.get(network).disconnect(container)
 
-    def slow(self, a: int, b: int, ms: int) -> NoReturn:
-        raise NotOffered(
-            f"Docker cannot slow the link {a}-{b}: the engine and the local cluster can."
-        )
-
-    def heal(self) -> None:
+    def _heal(self) -> None:
         for container in self._containers().values():
             if not _networks(container):
                 service = container.labels.get("com.docker.compose.service", container.name)

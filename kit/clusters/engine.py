@@ -23,12 +23,15 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kit import places
 from kit.clusters import registry, settings_table
-from kit.clusters.interface import ALL_FAULTS, ClusterEnded, ClusterError, Node
+from kit.clusters.faults import FAULTS, Ways
+from kit.clusters.interface import ClusterEnded, ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.reaper import Reaper
 from kit.clusters.settings_table import BROKERS, CONTROLLER
@@ -91,7 +94,7 @@ class EngineProvider:
     """The engine process of one cluster, through the reaper that holds it."""
 
     name = "engine"
-    faults = ALL_FAULTS
+    refusals: Mapping[str, str] = {}
 
     def __init__(self, registration: registry.Registration, reaper: Reaper) -> None:
         self.registration = registration
@@ -103,6 +106,8 @@ class EngineProvider:
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.cluster_id: str = known["cluster_id"]
         self.bootstrap = registration.bootstrap
+        orders = {name: partial(self._control.order, name) for name in FAULTS}
+        self.ways: Ways = {**orders, "stop": self._stop}
 
     # -- inspecting
 
@@ -154,11 +159,12 @@ class EngineProvider:
 
     # -- faults
 
-    def kill(self, node: int) -> None:
-        self._break("kill", node)
+    def hold(self) -> None:
+        if self._lease is not None:
+            self._lease.take()
 
-    def stop(self, node: int) -> None:
-        self._break("stop", node)
+    def _stop(self, node: int) -> None:
+        self._control.order("stop", node)
         deadline = time.monotonic() + _STOP_S
         while self._control.order("status")["states"][str(node)] != "stopped":
             if time.monotonic() > deadline:
@@ -168,30 +174,6 @@ class EngineProvider:
                 )
             time.sleep(_POLL_S)
 
-    def start(self, node: int) -> None:
-        self._break("start", node)
-
-    def pause(self, node: int) -> None:
-        self._break("pause", node)
-
-    def resume(self, node: int) -> None:
-        self._break("resume", node)
-
-    def lose_power(self, node: int) -> None:
-        self._break("lose_power", node)
-
-    def cut(self, a: int, b: int) -> None:
-        self._break("cut", a, b)
-
-    def isolate(self, node: int) -> None:
-        self._break("isolate", node)
-
-    def slow(self, a: int, b: int, ms: int) -> None:
-        self._break("slow", a, b, ms)
-
-    def heal(self) -> None:
-        self._control.order("heal")
-
     def close(self) -> None:
         self._control.close()
         if self._lease is not None:
@@ -199,12 +181,6 @@ class EngineProvider:
             self._reaper.disconnect()
         else:
             self._reaper.end()
-
-    def _break(self, what: str, *args: int) -> None:
-        """Only the holder of a shared cluster's lease may break it."""
-        if self._lease is not None:
-            self._lease.take()
-        self._control.order(what, *args)
 
 
 def start(

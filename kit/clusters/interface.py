@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from kit.clusters.faults import Ways
+
 
 class ClusterError(RuntimeError):
     """Something about a cluster failed; the message is a sentence with a remedy."""
@@ -32,11 +34,6 @@ class WaitTimeout(ClusterError):
     """`wait_until` gave up."""
 
 
-ALL_FAULTS = frozenset(
-    {"kill", "stop", "start", "pause", "resume", "lose_power", "cut", "isolate", "slow", "heal"}
-)
-"""What can be done to a cluster, by the names of the methods."""
-
 Config = Mapping[str, object]
 Assignment = Mapping[int, Sequence[int]]
 """Partition to its replicas, preferred leader first."""
@@ -57,12 +54,14 @@ class Node:
 
 
 class Provider(Protocol):
-    """Starts nodes, breaks them and ends them.  What it cannot do raises NotOffered."""
+    """Starts nodes, breaks them and ends them."""
 
     name: str
     bootstrap: str
-    faults: frozenset[str]
-    """Those of ALL_FAULTS that it offers."""
+    ways: Ways
+    """The faults that it offers (faults.py)."""
+    refusals: Mapping[str, str]
+    """For each other fault: why it does not, and what does."""
 
     def nodes(self) -> dict[int, Node]:
         """All nodes by id, with the state they are in now."""
@@ -72,16 +71,10 @@ class Provider(Protocol):
         """Links that are cut or slow: between, state, delay_ms."""
         ...
 
-    def kill(self, node: int) -> None: ...
-    def stop(self, node: int) -> None: ...
-    def start(self, node: int) -> None: ...
-    def pause(self, node: int) -> None: ...
-    def resume(self, node: int) -> None: ...
-    def lose_power(self, node: int) -> None: ...
-    def cut(self, a: int, b: int) -> None: ...
-    def isolate(self, node: int) -> None: ...
-    def slow(self, a: int, b: int, ms: int) -> None: ...
-    def heal(self) -> None: ...
+    def hold(self) -> None:
+        """Takes the lease of a shared cluster: only its holder may break it."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -150,6 +143,10 @@ class Cluster(Protocol):
 
     def offers(self, fault: str) -> bool:
         """Whether this cluster offers a fault, named as its method here."""
+        ...
+
+    def refusal(self, fault: str) -> str:
+        """Why it does not offer a fault; empty if it does."""
         ...
 
     def kill(self, node: int) -> None:

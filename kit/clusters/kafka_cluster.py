@@ -13,6 +13,7 @@ from typing import Any
 from engine.wire import messages as m
 from kit.clusters.connections import Address, Connections
 from kit.clusters.description import Description
+from kit.clusters.faults import FAULTS
 from kit.clusters.interface import (
     Assignment,
     Cluster,
@@ -100,61 +101,48 @@ class KafkaCluster:
     # -- faults
 
     def offers(self, fault: str) -> bool:
-        return fault in self.provider.faults
+        return fault in self.provider.ways
+
+    def refusal(self, fault: str) -> str:
+        return "" if self.offers(fault) else self.provider.refusals[fault]
 
     def kill(self, node: int) -> None:
-        self.step = f"kills {node}"
-        self._known(node, "running", "paused")
-        self.provider.kill(node)
+        self._break("kill", node)
 
     def stop(self, node: int) -> None:
-        self.step = f"stops {node}"
-        self._known(node, "running")
-        self.provider.stop(node)
+        self._break("stop", node)
 
     def start(self, *nodes: int) -> None:
-        self.step = f"starts {_listed(nodes)}"
         for node in nodes:
             if self._known(node).state in ("stopped", "killed"):
-                self.provider.start(node)
+                self._break("start", node)
+        self.step = FAULTS["start"].step.format(_listed(nodes))
         for node in nodes:
             self._serving(node)
 
     def pause(self, node: int) -> None:
-        self.step = f"pauses {node}"
-        self._known(node, "running")
-        self.provider.pause(node)
+        self._break("pause", node)
 
     def resume(self, node: int) -> None:
-        self.step = f"resumes {node}"
-        self._known(node, "paused", "running")
-        self.provider.resume(node)
+        self._break("resume", node)
 
     def lose_power(self, node: int) -> None:
-        self.step = f"takes the power from {node}"
-        self._known(node)
-        self.provider.lose_power(node)
+        self._break("lose_power", node)
 
     def cut(self, a: int, b: int) -> None:
-        self.step = f"cuts {a} from {b}"
-        self._pair(a, b)
-        self.provider.cut(a, b)
+        self._break("cut", a, b)
 
     def isolate(self, node: int) -> None:
-        self.step = f"isolates {node}"
-        self._known(node)
-        self.provider.isolate(node)
+        self._break("isolate", node)
 
     def slow(self, a: int, b: int, ms: int) -> None:
-        self.step = f"slows the link {a}-{b}"
-        self._pair(a, b)
         if ms < 0:
             raise ClusterError(f"A link cannot be {ms} ms slow: give 0 or more.")
-        self.provider.slow(a, b, ms)
+        self._break("slow", a, b, ms)
 
     def heal(self) -> None:
-        self.step = "heals the links"
-        self.provider.heal()
+        self.step = FAULTS["heal"].step
+        self.provider.ways["heal"]()
 
     # -- looking
 
@@ -226,11 +214,19 @@ class KafkaCluster:
             raise ClusterError(f"Node {node} is {nodes[node].state}: call {remedy}({node}) first.")
         return nodes[node]
 
-    def _pair(self, a: int, b: int) -> None:
-        self._known(a)
-        self._known(b)
-        if a == b:
-            raise ClusterError(f"A link needs two different nodes, and both are {a}.")
+    def _break(self, name: str, *args: int) -> None:
+        """Does a fault of the table to its nodes, which the arguments begin with."""
+        fault = FAULTS[name]
+        self.step = fault.step.format(*args)
+        nodes = args[: fault.nodes]
+        for node in nodes:
+            self._known(node, *fault.states)
+        if len(set(nodes)) < len(nodes):
+            raise ClusterError(f"A link needs two different nodes, and both are {nodes[0]}.")
+        if reason := self.refusal(name):
+            raise NotOffered(reason)
+        self.provider.hold()
+        self.provider.ways[name](*args)
 
     def _serving(self, node: int) -> None:
         """Waits until a broker answers, and every other one knows that it is back."""

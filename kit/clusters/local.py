@@ -22,15 +22,17 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from engine.wire import messages as m
 from engine.wire import uuids
 from kit import class_archives, jars, places
 from kit.clusters import link_proxy, registry
 from kit.clusters.connections import Connections, Unreachable
-from kit.clusters.interface import ALL_FAULTS, ClusterEnded, ClusterError, Node, NotOffered
+from kit.clusters.faults import Ways
+from kit.clusters.interface import ClusterEnded, ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local_plan import HOST, Plan, new_plan
 from kit.clusters.reaper import Child, Reaper, ReaperGone
@@ -73,6 +75,13 @@ which would bury them.  A file that is full is kept once, as `101.log.1`.
 """
 
 
+_KEEPS_ITS_POWER = (
+    "A local Kafka cannot lose power: what its process wrote, the operating system keeps. "
+    "kill is the nearest; the engine offers lose_power."
+)
+_HAS_NO_LINKS = "This local cluster was started without links that can be cut."
+
+
 class LocalProvider:
     """The Java processes of one cluster, through the reaper that holds them."""
 
@@ -86,8 +95,24 @@ class LocalProvider:
         self._links = link_proxy.Links(str(self._directory / "links"))
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.bootstrap = self._plan.bootstrap
-        linked = frozenset() if self._plan.has_links else frozenset({"cut", "isolate", "slow"})
-        self.faults = ALL_FAULTS - {"lose_power"} - linked
+        links: Ways = {
+            "cut": self._links.cut,
+            "isolate": self._links.isolate,
+            "slow": self._links.slow,
+        }
+        self.ways: Ways = {
+            "kill": self._kill,
+            "stop": self._stop,
+            "start": self.launch,
+            "pause": self._pause,
+            "resume": self._resume,
+            "heal": self._heal,
+            **(links if self._plan.has_links else {}),
+        }
+        self.refusals: Mapping[str, str] = {
+            "lose_power": _KEEPS_ITS_POWER,
+            **dict.fromkeys(links, _HAS_NO_LINKS),
+        }
 
     def nodes(self) -> dict[int, Node]:
         children = self._children()
@@ -115,14 +140,16 @@ class LocalProvider:
         """The node's log, through all its restarts; the part before it, if any, in `….log.1`."""
         return self._directory / f"{node}.log"
 
-    def kill(self, node: int) -> None:
-        self._broken()
+    def hold(self) -> None:
+        if self._lease is not None:
+            self._lease.take()
+
+    def _kill(self, node: int) -> None:
         child = self._child(node)
         child.signal(signal.SIGKILL)
         child.wait(_STOP_TIMEOUT_S)
 
-    def stop(self, node: int) -> None:
-        self._broken()
+    def _stop(self, node: int) -> None:
         child = self._child(node)
         child.signal(signal.SIGTERM)
         try:
@@ -133,36 +160,15 @@ class LocalProvider:
                 f"controller): kill({node}) ends it."
             ) from None
 
-    def start(self, node: int) -> None:
-        self._broken()
-        self.launch(node)
-
-    def pause(self, node: int) -> None:
-        self._broken()
+    def _pause(self, node: int) -> None:
         self._child(node).signal(signal.SIGSTOP)
         self._await_state(node, "paused")
 
-    def resume(self, node: int) -> None:
-        self._broken()
+    def _resume(self, node: int) -> None:
         self._child(node).signal(signal.SIGCONT)
         self._await_state(node, "running")
 
-    def lose_power(self, node: int) -> NoReturn:
-        raise NotOffered(
-            "A local Kafka cannot lose power: what its process wrote, the operating system keeps. "
-            f"kill({node}) is the nearest; the engine offers lose_power."
-        )
-
-    def cut(self, a: int, b: int) -> None:
-        self._linked().cut(a, b)
-
-    def isolate(self, node: int) -> None:
-        self._linked().isolate(node)
-
-    def slow(self, a: int, b: int, ms: int) -> None:
-        self._linked().slow(a, b, ms)
-
-    def heal(self) -> None:
+    def _heal(self) -> None:
         if self._plan.has_links:
             self._links.heal()
 
@@ -292,17 +298,6 @@ class LocalProvider:
             if time.monotonic() > deadline:
                 raise ClusterError(f"Node {node} is {seen}, not {state}: is it ending?")
             time.sleep(0.005)
-
-    def _linked(self) -> link_proxy.Links:
-        self._broken()
-        if not self._plan.has_links:
-            raise NotOffered("This local cluster was started without links that can be cut.")
-        return self._links
-
-    def _broken(self) -> None:
-        """Only the holder of a shared cluster's lease may break it."""
-        if self._lease is not None:
-            self._lease.take()
 
 
 def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:

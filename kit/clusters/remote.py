@@ -8,11 +8,13 @@ Plain connections only: no TLS, no SASL.
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
 from engine.wire import messages as m
 from kit.clusters.connections import Address, Connections, Unreachable
-from kit.clusters.interface import ClusterError, Node, NotOffered
+from kit.clusters.faults import FAULTS, Ways
+from kit.clusters.interface import ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 
 VARIABLE = "KAFKA_BOOTSTRAP"
@@ -22,10 +24,15 @@ class RemoteProvider:
     """Brokers that the kit does not own."""
 
     name = "remote"
-    faults: frozenset[str] = frozenset()
+    refusals: Mapping[str, str] = {
+        name: f"This cluster belongs to others, so the kit will not {fault.verb}: "
+        "use the engine or the local cluster for that."
+        for name, fault in FAULTS.items()
+    }
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
+        self.ways: Ways = {"heal": lambda: None}  # nothing was broken
         self._addresses = addresses(bootstrap)
         self._connections = Connections()
         self._known: dict[int, Node] = {}
@@ -52,35 +59,8 @@ class RemoteProvider:
         """Not visible from outside."""
         return []
 
-    def kill(self, node: int) -> NoReturn:
-        _refuse("kill a broker")
-
-    def stop(self, node: int) -> NoReturn:
-        _refuse("stop a broker")
-
-    def start(self, node: int) -> NoReturn:
-        _refuse("start a broker")
-
-    def pause(self, node: int) -> NoReturn:
-        _refuse("pause a broker")
-
-    def resume(self, node: int) -> NoReturn:
-        _refuse("resume a broker")
-
-    def lose_power(self, node: int) -> NoReturn:
-        _refuse("cut a broker's power")
-
-    def cut(self, a: int, b: int) -> NoReturn:
-        _refuse("cut a link")
-
-    def isolate(self, node: int) -> NoReturn:
-        _refuse("isolate a broker")
-
-    def slow(self, a: int, b: int, ms: int) -> NoReturn:
-        _refuse("slow a link")
-
-    def heal(self) -> None:
-        """Nothing was broken."""
+    def hold(self) -> None:
+        """Nothing here is ever broken."""
 
     def close(self) -> None:
         self._connections.close()
@@ -110,10 +90,3 @@ def addresses(bootstrap: str) -> list[Address]:
             )
         found.append((host.strip("[]"), int(port)))
     return found
-
-
-def _refuse(what: str) -> NoReturn:
-    raise NotOffered(
-        f"This cluster belongs to others, so the kit will not {what}: "
-        "use the engine or the local cluster for that."
-    )

@@ -1,8 +1,8 @@
 """The panel's buttons: what each one calls, and why one is disabled.
 
-A provider's `offers(fault)` is True, or a sentence that says why not.  A disabled button
-stays visible and gives the reason, because "a paused broker cannot be stopped" is worth
-learning too.
+A cluster's `refusal(fault)` is a sentence that says why it does not offer a fault, or empty.  A
+disabled button stays visible and gives the reason, because "a paused broker cannot be stopped" is
+worth learning too.
 """
 
 from __future__ import annotations
@@ -12,20 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.sim.world import faults
+from kit.clusters.faults import BUTTONS, FAULTS
 from kit.film.source import Snapshot
 from kit.panel.scene import cut_from
-
-FAULTS = ("kill", "stop", "start", "pause", "resume", "cut", "isolate", "heal")
-
-MEANINGS = {
-    "kill": "End {node} at once (SIGKILL): nothing is handed over, nothing is flushed.",
-    "stop": "Stop {node} cleanly: it hands its leaderships over first.",
-    "start": "Start {node} with the files on its disk.",
-    "pause": "Pause {node}: its process stays, but does not answer.",
-    "resume": "Resume {node} where it was paused.",
-    "cut": "Cut links of {node}.",
-    "heal": "Heal every link that is cut.",
-}
 
 
 @dataclass(frozen=True)
@@ -39,17 +28,7 @@ class Button:
 
 def offered(cluster: Any) -> dict[str, str]:
     """Per fault: an empty string if the cluster offers it, else a sentence."""
-    answers = {}
-    for fault in FAULTS:
-        if not hasattr(cluster, fault):
-            answers[fault] = f"This cluster does not offer {fault}."
-            continue
-        answer = cluster.offers(fault) if hasattr(cluster, "offers") else True
-        if isinstance(answer, str):
-            answers[fault] = answer
-        else:
-            answers[fault] = "" if answer else f"This cluster does not offer {fault}."
-    return answers
+    return {fault: cluster.refusal(fault) for fault in BUTTONS}
 
 
 def buttons(refusals: Mapping[str, str], state: str, node: int) -> tuple[Button, ...]:
@@ -65,7 +44,7 @@ def buttons(refusals: Mapping[str, str], state: str, node: int) -> tuple[Button,
         ("cut", ""),
     )
     return tuple(
-        Button(action, MEANINGS[action].format(node=node), refusals.get(action) or refusal)
+        Button(action, FAULTS[action].button.format(node=node), refusals.get(action) or refusal)
         for action, refusal in wanted
     )
 
@@ -105,8 +84,8 @@ def _refusal(cut: bool, node: int, other: int) -> str:
 
 def carry_out(cluster: Any, action: str, node: int, other: int | None = None) -> None:
     """Carries out a button's action; returns when the broker is done."""
-    if action not in FAULTS:
-        raise ValueError(f"There is no button named {action!r}; there are {', '.join(FAULTS)}.")
+    if action not in BUTTONS:
+        raise ValueError(f"There is no button named {action!r}; there are {', '.join(BUTTONS)}.")
     arguments: Sequence[Any] = (node,)
     if action == "cut":
         arguments = (node, other)
@@ -117,8 +96,8 @@ def carry_out(cluster: Any, action: str, node: int, other: int | None = None) ->
 
 def fault_of(action: str, node: int, other: int | None) -> faults.Fault:
     """A button's action as a simulated world's fault; ValueError if there is none."""
-    if action not in FAULTS:
-        raise ValueError(f"There is no button named {action!r}; there are {', '.join(FAULTS)}.")
+    if action not in BUTTONS:
+        raise ValueError(f"There is no button named {action!r}; there are {', '.join(BUTTONS)}.")
     if action == "heal":
         return faults.fault("heal")
     if action == "cut":

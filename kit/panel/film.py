@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.replication.truncation import RULES
+from kit.clusters.faults import BUTTONS
 from kit.film import film
 from kit.film.moments import Moment, merge
 from kit.film.pool import Pool, line_with_source
@@ -26,7 +27,7 @@ from kit.panel.recording import Recording
 from kit.panel.scene import Row, build
 from kit.panel.step_story import Caption
 
-OFFERED = dict.fromkeys(controls.FAULTS, "")
+OFFERED = dict.fromkeys(BUTTONS, "")
 
 
 @dataclass

@@ -33,9 +33,9 @@ LOOKING_BACK = "You are looking back. Press End to return to now."
 class ClusterPanel(anywidget.AnyWidget):
     """A live picture of one topic of a cluster, with one partition open.
 
-    `cluster` is any object with `snapshot(values=True, tail=n)`.  If it has no method for a
-    fault, or `offers` refuses it, the button says why.  `source` replaces the polling of
-    `cluster`, for frames that come from elsewhere.
+    `cluster` is any object with `snapshot(values=True, tail=n)` and `refusal(fault)`: why a
+    button of the panel is disabled, or nothing.  `source` replaces the polling of `cluster`, for
+    frames that come from elsewhere.
     """
 
     _esm = export.live_script()

@@ -14,8 +14,8 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from kit.clusters.faults import BUTTONS
 from kit.page_server import PageHandler, PageServer, Refused, same
-from kit.panel.controls import FAULTS
 from kit.presenter import pages
 from kit.presenter.stage import SETTABLE, Stage
 
@@ -50,8 +50,8 @@ class Handler(PageHandler):
                 stage.watch()
             case "press", {"type": "press", "action": str(action), "node": int(node)}:
                 other = sent.get("other")
-                if action not in FAULTS or not (other is None or isinstance(other, int)):
-                    raise Refused(400, f"The buttons are {', '.join(FAULTS)}.")
+                if action not in BUTTONS or not (other is None or isinstance(other, int)):
+                    raise Refused(400, f"The buttons are {', '.join(BUTTONS)}.")
                 stage.press(action, node, other)
             case "set", _:
                 for trait in SETTABLE:

@@ -61,10 +61,8 @@ class Steps:
         panel.position = position
         return panel
 
-    def offers(self, fault: str) -> str:
+    def refusal(self, fault: str) -> str:
         return "This is a recording. The live panel is further down."
-
-    kill = stop = start = pause = resume = cut = isolate = heal = offers
 
     def _take(self) -> None:
         cluster = self.world.cluster

@@ -122,8 +122,8 @@ class ToyCluster:
         self.state["time_us"] = self.time_us
         return deepcopy(self.state)
 
-    def offers(self, fault: str) -> bool | str:
-        return self.refuses.get(fault, True)
+    def refusal(self, fault: str) -> str:
+        return self.refuses.get(fault, "")
 
     def trace(self, since: int = 0) -> dict[str, Any]:
         return {"lines": self.lines[since:], "next": len(self.lines)}
@@ -215,3 +215,6 @@ class Script:
 
     def snapshot(self, values: bool = False, tail: int = 0) -> Mapping[str, Any]:
         return self._snapshots.pop(0) if len(self._snapshots) > 1 else self._snapshots[0]
+
+    def refusal(self, fault: str) -> str:
+        return f"A script offers no {fault}."
