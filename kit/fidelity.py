@@ -4,7 +4,7 @@ A table like this goes out of date when it is written by hand.  So each row is a
 what the code itself says:
 
     APIs       kit/kafka/advertised.json (what a 4.3.1 broker answers to ApiVersions) beside
-               engine.api.VERSIONS; what is left out, from the docstring of the API's module
+               engine.api.APIS; what is left out, from the docstring of the API's module
     configs    engine/settings/*.table (what its DescribeConfigs returns), status and note
     elsewhere  "Left out:" and "Simplified:" in the docstrings of the engine's other modules
     scenarios  kit/both/differences.py, the differences that `both()` lets pass
@@ -90,7 +90,7 @@ def page() -> str:
 
 
 def _summary(facts: Any) -> str:
-    lines = [f"APIs: {len(api.VERSIONS)} of {len(facts['apis'])} offered."]
+    lines = [f"APIs: {len(api.APIS)} of {len(facts['apis'])} offered."]
     for resource in ("broker", "topic", "group"):
         statuses = [config.status for config in table(resource).values()]
         counts = (f"{statuses.count(each)} {each}" for each in sorted(set(statuses), reverse=True))
@@ -115,20 +115,20 @@ ABSENT = {
 
 def _apis(facts: Any) -> Iterator[Sequence[object]]:
     for name, (key, low, high) in facts["apis"].items():
-        ours = api.VERSIONS.get(name)
+        ours = api.APIS.get(name)
         if ours is None:
             why = next((why for word, why in ABSENT.items() if word in name), "")
             yield key, name, f"{low}–{high}", "not offered", why
         else:
-            yield key, name, f"{low}–{high}", f"{ours[1]}–{ours[2]}", left_out(name)
+            yield key, name, f"{low}–{high}", f"{ours.low}–{ours.high}", left_out(name)
 
 
 def _versions(facts: Any) -> Iterator[Sequence[object]]:
     """One row for each version of each API that Kafka advertises."""
     for name, (key, low, high) in facts["apis"].items():
-        _, first, last = api.VERSIONS.get(name, (key, 1, 0))
+        ours = api.APIS.get(name)
         for version in range(low, high + 1):
-            status = "implemented" if first <= version <= last else "not offered"
+            status = "implemented" if ours and version in ours.versions else "not offered"
             if name == "Produce" and version < m.ProduceRequest.VERSIONS.low:
                 status = "advertised only (KIP-896)"
             yield key, name, version, status
@@ -158,7 +158,7 @@ def _notes(path: Path) -> str:
 
 def _elsewhere() -> Iterator[Sequence[object]]:
     """The engine's other modules, without the simulator, which is no part of Kafka."""
-    listed = {path for name in api.VERSIONS for path in modules_of(name)}
+    listed = {path for name in api.APIS for path in modules_of(name)}
     for path in sorted((ROOT / "engine").rglob("*.py")):
         place = path.relative_to(ROOT / "engine")
         if path not in listed and place.parts[0] != "sim" and (notes := _notes(path)):

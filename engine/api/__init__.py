@@ -1,6 +1,6 @@
 """The APIs a broker offers, one file each, and the way from a request to its file.
 
-`VERSIONS` is what ApiVersions advertises: the APIs that the engine implements, in the versions in
+`APIS` is what ApiVersions advertises: the APIs that the engine implements, in the versions in
 which a Kafka 4.3.1 broker offers them.  What is not here is not advertised, and a client that asks
 for it anyway loses its connection, as with Kafka.  Two ranges differ from the schemas': Produce
 starts at 0, which no 4.x broker serves, because some clients based on librdkafka would not talk to
@@ -18,6 +18,7 @@ settings, storage, wire.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -29,58 +30,75 @@ from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import RequestFrame, response_class
 from engine.wire.structures import Message
 
-VERSIONS: dict[str, tuple[int, int, int]] = {
-    # name: key, first and last version
-    "Produce": (0, 0, 13),
-    "Fetch": (1, 4, 18),
-    "ListOffsets": (2, 1, 11),
-    "Metadata": (3, 0, 13),
-    "OffsetCommit": (8, 2, 10),
-    "OffsetFetch": (9, 1, 10),
-    "FindCoordinator": (10, 0, 6),
-    "JoinGroup": (11, 0, 9),
-    "Heartbeat": (12, 0, 4),
-    "LeaveGroup": (13, 0, 5),
-    "SyncGroup": (14, 0, 5),
-    "DescribeGroups": (15, 0, 6),
-    "ListGroups": (16, 0, 5),
-    "ApiVersions": (18, 0, 4),
-    "CreateTopics": (19, 2, 7),
-    "DeleteTopics": (20, 1, 6),
-    "DeleteRecords": (21, 0, 2),
-    "InitProducerId": (22, 0, 5),
-    "OffsetForLeaderEpoch": (23, 2, 4),
-    "AddPartitionsToTxn": (24, 0, 5),
-    "AddOffsetsToTxn": (25, 0, 4),
-    "EndTxn": (26, 0, 5),
-    "WriteTxnMarkers": (27, 1, 2),
-    "TxnOffsetCommit": (28, 0, 5),
-    "DescribeConfigs": (32, 1, 4),
-    "AlterConfigs": (33, 0, 2),
-    "AlterReplicaLogDirs": (34, 1, 2),
-    "DescribeLogDirs": (35, 1, 5),
-    "CreatePartitions": (37, 0, 3),
-    "DeleteGroups": (42, 0, 2),
-    "ElectLeaders": (43, 0, 2),
-    "IncrementalAlterConfigs": (44, 0, 1),
-    "ListPartitionReassignments": (46, 0, 0),
-    "OffsetDelete": (47, 0, 0),
-    "DescribeClientQuotas": (48, 0, 1),
-    "AlterClientQuotas": (49, 0, 1),
-    "DescribeQuorum": (55, 0, 2),
-    "UpdateFeatures": (57, 0, 2),
-    "DescribeCluster": (60, 0, 2),
-    "DescribeProducers": (61, 0, 0),
-    "UnregisterBroker": (64, 0, 0),
-    "DescribeTransactions": (65, 0, 0),
-    "ListTransactions": (66, 0, 2),
-    "ConsumerGroupHeartbeat": (68, 0, 1),
-    "ConsumerGroupDescribe": (69, 0, 1),
-    "ListConfigResources": (74, 0, 1),
-    "DescribeTopicPartitions": (75, 0, 0),
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Its key, the first and last version offered, and what its module has beside `handle`."""
+
+    key: int
+    low: int
+    high: int
+    refuses: bool = False
+    """It has no error of its own, only one per topic or group: `refuse` says where that goes."""
+    fits: bool = False
+    """`fit` makes the controller's answer what the client gets in its version."""
+
+    @property
+    def versions(self) -> range:
+        return range(self.low, self.high + 1)
+
+
+APIS: dict[str, Api] = {
+    "Produce": Api(0, 0, 13, refuses=True),
+    "Fetch": Api(1, 4, 18),
+    "ListOffsets": Api(2, 1, 11),
+    "Metadata": Api(3, 0, 13, refuses=True),
+    "OffsetCommit": Api(8, 2, 10),
+    "OffsetFetch": Api(9, 1, 10),
+    "FindCoordinator": Api(10, 0, 6),
+    "JoinGroup": Api(11, 0, 9),
+    "Heartbeat": Api(12, 0, 4),
+    "LeaveGroup": Api(13, 0, 5),
+    "SyncGroup": Api(14, 0, 5),
+    "DescribeGroups": Api(15, 0, 6),
+    "ListGroups": Api(16, 0, 5),
+    "ApiVersions": Api(18, 0, 4, refuses=True),
+    "CreateTopics": Api(19, 2, 7, refuses=True),
+    "DeleteTopics": Api(20, 1, 6, refuses=True),
+    "DeleteRecords": Api(21, 0, 2),
+    "InitProducerId": Api(22, 0, 5),
+    "OffsetForLeaderEpoch": Api(23, 2, 4),
+    "AddPartitionsToTxn": Api(24, 0, 5, refuses=True),
+    "AddOffsetsToTxn": Api(25, 0, 4),
+    "EndTxn": Api(26, 0, 5),
+    "WriteTxnMarkers": Api(27, 1, 2, refuses=True),
+    "TxnOffsetCommit": Api(28, 0, 5, refuses=True),
+    "DescribeConfigs": Api(32, 1, 4, refuses=True),
+    "AlterConfigs": Api(33, 0, 2, refuses=True, fits=True),
+    "AlterReplicaLogDirs": Api(34, 1, 2, refuses=True),
+    "DescribeLogDirs": Api(35, 1, 5),
+    "CreatePartitions": Api(37, 0, 3, refuses=True),
+    "DeleteGroups": Api(42, 0, 2),
+    "ElectLeaders": Api(43, 0, 2, refuses=True, fits=True),
+    "IncrementalAlterConfigs": Api(44, 0, 1, refuses=True, fits=True),
+    "ListPartitionReassignments": Api(46, 0, 0, refuses=True),
+    "OffsetDelete": Api(47, 0, 0),
+    "DescribeClientQuotas": Api(48, 0, 1, refuses=True),
+    "AlterClientQuotas": Api(49, 0, 1, refuses=True),
+    "DescribeQuorum": Api(55, 0, 2, refuses=True, fits=True),
+    "UpdateFeatures": Api(57, 0, 2),
+    "DescribeCluster": Api(60, 0, 2),
+    "DescribeProducers": Api(61, 0, 0, refuses=True),
+    "UnregisterBroker": Api(64, 0, 0, refuses=True),
+    "DescribeTransactions": Api(65, 0, 0, refuses=True),
+    "ListTransactions": Api(66, 0, 2),
+    "ConsumerGroupHeartbeat": Api(68, 0, 1),
+    "ConsumerGroupDescribe": Api(69, 0, 1, refuses=True),
+    "ListConfigResources": Api(74, 0, 1),
+    "DescribeTopicPartitions": Api(75, 0, 0, refuses=True),
 }
 
-_BY_KEY = {key: (name, low, high) for name, (key, low, high) in VERSIONS.items()}
+_BY_KEY = {each.key: (name, each) for name, each in APIS.items()}
 
 
 def check_version(header: RequestFrame) -> tuple[int, Message] | None:
@@ -93,14 +111,15 @@ def check_version(header: RequestFrame) -> tuple[int, Message] | None:
     known = _BY_KEY.get(header.api_key)
     if known is None:
         raise MalformedMessage(f"API key {header.api_key} is not offered here")
-    name, low, high = known
-    if low <= header.api_version <= high:
+    name, offered = known
+    if header.api_version in offered.versions:
         return None
     if name == "ApiVersions":
         answer: Message = _module(header.api_key).unsupported()
         return 0, answer
     raise MalformedMessage(
-        f"{name} is offered in versions {low} to {high}, not in {header.api_version}"
+        f"{name} is offered in versions {offered.low} to {offered.high}, "
+        f"not in {header.api_version}"
     )
 
 
@@ -114,15 +133,13 @@ def dispatch(broker: Broker, now: int, request: AnyRequest) -> None:
 
 
 def refusal(request: AnyRequest, code: Errors, message: str | None = None) -> Message:
-    """The answer that refuses a whole request.
+    """The answer that refuses a whole request, by `refuse(request, code, message)` or here.
 
-    An API that has no error of its own, only one per topic or group, says in its module's
-    `refuse(request, code, message)` where the error goes.
+    TypeError for an API that has no such answer: its handler must not raise KafkaError.
     """
     key = type(request.body).API_KEY
-    refuse = getattr(_module(key), "refuse", None) if key in _BY_KEY else None
-    if refuse is not None:
-        refused: Message = refuse(request, code, message)
+    if key in _BY_KEY and _BY_KEY[key][1].refuses:
+        refused: Message = _module(key).refuse(request, code, message)
         return refused
     answer = response_class(request.body)()
     if not hasattr(answer, "error_code"):
@@ -140,10 +157,10 @@ def fit(request: AnyRequest, answer: Message, refused: Message | None = None) ->
     are left out by the codec; where Kafka forbids that, or where the broker refused a part
     itself, the API's module has a `fit(request, answer, refused)`.
     """
-    cut = getattr(_module(type(request.body).API_KEY), "fit", None)
-    if cut is None:
+    key = type(request.body).API_KEY
+    if not _BY_KEY[key][1].fits:
         return answer
-    fitting: Message = cut(request, answer, refused)
+    fitting: Message = _module(key).fit(request, answer, refused)
     return fitting
 
 

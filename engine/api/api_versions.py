@@ -63,8 +63,8 @@ def refuse(
 
 def _ranges() -> list[m.ApiVersionsResponse.ApiVersion]:
     return [
-        m.ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
-        for key, low, high in api.VERSIONS.values()
+        m.ApiVersionsResponse.ApiVersion(each.key, each.low, each.high)
+        for each in api.APIS.values()
     ]
 
 

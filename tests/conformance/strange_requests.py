@@ -185,9 +185,9 @@ class _Sender:
         self.apis = [
             (
                 f"{name}Request",
-                range(max(low, schema.find(f"{name}Request").versions.low), high + 1),
+                range(max(each.low, schema.find(f"{name}Request").versions.low), each.high + 1),
             )
-            for name, (_, low, high) in api.VERSIONS.items()
+            for name, each in api.APIS.items()
             if name not in LEFT_OUT
         ]
         self.sent = self.answered = 0

@@ -35,7 +35,7 @@ PLACED_BY_CHANCE = {"FindCoordinatorResponse"}
 
 SENTENCES = {"error_message", "batch_index_error_message"}
 NOTHING = (None, "", 0, -1, bytes(16))
-OFFERED = {key for key, _, _ in api.VERSIONS.values()}
+OFFERED = {each.key for each in api.APIS.values()}
 ROW_NAMES = ("name", "topic", "group_id", "topic_name", "resource_name", "transactional_id")
 
 

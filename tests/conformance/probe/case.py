@@ -66,8 +66,8 @@ class Case:
 
     @property
     def versions(self) -> list[int]:
-        _, low, high = api.VERSIONS[self.api]
-        low = max(low, api_request(self.api).VERSIONS.low)
+        offered = api.APIS[self.api]
+        low, high = max(offered.low, api_request(self.api).VERSIONS.low), offered.high
         if self.last_only:
             return [high]
         return sorted({low, high}) if self.ends_only else list(range(low, high + 1))

@@ -29,8 +29,9 @@ def _is_flexible(key: int, version: int) -> bool:
 
 def frames(side: Side) -> Iterator[tuple[str, bytes]]:
     """The name of each, and its bytes: all of them end the connection."""
-    for name, (key, low, high) in api.VERSIONS.items():
-        low = max(low, api_request(name).VERSIONS.low)
+    for name, offered in api.APIS.items():
+        key, high = offered.key, offered.high
+        low = max(offered.low, api_request(name).VERSIONS.low)
         for version in sorted({low, high}):
             try:
                 plain = codec.encode(

@@ -135,7 +135,7 @@ Path = tuple[str, ...]
 
 
 def cases() -> Iterator[Case]:
-    for name in api.VERSIONS:
+    for name in api.APIS:
         definition = schema.find(f"{name}Request")
         for path, field in _fields(definition.root.fields):
             for label, value in _edges(field):

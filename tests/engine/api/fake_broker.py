@@ -88,5 +88,4 @@ def partition(
 
 def versions(name: str, first: int = 0, last: int = 99) -> list[int]:
     """The versions in which an API is offered."""
-    _, low, high = api.VERSIONS[name]
-    return list(range(max(low, first), min(high, last) + 1))
+    return [each for each in api.APIS[name].versions if first <= each <= last]

@@ -24,16 +24,22 @@ def test_every_offered_api_is_listed(version: int) -> None:
     request = m.ApiVersionsRequest("librdkafka", "2.16") if version >= 3 else m.ApiVersionsRequest()
     answer = broker.ask(request, version)
     listed = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
-    assert listed == {key: (low, high) for key, low, high in api.VERSIONS.values()}
+    assert listed == {each.key: (each.low, each.high) for each in api.APIS.values()}
     assert not answer.zk_migration_ready
 
 
 def test_every_offered_version_has_a_schema() -> None:
-    for name, (key, low, high) in api.VERSIONS.items():
+    for name, ours in api.APIS.items():
         request = getattr(m, f"{name}Request")
-        assert key == request.API_KEY
-        assert high <= request.LATEST
-        assert low >= request.VERSIONS.low or name == "Produce"
+        assert ours.key == request.API_KEY
+        assert ours.high <= request.LATEST
+        assert ours.low >= request.VERSIONS.low or name == "Produce"
+
+
+@pytest.mark.parametrize("name", api.APIS)
+def test_the_table_says_what_a_module_has(name: str) -> None:
+    ours, module = api.APIS[name], api._module(api.APIS[name].key)
+    assert (ours.refuses, ours.fits) == (hasattr(module, "refuse"), hasattr(module, "fit"))
 
 
 def test_only_features_that_the_engine_has_are_finalised() -> None:

@@ -40,7 +40,7 @@ def markers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
     found: list[tuple[str, int, bool]] = []
     _stand_in_for_batches(monkeypatch)
     _stand_in_for_finding(monkeypatch)
-    if "WriteTxnMarkers" in api.VERSIONS:
+    if "WriteTxnMarkers" in api.APIS:
         return found
 
     def write(broker: Any, now: int, request: Any) -> None:
@@ -163,7 +163,7 @@ def test_every_transaction_ends_as_its_producer_said_though_coordinators_die(
         shop.call(ends)
         assert shop.world.run(until=lambda _: shop.is_complete, for_s=60)
         commits = ends == "commit_transaction"
-        if "WriteTxnMarkers" not in api.VERSIONS and commits:
+        if "WriteTxnMarkers" not in api.APIS and commits:
             assert {each[:2] for each in markers} == {("orders", 0), ("orders", 1)}
         assert all(each[2] == commits for each in markers)
         markers.clear()

@@ -12,8 +12,7 @@ from engine.wire.errors import Errors
 
 
 def versions(name: str) -> range:
-    _, low, high = api.VERSIONS[name]
-    return range(low, high + 1)
+    return api.APIS[name].versions
 
 
 @pytest.mark.parametrize("version", versions("JoinGroup"))

@@ -45,7 +45,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     def handle(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(api._module(api.VERSIONS[name][0]), "handle", handle)
+    monkeypatch.setattr(api._module(api.APIS[name].key), "handle", handle)
 
 
 def fetch(max_wait_ms: int) -> m.FetchRequest:
@@ -84,7 +84,7 @@ def test_an_answer_that_cannot_be_written_ends_its_own_connection_alone(
             await stage.ask(101, m.ListGroupsRequest())
         return [*await asyncio.gather(*polls), await metadata]
 
-    monkeypatch.setattr(api._module(api.VERSIONS["ListGroups"][0]), "handle", handle)
+    monkeypatch.setattr(api._module(api.APIS["ListGroups"].key), "handle", handle)
     *polls, metadata = play(scene)
     assert [each.error_code for each in polls] == [0, 0]
     assert [each.node_id for each in metadata.brokers] == list(BROKERS)
@@ -152,7 +152,7 @@ def test_without_an_answer_to_come_the_connection_ends(monkeypatch: pytest.Monke
 
 
 def test_a_second_answer_to_one_request_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = api._module(api.VERSIONS["ListGroups"][0])
+    module = api._module(api.APIS["ListGroups"].key)
 
     def handle(broker: Any, now: int, request: Any) -> None:
         parked.append((broker, request))
