@@ -23,6 +23,8 @@
 # A crash here means that this teller is not used any more; a second one starts at the committed offset.
 
 # %% doorway tags=["setup"]
+from concurrent.futures import ThreadPoolExecutor
+
 from kit import lab
 from lessons.nb11_transactions import bank, chains, costs, film, hanging, in_the_log, scenes
 from lessons.nb11_transactions.bank import Teller, ended, open_bank, read, values
@@ -332,11 +334,14 @@ situations = ()  # also ("freeze",): a teller stands still while a second one ta
 
 def every_step(cluster):
     more = {"promise": "exactly once", "situations": situations, "per_line": per_line}
-    named = {"transactional.id": "teller"}
-    tests = crashed[cluster.name] = {
-        "apart": lab.crash_test(apart, cluster, producer={}, **more),
-        "together": lab.crash_test(together, cluster, producer=named, **more),
-    }
+    producers = {apart: {}, together: {"transactional.id": "teller"}}
+
+    def tested(loop):
+        return lab.crash_test(loop, cluster, producer=producers[loop], **more)
+
+    with ThreadPoolExecutor() as threads:  # both loops at the same time
+        each = threads.map(tested, producers)
+        tests = crashed[cluster.name] = dict(zip(("apart", "together"), each, strict=True))
     aborted = sum(len(trial.of("undone")) for trial in tests["together"].trials)
     return {
         "apart, each transfer counts": tests["apart"].verdict,
