@@ -26,7 +26,10 @@ from kit.clusters.local import LocalProvider
 __all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "requests", "thread_names"]
 
 _REQUESTS = "kafka.network:type=RequestMetrics,name=*,request={}"
-_PURGATORY = "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={}"
+# PurgatorySize counts what is done and not yet purged, too.
+_DELAYED = (
+    "kafka.server:type=DelayedOperationPurgatory,name=NumDelayedOperations,delayedOperation={}"
+)
 _QUEUE = "kafka.network:type=RequestChannel,name=RequestQueueSize"
 _HANDLERS = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
 _NETWORK = "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent"
@@ -82,14 +85,14 @@ def _from_beans(kind: str, beans: java_management.Beans) -> Requests:
 
 
 def gauges(cluster: Cluster, broker: int) -> Gauges:
-    """Purgatory and queue sizes, and how idle the threads are."""
+    """What is delayed, what is queued, and how idle the threads are."""
     provider = _provider(cluster)
     if isinstance(provider, EngineProvider):
         reported = provider.gauges(broker)
         return Gauges(
             reported["delayed produce"], reported["delayed fetch"], reported["unread requests"]
         )
-    kinds = [_PURGATORY.format(kind) for kind in ("Produce", "Fetch")]
+    kinds = [_DELAYED.format(kind) for kind in ("Produce", "Fetch")]
     wanted = [*kinds, _QUEUE, _HANDLERS, _NETWORK]
     beans = java_management.beans(provider.pid(broker), wanted)
     produce, fetch, queue = (int(beans[name]["Value"]) for name in wanted[:3])

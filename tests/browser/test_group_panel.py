@@ -167,6 +167,7 @@ def test_it_fits_and_reads_in_both_themes(
             assert panel.evaluate(OVERLAPPING) == 0
 
 
+@pytest.mark.full
 def test_nothing_moves_for_those_who_asked_for_that(lab: Any) -> None:
     with panel_in(lab, WORLD, reduced_motion="reduce") as (notebook, panel):
         panel.focus()

@@ -26,7 +26,9 @@ TOPIC = "forgotten"
 PATIENCE_S = 60
 
 
-@pytest.fixture(scope="module", params=["engine_cluster", "local_cluster"])
+@pytest.fixture(
+    scope="module", params=["engine_cluster", pytest.param("local_cluster", marks=pytest.mark.full)]
+)
 def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     found: KafkaCluster = request.getfixturevalue(request.param)
     with restored(found):

@@ -29,7 +29,7 @@ STALL_S = 2.6
 WATCHED_S = 10.0
 
 
-@pytest.fixture(params=["engine_cluster", "local_cluster"])
+@pytest.fixture(params=["engine_cluster", pytest.param("local_cluster", marks=pytest.mark.full)])
 def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     found: KafkaCluster = request.getfixturevalue(request.param)
     with restored(found):

@@ -29,7 +29,7 @@ PATIENCE_S = 90.0
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture(params=["engine_cluster", "local_cluster"])
+@pytest.fixture(params=["engine_cluster", pytest.param("local_cluster", marks=pytest.mark.full)])
 def cluster(request: pytest.FixtureRequest) -> KafkaCluster:
     found: KafkaCluster = request.getfixturevalue(request.param)
     return found

@@ -16,7 +16,19 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 PATIENCE_S = 120
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+LONG = ("topics_are_made_twice_and_foreign_ones_left_alone",)
+"""What differs least between providers: it runs in `make test-all`."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(
+            check, id=check.__name__, marks=[pytest.mark.full] if check.__name__ in LONG else []
+        )
+        for check in CHECKS
+    ],
+)
 def test_the_composed_cluster_keeps_the_contract(check, docker_cluster) -> None:
     try:
         with restored(docker_cluster):
@@ -31,6 +43,7 @@ def test_no_acknowledged_record_is_lost_when_a_leader_is_killed(docker_cluster) 
     leader_kill.nothing_acknowledged_is_lost(seen)
 
 
+@pytest.mark.full
 def test_writes_are_refused_when_two_are_dead_and_the_kit_says_why(docker_cluster) -> None:
     with restored(docker_cluster):
         sentence = leader_kill.second_broker_killed_refuses_writes(docker_cluster)
@@ -64,6 +77,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.full
 def test_a_notebooks_containers_go_when_its_kernel_is_killed(docker_daemon, kafka_image) -> None:
     composed.down()
     kernel = subprocess.Popen(

@@ -75,6 +75,7 @@ def no_way_out(tmp_path) -> Laptop:
     return laptop
 
 
+@pytest.mark.full
 def test_a_laptop_without_a_network_is_set_up_from_a_folder(
     no_way_out, tmp_path, monkeypatch
 ) -> None:

@@ -93,6 +93,7 @@ print(session.conf.get(of_delta.DELTA_LOG_CACHE_SIZE().key()))
 """
 
 
+@pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.real
 @pytest.mark.timeout(300)

@@ -1,8 +1,8 @@
 """Every reference notebook runs clean: on the engine alone, and beside a real Kafka.
 
-`make test-all` does.  `make test` runs those of SHORT_FORM, one for each kind of machinery:
-the engine behind sockets (00), teams of consumers (09), transactions (11) and Spark (L6) on the
-engine alone, and 06, which shows what the course is about, beside a real Kafka.
+`make test-all` does.  `make test` runs those of SHORT_FORM: the first notebook (00) and one with
+transactions (11) on the engine alone, and 06, which shows what the course is about, beside a real
+Kafka.  A lab is executed where it is marked (tests/labs/L1_telemetry_pipeline/test_marks.py).
 
 nbval runs in a process of its own.  Its report is read as XML, not by exit status alone:
 after a time-out nbval marks the remaining cells as expected failures, and a notebook that
@@ -31,7 +31,7 @@ SAMPLE = Path(__file__).parents[1] / "kit" / "sample_course"
 CELL_TIMEOUT_S = 300
 """Ends a hanging cell.  A lab kills drivers beside a real Kafka while two lanes keep the cores."""
 SOURCES = source_files()
-SHORT_FORM = {"off": ("00", "09", "11", "L6"), "local": ("06",)}
+SHORT_FORM = {"off": ("00", "11"), "local": ("06",)}
 
 
 def marks(source: Path, real: str) -> list[pytest.MarkDecorator]:

@@ -66,6 +66,7 @@ def test_messages_as_bytes_make_no_difference() -> None:
     assert tell(eventful(5, encoded=True)) == tell(eventful(5))
 
 
+@pytest.mark.full
 def test_a_fork_goes_on_like_the_original() -> None:
     world = eventful(7)
     copy = world.fork()

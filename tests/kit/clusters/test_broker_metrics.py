@@ -75,6 +75,7 @@ def test_a_real_broker(local_cluster: KafkaCluster) -> None:
     check_that_only_acks_all_waits_for_others(local_cluster)
     gauges = broker_metrics.gauges(local_cluster, 101)
     assert gauges.delayed_produce == 0 <= gauges.request_queue
+    assert gauges.delayed_fetch < 20, "what is done is not counted"
     threads = broker_metrics.thread_names(local_cluster, 101)
     assert threads["kafka-request-handler"] == 8
     assert threads["kafka-network-thread-CLIENT-PLAINTEXT"] == 3

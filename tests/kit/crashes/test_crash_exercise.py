@@ -41,6 +41,7 @@ def test_a_wrong_loop_fails_with_its_mistake_and_a_counter_example(one_engine) -
     assert "lost" in verdict.counter_example
 
 
+@pytest.mark.full
 def test_the_promise_is_the_exercises(one_engine) -> None:
     answer, context = checked(loops.at_most_once, one_engine)
     assert loop_that("at most once")(answer, context).passed
@@ -68,6 +69,7 @@ def test_each_check_has_records_of_its_own() -> None:
     assert fresh_records(Random("1")) != fresh_records(Random("2"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("promise", ["at least once", "exactly once"])
 def test_an_idempotent_loop_keeps_both(one_engine, promise) -> None:
     assert judged(loops.idempotent, one_engine, promise).passed

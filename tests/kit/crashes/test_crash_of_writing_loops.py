@@ -38,6 +38,7 @@ def test_results_and_offsets_in_one_transaction_count_exactly_once(one_engine) -
     assert "Failed to commit offsets to transaction" in raised.details[1]
 
 
+@pytest.mark.full
 def test_without_a_transaction_a_crash_repeats_or_loses(one_engine) -> None:
     result = crashed(loops.one_by_one, one_engine, {}, situations=())
     assert (result.verdict, result.lost) == ("at least once", False)
@@ -84,6 +85,7 @@ def test_the_topics_of_the_results_are_deleted(one_engine) -> None:
     assert set(one_engine.snapshot()["topics"]) <= before
 
 
+@pytest.mark.full
 @pytest.mark.real
 def test_kafka_gives_the_same_verdict(local_cluster) -> None:
     result = crashed(loops.in_transactions, local_cluster, TRANSACTIONAL)

@@ -61,7 +61,8 @@ WRONG = [
 
 
 LONG = ("batches", "stored_offsets", "commit_ahead_of_a_queue", "auto_commit", "commit_in_on_lost",
-        "no_commit_when_a_partition_leaves", "one_offset_short", "shared_key")  # fmt: skip
+        "no_commit_when_a_partition_leaves", "one_offset_short", "shared_key", "idempotent",
+        "auto_commit_with_async_work", "seek_without_pause", "swallowed_exception")  # fmt: skip
 """Neighbors of other cases: they run in `make test-all`."""
 
 
@@ -117,6 +118,7 @@ def test_every_mistake_has_a_remedy_of_its_own() -> None:
     assert len({case[3] for case in WRONG}) >= 8
 
 
+@pytest.mark.full
 def test_the_promise_decides_whether_an_order_is_a_mistake(one_engine) -> None:
     """The same loop is right where records may be lost, and wrong where they may not."""
     loop = loops.at_most_once

@@ -47,6 +47,7 @@ def test_a_loop_that_cannot_be_judged_gets_a_sentence(one_engine, loop, says) ->
     assert applications() == []
 
 
+@pytest.mark.full
 def test_a_cluster_that_takes_its_time_is_no_fault_of_the_loop() -> None:
     late = {"group.initial.rebalance.delay.ms": str(round(trial.STUCK_S * 1000) + 1500)}
     with engine.start(settings=late) as slow:

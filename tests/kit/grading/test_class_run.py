@@ -277,7 +277,9 @@ def test_a_report_of_another_program_is_left_alone(tmp_path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "ends", [pytest.param(signal.SIGTERM, marks=pytest.mark.full), signal.SIGKILL]
+)
 def test_a_run_that_is_ended_from_outside_leaves_what_it_can(tmp_path: Path, ends: int) -> None:
     """SIGTERM writes the pages of the class.  What SIGKILL leaves behind, the next run removes."""
     handed_in(tmp_path / "class" / "anna.ipynb", "'quick'")

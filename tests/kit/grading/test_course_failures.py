@@ -46,6 +46,7 @@ def test_a_time_limit_that_the_solutions_exceed_is_no_learners_failure(source, t
     assert "The course's own solutions were stopped, too: It ran longer than 8 s." in row["notes"]
 
 
+@pytest.mark.full
 def test_a_solution_that_gets_no_mark_protects_its_exercise_alone(source, tmp_path) -> None:
     solution = 'quorum = {"replicas": 3, "min.insync.replicas": 2}'
     source.write_text(source.read_text().replace(solution, "quorum = missing"))

@@ -177,7 +177,14 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS.keys())
+@pytest.mark.parametrize(
+    "code",
+    [
+        ENDLESS["stops when interrupted"],
+        pytest.param(ENDLESS["ignores interrupts"], marks=pytest.mark.full),
+    ],
+    ids=ENDLESS,
+)
 def test_a_loop_without_end_costs_no_other_exercise(fenced, code) -> None:
     answers = {"99-2": code, "99-3": GOOD["99-3"]}
     outcome = attempts.run(Submission("99", answers), Limits(time_s=200, cell_s=15), sandboxed=True)

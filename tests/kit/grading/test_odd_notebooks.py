@@ -128,6 +128,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.full
 def test_each_exercise_gets_the_mark_of_its_answer(tmp_path) -> None:
     for name, (change, _, _) in NOTEBOOKS.items():
         made = json.loads(json.dumps(notebook()))

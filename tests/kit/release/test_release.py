@@ -191,6 +191,7 @@ print(json.dumps([kit.__file__, sum(map(bool, said)), hints]))
 """
 
 
+@pytest.mark.full
 def test_notebook_00_runs_from_the_unpacked_archive(student, tmp_path) -> None:
     environment = os.environ | {
         "PYTHONPATH": str(student),

@@ -46,6 +46,7 @@ def short_folder() -> Iterator[str]:
         yield folder
 
 
+@pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_a_job_outlives_its_executor_and_down_leaves_nothing() -> None:

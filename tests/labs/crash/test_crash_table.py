@@ -34,7 +34,11 @@ def cluster(engine_cluster: Cluster) -> Cluster:
 @pytest.mark.parametrize(
     ("point", "sinks"),
     [
-        (IN_SINK, ("delta", "merge", "noted-first", "parquet", "kafka", "transactional")),
+        pytest.param(
+            IN_SINK,
+            ("delta", "merge", "noted-first", "parquet", "kafka", "transactional"),
+            marks=pytest.mark.full,
+        ),
         pytest.param(
             AFTER_SINK,
             ("append", "append-once", "merge", "kafka", "transactional"),

@@ -6,7 +6,7 @@ in waves, on Delta or on Parquet.  After each wave every table is compared with 
 knows; the values' bytes are not read again.  Tables are compacted after each wave, so gold meets
 micro-batches without rows.  At the end bronze's log is cleaned, and all is made again from bronze.
 
-    KAFKALAB_ROUNDS=5 pytest tests/labs/pipeline/test_seeded_inputs.py     500 inputs
+    KAFKALAB_ROUNDS=5 KAFKALAB_INPUTS=100 pytest tests/labs/pipeline/test_seeded_inputs.py
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from labs.pipeline.tables import GOLD, MINUTES, PAID, STATES, Place
 pytestmark = [pytest.mark.spark, pytest.mark.full, pytest.mark.timeout(1_200)]
 
 ROUNDS = int(os.environ.get("KAFKALAB_ROUNDS", "2"))
-INPUTS = 100
+INPUTS = int(os.environ.get("KAFKALAB_INPUTS", "20"))
 """By round."""
 WAVES = 3
 BEHIND_MIN = {POSITIONS: 0, ORDERS: 20, PAYMENTS: 50}
