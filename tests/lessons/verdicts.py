@@ -11,11 +11,15 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import sys
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kit.authoring.sources import read_source
+from kit.clusters.reaper import Reaper
 from kit.course import source_of
 from kit.exercises import catalogue, settling
 from kit.exercises.doorway import sides_of
@@ -54,6 +58,17 @@ def run_cell(text: str, names: dict[str, Any], file: str) -> None:
     """Runs a cell so that the source of its functions can be read, as in a notebook."""
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), names)
+
+
+def engines_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines that start from now on run `code` instead of `python -m engine`."""
+    spawn = Reaper.spawn
+
+    def other(self: Reaper, argv: list[str], **details: object) -> object:
+        assert argv[1:3] == ["-m", "engine"]
+        return spawn(self, [sys.executable, "-c", code, *argv[3:]], **details)
+
+    monkeypatch.setattr(Reaper, "spawn", other)
 
 
 def settled(exercise_id: str, seen: Mapping[str, Any]) -> str:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-
 import pytest
 
-from kit import lab
-from kit.clusters.reaper import Reaper
-from tests.lessons.verdicts import seen_by, settled
+from tests.lessons.verdicts import engines_run, seen_by, settled
 
 A_TOPIC_NEVER_GROWS = """
 from engine.__main__ import main
@@ -27,38 +22,9 @@ main()
 """
 
 
-@pytest.fixture
-def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No real Kafka beside the engine, and engines that end with the test."""
-    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
-    monkeypatch.setattr(lab, "_kernel", lab._Kernel())
-    yield
-    lab._kernel.close()
-
-
-def engines_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines that start from now on run `code` instead of `python -m engine`."""
-    spawn = Reaper.spawn
-
-    def other(self: Reaper, argv: list[str], **details: object) -> object:
-        assert argv[1:3] == ["-m", "engine"]
-        return spawn(self, [sys.executable, "-c", code, *argv[3:]], **details)
-
-    monkeypatch.setattr(Reaper, "spawn", other)
-
-
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("engine_alone")
-def test_most_keys_move_when_a_partition_is_added() -> None:
-    seen = seen_by("00", "same-key")
-    assert seen["same partition, sent again"] == seen["keys"]
-    assert settled("00-6", seen) == "c"
-
-
-@pytest.mark.heavy
-@pytest.mark.timeout(120)
-@pytest.mark.usefixtures("engine_alone")
+@pytest.mark.usefixtures("own_engines")
 def test_no_key_moves_where_clients_never_hear_of_a_new_partition(monkeypatch) -> None:
     engines_run(A_TOPIC_NEVER_GROWS, monkeypatch)
     assert settled("00-6", seen_by("00", "same-key")) == "a"

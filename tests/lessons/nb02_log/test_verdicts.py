@@ -13,8 +13,6 @@ from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
 from engine.storage.real_disk import RealDisk
 from engine.storage.segment import Segment
-from kit.authoring.rules import read
-from kit.course import source_of
 from kit.exercises import settling
 from kit.segment_panel.files import Folder
 from kit.segment_panel.folder import Replica, look
@@ -23,19 +21,6 @@ from lessons.nb02_log.exercises.predictions import PREDICTIONS
 from tests.lessons.verdicts import seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
-SOURCE = source_of("02")
-assert SOURCE is not None
-KEY_RUNS = [(cell.name, question) for _, cell, question in read(SOURCE).key_runs]
-RIGHT = {"02-1": "b", "02-2": "d", "02-3": "a", "02-4": "c", "02-5": "2", "02-6": "0", "02-7": "10"}
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(("cell", "question"), KEY_RUNS)
-def test_each_run_settles_its_prediction_on_the_engine(
-    cell: str, question: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKALAB_REAL", "off")
-    assert settled(question, seen_by("02", cell)) == RIGHT[question]
 
 
 INVITED = [

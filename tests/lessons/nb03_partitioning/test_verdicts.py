@@ -9,26 +9,11 @@ import pytest
 from engine.client.accumulator import Accumulator
 from engine.client.partitioners import BuiltIn
 from engine.client.producer import Producer
-from kit.authoring.rules import read
-from kit.course import source_of
 from kit.exercises import settling
 from lessons.nb03_partitioning.exercises.predictions import PREDICTIONS
 from tests.lessons.verdicts import seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
-SOURCE = source_of("03")
-assert SOURCE is not None
-KEY_RUNS = [(cell.name, question) for _, cell, question in read(SOURCE).key_runs]
-RIGHT = {"03-1": "1", "03-2": "c", "03-3": "d", "03-4": "4", "03-5": "d", "03-6": "b", "03-7": "a"}
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(("cell", "question"), KEY_RUNS)
-def test_each_run_settles_its_prediction_on_the_engine(
-    cell: str, question: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKALAB_REAL", "off")
-    assert settled(question, seen_by("03", cell)) == RIGHT[question]
 
 
 def test_a_producer_that_deals_records_out_makes_six_batches(

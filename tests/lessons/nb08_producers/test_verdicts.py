@@ -8,18 +8,11 @@ import pytest
 
 from engine.client.completion import Completion
 from engine.storage.producer_states import ProducerStates
-from kit.authoring.rules import read
-from kit.course import source_of
 from kit.exercises import settling
 from lessons.nb08_producers.exercises.predictions import PREDICTIONS
 from tests.lessons.verdicts import seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
-SOURCE = source_of("08")
-assert SOURCE is not None
-KEY_RUNS = [(cell.name, question) for _, cell, question in read(SOURCE).key_runs]
-RIGHT = {"08-1": "a b b c", "08-3": "d c b a", "08-11": "d", "08-12": "c", "08-13": "3",
-         "08-14": "b", "08-15": "a"}  # fmt: skip
 
 
 def six(log: str, errors: int = 0) -> dict[str, Any]:
@@ -31,15 +24,6 @@ def six(log: str, errors: int = 0) -> dict[str, Any]:
         "first answer to a repeat": "success",
         "epoch": 0,
     }
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(("cell", "question"), KEY_RUNS)
-def test_each_run_settles_its_prediction_on_the_engine(
-    cell: str, question: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKALAB_REAL", "off")
-    assert settled(question, seen_by("08", cell)) == RIGHT[question]
 
 
 def test_a_producer_that_does_not_send_again_changes_the_verdict(

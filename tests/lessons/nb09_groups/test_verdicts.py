@@ -9,26 +9,10 @@ import pytest
 
 from engine.client.consumer.assignors import choices, sticky
 from engine.client.consumer.heartbeats import Heartbeats
-from kit.authoring.rules import read
-from kit.course import source_of
 from lessons.nb09_groups.exercises.predictions import PREDICTIONS
 from tests.lessons.verdicts import seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
-SOURCE = source_of("09")
-assert SOURCE is not None
-KEY_RUNS = [(cell.name, question) for _, cell, question in read(SOURCE).key_runs]
-RIGHT = {"09-1": "b", "09-2": "4 2", "09-3": "4", "09-4": "c", "09-5": "d", "09-6": "a",
-         "09-7": "b"}  # fmt: skip
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(("cell", "question"), KEY_RUNS)
-def test_each_run_settles_its_prediction_on_the_engine(
-    cell: str, question: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKALAB_REAL", "off")
-    assert settled(question, seen_by("09", cell)) == RIGHT[question]
 
 
 def test_a_round_robin_that_remembers_owners_needs_no_needless_move(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from engine.client.consumer.subscription import Subscription
-from kit import lab
-from kit.clusters.reaper import Reaper
 from kit.exercises import settling
 from lessons.nb10_offsets.exercises.predictions import PREDICTIONS
-from tests.lessons.verdicts import seen_by, settled
+from tests.lessons.verdicts import engines_run, seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
 
@@ -35,36 +31,9 @@ main()
 """
 
 
-@pytest.fixture
-def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No real Kafka beside the engine, and engines that end with the test."""
-    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
-    monkeypatch.setattr(lab, "_kernel", lab._Kernel())
-    yield
-    lab._kernel.close()
-
-
-def engines_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines that start from now on run `code` instead of `python -m engine`."""
-    spawn = Reaper.spawn
-
-    def other(self: Reaper, argv: list[str], **details: object) -> object:
-        assert argv[1:3] == ["-m", "engine"]
-        return spawn(self, [sys.executable, "-c", code, *argv[3:]], **details)
-
-    monkeypatch.setattr(Reaper, "spawn", other)
-
-
 @pytest.mark.heavy
 @pytest.mark.timeout(180)
-@pytest.mark.usefixtures("engine_alone")
-def test_a_lower_commit_counts_at_the_next_start() -> None:
-    assert settled("10-2", seen_by("10", "backwards")) == "6 2"
-
-
-@pytest.mark.heavy
-@pytest.mark.timeout(180)
-@pytest.mark.usefixtures("engine_alone")
+@pytest.mark.usefixtures("own_engines")
 def test_it_does_not_where_a_coordinator_compares_offsets(monkeypatch) -> None:
     engines_run(COMMITS_ONLY_RISE, monkeypatch)
     assert settled("10-2", seen_by("10", "backwards")) == "6 6"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from engine.coordinators.transactions.transaction_shard import TransactionShard
 from engine.storage.log import Log
-from kit import lab
 from kit.exercises import settling
 from kit.transaction_panel import producers
 from lessons.nb11_transactions import film
@@ -17,7 +15,7 @@ from lessons.nb11_transactions.exercises.fencing import fencing
 from lessons.nb11_transactions.exercises.predictions import PREDICTIONS
 from lessons.nb11_transactions.exercises.read_committed import read_committed
 from lessons.nb11_transactions.exercises.stable_offset import last_stable_offset
-from tests.lessons.verdicts import seen_by, settled
+from tests.lessons.verdicts import settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
 TWICE, ONCE = "at least once", "exactly once"
@@ -32,22 +30,6 @@ ABORTED = {
     "the log of partition 0": ["Alice -10", "ABORT", "Alice -10", "COMMIT"],
     "offset and value, read_committed": [[2, "Alice -10"]],
 }
-
-
-@pytest.fixture
-def engine_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No real Kafka beside the engine, and engines that end with the test."""
-    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
-    monkeypatch.setattr(lab, "_kernel", lab._Kernel())
-    yield
-    lab._kernel.close()
-
-
-@pytest.mark.heavy
-@pytest.mark.timeout(180)
-@pytest.mark.usefixtures("engine_alone")
-def test_the_lso_stands_before_the_open_transaction() -> None:
-    assert settled("11-3", seen_by("11", "open-transaction")) == "1 5"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from engine.storage.cleaner.record_filter import RecordFilter
 from engine.storage.log import Log
 from engine.storage.log_config import LogConfig
 from engine.storage.memory_disk import MemoryDisk
-from kit import lab
 from kit.exercises import settling
 from lessons.nb12_compaction import virtual_runs
 from lessons.nb12_compaction.exercises.deleted import deleted
@@ -25,35 +23,6 @@ from lessons.nb12_compaction.exercises.predictions import PREDICTIONS
 from tests.lessons.verdicts import seen_by, settled
 
 DEFINED = {each.id: each for each in PREDICTIONS}
-RIGHT = {
-    "by-size": ("12-1", "8"),
-    "by-time": ("12-2", "2"),
-    "last-values": ("12-3", "3 4 5 7 8"),
-    "tombstones": ("12-5", "b"),
-    "rebuild": ("12-6", "25"),
-    "overtaken": ("12-13", "d"),
-}
-"""The last run, `forgotten`, is tests/conformance/test_forgotten_log_start.py's, too."""
-
-
-@pytest.fixture(scope="module")
-def engine_alone() -> Iterator[None]:
-    """No real Kafka beside the engine, and engines that end with the module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(lab.REAL_VARIABLE, "off")
-        patch.setattr(lab, "_kernel", lab._Kernel())
-        yield
-        lab._kernel.close()
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("engine_alone")
-@pytest.mark.parametrize("cell", RIGHT)
-def test_each_run_settles_its_prediction_on_the_engine(cell: str) -> None:
-    question, answer = RIGHT[cell]
-    assert settled(question, seen_by("12", cell)) == answer
-
-
 # -- a rule of the engine is broken, and another answer is right
 
 
