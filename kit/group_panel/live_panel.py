@@ -18,14 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import anywidget
 import traitlets
 
-from kit.film.attention import Attention
-from kit.film.output import put_out, with_still
+from kit.film.live_panel import FramesPanel
 from kit.film.pool import line_with_source
 from kit.film.source import Frame, Line, LiveSource, Snapshot
 from kit.group_panel import controls, export, still, story, text, trace_lines, view
@@ -36,24 +33,18 @@ from kit.group_panel.seats import name_of
 from kit.group_panel.watched import Watched
 from kit.group_panel.writing import Writing
 
-NOW = -1
 FRAMES_KEPT = 480
 WINDOW_US = 60_000_000
 """How much of the past the bars show."""
-LOOKING_BACK = "You are looking back. Press End to return to now."
 
 
-class GroupPanel(anywidget.AnyWidget):
+class GroupPanel(FramesPanel):
     """A live picture of one group of a topic."""
 
     _esm = export.live_script()
     _css = export.style()
 
-    scene = traitlets.Dict().tag(sync=True)
-    timeline = traitlets.Dict().tag(sync=True)
     sources = traitlets.Dict().tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
-    position = traitlets.Int(NOW).tag(sync=True)
 
     def __init__(
         self,
@@ -76,35 +67,29 @@ class GroupPanel(anywidget.AnyWidget):
         self._watched: list[Watched] = []
         self._writing: Writing | None = None
         self._ownership = Ownership()
-        self._labels: dict[int, str] = {}
         self._source = LiveSource(
             cluster, FRAMES_KEPT, tail=0, shown=self._shown, more=self._more_lines
         )
-        self.attention = Attention(self._look, self._show, self._say, interval_s)
-        self.on_msg(self._hear)
-        self.observe(lambda change: self._show(), ["position"])
+        self.begin(interval_s)
         self.refresh()
 
     # -- looking
 
-    def refresh(self) -> None:
-        """Looks once, and shows what is there now.  Waits for the answer."""
-        self.attention.once()
+    @property
+    def frames(self) -> Sequence[Frame]:
+        return self._source.frames
 
     def watch(self, consumer: Any, name: str = "") -> None:
         """Shows what a consumer of this notebook believes it owns."""
         self._watched.append(Watched(name or f"mine {len(self._watched) + 1}", consumer))
 
-    def close(self) -> None:
-        """Ends the panel's members and its writing."""
-        self.attention.close()
+    def _end(self) -> None:
         self.crew.close()
         self.write(0)
-        super().close()
 
     def _look(self) -> bool:
         changed = self._source.poll()
-        self._ownership.follow(self._source.frames)
+        self._ownership.follow(self.frames)
         return changed
 
     def _shown(self, whole: Snapshot) -> Snapshot:
@@ -115,9 +100,6 @@ class GroupPanel(anywidget.AnyWidget):
 
     def _more_lines(self) -> Sequence[Line]:
         return [*self.crew.lines(), *self._seen]
-
-    def _say(self, words: str) -> None:
-        self.notice = words
 
     # -- acting
 
@@ -136,19 +118,15 @@ class GroupPanel(anywidget.AnyWidget):
 
     def press(self, action: str, name: str) -> None:
         """What a member's button does.  On the kernel's loop it returns at once."""
-        if self.position != NOW:
-            self.notice = LOOKING_BACK
-        elif action not in controls.ACTIONS:
+        if action not in controls.ACTIONS:
             named = ", ".join(controls.ACTIONS)
             self.notice = f"There is no button named {action!r}; there are {named}."
-        else:
+        elif self._is_now():
             act = partial(getattr(self.crew, action), name)
             self.attention.carry_out(f"{action} {name}", act)
 
-    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+    def _do(self, content: dict[str, Any]) -> None:
         match content:
-            case {"type": "watch"}:
-                self.attention.keep()
             case {"type": "press", "action": str(action), "name": str(name)}:
                 self.press(action, name)
             case {"type": "add", "protocol": str(protocol)}:
@@ -162,17 +140,9 @@ class GroupPanel(anywidget.AnyWidget):
     # -- showing
 
     @property
-    def frame(self) -> Frame:
-        """The frame in view."""
-        frames = self._source.frames
-        if self.position == NOW:
-            return frames[-1]
-        return frames[min(max(self.position - frames[0].number, 0), len(frames) - 1)]
-
-    @property
     def text(self) -> str:
         """The panel in words, for readers without a picture."""
-        frames, frame = self._source.frames, self.frame
+        frames, frame = self.frames, self.frame
         pauses = [
             each
             for each in self._ownership.pauses(self.topic)
@@ -182,7 +152,7 @@ class GroupPanel(anywidget.AnyWidget):
         return text.render(scene, self._caption, pauses, frames[0].time_us, frame.time_us)
 
     def _show(self) -> None:
-        frames, frame = self._source.frames, self.frame
+        frames, frame = self.frames, self.frame
         self._caption = story.caption(frames, frame.number, self.topic, self._ownership)
         with self.hold_sync():
             self.scene = self._plain(frame)
@@ -191,12 +161,12 @@ class GroupPanel(anywidget.AnyWidget):
     def _plain(self, frame: Frame) -> dict[str, Any]:
         """What the browser draws, as plain data."""
         scene = build(frame.snapshot, self.topic)
-        plain, start = scene.to_plain(), self._source.frames[0].time_us
+        plain, start = scene.to_plain(), self.frames[0].time_us
         for card, member in zip(plain["members"], scene.members, strict=True):
             card["buttons"] = [asdict(button) for button in controls.buttons(member)]
             card["text"] = text.member(scene, member)
         sources = dict(self.sources)
-        listed = trace_lines.listing(self._source.frames, frame.number)
+        listed = trace_lines.listing(self.frames, frame.number)
         lines = [
             [(line.time_us - start) / 1e6, *line_with_source(line, said, sources), now]
             for line, said, now in listed
@@ -207,7 +177,7 @@ class GroupPanel(anywidget.AnyWidget):
             **plain,
             "caption": self._caption,
             "text": self.text,
-            "time": f"{(frame.time_us - start) / 1e6:.1f} s",
+            "time": self._since_start(frame),
             "trace": lines,
             "protocols": list(PROTOCOLS),
             "writes": 0 if self._writing is None else int(self._writing.per_s),
@@ -240,20 +210,12 @@ class GroupPanel(anywidget.AnyWidget):
         }  # fmt: skip
 
     def _marks(self, frames: Sequence[Frame], start: int) -> list[list[Any]]:
-        """The timeline's named events; each frame's name is worked out once."""
-        marks: list[list[Any]] = []
-        for before, frame in pairwise(frames):
-            if frame.number not in self._labels:
-                said = story.label(before, frame, self.topic, self._ownership)
-                self._labels[frame.number] = said
-            if self._labels[frame.number]:
-                marks.append([frame.number, frame.time_us - start, self._labels[frame.number]])
-        return marks
+        """The timeline's named events."""
+        name = partial(story.label, topic=self.topic, ownership=self._ownership)
+        return [
+            [frame.number, frame.time_us - start, said] for frame, said in self._named(frames, name)
+        ]
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        live = super()._repr_mimebundle_(**kwargs)
+    def _picture(self) -> str:
         scene = build(self.frame.snapshot, self.topic)
-        return with_still(live, self.text, still.draw(scene, self._caption, self.timeline))
+        return still.draw(scene, self._caption, self.timeline)

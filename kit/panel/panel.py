@@ -14,23 +14,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import anywidget
 import traitlets
 
-from kit.film.attention import Attention
-from kit.film.output import put_out, with_still
+from kit.film.live_panel import FramesPanel
 from kit.film.source import Frame, LiveSource, Source
 from kit.panel import controls, export, still, story, text, trace_lines
 from kit.panel.scene import build
 
-NOW = -1
-LOOKING_BACK = "You are looking back. Press End to return to now."
 
-
-class ClusterPanel(anywidget.AnyWidget):
+class ClusterPanel(FramesPanel):
     """A live picture of one topic of a cluster, with one partition open.
 
     `cluster` is any object with `snapshot(values=True, tail=n)` and `refusal(fault)`: why a
@@ -41,12 +35,8 @@ class ClusterPanel(anywidget.AnyWidget):
     _esm = export.live_script()
     _css = export.live_style()
 
-    scene = traitlets.Dict().tag(sync=True)
-    timeline = traitlets.Dict().tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
     topic = traitlets.Unicode().tag(sync=True)
     partition = traitlets.Int(0).tag(sync=True)
-    position = traitlets.Int(NOW).tag(sync=True)
 
     def __init__(
         self,
@@ -61,63 +51,37 @@ class ClusterPanel(anywidget.AnyWidget):
         self.cluster = cluster
         self._source: Source = source or LiveSource(cluster)
         self._refusals: dict[str, str] = {}
-        self._labels: dict[int, str] = {}
         self._labels_of = ("", -1)
-        self.attention = Attention(self._look, self._show, self._say, interval_s)
-        self.on_msg(self._hear)
-        self.observe(lambda change: self._show(), ["topic", "partition", "position"])
+        self.begin(interval_s, "topic", "partition")
         self.refresh()
 
     # -- looking
 
-    def refresh(self) -> None:
-        """Looks once, and shows what is there now.  Waits for the answer."""
-        self.attention.once()
-
-    def watch(self) -> None:
-        """Polls for a while; called again and again while the panel is in view."""
-        self.attention.keep()
-
-    def close(self) -> None:
-        self.attention.close()
-        super().close()
+    @property
+    def frames(self) -> Sequence[Frame]:
+        return self._source.frames
 
     def _look(self) -> bool:
         """One poll; True if there is something new to show."""
         self._refusals = controls.offered(self.cluster)
         return self._source.poll()
 
-    def _say(self, words: str) -> None:
-        self.notice = words
-
     # -- pressing
 
     def press(self, action: str, node: int, other: int | None = None) -> None:
         """What a button does.  On the kernel's loop it returns at once, else when it is done."""
-        if self.position != NOW:
-            self.notice = LOOKING_BACK
-            return
-        self.attention.carry_out(
-            f"{action} {node if action != 'heal' else 'all links'}",
-            partial(controls.carry_out, self.cluster, action, node, other),
-        )
+        if self._is_now():
+            self.attention.carry_out(
+                f"{action} {node if action != 'heal' else 'all links'}",
+                partial(controls.carry_out, self.cluster, action, node, other),
+            )
 
-    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+    def _do(self, content: dict[str, Any]) -> None:
         match content:
-            case {"type": "watch"}:
-                self.watch()
             case {"type": "press", "action": str(action), "node": int(node)}:
                 self.press(action, node, content.get("other"))
 
     # -- showing
-
-    @property
-    def frame(self) -> Frame:
-        """The frame in view."""
-        frames = self._source.frames
-        if self.position == NOW:
-            return frames[-1]
-        return frames[min(max(self.position - frames[0].number, 0), len(frames) - 1)]
 
     @property
     def text(self) -> str:
@@ -125,7 +89,7 @@ class ClusterPanel(anywidget.AnyWidget):
         return text.render(self._scene, self._caption)
 
     def _show(self) -> None:
-        frames, frame = self._source.frames, self.frame
+        frames, frame = self.frames, self.frame
         topics = sorted(name for name in frame.snapshot.get("topics", {}) if name[:2] != "__")
         if not self.topic and topics:
             self.topic = topics[0]  # the trait is observed, so this method runs again
@@ -147,7 +111,7 @@ class ClusterPanel(anywidget.AnyWidget):
 
     def _plain(self, frame: Frame, topics: list[str]) -> dict[str, Any]:
         """What the browser draws, as plain data."""
-        frames, plain = self._source.frames, self._scene.to_plain()
+        plain = self._scene.to_plain()
         for row, drawn in zip(plain["rows"], self._scene.rows, strict=True):
             pressed = controls.buttons(self._refusals, drawn.state, drawn.id)
             linked = controls.links(self._refusals, frame.snapshot, drawn.id)
@@ -159,26 +123,16 @@ class ClusterPanel(anywidget.AnyWidget):
             "topics": topics,
             "caption": self._caption,
             "text": self.text,
-            "time": f"{(frame.time_us - frames[0].time_us) / 1e6:.1f} s",
-            "trace": trace_lines.listing(frames, frame.number, self.topic, self.partition),
+            "time": self._since_start(frame),
+            "trace": trace_lines.listing(self.frames, frame.number, self.topic, self.partition),
         }
 
     def _marks(self, frames: Sequence[Frame]) -> list[list[Any]]:
-        """The timeline's named events; each frame's name is worked out once."""
+        """The timeline's named events."""
         if self._labels_of != (self.topic, self.partition):
             self._labels_of, self._labels = (self.topic, self.partition), {}
-        marks = []
-        for before, frame in pairwise(frames):
-            if frame.number not in self._labels:
-                label = story.label(before, frame, self.topic, self.partition)
-                self._labels[frame.number] = label
-            marks.append([frame.number, self._labels[frame.number]])
-        return [mark for mark in marks if mark[1]]
+        name = partial(story.label, topic=self.topic, partition=self.partition)
+        return [[frame.number, said] for frame, said in self._named(frames, name)]
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The live widget, and for places without a kernel a still picture and the text."""
-        live = super()._repr_mimebundle_(**kwargs)
-        return with_still(live, self.text, still.draw(self._scene, self._caption))
+    def _picture(self) -> str:
+        return still.draw(self._scene, self._caption)

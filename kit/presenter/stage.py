@@ -54,7 +54,7 @@ class Stage:
         }
 
     def watch(self) -> None:
-        self._loop.call_soon_threadsafe(lambda: self.panel.watch())
+        self._loop.call_soon_threadsafe(lambda: self.panel.attention.keep())
 
     def press(self, action: str, node: int, other: int | None) -> None:
         self._loop.call_soon_threadsafe(self.panel.press, action, node, other)

@@ -22,12 +22,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-import anywidget
 import traitlets
 
 from engine.records.batch import CorruptBatch
-from kit.film.attention import Attention
-from kit.film.output import put_out, with_still
+from kit.film.live_panel import LivePanel
 from kit.film.steps import plain
 from kit.segment_panel import export, lookups, still, story, text
 from kit.segment_panel.batches import RECORDS_SHOWN, Opened, open_batch
@@ -41,14 +39,13 @@ from kit.segment_panel.wording import milliseconds
 NEWEST = -1
 
 
-class SegmentPanel(anywidget.AnyWidget):
+class SegmentPanel(LivePanel):
     """A live picture of one replica's files."""
 
     _esm = export.script()
     _css = export.style()
 
     scene = traitlets.Dict().tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
     segment = traitlets.Int(NEWEST).tag(sync=True)
     batch = traitlets.Int(NEWEST).tag(sync=True)
     record = traitlets.Int(0).tag(sync=True)
@@ -69,30 +66,19 @@ class SegmentPanel(anywidget.AnyWidget):
         if source is None and hasattr(cluster, "goto"):
             source = self._film = WorldSource(cluster, topic, partition, broker)
         self._source: Source = source or LiveSource(cluster, topic, partition, broker)
-        self.attention = Attention(self._source.poll, self._show, self._say, interval_s)
         super().__init__()
         self.topic, self.partition = topic, partition
         self._lookup: LookUp | None = None
         self._lookup_plain: dict[str, Any] = {}
         self._source.poll()  # what is not there is an error here, and a notice later
-        self.on_msg(self._hear)
-        self.observe(lambda change: self._show(), ["segment", "batch", "record", "step"])
+        self.begin(interval_s, "segment", "batch", "record", "step")
         self.observe(lambda change: self._travel(), ["position"])
         self._show()
 
     # -- looking
 
-    def refresh(self) -> None:
-        """Looks once, and shows what is there now.  Waits for the answer."""
-        self.attention.once()
-
-    def close(self) -> None:
-        if hasattr(self, "attention"):  # a panel that could not be made is closed too
-            self.attention.close()
-        super().close()
-
-    def _say(self, words: str) -> None:
-        self.notice = words
+    def _look(self) -> bool:
+        return self._source.poll()
 
     @property
     def broker(self) -> int:
@@ -265,9 +251,11 @@ class SegmentPanel(anywidget.AnyWidget):
     # -- talking with the browser
 
     def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        if self._film is None or content.get("type") != "watch":  # a film does not change
+            super()._hear(widget, content, buffers)
+
+    def _do(self, content: dict[str, Any]) -> None:
         match content:
-            case {"type": "watch"} if self._film is None:
-                self.attention.keep()
             case {"type": "open", "segment": int(segment), "position": int(position)}:
                 self._choose(segment, position, 0)
             case {"type": "end", "last": bool(last)}:
@@ -345,14 +333,8 @@ class SegmentPanel(anywidget.AnyWidget):
             "marks": [list(mark) for mark in film.marks],
         }
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The live widget, and for places without a kernel a still picture and the text."""
-        live = super()._repr_mimebundle_(**kwargs)
+    def _picture(self) -> str:
         chosen, _ = self._chosen()
-        picture = still.draw(
+        return still.draw(
             self.title, self.replica, self._source.known, chosen, self.opened, self.caption
         )
-        return with_still(live, self.text, picture)

@@ -24,16 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kit.clusters.interface import ClusterError
-from kit.film.attention import Attention
-from kit.film.output import put_out, with_still
+from kit.film.live_panel import FramesPanel
 from kit.film.pool import line_with_source
 from kit.film.source import Frame, Line, LiveSource, Snapshot
 from kit.transaction_panel import controls, export, still, story, text, trace_lines
@@ -43,9 +40,7 @@ from kit.transaction_panel.producer_processes import ProducerProcesses
 from kit.transaction_panel.scene import EDGES, Scene, build
 from kit.transaction_panel.view import Word
 
-NOW = -1
 FRAMES_KEPT = 480
-LOOKING_BACK = "You are looking back. Press End to return to now."
 FILES_ONLY = "These are the files of a broker: nothing can be done to them here."
 GROUP = "panel"
 CALLS = {
@@ -55,17 +50,13 @@ CALLS = {
 }
 
 
-class TransactionPanel(anywidget.AnyWidget):
+class TransactionPanel(FramesPanel):
     """A live picture of a cluster's transactions."""
 
     _esm = export.live_script()
     _css = export.style()
 
-    scene = traitlets.Dict().tag(sync=True)
-    timeline = traitlets.Dict().tag(sync=True)
     sources = traitlets.Dict().tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
-    position = traitlets.Int(NOW).tag(sync=True)
 
     def __init__(
         self,
@@ -84,30 +75,24 @@ class TransactionPanel(anywidget.AnyWidget):
         self.processes = processes or ProducerProcesses(getattr(cluster, "bootstrap", ""), settings)
         self._folders = Folders()
         self._frames: list[Frame] = []
-        self._labels: dict[int, str] = {}
         self._sent = 0
         self._is_traced = False
         source = _Directory(cluster, topics) if self.is_folder else cluster
         self._source = LiveSource(
             source, FRAMES_KEPT, tail=0, shown=self._shown, more=self.processes.lines
         )
-        self.attention = Attention(self._look, self._show, self._say, interval_s)
+        self.begin(interval_s)
         self._look()  # what is not there is an error here, and a notice later
         self._show()
-        self.on_msg(self._hear)
-        self.observe(lambda change: self._show(), ["position"])
 
     # -- looking
 
-    def refresh(self) -> None:
-        """Looks once, and shows what is there now.  Waits for the answer."""
-        self.attention.once()
+    @property
+    def frames(self) -> Sequence[Frame]:
+        return self._frames
 
-    def close(self) -> None:
-        """Ends the panel's producers."""
-        self.attention.close()
+    def _end(self) -> None:
         self.processes.close()
-        super().close()
 
     def _look(self) -> bool:
         if not self._source.poll():
@@ -126,9 +111,6 @@ class TransactionPanel(anywidget.AnyWidget):
         words: Mapping[str, Word] = self.processes.words()
         return of_cluster(self.cluster, whole, self.topics, self._folders, words, before)
 
-    def _say(self, words: str) -> None:
-        self.notice = words
-
     # -- acting
 
     def start(self, transactional_id: str) -> str:
@@ -146,12 +128,10 @@ class TransactionPanel(anywidget.AnyWidget):
 
     def press(self, action: str, name: str) -> None:
         """What a producer's button does.  On the kernel's loop it returns at once."""
-        if self.position != NOW:
-            self.notice = LOOKING_BACK
-        elif action not in controls.ACTIONS:
+        if action not in controls.ACTIONS:
             named = ", ".join(controls.ACTIONS)
             self.notice = f"There is no button named {action!r}; there are {named}."
-        else:
+        elif self._is_now():
             try:
                 self._check()
                 act = self._act(action, name)
@@ -203,10 +183,8 @@ class TransactionPanel(anywidget.AnyWidget):
         if self.is_folder:
             raise ClusterError(FILES_ONLY)
 
-    def _hear(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+    def _do(self, content: dict[str, Any]) -> None:
         match content:
-            case {"type": "watch"}:
-                self.attention.keep()
             case {"type": "press", "action": str(action), "name": str(name)}:
                 self.press(action, name)
             case {"type": "zombie" | "add", "id": str(name)} if name.strip():
@@ -222,14 +200,6 @@ class TransactionPanel(anywidget.AnyWidget):
         self.start(name.strip())
 
     # -- showing
-
-    @property
-    def frame(self) -> Frame:
-        """The frame in view."""
-        if self.position == NOW:
-            return self._frames[-1]
-        at = self.position - self._frames[0].number
-        return self._frames[min(max(at, 0), len(self._frames) - 1)]
 
     @property
     def picture(self) -> Scene:
@@ -267,7 +237,7 @@ class TransactionPanel(anywidget.AnyWidget):
             "edges": EDGES,
             "caption": self._caption,
             "text": self.text,
-            "time": f"{(frame.time_us - start) / 1e6:.1f} s",
+            "time": self._since_start(frame),
             "trace": lines,
             "files": self.is_folder,
         }
@@ -295,22 +265,13 @@ class TransactionPanel(anywidget.AnyWidget):
         }
 
     def _marks(self) -> list[list[Any]]:
-        """The timeline's named events; each frame's name is worked out once."""
-        marks: list[list[Any]] = []
-        for before, frame in pairwise(self._frames):
-            if frame.number not in self._labels:
-                self._labels[frame.number] = story.tell(before, frame).label
-            if self._labels[frame.number]:
-                at = frame.number - self._frames[0].number
-                marks.append([frame.number, at, self._labels[frame.number]])
-        return marks
+        """The timeline's named events."""
+        named = self._named(self._frames, lambda before, frame: story.tell(before, frame).label)
+        first = self._frames[0].number
+        return [[frame.number, frame.number - first, said] for frame, said in named]
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        live = super()._repr_mimebundle_(**kwargs)
-        return with_still(live, self.text, still.draw(self.picture, self._caption))
+    def _picture(self) -> str:
+        return still.draw(self.picture, self._caption)
 
 
 class _Directory:

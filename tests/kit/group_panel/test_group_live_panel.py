@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.group_panel.live_panel import LOOKING_BACK, GroupPanel
+from kit.film.live_panel import LOOKING_BACK
+from kit.group_panel.live_panel import GroupPanel
 from tests.kit.group_panel.toy_group import ToyCluster, ToyCrew, belief, group_of, line, member
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kit.film import attention, output
-from kit.panel.panel import LOOKING_BACK, ClusterPanel
+from kit.film.live_panel import LOOKING_BACK
+from kit.panel.panel import ClusterPanel
 from tests.kit.panel.toy_cluster import Script, ToyCluster, divergence
 
 
@@ -175,7 +176,7 @@ def test_polling_ends_when_no_view_is_open(monkeypatch: pytest.MonkeyPatch) -> N
     panel = ClusterPanel(ToyCluster(), "orders", interval_s=0.001)
 
     async def scenario() -> None:
-        panel.watch()
+        panel.attention.keep()
         assert panel.attention.polling is not None
         await panel.attention.polling
 

@@ -13,7 +13,8 @@ from kit import lab
 from kit.clusters import engine
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import Cluster, ClusterError
-from kit.transaction_panel.live_panel import FILES_ONLY, LOOKING_BACK, TransactionPanel
+from kit.film.live_panel import LOOKING_BACK
+from kit.transaction_panel.live_panel import FILES_ONLY, TransactionPanel
 
 PATIENCE_S = 60
 
