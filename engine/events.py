@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from engine.wire.errors import Errors
 from engine.wire.structures import Message, RequestMessage
 
 Body = TypeVar("Body", bound=RequestMessage[Message], covariant=True)
@@ -259,3 +260,12 @@ class Outbox:
         """The effects so far, leaving the outbox empty."""
         effects, self.effects = self.effects, []
         return effects
+
+
+# -- between two parts of a node
+
+
+class Appended(Protocol):
+    """Hears how an append ended: replicated (NONE), timed out, or failed."""
+
+    def appended(self, now: int, error: Errors) -> None: ...

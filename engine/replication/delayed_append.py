@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.events import Appended
 from engine.replication.hosted import HostedPartitions, Key
 from engine.wire.errors import Errors, KafkaError
 
@@ -52,12 +53,6 @@ class Coordinator(Protocol):
     def on_leader(self, now: int, partition_index: int) -> None: ...
 
     def on_resign(self, now: int, partition_index: int) -> None: ...
-
-
-class Appended(Protocol):
-    """Hears how a coordinator's append ended."""
-
-    def appended(self, now: int, error: Errors) -> None: ...
 
 
 @dataclass(slots=True, eq=False)

@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from random import Random
 
-from engine.events import Outbox
+from engine.events import Appended, Outbox
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
-from engine.replication.delayed_append import Appended, Coordinator, DelayedAppend, PendingAppend
+from engine.replication.delayed_append import Coordinator, DelayedAppend, PendingAppend
 from engine.replication.fetch_sessions import FetchSessions
 from engine.replication.fetchers import Fetchers
 from engine.replication.hosted import HostedPartitions

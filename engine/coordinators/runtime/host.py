@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
-from engine.events import Outbox
+from engine.events import Appended, Outbox
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.wire.errors import Errors
@@ -39,12 +39,6 @@ class Partition(Protocol):
 
     @property
     def leader_epoch(self) -> int: ...
-
-
-class Appended(Protocol):
-    """Hears how an append ended: replicated (NONE), timed out, or failed."""
-
-    def appended(self, now: int, error: Errors) -> None: ...
 
 
 class Replicas(Protocol):

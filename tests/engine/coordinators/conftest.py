@@ -16,8 +16,7 @@ import pytest
 from engine import api
 from engine.coordinators.group_coordinator import GroupCoordinator
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
-from engine.coordinators.runtime.host import Appended
-from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, Token
+from engine.events import Appended, CancelTimer, Outbox, Reply, Request, Send, SetTimer, Token
 from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.records import batch
 from engine.settings import Settings

@@ -8,10 +8,9 @@ from random import Random
 
 import pytest
 
-from engine.coordinators.runtime.host import Appended
 from engine.coordinators.runtime.runtime import Runtime
 from engine.coordinators.runtime.shard import AppendTerms, LogTopic, Shard
-from engine.events import Outbox
+from engine.events import Appended, Outbox
 from engine.metadata.image import MetadataImage
 from engine.records import batch
 from engine.settings import Settings

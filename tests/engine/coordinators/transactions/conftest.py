@@ -16,11 +16,20 @@ import pytest
 
 from engine import api
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
-from engine.coordinators.runtime.host import Appended
 from engine.coordinators.transactions.markers import MarkerRound
 from engine.coordinators.transactions.transaction_coordinator import TransactionCoordinator
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
-from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, Token, Trace
+from engine.events import (
+    Appended,
+    CancelTimer,
+    Outbox,
+    Reply,
+    Request,
+    Send,
+    SetTimer,
+    Token,
+    Trace,
+)
 from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.settings import Settings
 from engine.wire import codec
