@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from types import TracebackType
 from typing import Any, Self
 
 from engine.wire import framing
@@ -132,12 +131,7 @@ class RawClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -18,7 +18,6 @@ meanwhile, but the producer works only in `wait` too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from engine.client.producer import Producer
@@ -144,12 +143,7 @@ class Shop:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.own.close()
 
 
