@@ -39,7 +39,7 @@ def marks(source: Path, real: str) -> list[pytest.MarkDecorator]:
     found = [] if group_of(source) in SHORT_FORM[real] else [pytest.mark.full]
     if source.is_relative_to(PROJECT / "labs"):
         return [*found, pytest.mark.spark]
-    return [*found, pytest.mark.lane("plain")] if real == "off" else found
+    return found
 
 
 def notebooks(real: str) -> list[Any]:

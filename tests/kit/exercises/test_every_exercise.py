@@ -50,11 +50,14 @@ SLOW = ("04-7", "06-7", "06-8", "07-7", "08-7", "10-9", "10-10", "11-12")
 
 
 def needs_of(path: Path, name: str) -> list[pytest.MarkDecorator]:
-    """A lab needs PySpark and minutes; half of the labs go to another lane."""
+    """A lab needs PySpark and minutes; half of the labs go to another lane.
+
+    The others need no more than the engine, but are many: they go where there is room.
+    """
     if is_lab(path):
         lane = "clusters" if name.startswith(("L1", "L2", "L3")) else "screens"
         return [pytest.mark.spark, pytest.mark.full, pytest.mark.lane(lane)]
-    return [pytest.mark.full] if name in SLOW else []
+    return [pytest.mark.lane("screens"), *([pytest.mark.full] if name in SLOW else [])]
 
 
 CASES = [
