@@ -47,6 +47,7 @@ def test_a_panel_survives_keys_that_are_faster_than_its_kernel(lab: Any) -> None
             for _ in range(ONCE):
                 for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "f"):
                     panel.press(key)
+            notebook.wait_idle()  # a busy page draws the notice late
             expect(panel.locator(".notice").filter(has_text=AT_WORK)).to_have_count(0)
             panel.press("Home")
             panel.press("ArrowRight")
