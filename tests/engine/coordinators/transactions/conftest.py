@@ -1,134 +1,52 @@
-"""A cluster that has nothing but transaction coordinators, and a producer to talk to them.
+"""Transaction coordinators on the bench of two brokers (bench.py), and a producer to talk to them.
 
-Brokers 101 and 102 share the log of the one `__transaction_state` partition; one of them leads it.
-Every request and answer goes through the codec in its version.  Time moves only in `wait`; appends
-are replicated at once, or when `replicate` says so.  Markers go out as `Send` effects, and `mark`
-answers them as the leaders would.
+Markers go out as `Send` effects, and `mark` answers them as the leaders would.
 """
 
 from __future__ import annotations
 
-import pickle
-from random import Random
 from typing import Any
 
 import pytest
 
-from engine import api
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.transactions.markers import MarkerRound
 from engine.coordinators.transactions.transaction_coordinator import TransactionCoordinator
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
-from engine.events import (
-    Appended,
-    CancelTimer,
-    Outbox,
-    Reply,
-    Request,
-    Send,
-    SetTimer,
-    Token,
-    Trace,
-)
-from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
-from engine.settings import Settings
-from engine.wire import codec
+from engine.metadata.image import PartitionImage, TopicImage
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-from tests.engine.coordinators.conftest import SharedPartition
+from tests.engine.coordinators import bench
 
-START_US = 1_800_000_000_000_000
 RETRY_MS = 100
 
 
-class Replicas:
-    def __init__(self, node_id: int, partition: SharedPartition) -> None:
-        self.node_id = node_id
-        self.shared = partition
-
-    def partition(self, topic: str, index: int) -> SharedPartition | None:
-        return self.shared if (topic, index) == (TRANSACTIONS_TOPIC, 0) else None
-
-    def append(
-        self,
-        now: int,
-        topic: str,
-        index: int,
-        batch: bytes,
-        then: Appended,
-        timeout_ms: int,
-        *rest: object,
-    ) -> Errors:
-        shared = self.shared
-        if shared.leader != self.node_id:
-            return Errors.NOT_LEADER_OR_FOLLOWER
-        if shared.refuses is not Errors.NONE:
-            return shared.refuses
-        assert not shared.delivering, "an append must not begin inside another one's end"
-        shared.log.append(batch)
-        shared.under_way.append((then, shared.log.log_end_offset))
-        if not shared.holds:
-            self.deliver(now)
-        return Errors.NONE
-
-    def deliver(self, now: int, error: Errors = Errors.NONE) -> None:
-        shared = self.shared
-        under_way, shared.under_way = shared.under_way, []
-        shared.delivering = True
-        for then, end in under_way:
-            if error is Errors.NONE:
-                shared.high_watermark = max(shared.high_watermark, end)
-            then.appended(now, error)
-        shared.delivering = False
-
-
-class StubBroker:
-    def __init__(
-        self, node_id: int, settings: Settings, metadata: MetadataImage, shared: SharedPartition
-    ) -> None:
-        self.node_id = node_id
-        self.controller_id = 100
-        self.settings = settings
-        self.metadata = metadata
-        self.ids = Random(node_id)
-        self.outbox = Outbox()
-        self.replicas = Replicas(node_id, shared)
+class StubBroker(bench.StubBroker):
+    def __init__(self, node_id: int, *parts: Any) -> None:
+        super().__init__(node_id, *parts)
         self.new_ids = list(range(node_id * 10 + 1, node_id * 10 + 9))
         self.transactions = TransactionCoordinator(self)
+
+    @property
+    def coordinator(self) -> TransactionCoordinator:
+        return self.transactions
 
     def new_producer_id(self) -> int | None:
         return self.new_ids.pop(0) if self.new_ids else None
 
 
-class Transactions:
-    """The cluster, its clock, and the answers that came back, by request number."""
+class Transactions(bench.Bench):
+    """The cluster, with a third broker that leads partitions and coordinates nothing."""
 
     def __init__(self, version: int = 0, **overrides: Any) -> None:
-        self.now = START_US
-        self.settings = Settings(
-            {
-                "transaction.state.log.num.partitions": 1,
-                **{name.replace("_", "."): value for name, value in overrides.items()},
-            }
+        settings = {"transaction.state.log.num.partitions": 1}
+        features = {"transaction.version": version}
+        super().__init__(
+            StubBroker, TRANSACTIONS_TOPIC, (101, 102, 103), features, settings, overrides
         )
-        self.metadata = MetadataImage(features={"transaction.version": version})
-        for node in (101, 102, 103):
-            self.metadata.brokers[node] = BrokerImage(
-                node, 1, bytes(16), "localhost", node, fenced=False
-            )
         self.add_topic("orders", 2, leader=103)
         self.add_topic("payments", 1, leader=102)
         self.add_topic(OFFSETS_TOPIC, 1, leader=103)
-        self.shared = SharedPartition()
-        self.shared.delivering = False
-        self.brokers = {
-            node: StubBroker(node, self.settings, self.metadata, self.shared) for node in (101, 102)
-        }
-        self.timers: dict[tuple[int, Token], int] = {}
-        self.answers: dict[int, Any] = {}
-        self.sent: list[Send] = []
-        self.traced: list[Trace] = []
-        self.last_request = 0
         self.shared.leader = -1
         self.lead(101)
 
@@ -164,56 +82,13 @@ class Transactions:
         self.carry_out(node)
         self.wait(0)
 
-    # -- requests, answers, time
-
-    def ask(self, body: Any, version: int | None = None) -> int:
-        node = self.shared.leader
-        chosen = type(body).LATEST if version is None else version
-        body = codec.decode(type(body).__name__, chosen, codec.encode(body, chosen))
-        self.last_request += 1
-        request = Request("conn", (self.last_request,), chosen, body, "c", "127.0.0.1")
-        api.dispatch(self.brokers[node], self.now, request)  # type: ignore[arg-type]
-        self.carry_out(node)
-        return self.last_request
-
     def call(self, body: Any, version: int | None = None) -> Any:
         number = self.ask(body, version)
         self.wait(0)
         return self.answers[number]
 
-    def carry_out(self, node: int) -> None:
-        for effect in self.brokers[node].outbox.drain():
-            if isinstance(effect, Reply):
-                number = effect.token[0]
-                assert number not in self.answers, f"request {number} was answered twice"
-                name, version = type(effect.body).__name__, effect.version
-                data = codec.encode(effect.body, version)
-                self.answers[number] = codec.decode(name, version, data)
-            elif isinstance(effect, SetTimer):
-                self.timers[node, effect.token] = effect.at
-            elif isinstance(effect, CancelTimer):
-                self.timers.pop((node, effect.token), None)
-            elif isinstance(effect, Send):
-                self.sent.append(effect)
-            else:
-                self.traced.append(effect)
-
-    def wait(self, ms: int) -> None:
-        until = self.now + ms * 1000
-        while self.timers:
-            (node, token), at = min(self.timers.items(), key=lambda item: (item[1], str(item[0])))
-            if at > until:
-                break
-            self.now = max(self.now, at)
-            del self.timers[node, token]
-            self.brokers[node].transactions.on_timer(self.now, token)
-            self.carry_out(node)
-        self.now = until
-
     def replicate(self, error: Errors = Errors.NONE) -> None:
-        node = self.shared.leader
-        self.brokers[node].replicas.deliver(self.now, error)
-        self.carry_out(node)
+        super().replicate(error)
         self.wait(0)
 
     def mark(self, *errors: Errors, lost: bool = False) -> list[tuple[int, Any]]:
@@ -229,9 +104,6 @@ class Transactions:
             self.carry_out(node)
         self.wait(0)
         return seen
-
-    def restored(self) -> Transactions:
-        return pickle.loads(pickle.dumps(self))
 
     # -- what a producer does
 
