@@ -112,7 +112,7 @@ def check_version(header: RequestFrame) -> tuple[int, Message] | None:
     if known is None:
         raise MalformedMessage(f"API key {header.api_key} is not offered here")
     name, offered = known
-    if header.api_version in offered.versions:
+    if offered.low <= header.api_version <= offered.high:
         return None
     if name == "ApiVersions":
         answer: Message = _module(header.api_key).unsupported()

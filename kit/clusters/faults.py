@@ -27,7 +27,7 @@ class Fault:
     """Those in which its node must be; any if empty."""
     nodes: int = 1
     button: str = ""
-    """What a panel's button says about a {node}; empty if no panel has one."""
+    """What a panel's button says about a {node}, or its menu; empty if no panel has one."""
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -58,12 +58,12 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "isolate": Fault(
         "isolates {0}", "isolate a broker",
-        button="Cut {node} off from all others.",
+        button="from everybody",
     ),
     "slow": Fault("slows the link {0}-{1}", "slow a link", nodes=2),
     "heal": Fault(
         "heals the links", "heal a link", nodes=0,
-        button="Heal every link that is cut.",
+        button="heal all links",
     ),
 }  # fmt: skip
 """By the name of the method."""

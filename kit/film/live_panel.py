@@ -5,12 +5,10 @@ A panel of this kind brings its scene and its actions:
     frames          the frames that are kept, from the oldest on
     _look()         asks the cluster, and says whether there is something new
     _show()         draws the frame in view
-    _do(content)    a message from the browser
-    _picture()      the still picture
-    text            the panel in words
     _end()          ends what the panel has started
+    and what each panel has (kit/film/output.py): text, _picture(), _do(content)
 
-`begin` is the last thing that its constructor calls before it looks for the first time.
+`_begin` is the last thing that its constructor calls before it looks for the first time.
 """
 
 from __future__ import annotations
@@ -19,23 +17,20 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kit.film.attention import Attention
-from kit.film.output import put_out, with_still
+from kit.film.output import Panel
 from kit.film.source import Frame
 
 NOW = -1
 LOOKING_BACK = "You are looking back. Press End to return to now."
 
 
-class LivePanel(anywidget.AnyWidget):
-    """A panel that looks while it is in view.  All state is in traits: a test needs no browser."""
+class LivePanel(Panel):
+    """A panel that looks while it is in view."""
 
-    notice = traitlets.Unicode().tag(sync=True)
-
-    def begin(self, interval_s: float, *redrawn_by: str) -> None:
+    def _begin(self, interval_s: float, *redrawn_by: str) -> None:
         """`redrawn_by` are the traits whose change draws it again."""
         self.attention = Attention(self._look, self._show, self._say, interval_s)
         self.on_msg(self._hear)
@@ -52,20 +47,10 @@ class LivePanel(anywidget.AnyWidget):
             self._end()
         super().close()
 
-    @property
-    def text(self) -> str:
-        raise NotImplementedError
-
     def _look(self) -> bool:
         raise NotImplementedError
 
     def _show(self) -> None:
-        raise NotImplementedError
-
-    def _do(self, content: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    def _picture(self) -> str:
         raise NotImplementedError
 
     def _end(self) -> None:
@@ -80,13 +65,6 @@ class LivePanel(anywidget.AnyWidget):
         else:
             self._do(content)
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The live widget, and for places without a kernel a still picture and the text."""
-        return with_still(super()._repr_mimebundle_(**kwargs), self.text, self._picture())
-
 
 class FramesPanel(LivePanel):
     """A live panel with a timeline: `position` is a frame's number there, -1 is now."""
@@ -95,9 +73,9 @@ class FramesPanel(LivePanel):
     timeline = traitlets.Dict().tag(sync=True)
     position = traitlets.Int(NOW).tag(sync=True)
 
-    def begin(self, interval_s: float, *redrawn_by: str) -> None:
+    def _begin(self, interval_s: float, *redrawn_by: str) -> None:
         self._labels: dict[int, str] = {}
-        super().begin(interval_s, "position", *redrawn_by)
+        super()._begin(interval_s, "position", *redrawn_by)
 
     @property
     def frames(self) -> Sequence[Frame]:

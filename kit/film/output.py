@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import anywidget
+import traitlets
 from IPython.display import display
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -26,3 +28,29 @@ def with_still(live: Any, text: str, picture: str) -> tuple[dict[str, Any], dict
     """A widget's own bundle with its text and its still picture."""
     bundle, metadata = live if isinstance(live, tuple) else (live or {}, {})
     return {**bundle, "text/plain": text, "image/svg+xml": picture}, metadata
+
+
+class Panel(anywidget.AnyWidget):
+    """A widget with a text and a still picture; its state is in traits: a test needs no browser."""
+
+    notice = traitlets.Unicode().tag(sync=True)
+
+    @property
+    def text(self) -> str:
+        """The panel in words, for readers without a picture."""
+        raise NotImplementedError
+
+    def _picture(self) -> str:
+        """The still picture."""
+        raise NotImplementedError
+
+    def _do(self, content: dict[str, Any]) -> None:
+        """A message from the browser."""
+        raise NotImplementedError
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        put_out(self._repr_mimebundle_()[0])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The live widget, and for places without a kernel a still picture and the text."""
+        return with_still(super()._repr_mimebundle_(**kwargs), self.text, self._picture())

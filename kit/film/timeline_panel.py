@@ -5,9 +5,7 @@ A panel of this kind brings its recordings, its film, its scene and its actions:
     _film           takes, moments, frame(), captions() and to_plain(), of _first and _second
     _make()         that film again, after a recording has changed
     _of_what()      what may not happen for a while, in words: "orders"
-    _picture()      the still picture
-    text            the panel in words
-    _do(content)    a message from the browser
+    and what each panel has (kit/film/output.py): text, _picture(), _do(content)
 
 Its recordings are `kit.film.replay.Recorder`s with `frames`, `now_us` and `prepend`.
 """
@@ -17,25 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import anywidget
 import traitlets
 
 from kit.film import replay
 from kit.film.asking import answering
 from kit.film.moments import Moment, within
-from kit.film.output import put_out, with_still
+from kit.film.output import Panel
 from kit.film.source import Frame
 
 LONGER_US = 3_000_000
 """How long a world runs on after an action at its end."""
 
 
-class TimelinePanel(anywidget.AnyWidget):
-    """A recorded world.  All state is in traits, so a test needs no browser."""
+class TimelinePanel(Panel):
+    """A recorded world."""
 
     film = traitlets.Dict().tag(sync=True)
     position = traitlets.Int(0).tag(sync=True)
-    notice = traitlets.Unicode().tag(sync=True)
 
     _longer_us = LONGER_US
 
@@ -54,16 +50,6 @@ class TimelinePanel(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _of_what(self) -> str:
-        raise NotImplementedError
-
-    def _picture(self) -> str:
-        raise NotImplementedError
-
-    def _do(self, content: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    @property
-    def text(self) -> str:
         raise NotImplementedError
 
     # -- where on the timeline
@@ -188,9 +174,3 @@ class TimelinePanel(anywidget.AnyWidget):
         with self.hold_sync():
             self.film = self._film.to_plain()
             self.go(self.position)
-
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return with_still(super()._repr_mimebundle_(**kwargs), self.text, self._picture())

@@ -70,7 +70,7 @@ class GroupPanel(FramesPanel):
         self._source = LiveSource(
             cluster, FRAMES_KEPT, tail=0, shown=self._shown, more=self._more_lines
         )
-        self.begin(interval_s)
+        self._begin(interval_s)
         self.refresh()
 
     # -- looking

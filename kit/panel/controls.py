@@ -72,9 +72,9 @@ def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[C
     if controller is not None:
         refusal = cut or _refusal(controller in already, node, controller)
         choices.append(Choice("cut", controller, f"from the controller {controller}", refusal))
-    choices.append(Choice("isolate", -1, "from everybody", refusals.get("isolate", "")))
+    choices.append(Choice("isolate", -1, FAULTS["isolate"].button, refusals.get("isolate", "")))
     whole = "" if snapshot.get("links") else "No link is cut."
-    choices.append(Choice("heal", -1, "heal all links", refusals.get("heal") or whole))
+    choices.append(Choice("heal", -1, FAULTS["heal"].button, refusals.get("heal") or whole))
     return tuple(choices)
 
 

@@ -52,7 +52,7 @@ class ClusterPanel(FramesPanel):
         self._source: Source = source or LiveSource(cluster)
         self._refusals: dict[str, str] = {}
         self._labels_of = ("", -1)
-        self.begin(interval_s, "topic", "partition")
+        self._begin(interval_s, "topic", "partition")
         self.refresh()
 
     # -- looking

@@ -71,7 +71,7 @@ class SegmentPanel(LivePanel):
         self._lookup: LookUp | None = None
         self._lookup_plain: dict[str, Any] = {}
         self._source.poll()  # what is not there is an error here, and a notice later
-        self.begin(interval_s, "segment", "batch", "record", "step")
+        self._begin(interval_s, "segment", "batch", "record", "step")
         self.observe(lambda change: self._travel(), ["position"])
         self._show()
 

@@ -81,7 +81,7 @@ class TransactionPanel(FramesPanel):
         self._source = LiveSource(
             source, FRAMES_KEPT, tail=0, shown=self._shown, more=self.processes.lines
         )
-        self.begin(interval_s)
+        self._begin(interval_s)
         self._look()  # what is not there is an error here, and a notice later
         self._show()
 
