@@ -265,7 +265,7 @@ class Outbox:
 # -- between two parts of a node
 
 
-class Appended(Protocol):
+class Stored(Protocol):
     """Hears how an append ended: replicated (NONE), timed out, or failed."""
 
-    def appended(self, now: int, error: Errors) -> None: ...
+    def stored(self, now: int, error: Errors) -> None: ...

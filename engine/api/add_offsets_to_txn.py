@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from engine.broker.broker import Broker
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, partition_count, partition_for
-from engine.coordinators.transactions.metadata import TransactionMetadata
 from engine.coordinators.transactions.requests import add_partitions
 from engine.events import Outbox, Request
 from engine.wire import messages as m
@@ -28,13 +27,13 @@ def handle(broker: Broker, now: int, request: Request[m.AddOffsetsToTxnRequest])
     where = OFFSETS_TOPIC, partition_for(body.group_id, partitions)
     shard, error = broker.transactions.shard_of(now, body.transactional_id)
     if shard is None:
-        waiting.done(now, error, None)
+        waiting.stored(now, error)
         return
     producer = body.producer_id, body.producer_epoch
     try:
         add_partitions(shard, now, body.transactional_id, producer, [where], 0, waiting)
     except KafkaError as refused:
-        waiting.done(now, refused.code, None)
+        waiting.stored(now, refused.code)
 
 
 @dataclass(slots=True)
@@ -44,7 +43,7 @@ class Waiting:
     outbox: Outbox
     request: Request[m.AddOffsetsToTxnRequest]
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+    def stored(self, now: int, error: Errors) -> None:
         if error is Errors.PRODUCER_FENCED and self.request.version < 2:
             error = Errors.INVALID_PRODUCER_EPOCH
         self.outbox.reply(self.request, m.AddOffsetsToTxnResponse(error_code=error))

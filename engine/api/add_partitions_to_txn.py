@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
-from engine.coordinators.transactions.metadata import TopicPartition, TransactionMetadata
+from engine.coordinators.transactions.metadata import TopicPartition
 from engine.coordinators.transactions.requests import add_partitions, verify_partitions
 from engine.events import Outbox, Request
 from engine.wire import messages as m
@@ -81,7 +81,7 @@ def _one(
     producer = asked.producer_id, asked.producer_epoch
     shard, error = broker.transactions.shard_of(now, asked.transactional_id)
     if shard is None:
-        row.done(now, error, None)
+        row.stored(now, error)
         return
     version = TRANSACTION_VERSION_2 if row.waiting.request.version >= FROM_BROKERS else 0
     try:
@@ -91,7 +91,7 @@ def _one(
         else:
             add_partitions(shard, now, asked.transactional_id, producer, partitions, version, row)
     except KafkaError as refused:
-        row.done(now, refused.code, None)
+        row.stored(now, refused.code)
 
 
 def _exists(broker: Broker, topic: str, index: int) -> bool:
@@ -130,7 +130,7 @@ class Row:
     place: int
     asked: AddRequest.AddPartitionsToTxnTransaction
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+    def stored(self, now: int, error: Errors) -> None:
         if error is Errors.PRODUCER_FENCED and self.waiting.request.version < 2:
             error = Errors.INVALID_PRODUCER_EPOCH
         self.fill(_alike(self.asked, error))

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
-from engine.coordinators.transactions.metadata import NO_EPOCH, NO_ID, TransactionMetadata
+from engine.coordinators.transactions.metadata import NO_EPOCH, NO_ID
 from engine.coordinators.transactions.requests import end_transaction
 from engine.coordinators.transactions.states import EndProtocol
+from engine.coordinators.transactions.transaction_shard import TransactionShard
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -24,10 +25,11 @@ BUMPS_EPOCH = 5
 
 
 def handle(broker: Broker, now: int, request: Request[m.EndTxnRequest]) -> None:
-    body, waiting = request.body, Waiting(broker.outbox, request)
+    body = request.body
     shard, error = broker.transactions.shard_of(now, body.transactional_id)
+    waiting = Waiting(broker.outbox, request, shard)
     if shard is None:
-        waiting.done(now, error, None)
+        waiting.stored(now, error)
         return
     is_new = request.version >= BUMPS_EPOCH
     protocol = EndProtocol.EPOCH_BUMPED if is_new else EndProtocol.EPOCH_STAYS
@@ -37,7 +39,7 @@ def handle(broker: Broker, now: int, request: Request[m.EndTxnRequest]) -> None:
             shard, broker, now, body.transactional_id, producer, body.committed, protocol, waiting
         )
     except KafkaError as refused:
-        waiting.done(now, refused.code, None)
+        waiting.stored(now, refused.code)
 
 
 @dataclass(slots=True)
@@ -46,13 +48,15 @@ class Waiting:
 
     outbox: Outbox
     request: Request[m.EndTxnRequest]
+    shard: TransactionShard | None
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+    def stored(self, now: int, error: Errors) -> None:
         if error is Errors.PRODUCER_FENCED and self.request.version < 2:
             error = Errors.INVALID_PRODUCER_EPOCH
         producer_id, epoch = NO_ID, NO_EPOCH
-        if error is Errors.NONE and metadata is not None:
-            producer_id, epoch = metadata.next_identity
+        if error is Errors.NONE and self.shard is not None:
+            transaction = self.shard.by_id[self.request.body.transactional_id]
+            producer_id, epoch = transaction.metadata.next_identity
         self.outbox.reply(
             self.request,
             m.EndTxnResponse(error_code=error, producer_id=producer_id, producer_epoch=epoch),

@@ -20,8 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.broker.broker import Broker
-from engine.coordinators.transactions.metadata import NO_EPOCH, NO_ID, TransactionMetadata
+from engine.coordinators.transactions.metadata import NO_EPOCH, NO_ID
 from engine.coordinators.transactions.requests import start_producer
+from engine.coordinators.transactions.transaction_shard import TransactionShard
 from engine.events import Outbox, Request
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
@@ -30,14 +31,14 @@ from engine.wire.errors import Errors, KafkaError
 def handle(broker: Broker, now: int, request: Request[m.InitProducerIdRequest]) -> None:
     body, waiting = request.body, Waiting(broker.outbox, request)
     if (body.producer_id == NO_ID) != (body.producer_epoch == NO_EPOCH):
-        waiting.done(now, Errors.INVALID_REQUEST, None)
+        waiting.stored(now, Errors.INVALID_REQUEST)
     elif body.transactional_id is None:
         broker.producer_ids.give(request, broker.lifecycle.epoch)
     else:
         try:
             _start(broker, now, body, body.transactional_id, waiting)
         except KafkaError as refused:
-            waiting.done(now, refused.code, None)
+            waiting.stored(now, refused.code)
 
 
 def _start(
@@ -50,6 +51,7 @@ def _start(
     if shard is None:
         raise KafkaError(error)
     named = body.producer_id, body.producer_epoch
+    waiting.shard = shard
     expected = None if body.producer_id == NO_ID else named
     start_producer(shard, broker, now, name, body.transaction_timeout_ms, expected, waiting)
 
@@ -60,12 +62,14 @@ class Waiting:
 
     outbox: Outbox
     request: Request[m.InitProducerIdRequest]
+    shard: TransactionShard | None = None
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+    def stored(self, now: int, error: Errors) -> None:
         if error is Errors.PRODUCER_FENCED and self.request.version < 4:
             error = Errors.INVALID_PRODUCER_EPOCH
         answer = m.InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
-        if error is Errors.NONE and metadata is not None:
+        if error is Errors.NONE and self.shard is not None:
+            metadata = self.shard.by_id[self.request.body.transactional_id or ""].metadata
             answer.producer_id = metadata.producer_id
             answer.producer_epoch = metadata.producer_epoch
         self.outbox.reply(self.request, answer)

@@ -57,7 +57,7 @@ def handle(broker: Broker, now: int, request: Request[m.WriteTxnMarkersRequest])
     for marker, name, waiting in appends:
         error = _append(broker, now, marker, name, waiting)
         if error is not Errors.NONE:
-            waiting.appended(now, error)
+            waiting.stored(now, error)
     answer.one_less()
 
 
@@ -115,13 +115,10 @@ class RowWaiting:
     answer: Answer
     row: Row
 
-    def appended(self, now: int, error: Errors) -> None:
-        self.row.error_code = error
-        self.answer.one_less()
-
     def stored(self, now: int, error: Errors) -> None:
-        """The same from the group coordinator, in a leader's words."""
-        self.appended(now, Errors.NOT_LEADER_OR_FOLLOWER if error in _NOT_LEADING else error)
+        """What a group coordinator says is put in a leader's words."""
+        self.row.error_code = Errors.NOT_LEADER_OR_FOLLOWER if error in _NOT_LEADING else error
+        self.answer.one_less()
 
 
 def refuse(

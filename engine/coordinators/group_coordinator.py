@@ -46,8 +46,7 @@ from engine.coordinators.offsets_topic import (
 from engine.coordinators.removal import expire, topic_deleted
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.runtime import Runtime
-from engine.coordinators.runtime.writes import Stored
-from engine.events import Answered
+from engine.events import Answered, Stored
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 

@@ -20,7 +20,7 @@ from engine.coordinators.consumer.stored_group import group_tombstones
 from engine.coordinators.group_records import StoredRecord
 from engine.coordinators.group_shard import GroupShard
 from engine.coordinators.offsets import CommittedOffset, tombstones
-from engine.coordinators.runtime.writes import Stored
+from engine.events import Stored
 from engine.wire.errors import Errors
 
 AnyGroup = Group | ConsumerGroup

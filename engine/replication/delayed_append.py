@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.events import Appended
+from engine.events import Stored
 from engine.replication.hosted import HostedPartitions, Key
 from engine.wire.errors import Errors, KafkaError
 
@@ -60,7 +60,7 @@ class DelayedAppend:
     """A coordinator's append."""
 
     hosted: HostedPartitions
-    then: Appended
+    then: Stored
     pending: PendingAppend
 
     def try_complete(self, now: int) -> bool:
@@ -70,4 +70,4 @@ class DelayedAppend:
         return True
 
     def expire(self, now: int) -> None:
-        self.then.appended(now, self.pending.error)
+        self.then.stored(now, self.pending.error)

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from random import Random
 
-from engine.events import Appended, Outbox
+from engine.events import Outbox, Stored
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
@@ -218,7 +218,7 @@ class ReplicaManager:
         topic: str,
         index: int,
         batch: bytes,
-        then: Appended,
+        then: Stored,
         timeout_ms: int,
         guard: int | None = None,
         marker_bumps: bool = False,

@@ -36,8 +36,7 @@ from engine.coordinators.consumer.heartbeat import (
 )
 from engine.coordinators.consumer.leave import fence
 from engine.coordinators.consumer.states import MemberState
-from engine.coordinators.runtime.writes import Stored
-from engine.events import Outbox, Request
+from engine.events import Outbox, Request, Stored
 from engine.wire import consumer_protocol
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError

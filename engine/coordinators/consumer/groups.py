@@ -27,8 +27,7 @@ from engine.coordinators.consumer.group import ConsumerGroup
 from engine.coordinators.consumer.stored_group import ConsumerRecord, apply
 from engine.coordinators.runtime.host import Host
 from engine.coordinators.runtime.shard import Store
-from engine.coordinators.runtime.writes import Stored
-from engine.events import ClientDeadline, Outbox, Request
+from engine.events import ClientDeadline, Outbox, Request, Stored
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.settings.group_config import GroupConfig

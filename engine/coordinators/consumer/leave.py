@@ -37,7 +37,7 @@ from engine.coordinators.consumer.stored_group import (
     epoch_record,
     member_tombstones,
 )
-from engine.coordinators.runtime.writes import Stored
+from engine.events import Stored
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 

@@ -48,7 +48,7 @@ from engine.coordinators.consumer.stored_group import (
     member_record,
     target_record,
 )
-from engine.coordinators.runtime.writes import Stored
+from engine.events import Stored
 from engine.metadata.image import MetadataImage
 from engine.wire import codec, consumer_protocol
 from engine.wire import messages as m

@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
-from engine.events import Appended, Outbox
+from engine.events import Outbox, Stored
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.wire.errors import Errors
@@ -52,7 +52,7 @@ class Replicas(Protocol):
         topic: str,
         index: int,
         batch: bytes,
-        then: Appended,
+        then: Stored,
         timeout_ms: int,
         guard: int | None = None,
         marker_bumps: bool = False,

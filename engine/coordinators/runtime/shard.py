@@ -28,13 +28,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from engine.coordinators.runtime.host import Host, Log
-from engine.coordinators.runtime.writes import (
-    STILL_IN_THE_LOG,
-    Record,
-    Stored,
-    Write,
-    append_answer,
-)
+from engine.coordinators.runtime.writes import Record, Write, append_answer
+from engine.events import Stored
 from engine.records import batch, control
 from engine.settings import Settings
 from engine.wire.errors import Errors
@@ -220,16 +215,6 @@ class Shard(Generic[Record, State]):
             then.stored(now, Errors.COORDINATOR_NOT_AVAILABLE)
         else:
             self.writes[-1].waiting.append(then)
-
-    def appended(self, now: int, write: Write[Record], error: Errors) -> None:
-        """A write is replicated, and with it all before it; or time was up, or it failed."""
-        if error is Errors.NONE:
-            self.settle(now)
-        elif write in self.writes:
-            write.late = error in STILL_IN_THE_LOG
-            if not write.late:
-                self.writes.remove(write)
-            write.finish(now, append_answer(error))
 
     def settle(self, now: int) -> bool:
         """Applies what is replicated; False while what was loaded may be lost."""

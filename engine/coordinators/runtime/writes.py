@@ -12,9 +12,11 @@ twice must do no harm.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from engine.events import Stored
 from engine.wire.errors import Errors
 
 Record = TypeVar("Record")
@@ -32,7 +34,7 @@ _APPEND_ANSWERS = {
     Errors.INVALID_FETCH_SIZE: Errors.UNKNOWN_SERVER_ERROR,
 }
 
-STILL_IN_THE_LOG = (Errors.REQUEST_TIMED_OUT, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+_STILL_IN_THE_LOG = (Errors.REQUEST_TIMED_OUT, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
 def append_answer(error: Errors) -> Errors:
@@ -40,16 +42,12 @@ def append_answer(error: Errors) -> Errors:
     return _APPEND_ANSWERS.get(error, error)
 
 
-class Stored(Protocol):
-    """What happens once a write is replicated (error NONE) or has failed."""
-
-    def stored(self, now: int, error: Errors) -> None: ...
-
-
 class Owner(Protocol[Record]):
-    """The shard that a write belongs to; it learns how the append ended."""
+    """The shard that a write belongs to."""
 
-    def appended(self, now: int, write: Write[Record], error: Errors) -> None: ...
+    writes: deque[Write[Record]]
+
+    def settle(self, now: int) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -62,9 +60,18 @@ class Write(Generic[Record]):
     waiting: list[Stored]
     late: bool = False
 
-    def appended(self, now: int, error: Errors) -> None:
-        """The broker tells how the append ended; a shard of a former term ignores it."""
-        self.shard.appended(now, self, error)
+    def stored(self, now: int, error: Errors) -> None:
+        """It is replicated, and with it all before it; or time was up, or it failed.
+
+        A shard that has resigned has no writes any more.
+        """
+        if error is Errors.NONE:
+            self.shard.settle(now)
+        elif self in self.shard.writes:
+            self.late = error in _STILL_IN_THE_LOG
+            if not self.late:
+                self.shard.writes.remove(self)
+            self.finish(now, append_answer(error))
 
     def finish(self, now: int, error: Errors) -> None:
         """Tells those who wait, once."""

@@ -58,7 +58,7 @@ class MarkerRound:
 def send(shard: TransactionShard, now: int, transaction: Transaction) -> None:
     """Asks every leader whose marker is missing and not on its way; completes if none is."""
     metadata = transaction.metadata
-    if transaction.pending is not None or transaction.stopped or metadata.state not in PREPARED:
+    if metadata.state not in PREPARED or transaction.stopped or shard.pending(transaction):
         return
     if not shard.log.settle(now):
         _later(shard, now, transaction)  # what was loaded may still be lost
@@ -190,6 +190,6 @@ class _Completion:
     shard: TransactionShard
     transaction: Transaction
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
-        if error is not Errors.NONE and self.transaction.pending is None:
+    def stored(self, now: int, error: Errors) -> None:
+        if error is not Errors.NONE and self.shard.pending(self.transaction) is None:
             _later(self.shard, now, self.transaction)

@@ -27,10 +27,10 @@ from engine.coordinators.transactions.states import (
     answer_to_end,
 )
 from engine.coordinators.transactions.transaction_shard import (
-    Done,
     Transaction,
     TransactionShard,
 )
+from engine.events import Stored
 from engine.wire.errors import Errors, KafkaError
 
 
@@ -49,7 +49,7 @@ def start_producer(
     transactional_id: str,
     timeout_ms: int,
     expected: tuple[int, int] | None,
-    then: Done,
+    then: Stored,
 ) -> None:
     """InitProducerId; `expected` is the producer id and epoch that the client has (KIP-360)."""
     transaction = shard.by_id.get(transactional_id)
@@ -57,7 +57,7 @@ def start_producer(
         created = md.created(_new_id(ids), timeout_ms, now // 1000)
         transaction = shard.by_id[transactional_id] = Transaction(transactional_id, created)
     current = transaction.metadata
-    if transaction.is_busy:
+    if shard.is_busy(transaction):
         raise KafkaError(Errors.CONCURRENT_TRANSACTIONS)
     if not md.knows(current, expected):
         raise KafkaError(Errors.PRODUCER_FENCED)
@@ -78,17 +78,17 @@ def add_partitions(
     producer: tuple[int, int],
     partitions: Sequence[TopicPartition],
     client_version: int,
-    then: Done,
+    then: Stored,
 ) -> None:
     """AddPartitionsToTxn and AddOffsetsToTxn; the offsets' partition is one like all others."""
     transaction = _known(shard, transactional_id)
     current = transaction.metadata
-    if transaction.is_busy:
+    if shard.is_busy(transaction):
         raise KafkaError(Errors.CONCURRENT_TRANSACTIONS)
     _check(current, producer)
     is_open = current.state is TransactionState.ONGOING
     if is_open and all(each in current.partitions for each in partitions):
-        then.done(now, Errors.NONE, current)
+        then.stored(now, Errors.NONE)
         return
     after = md.with_partitions(current, partitions, client_version, now // 1000)
     shard.change(now, transaction, after, "AddPartitionsToTxn", then)
@@ -117,23 +117,23 @@ def end_transaction(
     producer: tuple[int, int],
     committed: bool,
     protocol: EndProtocol,
-    then: Done,
+    then: Stored,
 ) -> None:
     """EndTxn: the decision, by the table `END_ANSWERS`."""
     transaction = _known(shard, transactional_id)
     current = transaction.metadata
-    if transaction.is_busy and protocol is EndProtocol.EPOCH_BUMPED:
+    if shard.is_busy(transaction) and protocol is EndProtocol.EPOCH_BUMPED:
         raise KafkaError(Errors.CONCURRENT_TRANSACTIONS)  # its epoch may be about to change
     request = md.end_request(current, protocol, *producer, committed)
     if isinstance(request, Errors):
         raise KafkaError(request)
-    if transaction.is_busy:
+    if shard.is_busy(transaction):
         raise KafkaError(Errors.CONCURRENT_TRANSACTIONS)
     answer = answer_to_end(protocol, current.state, request)
     if isinstance(answer, Errors):
         if answer is not Errors.NONE:
             raise KafkaError(answer)
-        then.done(now, Errors.NONE, current)
+        then.stored(now, Errors.NONE)
         return
     needs_id = protocol is EndProtocol.EPOCH_BUMPED and current.is_exhausted
     new_id = _new_id(ids) if needs_id else md.NO_ID
@@ -147,7 +147,7 @@ def fence(
     now: int,
     transaction: Transaction,
     why: str,
-    then: Done,
+    then: Stored | None = None,
 ) -> None:
     """Bumps the epoch and aborts an open transaction; the producer's next request is refused."""
     current, version = transaction.metadata, shard.version
@@ -183,8 +183,8 @@ def _new_id(ids: ProducerIdSource) -> int:
 class _Fenced:
     """The producer that starts waits for the abort, and asks again."""
 
-    then: Done
+    then: Stored
 
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
+    def stored(self, now: int, error: Errors) -> None:
         failed = error is not Errors.NONE
-        self.then.done(now, error if failed else Errors.CONCURRENT_TRANSACTIONS, None)
+        self.then.stored(now, error if failed else Errors.CONCURRENT_TRANSACTIONS)

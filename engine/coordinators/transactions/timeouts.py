@@ -11,26 +11,23 @@ expiry     an id that no producer used for transactional.id.expiration.ms (a wee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from engine.coordinators.transactions.metadata import TransactionMetadata
 from engine.coordinators.transactions.requests import ProducerIdSource, fence
 from engine.coordinators.transactions.states import IDLE, TransactionState
 from engine.coordinators.transactions.transaction_shard import TransactionShard
-from engine.wire.errors import Errors, KafkaError
+from engine.wire.errors import KafkaError
 
 
 def abort_timed_out(shard: TransactionShard, ids: ProducerIdSource, now: int) -> None:
     """Fences the producers whose time is over."""
     for transaction in tuple(shard.by_id.values()):
         metadata = transaction.metadata
-        if transaction.is_busy or metadata.state is not TransactionState.ONGOING:
+        if shard.is_busy(transaction) or metadata.state is not TransactionState.ONGOING:
             continue
         if metadata.start_ms + metadata.timeout_ms >= now // 1000:
             continue
         why = f"open for longer than transaction.timeout.ms={metadata.timeout_ms}"
         try:
-            fence(shard, ids, now, transaction, why, NOBODY)
+            fence(shard, ids, now, transaction, why)
         except KafkaError:
             continue  # there is no producer id at hand; the next look has one
 
@@ -39,19 +36,8 @@ def remove_expired(shard: TransactionShard, now: int, expiration_ms: int) -> Non
     """Writes a tombstone for each id that no producer used for so long."""
     for transaction in tuple(shard.by_id.values()):
         metadata = transaction.metadata
-        if transaction.is_busy or metadata.state not in IDLE:
+        if shard.is_busy(transaction) or metadata.state not in IDLE:
             continue
         if metadata.last_update_ms <= now // 1000 - expiration_ms:
             why = f"not used for transactional.id.expiration.ms={expiration_ms}"
-            shard.change(now, transaction, None, why, NOBODY)
-
-
-@dataclass(frozen=True, slots=True)
-class _Nobody:
-    """Waits for nothing: the next look sees how it ended."""
-
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None:
-        pass
-
-
-NOBODY = _Nobody()
+            shard.change(now, transaction, None, why)

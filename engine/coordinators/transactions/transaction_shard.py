@@ -2,8 +2,8 @@
 
     log         t1: Ongoing, orders-0 | t2: PrepareCommit | t1: Ongoing, orders-0 orders-1 | ...
     by_id       what the last *replicated* record of each id says
-    pending     what is written and not replicated yet: the id is busy, and other requests
-                get CONCURRENT_TRANSACTIONS
+    pending     the record of an id that is written and not replicated yet: the id is busy, and
+                other requests get CONCURRENT_TRANSACTIONS
 
 A change takes effect when its record is replicated, and only then is it answered or acted on.
 A marker above all: had a coordinator sent a commit marker and lost the record that says so, its
@@ -20,14 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from engine.coordinators.runtime.shard import Shard
 from engine.coordinators.transactions.metadata import TopicPartition, TransactionMetadata
 from engine.coordinators.transactions.states import PREPARED
 from engine.coordinators.transactions.transaction_records import TransactionRecord
+from engine.events import Stored
 from engine.metadata.features import TRANSACTION_FEATURE
-from engine.wire.errors import Errors
 
 AT_ONCE = 0
 """A time that is past: the timer rings before anything else happens."""
@@ -43,15 +42,9 @@ class MarkerTimer:
     transactional_id: str
 
 
-class Done(Protocol):
-    """Hears how a change ended; `metadata` is what holds now if the error is NONE."""
-
-    def done(self, now: int, error: Errors, metadata: TransactionMetadata | None) -> None: ...
-
-
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """A transactional id: what holds, what is on its way, and where markers are missing.
+    """A transactional id: what holds, and where markers are missing.
 
     `asked` are the partitions whose marker is on its way, by the number of the request.
     `stopped` says why no more markers are sent.
@@ -59,15 +52,9 @@ class Transaction:
 
     id: str
     metadata: TransactionMetadata
-    pending: TransactionRecord | None = None
     awaiting: list[TopicPartition] = field(default_factory=list)
     asked: dict[int, list[TopicPartition]] = field(default_factory=dict)
     stopped: str = ""
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a change is under way; markers are part of one."""
-        return self.pending is not None or self.metadata.state in PREPARED
 
 
 class TransactionShard:
@@ -97,7 +84,6 @@ class TransactionShard:
 
     def replicated(self, record: TransactionRecord) -> None:
         transaction = self.by_id[record.transactional_id]
-        transaction.pending = None
         before, after = transaction.metadata, record.metadata
         if after is None:
             del self.by_id[record.transactional_id]
@@ -135,6 +121,15 @@ class TransactionShard:
 
     # -- changes
 
+    def pending(self, transaction: Transaction) -> TransactionRecord | None:
+        """The record of this id that is on its way."""
+        records = self.log.on_their_way()
+        return next((each for each in records if each.transactional_id == transaction.id), None)
+
+    def is_busy(self, transaction: Transaction) -> bool:
+        """Whether a change is under way; markers are part of one."""
+        return transaction.metadata.state in PREPARED or self.pending(transaction) is not None
+
     def begin_markers(self, transaction: Transaction) -> None:
         """Every partition lacks its marker.
 
@@ -151,16 +146,12 @@ class TransactionShard:
         transaction: Transaction,
         metadata: TransactionMetadata | None,
         why: str,
-        then: Done,
+        then: Stored | None = None,
     ) -> None:
         """Writes the next value of an id, or its removal; `then` hears how it ended."""
-        assert transaction.pending is None, f"{transaction.id} is busy"
+        assert self.pending(transaction) is None, f"{transaction.id} is busy"
         record = TransactionRecord(transaction.id, metadata, min(self.version, 1), why)
-        transaction.pending = record
-        self.log.store(now, [record], _Change(self, transaction, record, then))
-
-    def is_on_its_way(self, record: TransactionRecord) -> bool:
-        return any(each is record for each in self.log.on_their_way())
+        self.log.store(now, [record], then)
 
     # -- showing
 
@@ -171,7 +162,7 @@ class TransactionShard:
                 "coordinator": self.log.host.node_id,
                 "coordinator_epoch": self.coordinator_epoch,
                 "state": str(transaction.metadata.state),
-                "pending": _state_of(transaction.pending),
+                "pending": _state_of(self.pending(transaction)),
                 "producer_id": transaction.metadata.producer_id,
                 "producer_epoch": transaction.metadata.producer_epoch,
                 "next_producer_id": transaction.metadata.next_producer_id,
@@ -183,22 +174,6 @@ class TransactionShard:
             }
             for _, transaction in sorted(self.by_id.items())
         }
-
-
-@dataclass(slots=True, eq=False)
-class _Change:
-    """A record on its way: frees the id if it never reached the log, and tells the asker."""
-
-    shard: TransactionShard
-    transaction: Transaction
-    record: TransactionRecord
-    then: Done
-
-    def stored(self, now: int, error: Errors) -> None:
-        is_mine = self.transaction.pending is self.record
-        if error is not Errors.NONE and is_mine and not self.shard.is_on_its_way(self.record):
-            self.transaction.pending = None
-        self.then.done(now, error, self.record.metadata)
 
 
 def _state_of(record: TransactionRecord | None) -> str | None:

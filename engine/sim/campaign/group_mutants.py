@@ -22,7 +22,7 @@ from engine.coordinators.consumer import leave, reconciliation
 from engine.coordinators.consumer.groups import ConsumerGroups, Deadline, MemberTimer
 from engine.coordinators.consumer.stored_group import ConsumerRecord
 from engine.coordinators.runtime.shard import Shard
-from engine.coordinators.runtime.writes import Stored
+from engine.events import Stored
 from engine.sim.campaign.mutant import Mutant, Original, Patch
 from engine.wire.errors import Errors
 

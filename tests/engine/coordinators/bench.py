@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Self
 
 from engine import api
-from engine.events import Appended, CancelTimer, Outbox, Reply, Request, Send, SetTimer, Token
+from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, Stored, Token
 from engine.metadata.image import BrokerImage, MetadataImage
 from engine.records import batch
 from engine.settings import Settings
@@ -45,7 +45,7 @@ class SharedPartition:
         self.high_watermark = 0
         self.leader_epoch = 0
         self.leader = 101
-        self.under_way: list[tuple[Appended, int]] = []
+        self.under_way: list[tuple[Stored, int]] = []
         self.refuses = Errors.NONE
         self.holds = self.delivering = False
 
@@ -78,7 +78,7 @@ class StubReplicas:
         topic: str,
         index: int,
         batch: bytes,
-        then: Appended,
+        then: Stored,
         timeout_ms: int,
         *rest: object,
     ) -> Errors:
@@ -101,7 +101,7 @@ class StubReplicas:
         for then, end in under_way:
             if error is Errors.NONE:
                 shared.high_watermark = max(shared.high_watermark, end)
-            then.appended(now, error)
+            then.stored(now, error)
         shared.delivering = False
 
 

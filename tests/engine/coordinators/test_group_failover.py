@@ -92,7 +92,7 @@ def test_a_late_word_about_a_write_of_a_former_term_changes_nothing(groups: Any)
     write, _ = groups.shared.under_way[0]
     groups.lead(102)
     groups.lead(101)
-    write.appended(groups.now, Errors.NOT_LEADER_OR_FOLLOWER)
+    write.stored(groups.now, Errors.NOT_LEADER_OR_FOLLOWER)
     groups.carry_out(101)
     groups.shared.high_watermark = groups.shared.log.log_end_offset
     assert groups.committed() == 18

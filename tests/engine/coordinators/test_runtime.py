@@ -10,7 +10,7 @@ import pytest
 
 from engine.coordinators.runtime.runtime import Runtime
 from engine.coordinators.runtime.shard import AppendTerms, LogTopic, Shard
-from engine.events import Appended, Outbox
+from engine.events import Outbox, Stored
 from engine.metadata.image import MetadataImage
 from engine.records import batch
 from engine.settings import Settings
@@ -89,7 +89,7 @@ class FakeReplicas:
     def __init__(self) -> None:
         self.hosted = FakePartition()
         self.refuses = Errors.NONE
-        self.under_way: list[Appended] = []
+        self.under_way: list[Stored] = []
 
     def partition(self, topic: str, index: int) -> FakePartition | None:
         return self.hosted if (topic, index) == (TOPIC, 0) else None
@@ -100,7 +100,7 @@ class FakeReplicas:
         topic: str,
         index: int,
         batch: bytes,
-        then: Appended,
+        then: Stored,
         timeout_ms: int,
         *rest: object,
     ) -> Errors:
@@ -120,7 +120,7 @@ class FakeReplicas:
             self.hosted.high_watermark = self.hosted.log.log_end_offset
         under_way, self.under_way = self.under_way, []
         for each in under_way:
-            each.appended(NOW, error)
+            each.stored(NOW, error)
 
 
 class FakeHost:
@@ -256,7 +256,7 @@ def test_a_late_word_about_a_write_of_a_former_term_changes_nothing():
     bank.runtime.on_leader(NOW, 0)
     (former,) = bank.replicas.under_way
     bank.store("bob", 1)
-    former.appended(NOW, Errors.NOT_LEADER_OR_FOLLOWER)
+    former.stored(NOW, Errors.NOT_LEADER_OR_FOLLOWER)
     assert bank.heard == [("ann", Errors.NOT_COORDINATOR)]
     assert [each.name for each in bank.shard.on_their_way()] == ["bob"]
 
