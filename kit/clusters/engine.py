@@ -106,7 +106,8 @@ class EngineProvider:
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.cluster_id: str = known["cluster_id"]
         self.bootstrap = registration.bootstrap
-        orders = {name: partial(self._control.order, name) for name in FAULTS}
+        offered = FAULTS.keys() - self.refusals.keys()
+        orders = {name: partial(self._control.order, name) for name in offered}
         self.ways: Ways = {**orders, "stop": self._stop}
 
     # -- inspecting

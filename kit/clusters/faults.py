@@ -2,7 +2,8 @@
 
 A new fault is a row here and a method in `interface.Cluster` and `KafkaCluster`.  Each provider
 that offers it has a way to do it (`Provider.ways`).  Every other one has a sentence that refuses
-it (`Provider.refusals`); a remote cluster makes it from the row's verb.
+it (`Provider.refusals`); a remote cluster makes it from the row's `verb` and
+`offered_by`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Fault:
     states: tuple[str, ...] = ()
     """Those in which its node must be; any if empty."""
     nodes: int = 1
+    offered_by: str = "the engine or the local cluster"
+    """What a cluster of others proposes instead of itself."""
     button: str = ""
     """What a panel's button says about a {node}, or its menu; empty if no panel has one."""
 
@@ -51,7 +54,10 @@ FAULTS: Mapping[str, Fault] = {
         "resumes {0}", "resume a broker", UP,
         button="Resume {node} where it was paused.",
     ),
-    "lose_power": Fault("takes the power from {0}", "cut a broker's power"),
+    "lose_power": Fault(
+        "takes the power from {0}", "cut a broker's power",
+        offered_by="the engine",
+    ),
     "cut": Fault(
         "cuts {0} from {1}", "cut a link", nodes=2,
         button="Cut links of {node}.",

@@ -26,7 +26,7 @@ class RemoteProvider:
     name = "remote"
     refusals: Mapping[str, str] = {
         name: f"This cluster belongs to others, so the kit will not {fault.verb}: "
-        "use the engine or the local cluster for that."
+        f"use {fault.offered_by} for that."
         for name, fault in FAULTS.items()
     }
 

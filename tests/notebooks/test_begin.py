@@ -19,6 +19,7 @@ from kit.authoring.sources import read_source
 from kit.course import PROJECT
 from kit.exercises import catalogue
 from kit.exercises.exercise import Exercise, Prediction
+from tests.kit.exercises import test_unseen_inputs as unseen
 from tests.kit.exercises.test_every_exercise import run
 
 pytestmark = pytest.mark.timeout(300)
@@ -69,6 +70,8 @@ def test_a_new_lessons_questions_work(source: Path, tmp_path: Path, monkeypatch)
     assert {card.passed for card in cards} == {False}
     assert len({dict(card.rows)[""] for card in cards}) == len(exercise.wrong_answers)
     assert prediction.settle({"leader": 103}) == 103
+    unseen.test_the_instructive_inputs_alone_show_every_mistake(exercise)
+    unseen.test_the_made_inputs_alone_show_every_mistake(exercise)
 
 
 @pytest.mark.real

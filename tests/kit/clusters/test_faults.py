@@ -20,12 +20,13 @@ NOT_OFFERED = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_a_method_and_a_fault_of_the_simulator(name: str) -> None:
+def test_a_fault_is_a_method_and_the_engines_are_faults_of_the_simulator(name: str) -> None:
     documented = getattr(Cluster, name)
     assert documented.__doc__
     ours = inspect.signature(getattr(KafkaCluster, name))
     assert str(ours) == str(inspect.signature(documented))
-    assert KINDS[name].nodes[0] == FAULTS[name].nodes
+    if name not in engine.EngineProvider.refusals:
+        assert KINDS[name].nodes[0] == FAULTS[name].nodes
 
 
 @pytest.mark.parametrize("provider", NOT_OFFERED)
@@ -38,6 +39,7 @@ def test_a_cluster_of_others_refuses_all_but_to_heal() -> None:
     assert [name for name in FAULTS if cluster.offers(name)] == ["heal"]
     assert cluster.refusal("heal") == ""
     assert "the kit will not kill a broker" in cluster.refusal("kill")
+    assert "use the engine for that" in cluster.refusal("lose_power")
     cluster.heal()
 
 
