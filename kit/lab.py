@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -257,6 +257,17 @@ def panel(cluster: Any, topic: str | None = None, partition: int = 0) -> Any:
     from kit.panel.panel import ClusterPanel
 
     return ClusterPanel(cluster, topic, partition)
+
+
+def slider(draw: Callable[..., Any], **values: Sequence[Any]) -> Any:
+    """A picture that follows sliders: `lab.slider(killed, crash_after=range(13))`.
+
+    Each position calls `draw` with the sliders' values; its defaults are the first position.  What
+    it returns has `text` and `svg()`, as a `Chart` has.
+    """
+    from kit.film.slider import Slider
+
+    return Slider(draw, values)
 
 
 def group_panel(cluster: Any, topic: str, group: str, **options: Any) -> Any:

@@ -72,7 +72,7 @@ def faults(lesson: Lesson) -> list[str]:
 
 
 def order(lesson: Lesson) -> Iterator[str]:
-    """Prediction, its run, its explanation; nothing between them."""
+    """Prediction, its run, its explanation; only a picture to move may be before that."""
     settled = {question: place for place, _, question in lesson.key_runs}
     for place, cell in enumerate(lesson.cells):
         if cell.is_prediction and settled.get(cell.name) != place + 1:
@@ -81,7 +81,8 @@ def order(lesson: Lesson) -> Iterator[str]:
         before = lesson.cells[place - 1]
         if not (before.is_prediction and before.name == question):
             yield f"the run {cell.name} settles {question}, which is not asked directly before"
-        if place + 1 == len(lesson.cells) or lesson.cells[place + 1].code:
+        behind = [each for each in lesson.cells[place + 1 :] if not each.has("read")]
+        if not behind or behind[0].code:
             yield f"no explanation follows the run {cell.name}"
     if len(settled) > MOST_RUNS:
         yield f"{len(settled)} predictions; {MOST_RUNS} is the limit"

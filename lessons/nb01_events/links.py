@@ -1,21 +1,14 @@
-"""How many links n systems need, in pairs and through a log: a picture with a slider.
+"""How many links n systems need, in pairs and through a log.
 
-Left, each system is wired to every other one.  Right, each system has one link, to the log.  The
-slider sets n; the arrow keys work on it.  `.text` says the same in words.
+Left, each system is wired to every other one.  Right, each system has one link, to the log.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from math import cos, pi, sin
-from typing import Any
 
-import anywidget
-import traitlets
-
-from kit.film.output import put_out, with_still
-
-LEAST, MOST = 2, 30
 WIDTH, HEIGHT, RADIUS, DOT = 680, 300, 104, 7
 STYLE = (
     ".kio-links{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--pair:#d55e00;--hub:#0072b2}"
@@ -24,50 +17,6 @@ STYLE = (
     '.kio-links text{font:14px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;'
     "fill:var(--ink);text-anchor:middle}.kio-links .n{font-weight:700;font-size:17px}"
 )
-SCRIPT = """
-function render({ model, el }) {
-  const label = document.createElement("label");
-  label.style.cssText = "display:block;margin:0 0 6px;color:var(--jp-content-font-color1,inherit)";
-  const name = document.createElement("span");
-  const slider = document.createElement("input");
-  slider.type = "range";
-  slider.min = model.get("least");
-  slider.max = model.get("most");
-  slider.value = model.get("systems");
-  slider.style.cssText = "width:min(420px,70%);margin:0 12px;vertical-align:middle";
-  slider.setAttribute("aria-label", "number of systems");
-  const picture = document.createElement("img");
-  picture.style.cssText = "display:block;max-width:100%";
-  function show() {
-    name.textContent = `systems: ${model.get("systems")}`;
-    slider.value = model.get("systems");
-    slider.setAttribute("aria-valuetext", model.get("words"));
-    picture.alt = model.get("words");
-    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(model.get("svg"));
-  }
-  function move(systems) {
-    model.set("systems", Math.min(Math.max(systems, slider.min), slider.max));
-    model.save_changes();
-  }
-  slider.addEventListener("input", () => move(Number(slider.value)));
-  slider.addEventListener("keydown", (event) => { // JupyterLab takes the arrow keys of a slider
-    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    move(model.get("systems") + step);
-  });
-  model.on("change:svg", show);
-  label.append(name, slider);
-  el.classList.add("kio-links-live");
-  el.dataset.lmSuppressShortcuts = "true"; // the arrow keys are the slider's
-  el.append(label, picture);
-  show();
-}
-export default { render };
-"""
-LOOK = ".jp-OutputArea-child:has(+ .jp-OutputArea-child .kio-links-live) { display: none; }"
-"""Hides the still picture as long as the slider follows it (see kit/film/output.py)."""
 
 
 def pairs(systems: int) -> int:
@@ -80,29 +29,11 @@ def through_a_log(systems: int) -> int:
     return systems
 
 
-class Links(anywidget.AnyWidget):
-    """`systems` from 2 to 30."""
+@dataclass(frozen=True)
+class Links:
+    """The links of so many systems."""
 
-    _esm = SCRIPT
-    _css = LOOK
-    systems = traitlets.Int(5).tag(sync=True)
-    least = traitlets.Int(LEAST).tag(sync=True)
-    most = traitlets.Int(MOST).tag(sync=True)
-    words = traitlets.Unicode().tag(sync=True)
-    svg = traitlets.Unicode().tag(sync=True)
-
-    def __init__(self, systems: int = 5) -> None:
-        super().__init__(systems=systems)
-        self.observe(lambda change: self._draw(), ["systems"])
-        self._draw()
-
-    def _draw(self) -> None:
-        with self.hold_sync():
-            self.words, self.svg = self.text, drawn(self.systems, self.text)
-
-    @traitlets.validate("systems")
-    def _within(self, proposal: Any) -> int:
-        return int(min(max(proposal["value"], LEAST), MOST))
+    systems: int = 5
 
     @property
     def text(self) -> str:
@@ -112,14 +43,8 @@ class Links(anywidget.AnyWidget):
             f"{through_a_log(n)} through a log."
         )
 
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return with_still(super()._repr_mimebundle_(**kwargs), self.text, self.svg)
-
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        put_out(self._repr_mimebundle_()[0])
+    def svg(self) -> str:
+        return drawn(self.systems, self.text)
 
 
 def drawn(systems: int, text: str) -> str:

@@ -40,7 +40,7 @@ EARLIEST = {"auto.offset.reset": "earliest"}
 # link to all that are there. Through a log it brings one.
 
 # %% link-slider tags=["read"]
-links.Links(5)
+lab.slider(links.Links, systems=range(2, 31))
 
 # %% [markdown]
 # The number of links is the smaller problem. A link that is a call also ties two programs together
