@@ -45,10 +45,14 @@ def join(
     protocol: str = "range",
     settings: Mapping[str, Any] | None = None,
     work_us: int = WORK_US,
+    commit: str = "auto",
 ) -> Consumer:
-    """Adds a member: `range` (eager), `cooperative-sticky`, or `consumer` (KIP-848)."""
+    """Adds a member: `range` (eager), `cooperative-sticky`, or `consumer` (KIP-848).
+
+    `commit` is when its loop commits: see `engine.client.consumer.application`.
+    """
     chosen = {**SETTINGS, "group.id": group, **_protocol(protocol), **(settings or {})}
-    application = Application((topic,), per_record_us=work_us)
+    application = Application((topic,), commit, per_record_us=work_us)
     member = Consumer(name, world.cluster.spec.brokers, chosen, application=application)
     return world.add(name, member)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from html import escape
 
+from engine.broker.broker import Broker
 from engine.client.consumer.application import WORKING
 from engine.sim.world.world import World
 from kit import lab
@@ -28,6 +29,23 @@ def generation(world: World, group: str) -> int:
     """The group's generation, or its epoch in the consumer protocol."""
     found = world.snapshot()["groups"][group]
     return int(found["generation"] if found["type"] == "classic" else found["epoch"])
+
+
+def is_member(world: World, group: str, name: str) -> bool:
+    """Whether the group's coordinator counts this consumer in."""
+    member_id = world.client(name).membership.member_id
+    for broker in world.cluster.nodes.values():
+        for shard in broker.groups.shards if isinstance(broker, Broker) else ():
+            found = shard.group(group)
+            if found is not None and member_id in found.members:
+                return True
+    return False
+
+
+def works(world: World, name: str) -> bool:
+    """Whether its loop is busy with records."""
+    application = world.client(name).application
+    return application is not None and application.state == WORKING
 
 
 def processed(world: World, group: str) -> Counter[tuple[str, int, int]]:

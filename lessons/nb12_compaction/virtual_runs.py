@@ -85,6 +85,30 @@ def held(world: World, topic: str, partition: int = 0) -> list[Record]:
     ]
 
 
+def pairs(world: World, topic: str) -> set[Pair]:
+    """The keys and values in the leader's log."""
+    return {(record.key, record.value) for record in held(world, topic)}
+
+
+class Reader:
+    """Keeps a table of a topic, and reads when it is asked to."""
+
+    def __init__(self, world: World, topic: str) -> None:
+        self.world, self.topic = world, topic
+        self.position = 0
+        self.table: dict[str | None, str] = {}
+
+    def read(self) -> None:
+        """From where it is to the end of the log."""
+        for record in held(self.world, self.topic):
+            if record.offset < self.position:
+                continue
+            self.position = record.offset + 1
+            self.table.pop(record.key, None)
+            if record.value is not None:
+                self.table[record.key] = record.value
+
+
 def table(world: World, topic: str) -> dict[str | None, str]:
     """What a reader of the whole log ends up with."""
     return records.table(held(world, topic))

@@ -61,19 +61,18 @@ display(AccumulatorTimeline(producer, f"{count} records without a key"))
 seen = {"records": count, "partitions": 6, "batches": len(producer.batches)}
 lab.verdict("03-1", {**seen, "partitions used": len(producer.partitions_used)})
 
+# %% accumulator tags=["read"]
+AccumulatorFilm(producer, "The accumulator")
+
 # %% [markdown]
 # All 60 went to one partition, in one batch, in one request. A batch belongs to one partition, and
 # fewer, fuller batches are cheaper for everyone. So the Java client stays with a partition until
 # `batch.size` bytes have gone there, and then draws the next (it is *sticky*). Over many batches
 # the shares become even. Round robin, which many books describe, ended as the default in Kafka 2.4.
 #
-# Set `partitioner = "round-robin"` above, run that cell again, then the next one. The film shows the
-# accumulator step by step. Click it, then use the arrow keys.
-
-# %% accumulator tags=["read"]
-AccumulatorFilm(producer, "The accumulator")
-
-# %% [markdown]
+# The film shows the accumulator step by step. Click it, then use the arrow keys. Set
+# `partitioner = "round-robin"`, and run both cells again.
+#
 # ## The same key, two clients
 #
 # With a key, the partition is a hash of the key, modulo the number of partitions. Two services write
@@ -265,12 +264,35 @@ outcome = lab.both(waiting_for_company)
 display(outcome, measure.surface(grids, lingers, sizes))
 lab.verdict("03-5", outcome)
 
+
+# %% company tags=["read"]
+# Move linger_ms to 0, and watch the requests in flight.
+def company(linger_ms=5, batch_size=16_384):
+    world = lab.world(seed=3)
+    world.create_topic("positions", partitions=2)
+    world.run(for_s=2)
+    settings = {"linger.ms": linger_ms, "batch.size": batch_size}
+    producer = OwnProducer(world, "positions", settings)
+    for position in payloads.positions(60):
+        producer.send(position)
+        world.run(for_s=0.001)
+    producer.wait()
+    title = f"60 records in 60 ms, {len(producer.batches)} batches"
+    return AccumulatorTimeline(producer, title)
+
+
+lab.slider(company, linger_ms=(0, 1, 2, 5, 10, 20, 50), batch_size=(500, 1_000, 2_000, 16_384))
+
 # %% [markdown]
 # Flat out, batches are full long before 5 ms are over, so from there on only `batch.size` matters:
 # small batches mean more requests, and each costs a round trip and work on the broker. The edge at
 # `linger.ms=0` is another matter: librdkafka then sends at once what it has. A lone record always
-# waits the whole `linger.ms`. Under a load between these two, waiting longer saves requests and costs
-# latency. (The upward axis is logarithmic.)
+# waits the whole `linger.ms`. (The upward axis is logarithmic.)
+#
+# Between these two loads, waiting longer saves requests and costs latency. Under the sliders the
+# engine's producer gets a record every millisecond. With 0 each record leaves at once, and the requests get in each other's way: at most five are in
+# flight (`max.in.flight.requests.per.connection`), so later records wait after all, and share a
+# batch. With a small `batch.size` a batch is full before it is old.
 #
 # The defaults: `linger.ms` is 5 in librdkafka, and in Java's client since 4.0 (it was 0).
 # `batch.size` is 16,384 in Java and 1,000,000 in librdkafka. Even with `linger.ms=0` there are

@@ -20,22 +20,7 @@
 # again. `lab.term("ISR")` explains a word. Python alone is enough. With a real Kafka beside it, the cells with `lab.both` run on the
 # engine and on Kafka. The engine alone notices a dead broker after 1 s (`lab.BRISK`), where
 # Kafka's default is 9 s.
-
-# %% doorway tags=["setup"]
-from confluent_kafka import ElectionType
-from IPython.display import display
-
-from kit import lab
-from kit.drawings.chart import Chart
-from kit.probes import clients
-from kit.probes.background_load import BackgroundLoad
-from kit.probes.virtual import describe, ends, post, readable, send
-from lessons.nb06_replication import durability_runs, election_runs, isr_runs, scenes
-from lessons.nb06_replication.moments import acknowledged_over_time
-
-eng = lab.engine(settings=lab.BRISK)
-
-# %% [markdown]
+#
 # ### Three copies
 #
 # Broker 101 leads a partition; 102 and 103 follow. A follower copies by asking the leader: *fetch
@@ -46,6 +31,21 @@ eng = lab.engine(settings=lab.BRISK)
 #
 # The run below is in virtual time: one seed, one history, to the microsecond. A producer sends
 # three records, and the run stops at the event that writes the third copy.
+
+# %% doorway tags=["setup"]
+from confluent_kafka import ElectionType
+from IPython.display import display
+
+from kit import lab
+from kit.drawings.chart import Chart
+from kit.drawings.watched import Watched
+from kit.probes import clients
+from kit.probes.background_load import BackgroundLoad
+from kit.probes.virtual import describe, ends, isr, post, readable, send
+from lessons.nb06_replication import durability_runs, election_runs, isr_runs, scenes
+from lessons.nb06_replication.moments import acknowledged_over_time
+
+eng = lab.engine(settings=lab.BRISK)
 
 # %% 06-1 tags=["stub", "predict"]
 lab.predict("06-1")
@@ -170,11 +170,40 @@ waits = {name: [(d, write(*how, d)[0]) for d in delays] for name, how in lines.i
 display(Chart("One slow follower in the ISR", waits, x="delay of 103, ms", y="wait, ms"))
 lab.verdict("06-2", {"holders": holders, "wait": wait_ms, "minimum": minimum, "acks": acks})
 
+
+# %% stalled tags=["read"]
+# How long 103 stands still, and how long its leader waits: when does a short limit cost a copy?
+def stalled(stall_s=12, lag_time_max_s=30):
+    limits = {"replica.lag.time.max.ms": lag_time_max_s * 1000, "broker.session.timeout.ms": 60_000}
+    world = lab.world(seed=6, settings=limits)
+    world.create_topic("orders", assignment={0: [101, 102, 103]})
+    world.run(for_s=2)
+    leader = world.replica(101, "orders", 0)
+    watched = Watched(world, {
+        "103 stands still": lambda w: w.cluster.states[103] == "paused",
+        "103 is in the ISR": lambda w: 103 in isr(w, "orders"),
+        "a write waits": lambda w: leader.high_watermark < leader.log.log_end_offset,
+    })  # fmt: skip
+    world.pause(103)
+    post(world, "orders", "A", acks="all")
+    watched.run(for_s=stall_s)
+    world.resume(103)
+    watched.run(for_s=60 - stall_s)
+    return watched.spans(f"The write waits for {watched.lasted_s('a write waits'):.1f} s")
+
+
+lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
+
 # %% [markdown]
 # `acks=all` means all of the *current ISR*: not all replicas, not a majority, and not
 # `min.insync.replicas`. The two `acks=all` lines lie on each other, so the minimum does not change
 # the wait. Each write waits for twice the delay: once for the record, once for the fetch that
 # confirms it. The minimum decides something else, which is next.
+#
+# A follower that stops altogether is not waited for without end. Its leader drops it from the ISR
+# when it has not caught up once in `replica.lag.time.max.ms` (30 s by default). The leader looks every half of the limit, so a follower is out after one to one and a half times
+# the limit. A long limit makes writes wait. A short one gives an ISR with one copy less at each
+# hiccup, and a follower that must catch up to be let in again.
 #
 # ### Below the minimum
 #

@@ -37,6 +37,7 @@ from contextlib import closing
 
 from kit import lab
 from kit.drawings.chart import Chart
+from kit.drawings.watched import Watched
 from kit.group_panel import members
 from kit.group_panel.writing import Writing
 from lessons.nb09_groups import virtual_group as groups
@@ -324,6 +325,31 @@ seen = {
 }
 print(seen)
 lab.verdict("09-6", seen)
+
+
+# %% edge tags=["read"]
+# Where is the edge?
+def edge(per_record_ms=150, max_poll_records=100):
+    world = lab.world(seed=9, checked=False)
+    world.create_topic("orders", partitions=2)
+    world.load("orders", period_us=2_000, count=800)
+    world.run(for_s=3)
+    settings = {"max.poll.records": max_poll_records, "max.poll.interval.ms": 10_000}
+    for name, work_us in (("A", 1_000), ("B", per_record_ms * 1_000)):
+        members.join(world, name, "orders", "billing", settings=settings, work_us=work_us)
+    zombie = "B works, and is out"
+    watched = Watched(world, {
+        "B is in the group": lambda w: groups.is_member(w, "billing", "B"),
+        "B works on records": lambda w: groups.works(w, "B"),
+        zombie: lambda w: groups.works(w, "B") and not groups.is_member(w, "billing", "B"),
+    })  # fmt: skip
+    watched.run(for_s=40)
+    full_s = per_record_ms * max_poll_records / 1000
+    title = f"{full_s:g} s for a full batch, at most 10 s between two polls"
+    return watched.spans(title, bad=[zombie])
+
+
+lab.slider(edge, per_record_ms=(15, 50, 80, 100, 120, 150, 200), max_poll_records=(20, 50, 100))
 
 # %% [markdown]
 # One poll may return `max.poll.records`, and 100 × 150 ms is more than the interval. (The defaults are

@@ -36,6 +36,7 @@ from kit import lab
 from kit.group_panel import members
 from kit.probes import clients, virtual
 from lessons.nb10_offsets import reading
+from lessons.nb10_offsets.positions import Positions
 from lessons.nb10_offsets.reading import Reader, numbered, together, write
 
 REPLICAS = {0: [101, 102, 103]}
@@ -88,38 +89,53 @@ lab.verdict("10-1", outcome)
 #
 # **The Java client has the same settings and does something else.** It commits *inside* `poll`: the
 # records of earlier polls, which a simple loop has processed by then. Below the engine's own
-# consumer, which follows the Java client, is killed in virtual time. Click the panel and step with the
-# arrow keys. Watch the committed offset: it moves only when A polls. Press *kill* at another moment
-# for another future.
+# consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a run
+# of its own.
+#
+# Upwards are the records of a partition, to the right is time. The dashed line is the *position*:
+# how far `poll` has got. The solid line is the *committed offset*. Move the crash, then the interval,
+# then the moment at which the loop commits. Where does B begin?
 
-# %% java-way tags=["sim"]
-crash_after, interval_ms = 8, 1_000  # records that A processes before it is killed
 
-world = lab.world(seed=10)
-world.create_topic("orders", assignment=REPLICAS)
-virtual.post(world, "orders", *numbered(12))
-settings = {"auto.commit.interval.ms": interval_ms, "max.poll.records": 3}
-members.join(world, "A", "orders", "billing", "range", settings, work_us=300_000)
-world.run(lambda w: len(w.client("A").application.processed) >= crash_after, for_s=60)
-by_a = [record.offset for record in world.client("A").application.processed]
-members.act(world, "kill", "A")
-members.join(world, "B", "orders", "billing", "range", settings, work_us=300_000)
-world.run(for_s=25)
-by_b = [record.offset for record in world.client("B").application.processed]
-print("A processed", *by_a)
-print("B processed", *by_b)
+# %% java-way tags=["read"]
+def killed(crash_after=8, interval_ms=1_000, commits="auto"):
+    world = lab.world(seed=10)
+    world.create_topic("orders", assignment={0: [101, 102, 103], 1: [101, 102, 103]})
+    for partition in (0, 1):
+        virtual.send(world, "orders", *numbered(8), partition=partition)
+    drawn = Positions(world, "orders", "billing")
+    settings = {"auto.commit.interval.ms": interval_ms, "max.poll.records": 3}
+    loop = {"settings": settings, "work_us": 300_000, "commit": commits}
+    members.join(world, "A", "orders", "billing", **loop)
+    drawn.run(lambda w: len(w.client("A").application.processed) >= crash_after)
+    drawn.kill("A")
+    members.join(world, "B", "orders", "billing", **loop)
+    drawn.run(for_s=25)
+    return drawn
+
+
+strategies = ("auto", "before", "after", "each")  # "before" commits before the work, and so on
+slider = lab.slider(
+    killed, crash_after=range(1, 16), interval_ms=(100, 1_000, 3_000), commits=strategies
+)
+slider
+
+# %% [markdown]
+# B begins at the solid line. What A had processed above it comes twice: *at least once*. Only
+# `before` leaves records behind that no member processes: its solid line was ahead of the work.
+# So one setting, `enable.auto.commit`, is at least once in one client and loses records in another.
+# Read where your client notes an offset as done. In both, auto-commit with work that goes on in
+# *another thread* loses records: to the client, a record that you put into a queue is done.
+#
+# The same run in the Group panel: click it and step with the arrow keys. Press *kill* at another
+# moment for another future.
 
 # %% watch tags=["read"]
-panel = lab.group_panel(world, "orders", "billing")
+panel = lab.group_panel(slider.picture.world, "orders", "billing")
 panel.jump("kill A")
 panel
 
 # %% [markdown]
-# Nothing is missing, and some records came twice: *at least once*. So one configuration is at least
-# once in one client and loses records in another. Read where your client notes an offset as done.
-# In both, auto-commit with work that goes on in *another thread* loses records: to the client,
-# a record that you put into a queue is done.
-#
 # ## Two positions
 #
 # A consumer has a **position**, the offset that its next `poll` returns. The group has a **committed

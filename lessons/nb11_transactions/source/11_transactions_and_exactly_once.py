@@ -26,6 +26,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from kit import lab
+from kit.drawings.watched import Watched
 from lessons.nb11_transactions import bank, chains, costs, film, hanging, in_the_log, scenes
 from lessons.nb11_transactions.bank import Teller, ended, open_bank, read, values
 
@@ -113,25 +114,6 @@ outcome = lab.both(teller_dies)
 display(outcome)
 lab.verdict("11-2", outcome)
 
-# %% [markdown]
-# Nothing was taken back. The lost debit is in the log for good, and behind it an ABORT **marker**. When the second teller
-# was made, it called `init_transactions`; the coordinator found the open transaction, and had the partition's leader write the marker. A commit puts a COMMIT marker into each partition of the
-# transaction. Markers take offsets, and no reader is given one. So gaps in the offsets are normal.
-#
-# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the *client* skips their
-# records. A client with `read_uncommitted` gets them. That is the default of the Java client and of Kafka's
-# tools; confluent-kafka's default is `read_committed`.
-#
-# ## The same transfer, step by step
-#
-# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the id's state in a topic of
-# its own, `__transaction_state`. Below is the whole story in virtual time, with the id *transfer*: *app* dies after the debit, and *app-2*
-# does all of it. The panel opens at the decision. Click it; the arrow keys step, Home goes to the start.
-#
-# In the panel, `p0 e2` is a producer id and an epoch, HW the high watermark, and LSO the offset where a reader with read_committed has
-# to stop for now. An id is in *PrepareEpochFence* while its next instance ends what the last one left open, and *Dead* when it is
-# forgotten.
-
 # %% watch tags=["read"]
 from kit.transaction_panel import producers
 
@@ -146,6 +128,24 @@ panel.jump("PrepareCommit")
 panel
 
 # %% [markdown]
+# Nothing was taken back. The lost debit is in the log for good, and behind it an ABORT **marker**. When the second teller
+# was made, it called `init_transactions`; the coordinator found the open transaction, and had the partition's leader write the marker. A commit puts a COMMIT marker into each partition of the
+# transaction. Markers take offsets, and no reader is given one. So gaps in the offsets are normal.
+#
+# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the *client* skips their
+# records. A client with `read_uncommitted` gets them. That is the default of the Java client and of Kafka's
+# tools; confluent-kafka's default is `read_committed`.
+#
+# ## The same transfer, step by step
+#
+# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the id's state in a topic of
+# its own, `__transaction_state`. The panel above shows the whole story in virtual time, with the id *transfer*: *app* dies after the debit,
+# and *app-2* does all of it. It opens at the decision. Click it; the arrow keys step, Home goes to the start.
+#
+# In the panel, `p0 e2` is a producer id and an epoch, HW the high watermark, and LSO the offset where a reader with read_committed has
+# to stop for now. An id is in *PrepareEpochFence* while its next instance ends what the last one left open, and *Dead* when it is
+# forgotten.
+#
 # What *app-2* does:
 #
 # 1. `init_transactions`: it asks the coordinator for its producer id and **epoch**. What *app* had left open is aborted.
@@ -199,6 +199,30 @@ outcome = lab.both(open_transaction)
 display(outcome)
 lab.verdict("11-3", outcome)
 
+
+# %% late-commit tags=["read"]
+# When the commit comes, and the producer's own limit: for how long do readers wait?
+def late_commit(commit_after_s=5, timeout_s=20):
+    world = film.bank()
+    producers.start(world, "app", "transfer", {"transaction.timeout.ms": timeout_s * 1000})
+    producers.act(world, "begin", "app")
+    producers.send(world, "app", "accounts", "Alice -10", partition=0)
+    producers.wait(world, "app")
+    leader = world.replica(world.leader("accounts", 0), "accounts", 0)
+    watched = Watched(world, {
+        "app has it open": lambda w: producers.words(w)["app"].state == "InTransaction",
+        "read_committed waits": lambda w: leader.last_stable_offset < leader.high_watermark,
+    })  # fmt: skip
+    watched.run(for_s=commit_after_s)
+    watched.mark("commit")
+    producers.act(world, "commit", "app")
+    watched.run(for_s=60 - commit_after_s)
+    error = producers.words(world)["app"].error
+    return watched.spans(f"The commit fails: {error}" if error else "The commit succeeds")
+
+
+lab.slider(late_commit, commit_after_s=range(1, 51), timeout_s=(5, 10, 20, 40))
+
 # %% [markdown]
 # The LSO is the first offset of the oldest open transaction; if none is open, it is the high watermark. A reader with
 # read_committed gets nothing from there on, not even plain records. Otherwise it would have to come back for *held*, and would
@@ -206,7 +230,8 @@ lab.verdict("11-3", outcome)
 #
 # So one slow producer holds up every such reader of the partition. Their lag grows, and nothing is wrong
 # with them. The end comes with `transaction.timeout.ms` (60 s by default, at most the broker's
-# `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts.
+# `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts, and a commit that comes later is refused.
+# Find in the sliders' picture how often it looks for such transactions: every 10 s. So readers may wait that much longer.
 #
 # ### What an engineer sees
 #

@@ -25,6 +25,7 @@
 
 # %% doorway tags=["setup"]
 from kit import lab
+from kit.drawings.watched import Watched
 from kit.probes import clients
 from lessons.nb12_compaction import passes, records, scenes, virtual_runs
 
@@ -216,17 +217,7 @@ for each in begun:
 seen = {"dirty segments": dirty, "clean": users // 4, "ratio": ratio, "passes": len(begun)}
 lab.verdict("12-4", seen)
 
-# %% [markdown]
-# Four of eight segments are a ratio of 0.5, which is not *above* 0.5. So up to half of a log may be
-# overwritten values, and the active segment comes on top. Two more settings move the moment:
-# `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
-# little is dirty (*Deeper: Lags*).
-#
-# Here is the same world in the panel. Go from moment to moment with the arrows of the timeline: the
-# pass first reads what is dirty and notes the last offset of each key, its *offset map*. It then
-# copies what stays into a new file, and puts that in the place of the old segment.
-
-# %% watch-pass tags=["live"]
+# %% watch-pass tags=["read"]
 panel = lab.segments(world, "users")
 panel.goto(0)
 panel.jump("101 has cleaned")  # the first pass
@@ -234,6 +225,15 @@ panel.jump("101 cleans")  # the second
 panel
 
 # %% [markdown]
+# Four of eight segments are a ratio of 0.5, which is not *above* 0.5. So up to half of a log may be
+# overwritten values, and the active segment comes on top. Two more settings move the moment:
+# `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
+# little is dirty (*Deeper: Lags*).
+#
+# The panel shows the same world. Go from moment to moment with the arrows of the timeline: the
+# pass first reads what is dirty and notes the last offset of each key, its *offset map*. It then
+# copies what stays into a new file, and puts that in the place of the old segment.
+#
 # ## Tombstones
 #
 # A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` says how long it
@@ -274,12 +274,44 @@ outcome = lab.both(tombstones)
 display(outcome)
 lab.verdict("12-5", outcome)
 
+
+# %% slow-reader tags=["read"]
+# A reader pauses after bert=Oslo. For how long may it?
+def slow_reader(delete_retention_s=20, pause_s=30):
+    world = lab.world(12, brokers=1, checked=False, settings={"log.cleaner.backoff.ms": 1_000})
+    small = {"internal.segment.bytes": 200, "min.cleanable.dirty.ratio": 0.01}
+    keeps = {"cleanup.policy": "compact", "delete.retention.ms": delete_retention_s * 1000}
+    world.create_topic("cities", assignment={0: [101]}, config={**small, **keeps})
+    virtual_runs.put(world, "cities", [("anna", "Rome"), ("bert", "Oslo")])
+    reader = virtual_runs.Reader(world, "cities")
+    reader.read()  # and now it is busy with something else
+    watched = Watched(world, {
+        "bert=Oslo is in the log": lambda w: ("bert", "Oslo") in virtual_runs.pairs(w, "cities"),
+        "the tombstone is in the log": lambda w: ("bert", None) in virtual_runs.pairs(w, "cities"),
+        "the reader has bert=Oslo": lambda w: "bert" in reader.table,
+    })  # fmt: skip
+    virtual_runs.put(world, "cities", [("bert", None), ("anna", "Bern")])
+    for second in range(60):
+        virtual_runs.put(world, "cities", [("carl", f"{second}")])
+        world.run(for_s=1)
+        if second == pause_s:
+            watched.mark("the reader goes on")
+            reader.read()
+        watched.look()
+    forever = "bert" in reader.table
+    title = f"The reader {'never learns' if forever else 'learns'} that bert is gone"
+    return watched.spans(title, bad=["the reader has bert=Oslo"] if forever else [])
+
+
+lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56, 5))
+
 # %% [markdown]
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* into the
 # batch: now plus `delete.retention.ms`. The first pass after that time drops it, and a pass needs
 # something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower than
 # the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a reader may
-# take from the beginning of the log to its end.
+# take from the beginning of the log to its end. Under the sliders carl moves every second, so that
+# each pass has something dirty.
 #
 # ## A table from a topic
 #
