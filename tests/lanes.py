@@ -21,7 +21,8 @@ such a test as `rerun`, and its first failure is printed.  All others have one a
 the engine is a failure.
 
 Tests marked `full` are left out, unless `--all` is given (`make test-all`).  With `--reached FILE`,
-as in `.ci/run`, those run that the changes since the last whole run reach (reach.py).
+as in `.ci/run`, those run that the changes since the last whole run reach (reach.py).  Tests marked
+`long` run in no whole suite: `pytest -m long` runs them.
 
 With a selection (a path, `-k`, `-m`, `--lf` …) there is only one lane, and nothing is left out.
 """
@@ -35,7 +36,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ import pytest
 from tests.reach import FullRun, selection
 
 FIRST, LAST = "clusters", "plain"
-FULL = "full"
+FULL, LONG = "full", "long"
 MARKS = {FIRST: ("real", "docker"), "screens": ("browser", "spark", "heavy"), LAST: ()}
 """Each lane's marks; a test runs in the first lane that has one of its marks, else in the last.
 `pytest.mark.lane("plain")` chooses a lane by its name, where another one would be the longest."""
@@ -80,6 +81,7 @@ def whole_suite(config: pytest.Config) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What a whole run has beside its lanes: tests that are left out, and second attempts."""
     if config.getoption("--lane") or whole_suite(config):
+        leave_out(config, items, {each.nodeid for each in items if each.get_closest_marker(LONG)})
         if not config.getoption("all"):
             leave_out_full(config, items)
         if not config.getoption("maxfail"):
@@ -102,8 +104,12 @@ def leave_out_full(config: pytest.Config, items: list[pytest.Item]) -> None:
         full = {name: lane for name, lane in full.items() if name not in kept}
         if not config.getoption("--lane"):
             config.get_terminal_writer().write(said)
-    left_out = [item for item in items if item.nodeid in full]
-    items[:] = [item for item in items if item.nodeid not in full]
+    leave_out(config, items, full)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], names: Collection[str]) -> None:
+    left_out = [item for item in items if item.nodeid in names]
+    items[:] = [item for item in items if item.nodeid not in names]
     config.hook.pytest_deselected(items=left_out)
 
 

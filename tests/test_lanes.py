@@ -30,6 +30,7 @@ markers =
     heavy: keeps a core busy
     lane: the lane by name
     full: for make test-all
+    long: for a selection
 """
 TESTS = """
 import os
@@ -122,6 +123,10 @@ def test_each_test_runs_once_in_its_lane_and_all_are_counted(suite) -> None:
 
 
 LONG = """
+@pytest.mark.long
+def test_takes_an_hour():
+    pass
+
 @pytest.mark.full
 def test_takes_minutes_in_the_last_lane():
     pass
@@ -135,11 +140,13 @@ def test_takes_minutes_in_the_first_lane():
 
 def test_what_is_marked_full_runs_if_all_is_asked_for_or_by_selection(suite) -> None:
     status, closing, output = run(suite, LONG)
-    assert (status, "= 5 passed, 2 deselected in " in closing) == (0, True), output
+    assert (status, "= 5 passed, 3 deselected in " in closing) == (0, True), output
     status, closing, output = run(suite, LONG, "--all")
-    assert (status, "= 7 passed in " in closing) == (0, True), output
+    assert (status, "= 7 passed, 1 deselected in " in closing) == (0, True), output
     status, closing, output = run(suite, LONG, "-k", "minutes")
-    assert (status, "= 2 passed, 5 deselected in " in closing) == (0, True), output
+    assert (status, "= 2 passed, 6 deselected in " in closing) == (0, True), output
+    status, closing, output = run(suite, LONG, "-m", "long")
+    assert (status, "= 1 passed, 7 deselected in " in closing) == (0, True), output
 
 
 def test_of_what_is_marked_full_a_reached_test_runs_in_its_lane(suite) -> None:
@@ -147,7 +154,7 @@ def test_of_what_is_marked_full_a_reached_test_runs_in_its_lane(suite) -> None:
     note = {"commit": "of another history", "seconds": slow}
     (suite / "full-run.json").write_text(json.dumps(note))
     status, closing, output = run(suite, LONG, "--reached=full-run.json")
-    assert (status, "= 6 passed, 1 deselected in " in closing) == (0, True), output
+    assert (status, "= 6 passed, 2 deselected in " in closing) == (0, True), output
     assert "They reach 2 of the 2 tests marked full; 1 run here:" in output
     assert "test_takes_minutes_in_the_first_lane" in dict(ran(suite))
 

@@ -3,6 +3,8 @@
 `make test-all` does.  `make test` runs those of SHORT_FORM: the first notebook (00) and one with
 transactions (11) on the engine alone, and 06, which shows what the course is about, beside a real
 Kafka.  A lab is executed where it is marked (tests/labs/L1_telemetry_pipeline/test_marks.py).
+Of the labs only L4 runs on the engine alone, too: a lab uses the engine in any case, and the
+others would take half an hour (`pytest -m long tests/notebooks`).
 
 nbval runs in a process of its own.  Its report is read as XML, not by exit status alone:
 after a time-out nbval marks the remaining cells as expected failures, and a notebook that
@@ -32,13 +34,16 @@ CELL_TIMEOUT_S = 300
 """Ends a hanging cell.  A lab kills drivers beside a real Kafka while two lanes keep the cores."""
 SOURCES = source_files()
 SHORT_FORM = {"off": ("00", "11"), "local": ("06",)}
+LABS_ALONE = ("L4",)
 
 
 def marks(source: Path, real: str) -> list[pytest.MarkDecorator]:
     """A lab needs Spark, and runs in the lane of the other tests that do."""
     found = [] if group_of(source) in SHORT_FORM[real] else [pytest.mark.full]
     if source.is_relative_to(PROJECT / "labs"):
-        return [*found, pytest.mark.spark]
+        found.append(pytest.mark.spark)
+        if real == "off" and group_of(source) not in LABS_ALONE:
+            found.append(pytest.mark.long)
     return found
 
 

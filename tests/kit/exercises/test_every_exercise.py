@@ -49,6 +49,10 @@ SLOW = ("04-7", "06-7", "06-8", "07-7", "08-7", "10-9", "10-10", "11-12")
 """Each wrong answer is run on a cluster of its own, or crashed at every line."""
 
 
+LONG = ("L6-6",)
+"""Nine minutes: each wrong answer is a service that Spark runs to its end."""
+
+
 def needs_of(path: Path, name: str) -> list[pytest.MarkDecorator]:
     """A lab needs PySpark and minutes; half of the labs go to another lane.
 
@@ -56,7 +60,8 @@ def needs_of(path: Path, name: str) -> list[pytest.MarkDecorator]:
     """
     if is_lab(path):
         lane = "clusters" if name.startswith(("L1", "L2", "L3")) else "screens"
-        return [pytest.mark.spark, pytest.mark.full, pytest.mark.lane(lane)]
+        size = pytest.mark.long if name in LONG else pytest.mark.full
+        return [pytest.mark.spark, size, pytest.mark.lane(lane)]
     return [pytest.mark.lane("screens"), *([pytest.mark.full] if name in SLOW else [])]
 
 
