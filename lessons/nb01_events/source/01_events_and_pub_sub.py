@@ -158,8 +158,8 @@ lab.verdict("01-2", outcome)
 #
 # ## A late reader, with default settings
 #
-# `report` is a new group, and its consumer has default settings, as in most first programs. Six
-# orders are in the topic when it starts. It reads to the end and stops. Four more orders are written
+# `report` is a new group. Its consumer is confluent-kafka's, with default settings, as in most first
+# programs. Six orders are in the topic when it starts. It reads to the end and stops. Four more orders are written
 # while it is down. It starts again, reads to the end, and stops.
 
 # %% 01-3 tags=["stub", "predict"]

@@ -195,10 +195,10 @@ lab.verdict("02-3", outcome)
 # check again. The consumer can: Java's does by default, librdkafka (the client of this notebook)
 # with `check.crcs=true`.
 #
-# ## A sparse index
+# ## Two indexes
 #
-# An offset is the number of a record; a file has positions, counted in bytes. So two indexes lie
-# beside each `.log`: the `.index` leads from offsets to positions, the `.timeindex` from
+# An offset is the number of a record; a file has positions, counted in bytes. So each `.log` has
+# two indexes: the `.index` leads from offsets to positions, the `.timeindex` from
 # timestamps to offsets. The next run sends 300 records, each in a batch of its own and with a
 # later timestamp than the one before. The setting `index.interval.bytes` is 4,096.
 
@@ -527,7 +527,7 @@ lab.check("02-10", file_of)
 # <details><summary><b>2. How does a broker find offset 1,234,567?</b></summary>
 # The names of the segments say which one to open. A binary search in its sparse index leads to a
 # place before the record, and from there the broker reads batch headers until it has the batch.
-# <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b> index, then scan. <b>Strong:</b> names index.interval.bytes, knows that the batch is sent whole, and that a timestamp leads to an offset first. Evidence: <a href="#A-sparse-index">A sparse index</a>.
+# <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b> index, then scan. <b>Strong:</b> names index.interval.bytes, knows that the batch is sent whole, and that a timestamp leads to an offset first. Evidence: <a href="#Two-indexes">Two indexes</a>.
 # </details>
 # <details><summary><b>3. Why is Kafka fast, although everything goes to disk?</b></summary>
 # It appends and reads in order, and in batches. Records have one format from producer to consumer,

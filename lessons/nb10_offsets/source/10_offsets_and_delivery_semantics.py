@@ -22,8 +22,9 @@
 # ## A loop from a tutorial
 #
 # The loop below is the usual first one. It polls, and it processes each record before it polls
-# again. The client commits by itself: `enable.auto.commit` is on by default. The default interval is
-# 5 s; here it is 100 ms, so that several commits fall into the life of twelve records.
+# again. Its client is confluent-kafka, and commits by itself: `enable.auto.commit` is on by default.
+# The default interval is 5 s; here it is 100 ms, so that several commits fall into the life of twelve
+# records.
 #
 # `lab.crash_test` runs the loop in a process of its own, kills that process with SIGKILL after each
 # line, at several moments, and restarts it. Then the history checker compares what was processed

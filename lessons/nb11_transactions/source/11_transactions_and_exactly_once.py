@@ -255,7 +255,7 @@ lab.broker_log(cluster, in_the_log.coordinator_of(cluster, "till-7"), "till-7")
 # has been open for the longest time. (A transaction that no coordinator knows of is another matter: [A transaction that
 # hangs](#Deeper:-A-transaction-that-hangs).)
 #
-# ## The zombie
+# ## The first teller wakes up
 #
 # The first teller is not dead. It stood still, in a long garbage collection, while a second one started with the same
 # `transactional.id`, booked the transfer, and committed. Now the first one wakes up in the middle of its transaction. It
@@ -586,7 +586,7 @@ lab.check("11-12", lab.crash_evidence(several, eng, producer=named, per_line=1))
 # Where consumed offsets are in the transaction, the group's generation fences as well (KIP-447): the name then buys quick recovery.
 # <i>Follow-up:</i> what if a random id is used? <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing.
 # <b>Strong:</b> open transactions then wait for their timeout, and readers behind them; says what the generation protects, and when.
-# Evidence: <a href="#The-zombie">The zombie</a>.
+# Evidence: <a href="#The-first-teller-wakes-up">The first teller wakes up</a>.
 # </details>
 # <details><summary><b>5. What happened here?</b></summary>
 # <pre>

@@ -360,7 +360,7 @@ lab.verdict("12-6", outcome)
 # is why Streams' changelogs have smaller ones. One code path serves both: read from the beginning,
 # then go on with what comes.
 #
-# ## The deletion that was forgotten
+# ## A deletion, and two crashes
 #
 # DeleteRecords moves the start of a log on request, however young its records are. The next run uses three replicas
 # and two crashes; in the end, one broker returns that was cut off before.
@@ -371,8 +371,6 @@ lab.verdict("12-6", outcome)
 # 4. The other follower is killed. DeleteRecords up to offset 10 is sent, and answered: the log starts
 #    at 10.
 # 5. The leader is killed at once. It starts again, leads again, and then 101 returns.
-#
-# In lesson 07, 101 would cut x, y, z off.
 
 # %% 12-7 tags=["stub", "predict"]
 lab.predict("12-7")
