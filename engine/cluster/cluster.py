@@ -164,7 +164,7 @@ class Cluster:
         return None
 
     def catch_up(self, happened: int) -> None:
-        """Runs until `happened` items have left the agenda; a replay passes those of no node."""
+        """Runs until `happened` items have left the agenda; some of a replay belong to no node."""
         while self.happened < happened and self.agenda.heap:
             self._next()
 

@@ -1,4 +1,4 @@
-"""Which of a line's many moments a crash shall take: those that tell most.
+"""At which of a line's many moments to crash: where most would be lost or repeated.
 
 A run without a crash notes each completed line, and between them what was read, processed and
 committed.  So it is known what a crash at each of these moments would leave behind:

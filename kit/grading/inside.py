@@ -1,4 +1,4 @@
-"""The last step into the sandbox: takes what no process inside may have, then starts the command.
+"""The last step into the sandbox: it drops what no process inside may use, and starts the command.
 
     python -I -S -c TEXT_OF_THIS_FILE TASKS COMMAND…
 

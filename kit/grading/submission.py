@@ -1,9 +1,9 @@
 """Lifts the answers out of a submitted notebook.
 
 The file is read as data, within limits, and only the source of its exercise cells counts.
-A cell's tags name its exercise or, if an editor dropped the tags, its id does.  Which notebook
-it is follows from the cells, not from the name of the file: it is the notebook of which the file
-has the most exercises, each counted once.
+A cell's tags name its exercise or, if an editor dropped the tags, its id does.  The cells say
+which notebook it is, not the name of the file: the one of which the file has the most exercises,
+each counted once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A topic that has the name of one that was deleted: another topic, which promises nothing of that.
+"""A topic that has the name of a deleted one is another topic, and keeps none of its promises.
 
     begins empty    no replica of it holds a record, or a high watermark, of the former one
     heard           what a client heard counts once it can only have been this topic

@@ -1,4 +1,4 @@
-"""Which values were ever written to which topic of one name, as the replicas took them in.
+"""Which values were ever written to which topic of one name, as the replicas accepted them.
 
 A topic that is deleted takes its records with it.  So the end of a schedule has to know of each
 record whether it was in a topic that is gone, and this page remembers it: the logs are deleted.

@@ -860,7 +860,7 @@ lab.verdict("L1-12", seen)
 # %% [markdown]
 # The filter went below the rule. There, no column `position` is left, so each use of one of its fields
 # became a `from_json` of its own: the same text, parsed again and again, for each record. No row is wrong,
-# and no error tells; only the time does, and `explain()`. A count that is observed has to see every row,
+# and no error says so. You see it in the time, and in `explain()`. A count that is observed has to see every row,
 # so no filter moves past it. That is why `judged` above observes, and both of its readers filter after it.
 
 # %% [markdown]
@@ -911,7 +911,7 @@ lab.verdict("L1-13", seen)
 
 # %% [markdown]
 # The commits say which rows came when. Without them version 0 cannot be read, and Delta says so. Set
-# `version = 3`, the commit that is left: the query reads that commit's rows, and no error tells of the others.
+# `version = 3`, the commit that is left: the query reads that commit's rows, and no error mentions the others.
 # Without a version, Delta begins with the table as it is, its files in the order of their times, and goes on
 # with each new commit. So `follow` looks first whether every commit is there, and silver can be made again
 # from bronze after years. After OPTIMIZE and VACUUM, bronze is one large file. Silver's state then keeps every event

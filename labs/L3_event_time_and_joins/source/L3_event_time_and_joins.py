@@ -134,7 +134,7 @@ staircase.Staircase("Which positions count", story, done[eng.name], "truck-07", 
 
 # %% [markdown]
 # Read the picture from left to right, as Spark does. The green stairs are the watermark that each
-# micro-batch reports. It moves when a micro-batch ends. The grey area are the windows that are
+# micro-batch reports. It moves when a micro-batch ends. The grey area shows the windows that are
 # closed for late records. It follows the stairs *one micro-batch later*, and always by whole windows.
 #
 # The two clocks are in the record. `CreateTime` is the arrival here, `event_time` in the value is
@@ -643,9 +643,9 @@ lab.verdict("L3-8", seen)
 # %% [markdown]
 # ## Deeper: State of your own
 #
-# An alert shall come when a truck has sent nothing for five minutes, and another one when it is back. No window says
+# You want an alert when a truck has sent nothing for five minutes, and another one when it is back. No window does
 # both. `transformWithState` gives each truck a *state* of yours and *timers* that event time sets off: a timer
-# fires when the watermark passes it. The state lies in RocksDB, on the machine that works on this truck.
+# fires when the watermark passes it. The state is in RocksDB, on the machine that works on this truck.
 
 # %% a-silent-truck tags=["live"]
 from pyspark.sql import Row

@@ -408,7 +408,7 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 # The checkpoint is written after the sink. A crash between the two gives the sink the same micro-batch
 # again, so the sink must recognise it: by keys (MERGE), by the batch's number (`txnAppId`,
 # `txnVersion`), or by being computed again as a whole.
-# *Follow-up:* which of the three also stands a deleted checkpoint? (Keys, and computing again.)
+# *Follow-up:* which of the three also survives a deleted checkpoint? (Keys, and computing again.)
 #
 # * **weak:** "exactly-once is on" · **good:** order of sink and commit · **strong:** three ways, and what
 #   each assumes

@@ -438,8 +438,8 @@ AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
 # takes bytes. `count` is at least 2.
 #
 # **03-11, settings for a fleet.** 500 positions a second, keyed by truck, to six partitions on three
-# brokers, 2 ms away. In that second there are to be at most 80 requests, and at most 60 % of the
-# bytes of the plain values in the log. 99 of 100 positions are acknowledged within 90 ms. The judge
+# brokers, 2 ms away. In that second, allow at most 80 requests, and in the log at most 60 % of the
+# bytes of the plain values. 99 of 100 positions must be acknowledged within 90 ms. The judge
 # plays the second with your settings.
 
 

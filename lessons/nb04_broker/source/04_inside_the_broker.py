@@ -680,7 +680,7 @@ display(Chart(saved, fetches, "fetch.min.bytes", "fetches a second", log_y=True)
 display(Chart(cost, delays, "fetch.min.bytes", "ms"))
 
 # %% [markdown]
-# The record leaves in the moment in which it is committed, since a consumer reads only up to the
+# The record leaves as soon as it is committed, since a consumer reads only up to the
 # high watermark. In the charts the curves part where the time ends the wait before the bytes do.
 #
 # ## Deeper: fetch sessions

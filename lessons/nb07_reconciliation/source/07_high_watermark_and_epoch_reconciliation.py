@@ -693,7 +693,7 @@ print(here.diff(other))
 # %% [markdown]
 # The answer begins where the two traces are no longer the same (a line is: seconds, node, event).
 # One event before the end is early enough, because 102 cuts in the very last one. What matters
-# stands at the end: A.
+# is at the end: A.
 
 # %% [markdown]
 # ## Deeper: The second rung, kip-101 (Kafka 0.11)

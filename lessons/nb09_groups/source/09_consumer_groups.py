@@ -417,7 +417,7 @@ lab.verdict("09-7", seen)
 # billing  orders  1          4100            61902           57802  -            -     -
 # ```
 #
-# Compare a group that is well, with the coordinator's log:
+# Compare a healthy group, with the coordinator's log:
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine()

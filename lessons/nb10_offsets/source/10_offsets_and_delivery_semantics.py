@@ -191,7 +191,7 @@ lab.verdict("10-2", outcome)
 # ### Where it is kept
 #
 # A commit is a record in the topic `__consumer_offsets`, written by the group's coordinator. Kafka's own
-# tools show it. Which partition it is follows from the group's name, like a key's partition: Java's
+# tools show it. The group's name decides the partition, as a key does: Java's
 # `hashCode` modulo the number of partitions (50 by default, 5 here).
 
 # %% at-work tags=["live"]
