@@ -27,6 +27,8 @@ from kit.exercises.exercise import Exercise, Prediction
 
 MOST_CELLS, MOST_WORDS, MOST_RUNS, MOST_ROWS, MOST_LINES = 40, 2_500, 8, 8, 30
 MOVES_WITHIN = 10
+SHOWN = frozenset({"read", "live"})
+"""Tags of cells that show something to move or to look at, and settle nothing."""
 LESSON_PACKAGES = ("lessons", "labs")
 PROVIDED = frozenset(dir(builtins)) | {"display", "get_ipython", "__name__"}
 VERDICT = re.compile(r'lab\.verdict\(\s*"([\w-]+)"')
@@ -81,7 +83,7 @@ def order(lesson: Lesson) -> Iterator[str]:
         before = lesson.cells[place - 1]
         if not (before.is_prediction and before.name == question):
             yield f"the run {cell.name} settles {question}, which is not asked directly before"
-        behind = [each for each in lesson.cells[place + 1 :] if not each.has("read")]
+        behind = [each for each in lesson.cells[place + 1 :] if not SHOWN & {*each.tags}]
         if not behind or behind[0].code:
             yield f"no explanation follows the run {cell.name}"
     if len(settled) > MOST_RUNS:

@@ -53,7 +53,7 @@ class Chart:
 
     `kind`: `line`; `step`, where a value holds until the next point; or `bars`, side by side.
     `marks` are vertical lines with a text, by x.  A y that is not a number interrupts its line.
-    `log_y` needs values above 0.
+    `log_y` needs values above 0.  The y axis shows `y_within` at least: under a slider it stays.
     """
 
     def __init__(
@@ -66,10 +66,12 @@ class Chart:
         marks: Mapping[float, str] | None = None,
         *,
         log_y: bool = False,
+        y_within: tuple[float, float] | None = None,
     ) -> None:
         if len(series) > MOST:
             raise ValueError(f"A chart shows at most {MOST} series: split it.")
         self.title, self.x, self.y, self.kind, self.log_y = title, x, y, kind, log_y
+        self.y_within = y_within
         self.series = {
             name: sorted(((float(at), float(value)) for at, value in points), key=lambda p: p[0])
             for name, points in series.items()
@@ -128,7 +130,7 @@ class Chart:
         return "".join([*parts, "</svg>"])
 
     def _y_span(self) -> tuple[float, float]:
-        values = (value for _, value in self._points())
+        values = [value for _, value in self._points()] + [*(self.y_within or ())]
         return span(values, from_zero=self.kind == "bars", logarithmic=self.log_y)
 
     def _x_axis(self, left: float, right: float) -> Axis:

@@ -6,9 +6,9 @@
         x="seconds", marks={12.0: "a pass"}, bad=("the reader has bert",),
     )
 
-A bar may have a word of its own as a third value.  `bad` names the rows that a reader should worry
-about: their bars are striped.  Like a Chart it is SVG without a plot library, brings its own
-background, and says the same in `text`.
+A bar may have a word of its own as a third value.  One that ends where it begins is a moment.
+`bad` names the rows that a reader should worry about: their bars are striped.  Like a Chart it is
+SVG without a plot library, brings its own background, and says the same in `text`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from kit.drawings.series_looks import px
 Bar = tuple[float, float] | tuple[float, float, str]
 
 WIDTH, LEFT, EDGE, TITLE, ROW, BAR, LANE, LETTER = 680, 18, 24, 50, 30, 18, 17, 7.0
+SAID_MOST = 8
+"""Bars of a row that are said one by one."""
 STYLE = (
     ".kio-spans{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ec;--bar:#0072b2;--bad:#c04a00;"
     "--on:#fff}"
@@ -60,7 +62,10 @@ class Spans:
     def text(self) -> str:
         lines = [f"{self.title}{f' ({self.x})' if self.x else ''}"]
         for name, bars in self.rows.items():
-            lines.append(f"{name}: {'; '.join(map(_told, bars)) or 'never'}")
+            said = "; ".join(map(_told, bars)) or "never"
+            if len(bars) > SAID_MOST:
+                said = f"{len(bars)} times, {_told((bars[0][0], max(bar[1] for bar in bars)))}"
+            lines.append(f"{name}: {said}")
         lines += [f"at {spoken(at)}: {words}" for at, words in self.marks.items()]
         return "\n".join(lines)
 
@@ -116,7 +121,15 @@ class Spans:
             look = f'fill="url(#{name})" stroke="var(--bad)"'
             if row not in self.bad:
                 look = 'fill="var(--bar)"'
+            moments = "".join(
+                f"M{px(x.at(bar[0]))} {px(y)}v{BAR}" for bar in bars if bar[0] == bar[1]
+            )
+            if moments:
+                ink = "bad" if row in self.bad else "bar"
+                yield f'<path d="{moments}" stroke="var(--{ink})" stroke-width="2"/>'
             for start, end, *words in bars:
+                if start == end:
+                    continue
                 width = max(2.0, x.at(end) - x.at(start))
                 yield (
                     f'<rect x="{px(x.at(start))}" y="{px(y)}" width="{px(width)}" '

@@ -17,13 +17,15 @@ from engine.sim.world.world import World
 from kit.drawings.spans import Bar, Spans
 
 Condition = Callable[[World], bool]
+UNITS = {"s": (1e6, "seconds"), "ms": (1e3, "milliseconds")}
+"""How many microseconds it has, and its name."""
 
 
 class Watched:
-    """`rows` by name; time is in virtual seconds since now."""
+    """`rows` by name; time is virtual, and counted from now on, in `unit`: "s" or "ms"."""
 
-    def __init__(self, world: World, rows: Mapping[str, Condition]) -> None:
-        self.world, self.rows = world, dict(rows)
+    def __init__(self, world: World, rows: Mapping[str, Condition], unit: str = "s") -> None:
+        self.world, self.rows, self.unit = world, dict(rows), unit
         self.began_us = world.now_us
         self.bars: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
         self.since: dict[str, float] = {}
@@ -31,8 +33,9 @@ class Watched:
         self.look()
 
     @property
-    def now_s(self) -> float:
-        return (self.world.now_us - self.began_us) / 1e6
+    def now(self) -> float:
+        """Since the beginning."""
+        return (self.world.now_us - self.began_us) / UNITS[self.unit][0]
 
     def run(self, until: Condition | None = None, for_s: float = 60) -> bool:
         """In place of `world.run`."""
@@ -46,23 +49,23 @@ class Watched:
     def look(self) -> None:
         for name, holds in self.rows.items():
             if holds(self.world):
-                self.since.setdefault(name, self.now_s)
+                self.since.setdefault(name, self.now)
             elif name in self.since:
-                self.bars[name].append((self.since.pop(name), self.now_s))
+                self.bars[name].append((self.since.pop(name), self.now))
 
     def mark(self, words: str) -> None:
         """A line through all rows, now."""
-        self.marks[self.now_s] = words
+        self.marks[self.now] = words
 
-    def lasted_s(self, name: str) -> float:
+    def lasted(self, name: str) -> float:
         """For how long a row has held."""
         return sum(end - start for start, end in self._closed(name))
 
-    def spans(self, title: str, x: str = "seconds", bad: Sequence[str] = ()) -> Spans:
+    def spans(self, title: str, bad: Sequence[str] = ()) -> Spans:
         rows: dict[str, list[Bar]] = {name: [*self._closed(name)] for name in self.rows}
-        return Spans(title, rows, x, self.marks, bad, until=self.now_s)
+        return Spans(title, rows, UNITS[self.unit][1], self.marks, bad, until=self.now)
 
     def _closed(self, name: str) -> list[tuple[float, float]]:
         """A bar that still holds ends now."""
-        open_bar = [(self.since[name], self.now_s)] if name in self.since else []
+        open_bar = [(self.since[name], self.now)] if name in self.since else []
         return self.bars[name] + open_bar

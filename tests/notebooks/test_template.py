@@ -81,6 +81,9 @@ def test_a_prediction_stands_directly_before_its_run_and_the_explanation_after()
     assert "98-1 does not stand directly before its run" in between
     assert "settles 98-1, which is not asked directly before" in between
     assert "no explanation follows the run run" in said(rules.order, FIRST, ASKED, RUN)
+    slider = replace(RUN, name="slider", text="lab.slider(run)", tags=("read",))
+    assert said(rules.order, FIRST, ASKED, RUN, slider, AFTER) == ""
+    assert "no explanation follows" in said(rules.order, FIRST, ASKED, RUN, slider)
 
 
 def test_the_core_is_small_and_says_how_long_it_takes() -> None:

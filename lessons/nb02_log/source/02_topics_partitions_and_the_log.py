@@ -28,7 +28,8 @@ from confluent_kafka import Producer, TopicPartition
 
 from kit import lab
 from kit.drawings.chart import Chart
-from kit.probes import clients, requests
+from kit.drawings.spans import Spans
+from kit.probes import clients, requests, virtual
 from lessons.nb02_log import machine, on_disk, segment_scenes, topic_scenes, writing
 
 # %% 02-1 tags=["stub", "predict"]
@@ -231,14 +232,31 @@ outcome = lab.both(sparse)
 display(outcome)
 lab.verdict("02-4", outcome)
 
-# %% [markdown]
-# There is one entry for about every 4 kB of log, not one for every record. An entry of the offset
-# index takes eight bytes, so the index of a terabyte takes 2 GB and fits into memory. An entry
-# leads to a place at or before the record; from there the broker reads batch headers until it
-# finds the batch. It opens no batch for that.
-#
-# The next cell writes a smaller log and looks up one offset. Go through the steps of the search,
-# then look up another offset, or a time.
+
+# %% find tags=["read"]
+# What does a larger interval save, and what does it cost?
+def find(offset=217, index_interval=4_096):
+    world = lab.world(seed=2, brokers=1, checked=False)
+    config = {"index.interval.bytes": index_interval}
+    world.create_topic("positions", assignment={0: [101]}, config=config)
+    for _ in range(300):
+        virtual.send(world, "positions", "x" * 1_000)
+    (segment,) = world.replica(101, "positions", 0).log.segments
+    start, (found, header) = segment.offset_index.lookup(offset)[1], segment.find(offset)
+    places = sorted({segment.offset_index.lookup(each)[1] for each in range(300)})
+    headers = [at for _, at in segment.headers(start) if at <= found]
+    rows = {
+        "the index points here": [(at / 1000, at / 1000) for at in places],
+        "headers are read": [(start / 1000, found / 1000)],
+        f"offset {offset}": [(found / 1000, (found + header.size_in_bytes) / 1000)],
+    }
+    entries = segment.offset_index.entries
+    title = f"Entries of the index: {entries}. Headers read to find {offset}: {len(headers)}."
+    return Spans(title, rows, "position in the .log, kilobytes", until=segment.size / 1000)
+
+
+intervals = (1, 4_096, 16_384, 65_536, 131_072)
+lab.slider(find, offset=range(7, 300, 10), index_interval=intervals)
 
 # %% look-up tags=["live"]
 wanted = 35  # an offset from 0 to 49
@@ -251,6 +269,14 @@ panel.look_up(offset=wanted)
 panel
 
 # %% [markdown]
+# There is one entry for about every 4 kB of log, not one for every record. An entry of the offset
+# index takes eight bytes, so the index of a terabyte takes 2 GB and fits into memory. An entry
+# leads to a place at or before the record; from there the broker reads batch headers until it
+# finds the batch. It opens no batch for that. Fewer entries mean more headers.
+#
+# The panel shows a smaller log and one look-up. Go through the steps of the search, then look up
+# another offset, or a time.
+#
 # A timestamp takes one step more. The time index gives an offset, the offset index a position, and
 # there the broker has to decode a batch to find the record. In a real Kafka's folder the indexes
 # of the newest segment are 10 MB each: Kafka reserves the space, and cuts off what is left when

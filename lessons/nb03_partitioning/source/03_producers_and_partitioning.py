@@ -266,7 +266,7 @@ lab.verdict("03-5", outcome)
 
 
 # %% company tags=["read"]
-# Move linger_ms to 0, and watch the requests in flight.
+# Move linger_ms to 0 and watch what is in flight; then to 20, with batch_size 500.
 def company(linger_ms=5, batch_size=16_384):
     world = lab.world(seed=3)
     world.create_topic("positions", partitions=2)
@@ -289,10 +289,10 @@ lab.slider(company, linger_ms=(0, 1, 2, 5, 10, 20, 50), batch_size=(500, 1_000, 
 # `linger.ms=0` is another matter: librdkafka then sends at once what it has. A lone record always
 # waits the whole `linger.ms`. (The upward axis is logarithmic.)
 #
-# Between these two loads, waiting longer saves requests and costs latency. Under the sliders the
-# engine's producer gets a record every millisecond. With 0 each record leaves at once, and the requests get in each other's way: at most five are in
-# flight (`max.in.flight.requests.per.connection`), so later records wait after all, and share a
-# batch. With a small `batch.size` a batch is full before it is old.
+# Between these two loads, waiting longer saves requests and costs latency. Above, the engine's
+# producer gets a record every millisecond. With `linger_ms=0` nothing waits for company, but at most
+# five requests per broker are in flight (`max.in.flight.requests.per.connection`), so later records
+# wait after all, and share a batch. With a small `batch.size` a batch is full before it is old.
 #
 # The defaults: `linger.ms` is 5 in librdkafka, and in Java's client since 4.0 (it was 0).
 # `batch.size` is 16,384 in Java and 1,000,000 in librdkafka. Even with `linger.ms=0` there are

@@ -76,6 +76,10 @@ path = request_path.produce_path(diagram)
 display(path.picture)
 lab.verdict("04-1", {**path.seen, "delay": delay_ms})
 
+# %% film tags=["read"]
+film = lab.panel(world, "orders")
+film
+
 # %% [markdown]
 # Both followers had a fetch waiting at 101. The append answers these fetches: that is how the
 # record travels. Each follower's *next* fetch, from offset 1, tells the leader that it has
@@ -85,12 +89,7 @@ lab.verdict("04-1", {**path.seen, "delay": delay_ms})
 # Now move through the same run yourself. Click the timeline and walk with the arrow keys. A
 # message on its way says what it carries; a hatched cell is a record that no consumer may read yet.
 # Press **pause** on a follower at any step, and compare the two futures.
-
-# %% film tags=["read"]
-film = lab.panel(world, "orders")
-film
-
-# %% [markdown]
+#
 # ### The bytes of one request
 #
 # From here on `lab.both` runs a function on the engine and on a real Kafka at the same time, and
@@ -312,7 +311,7 @@ lab.predict("04-15", "d")
 handlers, slow_ms, idle_percent = 8, 300, 50  # try 16 handlers; try 30 ms
 
 
-def quick_waits(idle_percent, slow_ms, requests=40_000, quick_ms=0.5):
+def quick_waits(idle_percent, slow_ms, handlers=handlers, requests=40_000, quick_ms=0.5):
     """The 99th percentile of what quick requests wait for a handler, in ms."""
     chance, now, waits = random.Random(4), 0.0, []
     free_at = [0.0] * handlers
@@ -335,6 +334,19 @@ title = "A quick request's wait for a handler, 99th percentile"
 display(Chart(title, waits, "handlers idle, %", "ms (0.01: none)", marks=marks, log_y=True))
 seen = {"wait": quick_waits(idle_percent, slow_ms), "alone": quick_waits(idle_percent, 0.5)}
 lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
+
+
+# %% handlers-or-disk tags=["read"]
+# At the same idle share: what do more handlers change, and what does a faster disk?
+def handlers_or_disk(handlers=8, slow_ms=300):
+    slow = {"all take 0.5 ms": 0.5, f"one in 100 takes {slow_ms} ms": slow_ms}
+    waits = {name: [(s, max(0.01, quick_waits(s, ms, handlers, 20_000))) for s in shares]
+             for name, ms in slow.items()}  # fmt: skip
+    axes = "handlers idle, %", "ms (0.01: none)"
+    return Chart(title, waits, *axes, marks=marks, log_y=True, y_within=(0.01, 10_000))
+
+
+lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 100, 300, 1_000))
 
 # %% [markdown]
 # A handler that waits for a disk takes nothing else from the queue. A few such requests at the same

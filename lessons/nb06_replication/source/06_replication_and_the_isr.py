@@ -172,7 +172,7 @@ lab.verdict("06-2", {"holders": holders, "wait": wait_ms, "minimum": minimum, "a
 
 
 # %% stalled tags=["read"]
-# How long 103 stands still, and how long its leader waits: when does a short limit cost a copy?
+# 103 freezes for stall_s. When does a short lag_time_max_s cost a copy?
 def stalled(stall_s=12, lag_time_max_s=30):
     limits = {"replica.lag.time.max.ms": lag_time_max_s * 1000, "broker.session.timeout.ms": 60_000}
     world = lab.world(seed=6, settings=limits)
@@ -182,14 +182,14 @@ def stalled(stall_s=12, lag_time_max_s=30):
     watched = Watched(world, {
         "103 stands still": lambda w: w.cluster.states[103] == "paused",
         "103 is in the ISR": lambda w: 103 in isr(w, "orders"),
-        "a write waits": lambda w: leader.high_watermark < leader.log.log_end_offset,
+        "A is not committed": lambda w: leader.high_watermark < leader.log.log_end_offset,
     })  # fmt: skip
     world.pause(103)
     post(world, "orders", "A", acks="all")
     watched.run(for_s=stall_s)
     world.resume(103)
     watched.run(for_s=60 - stall_s)
-    return watched.spans(f"The write waits for {watched.lasted_s('a write waits'):.1f} s")
+    return watched.spans(f"A is committed after {watched.lasted('A is not committed'):.1f} s")
 
 
 lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
@@ -200,10 +200,11 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 # the wait. Each write waits for twice the delay: once for the record, once for the fetch that
 # confirms it. The minimum decides something else, which is next.
 #
-# A follower that stops altogether is not waited for without end. Its leader drops it from the ISR
-# when it has not caught up once in `replica.lag.time.max.ms` (30 s by default). The leader looks every half of the limit, so a follower is out after one to one and a half times
-# the limit. A long limit makes writes wait. A short one gives an ISR with one copy less at each
-# hiccup, and a follower that must catch up to be let in again.
+# A leader does not wait forever. It drops a follower that has not caught up once in
+# `replica.lag.time.max.ms` (30 s by default). It checks every half of the limit, so a follower is
+# out after one to one and a half times the limit. (A frozen *broker* is fenced sooner, after
+# `broker.session.timeout.ms`, 9 s by default; the sliders set 60 s.) A long limit makes writes
+# wait; a short one costs a copy at each hiccup.
 #
 # ### Below the minimum
 #

@@ -27,6 +27,7 @@
 # %% doorway tags=["setup"]
 from kit import lab
 from kit.drawings.chart import Chart
+from kit.drawings.watched import Watched
 from kit.probes import clients
 from lessons.nb08_producers import measure, scenes
 from lessons.nb08_producers.shop import Shop, copied
@@ -61,21 +62,20 @@ attempts = [each["attempt"] for each in shop.lines("sent")]
 seen = {"the log": " ".join(shop.log()), "attempts to send the record": max(attempts)}
 lab.verdict("08-1", seen)
 
-# %% [markdown]
-# To the producer, a lost answer and a lost record look the same. It sends the batch again, and
-# nothing in the batch says that it is the same one. Its callback reports success, once.
-#
-# Now watch that run. Click the panel, then use Home, the arrow keys and End; the producer is the
-# client at the top right. The panel opens at the step where the link is cut. Go on until the answer
-# to B is held at the cut. B is committed at that moment; only the producer does not know. Then press
-# *kill* at 101 there: a second timeline begins. Does the next leader store B again?
-
 # %% watch tags=["read"]
 panel = lab.panel(world, "orders")
 panel.jump("fault")
 panel
 
 # %% [markdown]
+# To the producer, a lost answer and a lost record look the same. It sends the batch again, and
+# nothing in the batch says that it is the same one. Its callback reports success, once.
+#
+# The panel shows that run. Click it, then use Home, the arrow keys and End; the producer is the
+# client at the top right. The panel opens at the step where the link is cut. Go on until the answer
+# to B is held at the cut. B is committed at that moment; only the producer does not know. Then press
+# *kill* at 101 there: a second timeline begins. Does the next leader store B again?
+#
 # Set `idempotence = True` in the run above. The batch then carries the producer's id and a sequence
 # number, the leader recognises the repeat, and answers it with the old offset.
 #
@@ -228,11 +228,35 @@ outcome = lab.both(time_is_over)
 display(outcome)
 lab.verdict("08-12", outcome)
 
+
+# %% too-late tags=["read"]
+# 101 freezes for outage_s. Compare the verdict with the log.
+def too_late(outage_s=5, delivery_timeout_s=10):
+    world = lab.world(seed=8)
+    world.create_topic("orders", assignment={0: [101]})
+    limits = {"request.timeout.ms": 1_000, "delivery.timeout.ms": delivery_timeout_s * 1000}
+    shop = Shop(world, "orders", limits)
+    log = world.replica(101, "orders", 0).log
+    watched = Watched(world, {
+        "101 stands still": lambda w: w.cluster.states[101] == "paused",
+        "the producer tries": lambda w: "pending" in shop.verdicts,
+        "the order is in the log": lambda w: log.log_end_offset > 0,
+    })  # fmt: skip
+    world.pause(101)
+    shop.send("order")
+    watched.run(for_s=outage_s)
+    world.resume(101)
+    watched.run(for_s=30 - outage_s)
+    return watched.spans(f"The verdict: {shop.verdicts[0]}. Copies in the log: {len(shop.log())}.")
+
+
+lab.slider(too_late, outage_s=range(1, 26), delivery_timeout_s=(2, 5, 10, 20))
+
 # %% [markdown]
 # Now set `fault = "request lost"`: the same exception, and no A. So a TimeoutException is a third
-# verdict beside *acknowledged* and *refused*: **unknown**. The record may be in the log, and it may
-# even get there later. (Kafka's callback gets the same
-# TimeoutException in both cases: treat it as unknown.)
+# verdict beside *acknowledged* and *refused*: **unknown**. The record may be in the log, or still
+# get there later: above, when the outage outlasts `delivery.timeout.ms`. (Kafka's callback gets
+# the same TimeoutException in both cases: treat it as unknown.)
 #
 # ## The application tries again
 #

@@ -328,7 +328,7 @@ lab.verdict("09-6", seen)
 
 
 # %% edge tags=["read"]
-# Where is the edge?
+# Where is the edge between a loop that keeps up and one that does not?
 def edge(per_record_ms=150, max_poll_records=100):
     world = lab.world(seed=9, checked=False)
     world.create_topic("orders", partitions=2)
@@ -352,12 +352,12 @@ def edge(per_record_ms=150, max_poll_records=100):
 lab.slider(edge, per_record_ms=(15, 50, 80, 100, 120, 150, 200), max_poll_records=(20, 50, 100))
 
 # %% [markdown]
-# One poll may return `max.poll.records`, and 100 × 150 ms is more than the interval. (The defaults are
-# 500 records and 5 minutes: 600 ms a record are too slow for them.)
-# The heartbeat thread notices it and says LeaveGroup: the coordinator does not know how slow a loop
-# is. A gets B's partition and begins at its last commit. B does not know yet. It works on, on records
-# that A has as well: it is a **zombie** until its next poll. Its commit fails (`COMMIT_FAILED`): the client knows
-# that it is out.
+# One poll may return `max.poll.records`, and 100 × 150 ms is more than the interval. (The defaults
+# are 500 records and 5 minutes: there the edge is at 600 ms a record.) The heartbeat thread
+# notices it and says LeaveGroup: the coordinator does not know how slow a loop is. A gets B's
+# partition and begins at its last commit. B does not know yet. It works on, on records that A has
+# as well: it is a **zombie** until its next poll. Its commit fails (Java:
+# `CommitFailedException`), so the client knows that it is out.
 #
 # ## A slow service
 #

@@ -88,17 +88,18 @@ lab.verdict("10-1", outcome)
 # `process(message)`. Then the thread commits only what is done. With an interval of 5 s no commit
 # comes before the crash, and all records are repeated.
 #
-# **The Java client has the same settings and does something else.** It commits *inside* `poll`: the
-# records of earlier polls, which a simple loop has processed by then. Below the engine's own
-# consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a run
-# of its own.
+# **The Java client has the same settings and does something else.** It commits *inside* `poll`:
+# the records of earlier polls, which a simple loop has processed by then. Below, the engine's own
+# consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a
+# run of its own.
 #
-# Upwards are the records of a partition, to the right is time. The dashed line is the *position*:
-# how far `poll` has got. The solid line is the *committed offset*. Move the crash, then the interval,
-# then the moment at which the loop commits. Where does B begin?
+# A partition's records go up, time goes to the right. The dashed line is the *position*: how far
+# `poll` has got. The solid line is the *committed offset*. Move the crash, then the interval, then
+# the moment at which the loop commits. Where does B begin?
 
 
 # %% java-way tags=["read"]
+# Where does B begin? Move crash_after first.
 def killed(crash_after=8, interval_ms=1_000, commits="auto"):
     world = lab.world(seed=10)
     world.create_topic("orders", assignment={0: [101, 102, 103], 1: [101, 102, 103]})
@@ -106,6 +107,7 @@ def killed(crash_after=8, interval_ms=1_000, commits="auto"):
         virtual.send(world, "orders", *numbered(8), partition=partition)
     drawn = Positions(world, "orders", "billing")
     settings = {"auto.commit.interval.ms": interval_ms, "max.poll.records": 3}
+    settings["enable.auto.commit"] = commits == "auto"
     loop = {"settings": settings, "work_us": 300_000, "commit": commits}
     members.join(world, "A", "orders", "billing", **loop)
     drawn.run(lambda w: len(w.client("A").application.processed) >= crash_after)
@@ -115,18 +117,18 @@ def killed(crash_after=8, interval_ms=1_000, commits="auto"):
     return drawn
 
 
-strategies = ("auto", "before", "after", "each")  # "before" commits before the work, and so on
+strategies = ("auto", "before", "after", "each")  # before the work, after it, or after each record
 slider = lab.slider(
     killed, crash_after=range(1, 16), interval_ms=(100, 1_000, 3_000), commits=strategies
 )
 slider
 
 # %% [markdown]
-# B begins at the solid line. What A had processed above it comes twice: *at least once*. Only
-# `before` leaves records behind that no member processes: its solid line was ahead of the work.
-# So one setting, `enable.auto.commit`, is at least once in one client and loses records in another.
-# Read where your client notes an offset as done. In both, auto-commit with work that goes on in
-# *another thread* loses records: to the client, a record that you put into a queue is done.
+# B begins at the solid line. What A had processed above it is processed twice: *at least once*.
+# Only `before` leaves records behind that no member processes: its solid line was ahead of the
+# work. So one setting, `enable.auto.commit`, is at least once in one client and loses records in
+# another. Read where your client notes an offset as done. In both, auto-commit with work that goes
+# on in *another thread* loses records: to the client, a record that you put into a queue is done.
 #
 # The same run in the Group panel: click it and step with the arrow keys. Press *kill* at another
 # moment for another future.

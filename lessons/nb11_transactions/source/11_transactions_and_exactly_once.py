@@ -201,7 +201,7 @@ lab.verdict("11-3", outcome)
 
 
 # %% late-commit tags=["read"]
-# When the commit comes, and the producer's own limit: for how long do readers wait?
+# Move commit_after_s past timeout_s: for how long do readers wait?
 def late_commit(commit_after_s=5, timeout_s=20):
     world = film.bank()
     producers.start(world, "app", "transfer", {"transaction.timeout.ms": timeout_s * 1000})
@@ -210,7 +210,7 @@ def late_commit(commit_after_s=5, timeout_s=20):
     producers.wait(world, "app")
     leader = world.replica(world.leader("accounts", 0), "accounts", 0)
     watched = Watched(world, {
-        "app has it open": lambda w: producers.words(w)["app"].state == "InTransaction",
+        "app thinks it is open": lambda w: producers.words(w)["app"].state == "InTransaction",
         "read_committed waits": lambda w: leader.last_stable_offset < leader.high_watermark,
     })  # fmt: skip
     watched.run(for_s=commit_after_s)
@@ -228,10 +228,11 @@ lab.slider(late_commit, commit_after_s=range(1, 51), timeout_s=(5, 10, 20, 40))
 # read_committed gets nothing from there on, not even plain records. Otherwise it would have to come back for *held*, and would
 # not read in the order of the log.
 #
-# So one slow producer holds up every such reader of the partition. Their lag grows, and nothing is wrong
-# with them. The end comes with `transaction.timeout.ms` (60 s by default, at most the broker's
-# `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts, and a commit that comes later is refused.
-# Find in the sliders' picture how often it looks for such transactions: every 10 s. So readers may wait that much longer.
+# So one slow producer holds up every such reader of the partition. Their lag grows, and nothing is
+# wrong with them. The end comes with `transaction.timeout.ms` (60 s by default, at most the
+# broker's `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts, and a commit
+# that comes later is refused. It looks for such transactions every 10 s (see the sliders), so
+# readers may wait up to 10 s longer.
 #
 # ### What an engineer sees
 #

@@ -276,7 +276,7 @@ lab.verdict("12-5", outcome)
 
 
 # %% slow-reader tags=["read"]
-# A reader pauses after bert=Oslo. For how long may it?
+# A reader pauses after bert=Oslo. How long a pause is safe?
 def slow_reader(delete_retention_s=20, pause_s=30):
     world = lab.world(12, brokers=1, checked=False, settings={"log.cleaner.backoff.ms": 1_000})
     small = {"internal.segment.bytes": 200, "min.cleanable.dirty.ratio": 0.01}
@@ -292,11 +292,11 @@ def slow_reader(delete_retention_s=20, pause_s=30):
     })  # fmt: skip
     virtual_runs.put(world, "cities", [("bert", None), ("anna", "Bern")])
     for second in range(60):
-        virtual_runs.put(world, "cities", [("carl", f"{second}")])
-        world.run(for_s=1)
         if second == pause_s:
             watched.mark("the reader goes on")
             reader.read()
+        virtual_runs.put(world, "cities", [("carl", f"{second}")])
+        world.run(for_s=1)
         watched.look()
     forever = "bert" in reader.table
     title = f"The reader {'never learns' if forever else 'learns'} that bert is gone"
@@ -308,10 +308,10 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 # %% [markdown]
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* into the
 # batch: now plus `delete.retention.ms`. The first pass after that time drops it, and a pass needs
-# something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower than
-# the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a reader may
-# take from the beginning of the log to its end. Under the sliders carl moves every second, so that
-# each pass has something dirty.
+# something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower
+# than the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a
+# reader may safely take from the beginning of the log to its end. Above, carl moves every second,
+# so each pass has something dirty.
 #
 # ## A table from a topic
 #

@@ -41,6 +41,19 @@ def test_the_same_axis_for_several_runs() -> None:
     assert abs(float(bar.get("width", 0)) * 15 - float(whole.get("width", 0))) < 1
 
 
+def test_many_times_are_counted() -> None:
+    rows = {"an entry": [(at, at + 1.0) for at in range(0, 90, 10)]}
+    assert Spans("An index", rows).text.endswith("an entry: 9 times, from 0 to 81")
+
+
+def test_a_moment_is_a_tick() -> None:
+    drawn = Spans("An index", {"an entry": [(1.0, 1.0), (2.0, 2.0), (3.0, 4.0)]})
+    assert len(bars(drawn.svg())) == 1
+    (path,) = [each.get("d", "") for each in ET.fromstring(drawn.svg()).iter()
+               if each.get("stroke") == "var(--bar)"]  # fmt: skip
+    assert path.count("M") == 2
+
+
 def test_marks_with_long_words_do_not_meet() -> None:
     marks = {1.0: "the reader goes on", 1.5: "the reader goes on"}
     root = ET.fromstring(Spans("A", ROWS, marks=marks).svg())
@@ -64,7 +77,7 @@ def test_a_world_is_watched_event_by_event() -> None:
     })  # fmt: skip
     world.pause(103)
     assert watched.run(lambda w: 103 not in isr(w, "orders"), for_s=9) is True
-    left_s = watched.now_s
+    left_s = watched.now
     watched.mark("out")
     world.resume(103)
     watched.run(for_s=10 - left_s)
@@ -74,5 +87,5 @@ def test_a_world_is_watched_event_by_event() -> None:
     assert abs(paused[1] - left_s) < 0.1
     assert first[:2] == (0.0, left_s)
     assert left_s < second[0] < second[1] == 10.0
-    assert watched.lasted_s("in the ISR") == sum(end - start for start, end, *_ in (first, second))
+    assert watched.lasted("in the ISR") == sum(end - start for start, end, *_ in (first, second))
     assert watched.spans("").text.splitlines()[-2:] == ["never: never", f"at {spoken(left_s)}: out"]
