@@ -6,9 +6,9 @@
         x="seconds", marks={12.0: "a pass"}, bad=("the reader has bert",),
     )
 
-A bar may have a word of its own as a third value.  One that ends where it begins is a moment.
-`bad` names the rows that a reader should worry about: their bars are striped.  Like a Chart it is
-SVG without a plot library, brings its own background, and says the same in `text`.
+A bar that ends where it begins is a moment.  `bad` names the rows that a reader should worry about:
+their bars are striped.  Like a Chart it is SVG without a plot library, brings its own background,
+and says the same in `text`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from html import escape
 from kit.drawings.axes import Axis, labels, span, spoken
 from kit.drawings.series_looks import px
 
-Bar = tuple[float, float] | tuple[float, float, str]
+Bar = tuple[float, float]
 
 WIDTH, LEFT, EDGE, TITLE, ROW, BAR, LANE, LETTER = 680, 18, 24, 50, 30, 18, 17, 7.0
 SAID_MOST = 8
 """Bars of a row that are said one by one."""
 STYLE = (
-    ".kio-spans{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ec;--bar:#0072b2;--bad:#c04a00;"
-    "--on:#fff}"
+    ".kio-spans{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ec;--bar:#0072b2;--bad:#c04a00}"
     "@media(prefers-color-scheme:dark){.kio-spans{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;"
-    "--line:#262d37;--bar:#56b4e9;--bad:#ff8a50;--on:#10151b}}"
+    "--line:#262d37;--bar:#56b4e9;--bad:#ff8a50}}"
     '.kio-spans text{font:13px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;'
     "fill:var(--ink)}.kio-spans .s{fill:var(--soft)}.kio-spans .b{font-weight:700;font-size:14px}"
     ".kio-spans .e{text-anchor:end}.kio-spans .m{text-anchor:middle}"
-    ".kio-spans .on{fill:var(--on);font-size:12px}"
 )
 
 
@@ -127,7 +125,7 @@ class Spans:
             if moments:
                 ink = "bad" if row in self.bad else "bar"
                 yield f'<path d="{moments}" stroke="var(--{ink})" stroke-width="2"/>'
-            for start, end, *words in bars:
+            for start, end in bars:
                 if start == end:
                     continue
                 width = max(2.0, x.at(end) - x.at(start))
@@ -135,12 +133,6 @@ class Spans:
                     f'<rect x="{px(x.at(start))}" y="{px(y)}" width="{px(width)}" '
                     f'height="{BAR}" rx="3" {look}/>'
                 )
-                if words and LETTER * len(words[0]) + 8 < width:
-                    kind = "m" if row in self.bad else "m on"
-                    yield (
-                        f'<text class="{kind}" x="{px(x.at(start) + width / 2)}" '
-                        f'y="{px(y + BAR - 5)}">{escape(words[0])}</text>'
-                    )
 
     def _lanes(self, x: Axis) -> tuple[int, list[tuple[float, int, str]]]:
         """For each mark the row above the bars in which its words meet no others."""
@@ -156,8 +148,7 @@ class Spans:
 
 
 def _told(bar: Bar) -> str:
-    start, end, *words = bar
-    return f"from {spoken(start)} to {spoken(end)}{f' ({words[0]})' if words else ''}"
+    return f"from {spoken(bar[0])} to {spoken(bar[1])}"
 
 
 def _mark(x: Axis, at: float, words: str, lane: int, bottom: float) -> str:

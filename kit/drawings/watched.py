@@ -1,9 +1,6 @@
 """Looks after each event of a simulated world which conditions hold, and draws for how long.
 
-watched = Watched(world, {
-    "103 is in the ISR": lambda w: 103 in isr(w, "orders"),
-    "a write waits": lambda w: watched_write.waits,
-})
+watched = Watched(world, {"103 is in the ISR": lambda w: 103 in isr(w, "orders")})
 world.pause(103)
 watched.run(for_s=20)
 watched.spans("A follower stalls")
@@ -17,17 +14,15 @@ from engine.sim.world.world import World
 from kit.drawings.spans import Bar, Spans
 
 Condition = Callable[[World], bool]
-UNITS = {"s": (1e6, "seconds"), "ms": (1e3, "milliseconds")}
-"""How many microseconds it has, and its name."""
 
 
 class Watched:
-    """`rows` by name; time is virtual, and counted from now on, in `unit`: "s" or "ms"."""
+    """`rows` by name; time is in virtual seconds, counted from now on."""
 
-    def __init__(self, world: World, rows: Mapping[str, Condition], unit: str = "s") -> None:
-        self.world, self.rows, self.unit = world, dict(rows), unit
+    def __init__(self, world: World, rows: Mapping[str, Condition]) -> None:
+        self.world, self.rows = world, dict(rows)
         self.began_us = world.now_us
-        self.bars: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
+        self.bars: dict[str, list[Bar]] = {name: [] for name in rows}
         self.since: dict[str, float] = {}
         self.marks: dict[float, str] = {}
         self.look()
@@ -35,7 +30,7 @@ class Watched:
     @property
     def now(self) -> float:
         """Since the beginning."""
-        return (self.world.now_us - self.began_us) / UNITS[self.unit][0]
+        return (self.world.now_us - self.began_us) / 1e6
 
     def run(self, until: Condition | None = None, for_s: float = 60) -> bool:
         """In place of `world.run`."""
@@ -62,10 +57,10 @@ class Watched:
         return sum(end - start for start, end in self._closed(name))
 
     def spans(self, title: str, bad: Sequence[str] = ()) -> Spans:
-        rows: dict[str, list[Bar]] = {name: [*self._closed(name)] for name in self.rows}
-        return Spans(title, rows, UNITS[self.unit][1], self.marks, bad, until=self.now)
+        rows = {name: self._closed(name) for name in self.rows}
+        return Spans(title, rows, "seconds", self.marks, bad, until=self.now)
 
-    def _closed(self, name: str) -> list[tuple[float, float]]:
+    def _closed(self, name: str) -> list[Bar]:
         """A bar that still holds ends now."""
         open_bar = [(self.since[name], self.now)] if name in self.since else []
         return self.bars[name] + open_bar
