@@ -6,14 +6,14 @@ The recorder works on a copy: the learner's own world stays where it is.  After 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from engine.sim.scripts.quiet import is_quiet
 from engine.sim.world.faults import Fault
 from engine.sim.world.run import EPOCH_US
-from engine.sim.world.tape import Done
+from engine.sim.world.tape import Add, Done
 from engine.sim.world.world import World
 from kit.film.source import Frame
 
@@ -95,3 +95,14 @@ def follow(recorder: Recorder, tape: Iterable[Done]) -> None:
             run(recorder, EPOCH_US + done.at_us)
         world.follow([replace(done, at_us=max(done.at_us, world.now_us))])
         recorder.look()
+
+
+def possible(recorder: Recorder, tape: Iterable[Done]) -> Iterator[Done]:
+    """The actions that still make sense: not those on a client that is gone by then."""
+    for done in tape:
+        action = done.action
+        concerned = [action.name] if hasattr(action, "name") else getattr(action, "nodes", ())
+        names = [each for each in concerned if isinstance(each, str)]
+        there = all(name in recorder.world.cluster.nodes for name in names)
+        if not names or there != isinstance(action, Add):
+            yield done

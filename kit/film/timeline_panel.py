@@ -2,12 +2,12 @@
 
 A panel of this kind brings its recordings, its film, its scene and its actions:
 
-    _film           takes, moments, frame(), captions() and to_plain(), of _first and _second
+    _film           takes, moments, frame(), told(), captions(), to_plain(); of _first and _second
     _make()         that film again, after a recording has changed
     _of_what()      what may not happen for a while, in words: "orders"
     and what each panel has (kit/film/output.py): text, _picture(), _do(content)
 
-Its recordings are `kit.film.replay.Recorder`s with `frames`, `now_us` and `prepend`.
+Its recordings are `kit.film.recording.WorldRecording`s.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kit.film import replay
 from kit.film.asking import answering
 from kit.film.moments import Moment, within
 from kit.film.output import Panel
+from kit.film.recording import FRAMES_MOST, WorldRecording
 from kit.film.source import Frame
 
 LONGER_US = 3_000_000
@@ -35,15 +36,15 @@ class TimelinePanel(Panel):
 
     _longer_us = LONGER_US
 
-    def _begin(self, first: Any, frames_most: int) -> None:
+    def _begin(self, first: WorldRecording) -> None:
         """Shows a first recording."""
         self._first: Any = first
         self._second: Any = None
         self._forked_from: Frame | None = None
         self._film = self._make()
         self.film = self._film.to_plain()
-        if len(first.frames) >= frames_most:
-            self.notice = f"Only the first {frames_most} steps are recorded."
+        if len(first.frames) >= FRAMES_MOST:
+            self.notice = f"Only the first {FRAMES_MOST} steps are recorded."
         self.on_msg(self._hear)
 
     def _make(self) -> Any:
@@ -53,6 +54,15 @@ class TimelinePanel(Panel):
         raise NotImplementedError
 
     # -- where on the timeline
+
+    def jump(self, words: str) -> bool:
+        """To the next step whose name has these words, such as "kill A"; False if there is none."""
+        for place in range(self.position + 1, len(self)):
+            if any(words in told.label for _, told in self._film.told(place)):
+                self.go(place)
+                return True
+        self.notice = f"There is no {words!r} after this moment."
+        return False
 
     def __len__(self) -> int:
         """How many moments the timeline has."""

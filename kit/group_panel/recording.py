@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from engine.cluster.snapshot import snapshot
-from engine.sim.world.tape import Add, Done
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.recording import WorldRecording
 from kit.film.source import Frame, Line, Snapshot
 from kit.group_panel import members, view
 from kit.group_panel.trace_lines import NODES
 from kit.group_panel.view import Belief
 
-FRAMES_MOST = 3_000
 EVERY_US = 700_000
 """A frame at least so often while members read."""
 PROCESSES = {"killed": "killed", "paused": "frozen", "resumed": "thawed"}
@@ -32,7 +30,7 @@ MOVING = frozenset(("polled", "processed", "committed"))
 
 
 @dataclass
-class GroupRecording:
+class GroupRecording(WorldRecording):
     """A world of its own, and the frames of one group in it."""
 
     world: World
@@ -46,20 +44,12 @@ class GroupRecording:
     """(client, partition) that were assigned and have not been read yet."""
 
     def __post_init__(self) -> None:
-        self.world.invariants = None
-        self.traced, self.nodes = self.world.cluster.trace_count, len(self.world.cluster.nodes)
+        self.begin()
+        self.nodes = len(self.world.cluster.nodes)
         if self.base is not None:
             self.beliefs = {name: Belief(**each) for name, each in self.base["clients"].items()}
         self.beliefs |= self._beliefs()
-        self._keep(())
-
-    @property
-    def now_us(self) -> int:
-        return self.world.cluster.now
-
-    def prepend(self, past: GroupRecording, until: Frame) -> None:
-        """Puts another recording's frames, up to one of them, before its own."""
-        self.frames = replay.continued(past.frames, until, self.frames)
+        self.keep(())
 
     def look(self) -> None:
         """Keeps what the last event has changed."""
@@ -72,7 +62,7 @@ class GroupRecording:
         lines += self._changed()
         late = self.now_us - self.frames[-1].time_us > EVERY_US
         if lines or (moving and late):
-            self._keep(tuple(lines))
+            self.keep(tuple(lines))
 
     def act(self, action: str, name: str) -> None:
         """A member's button, now."""
@@ -85,14 +75,10 @@ class GroupRecording:
 
     # -- what is kept
 
-    def _keep(self, lines: tuple[Line, ...]) -> None:
-        if len(self.frames) >= FRAMES_MOST:
-            return
+    def picture(self, before: Snapshot | None) -> Snapshot:
         clients = {name: each.to_plain() for name, each in self.beliefs.items()}
         now = view.of_group(snapshot(self.world.cluster), self.group, clients, [self.topic])
-        before = self.frames[-1].snapshot if self.frames else self.base
-        number, event = len(self.frames), self.world.events
-        self.frames.append(Frame(number, view.remember_ends(before, now), lines, event))
+        return view.remember_ends(before, now)
 
     def _beliefs(self) -> dict[str, Belief]:
         found = members.members(self.world, self.group)
@@ -126,12 +112,8 @@ class GroupRecording:
 
     def _fresh_lines(self) -> tuple[list[Line], bool]:
         """Lines of the trace since the last look, and whether members have read or committed."""
-        cluster = self.world.cluster
-        count = cluster.trace_count - self.traced
-        self.traced = cluster.trace_count
         lines, moving = [], False
-        for time_us, node, traced in reversed(list(islice(reversed(cluster.trace), count))):
-            fields = dict(traced.fields)
+        for time_us, node, traced, fields in self.fresh_trace():
             if isinstance(node, int):
                 ours = fields.get("group") == self.group
                 if ours or (traced.kind in NODES and not traced.partition):
@@ -201,20 +183,9 @@ def branch(
     tape = [done for done in old.tape if done.event > frame.event] if keep else []
     if protocol:
         tape = members.with_protocol(tape, recording.group, protocol)
-    replay.follow(new, _possible(new, tape))
+    replay.follow(new, replay.possible(new, tape))
     replay.run(new, recording.now_us)
     return new
-
-
-def _possible(recording: GroupRecording, tape: Sequence[Done]) -> Iterator[Done]:
-    """The actions that still make sense: not those on a member that is gone by then."""
-    for done in tape:
-        action = done.action
-        concerned = [action.name] if hasattr(action, "name") else getattr(action, "nodes", ())
-        names = [each for each in concerned if isinstance(each, str)]
-        there = all(name in recording.world.cluster.nodes for name in names)
-        if not names or there != isinstance(action, Add):
-            yield done
 
 
 def perform(recording: GroupRecording, action: str, what: str) -> None:

@@ -21,7 +21,7 @@ from kit.film.steps import plain
 from kit.film.timeline_panel import TimelinePanel
 from kit.group_panel import controls, export, members, still, text
 from kit.group_panel.film import Film, Take
-from kit.group_panel.recording import FRAMES_MOST, branch, perform, record
+from kit.group_panel.recording import branch, perform, record
 from kit.group_panel.scene import Scene, build
 
 
@@ -34,20 +34,11 @@ class GroupTimePanel(TimelinePanel):
     def __init__(self, world: World, topic: str, group: str) -> None:
         super().__init__()
         self.world, self.topic, self.group = world, topic, group
-        self._begin(record(world, topic, group), FRAMES_MOST)
+        self._begin(record(world, topic, group))
 
     def _make(self) -> Film:
         at = self._forked_from.number if self._forked_from else 0
         return Film.of(self._first, self._second, at)
-
-    def jump(self, words: str) -> bool:
-        """To the next step whose name has these words, such as "kill A"; False if there is none."""
-        for place in range(self.position + 1, len(self)):
-            if any(words in told.label for _, told in self._film.told(place)):
-                self.go(place)
-                return True
-        self.notice = f"There is no {words!r} after this moment."
-        return False
 
     # -- another future
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from engine.cluster.calls import Arrived, Sent
@@ -25,6 +24,7 @@ from engine.cluster.snapshot import last_batches, snapshot
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.recording import WorldRecording
 from kit.film.source import Frame, Line, Snapshot, remember_logs
 from kit.panel import flights
 from kit.panel.flights import STILL_HELD, Flight
@@ -32,7 +32,6 @@ from kit.panel.step_story import is_decided
 from kit.probes.messages import Message
 
 TAIL = 12
-FRAMES_MOST = 3_000
 REPLICA_KINDS = frozenset(
     ("append", "truncate", "high_watermark", "leader_epoch", "leader", "isr", "elected",
      "eligible", "diverging", "log_start", "recovered", "append-failed", "deleted",
@@ -51,11 +50,8 @@ HEARD = frozenset(("produced", "refused", "diverging", "ended"))
 
 
 @dataclass
-class Recording:
-    """A world of its own, the frames of one topic in it, and the messages between them.
-
-    `base` is what was known about brokers that are down before the first frame.
-    """
+class Recording(WorldRecording):
+    """A world of its own, the frames of one topic in it, and the messages between them."""
 
     world: World
     topic: str
@@ -71,15 +67,10 @@ class Recording:
         cluster = self.world.cluster
         self.departures = cluster.calls.held(self.now_us)
         self.world.listen(self._hear)
-        self.world.invariants = None
-        self.traced = cluster.trace_count
+        self.begin()
         self.quiet_lines: list[Line] = []
         self.read: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
-        self._keep(())
-
-    @property
-    def now_us(self) -> int:
-        return self.world.cluster.now
+        self.keep(())
 
     @property
     def rule(self) -> str:
@@ -87,7 +78,7 @@ class Recording:
 
     def prepend(self, past: Recording, until: Frame) -> None:
         """Puts another recording's frames and messages, up to a frame, before its own."""
-        self.frames = replay.continued(past.frames, until, self.frames)
+        super().prepend(past, until)
         earlier = [flight for flight in past.flights if flight.sent_us <= until.time_us]
         self.flights = [*earlier, *self.flights]
 
@@ -97,19 +88,13 @@ class Recording:
         lines = (*self._heard(), *self._fresh_lines())
         if any(line.kind != "isr" or is_decided(line) for line in lines):
             lines, self.quiet_lines = (*self.quiet_lines, *lines), []
-            self._keep(lines)
+            self.keep(lines)
         else:
             self.quiet_lines += lines
 
     # -- what is kept
 
-    def _keep(self, lines: tuple[Line, ...]) -> None:
-        if len(self.frames) >= FRAMES_MOST:
-            return
-        now = self._snapshot()
-        self.frames.append(Frame(len(self.frames), now, lines, self.world.events))
-
-    def _snapshot(self) -> Snapshot:
+    def picture(self, before: Snapshot | None) -> Snapshot:
         whole = snapshot(self.world.cluster)
         topics = {name: each for name, each in whole["topics"].items() if name == self.topic}
         for topic in topics.values():
@@ -121,7 +106,6 @@ class Recording:
             **{name: part for name, part in whole.items() if name != "groups"},
             "topics": topics,
         }
-        before = self.frames[-1].snapshot if self.frames else self.base
         return remember_logs(before, now) if before is not None else now
 
     def _batches(self, broker: int, index: int, log: dict[str, Any]) -> list[dict[str, Any]]:
@@ -134,11 +118,7 @@ class Recording:
         return known[1]
 
     def _fresh_lines(self) -> Iterator[Line]:
-        cluster = self.world.cluster
-        fresh = cluster.trace_count - self.traced
-        self.traced = cluster.trace_count
-        for time_us, node, line in reversed(list(islice(reversed(cluster.trace), fresh))):
-            fields = dict(line.fields)
+        for time_us, node, line, fields in self.fresh_trace():
             ours = line.partition.rpartition("-")[0] == self.topic and line.kind in REPLICA_KINDS
             common = not line.partition and line.kind in CLUSTER_KINDS
             common = common and fields.get("topic", self.topic) == self.topic

@@ -28,7 +28,7 @@ from kit.film.timeline_panel import TimelinePanel
 from kit.panel import controls, export, still, text
 from kit.panel.film import Film
 from kit.panel.moments import Differs
-from kit.panel.recording import FRAMES_MOST, Recording, branch, record
+from kit.panel.recording import Recording, branch, record
 from kit.panel.scene import Scene, build
 
 ENDS = ("start", "end")
@@ -47,7 +47,7 @@ class TimePanel(TimelinePanel):
         super().__init__(partition=partition)
         self.world = world
         self.topic = topic or _first_topic(world)
-        self._begin(record(world, self.topic), FRAMES_MOST)
+        self._begin(record(world, self.topic))
         self.observe(lambda change: self._show(), "partition")
 
     # -- where on the timeline

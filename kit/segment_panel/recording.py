@@ -9,13 +9,14 @@ the brokers wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from engine.sim.world.world import World
 from kit.clusters.interface import ClusterError
 from kit.film import replay
-from kit.film.source import Frame
+from kit.film.source import Frame, Line
 from kit.panel import story
 from kit.panel.recording import Recording
 from kit.segment_panel.files import Readable
@@ -48,7 +49,7 @@ class Kept:
         return self._files[path]
 
 
-def keep(disk: Readable, directory: str, before: Files) -> Files:
+def files_of(disk: Readable, directory: str, before: Files) -> Files:
     """The files of a directory and the checkpoints; those that `before` has alike are shared."""
     files = {}
     for path in (*CHECKPOINTS, *(f"{directory}/{name}" for name in disk.list(directory))):
@@ -61,39 +62,25 @@ def keep(disk: Readable, directory: str, before: Files) -> Files:
     return files
 
 
-class Recorder:
+@dataclass
+class FileRecording(Recording):
     """A recording of the Cluster panel, and the files at each of its frames by broker."""
 
-    def __init__(self, world: World, topic: str, directory: str) -> None:
-        self.recording = Recording(world, topic)
-        self.directory = directory
-        self.files: list[dict[int, Files]] = []
-        self._keep()
+    directory: str = ""
+    files: list[dict[int, Files]] = field(default_factory=list)
 
-    @property
-    def world(self) -> World:
-        return self.recording.world
-
-    @world.setter
-    def world(self, world: World) -> None:
-        self.recording.world = world
-
-    def look(self) -> None:
-        """Keeps what the last event has changed."""
-        self.recording.look()
-        if len(self.recording.frames) > len(self.files):
-            self._keep()
-
-    def _keep(self) -> None:
-        before = self.files[-1] if self.files else {}
-        disks = self.world.cluster.disks
-        self.files.append(
-            {
-                broker: keep(disk, self.directory, before.get(broker, {}))
-                for broker, disk in disks.items()
-                if disk.list(self.directory)
-            }
-        )
+    def keep(self, lines: tuple[Line, ...]) -> None:
+        """A frame of this moment, and the files with it."""
+        super().keep(lines)
+        if len(self.frames) > len(self.files):
+            before = self.files[-1] if self.files else {}
+            self.files.append(
+                {
+                    broker: files_of(disk, self.directory, before.get(broker, {}))
+                    for broker, disk in self.world.cluster.disks.items()
+                    if disk.list(self.directory)
+                }
+            )
 
 
 class WorldSource:
@@ -102,10 +89,11 @@ class WorldSource:
     def __init__(self, world: World, topic: str, partition: int, broker: int | None) -> None:
         self.topic, self.partition = topic, partition
         self.directory = f"{topic}-{partition}"
-        recorder = Recorder(replay.from_the_beginning(world), topic, self.directory)
-        replay.run_to_event(recorder, world.events)
-        self.frames: Sequence[Frame] = recorder.recording.frames
-        self._files = recorder.files
+        past = replay.from_the_beginning(world)
+        recording = FileRecording(past, topic, directory=self.directory)
+        replay.run_to_event(recording, world.events)
+        self.frames: Sequence[Frame] = recording.frames
+        self._files = recording.files
         self.brokers = sorted({each for files in self._files for each in files})
         if not self.brokers:
             raise ClusterError(f"No broker of this world has ever had {self.directory}.")

@@ -9,28 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from engine.cluster.snapshot import snapshot
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
 from engine.replication.partition import Partition
-from engine.sim.world.tape import Add, Done
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.recording import WorldRecording
 from kit.film.source import Frame, Line, Snapshot
 from kit.transaction_panel import logs, producers, trace_lines
 from kit.transaction_panel.view import GONE, LeadersLog, Word, of_transactions
 
-FRAMES_MOST = 3_000
 LONGER_US = 4_000_000
 """How long a branch goes on after what was done at its beginning."""
 PROCESSES = {"killed": "killed", "paused": "frozen", "resumed": "thawed"}
 
 
 @dataclass
-class TransactionRecording:
+class TransactionRecording(WorldRecording):
     """A world of its own, and its transactions frame by frame; `topics` are the users' in view."""
 
     world: World
@@ -43,20 +41,12 @@ class TransactionRecording:
     """By partition and leader: the log's ends when it was read, and what was in it."""
 
     def __post_init__(self) -> None:
-        self.world.invariants = None
-        self.traced, self.nodes = self.world.cluster.trace_count, len(self.world.cluster.nodes)
+        self.begin()
+        self.nodes = len(self.world.cluster.nodes)
         if self.base is not None:
             self.words = {name: Word(**each) for name, each in self.base["clients"].items()}
         self.words |= producers.words(self.world)
-        self._keep(())
-
-    @property
-    def now_us(self) -> int:
-        return self.world.cluster.now
-
-    def prepend(self, past: TransactionRecording, until: Frame) -> None:
-        """Puts another recording's frames, up to one of them, before its own."""
-        self.frames = replay.continued(past.frames, until, self.frames)
+        self.keep(())
 
     def look(self) -> None:
         """Keeps what the last event has changed."""
@@ -72,18 +62,14 @@ class TransactionRecording:
         self.words |= now
         lines += self._fresh_lines()
         if lines:
-            self._keep(tuple(lines))
+            self.keep(tuple(lines))
 
     # -- what is kept
 
-    def _keep(self, lines: tuple[Line, ...]) -> None:
-        if len(self.frames) >= FRAMES_MOST:
-            return
-        before = self.frames[-1].snapshot if self.frames else self.base
-        now = of_transactions(
+    def picture(self, before: Snapshot | None) -> Snapshot:
+        return of_transactions(
             snapshot(self.world.cluster), list(self._logs()), self._records(), self.words, before
         )
-        self.frames.append(Frame(len(self.frames), now, lines, self.world.events))
 
     def _shown(self) -> Iterator[Partition]:
         """The leaders' replicas of the partitions in view."""
@@ -130,17 +116,13 @@ class TransactionRecording:
     # -- the trace
 
     def _fresh_lines(self) -> list[Line]:
-        cluster = self.world.cluster
-        count = cluster.trace_count - self.traced
-        self.traced = cluster.trace_count
         shown = {
             each.name
             for each in self._shown()
             if each.topic != OFFSETS_TOPIC or self._is_transactional(each)
         }
         lines = []
-        for time_us, node, traced in reversed(list(islice(reversed(cluster.trace), count))):
-            fields = dict(traced.fields)
+        for time_us, node, traced, fields in self.fresh_trace():
             number = node if isinstance(node, int) else -1
             if number < 0:
                 fields["client"] = str(node)
@@ -185,21 +167,10 @@ def branch(
     for action in actions:
         perform(new, *action)
     tape = [done for done in old.tape if done.event > frame.event] if keep else []
-    replay.follow(new, _possible(new, tape))
+    replay.follow(new, replay.possible(new, tape))
     longer = frame.time_us + LONGER_US if actions else 0
     replay.run(new, max(recording.now_us, longer))
     return new
-
-
-def _possible(recording: TransactionRecording, tape: Sequence[Done]) -> Iterator[Done]:
-    """The actions that still make sense: not those on a producer that is gone by then."""
-    for done in tape:
-        action = done.action
-        concerned = [action.name] if hasattr(action, "name") else getattr(action, "nodes", ())
-        names = [each for each in concerned if isinstance(each, str)]
-        there = all(name in recording.world.cluster.nodes for name in names)
-        if not names or there != isinstance(action, Add):
-            yield done
 
 
 def perform(recording: TransactionRecording, action: str, *what: Any) -> None:

@@ -42,7 +42,7 @@ from kit.film.steps import plain
 from kit.film.timeline_panel import TimelinePanel
 from kit.transaction_panel import controls, export, still, text
 from kit.transaction_panel.film import Film
-from kit.transaction_panel.recording import FRAMES_MOST, branch, perform, record
+from kit.transaction_panel.recording import branch, perform, record
 from kit.transaction_panel.scene import Scene, build
 from kit.transaction_panel.view import is_internal
 
@@ -62,20 +62,11 @@ class TransactionTimePanel(TimelinePanel):
         super().__init__()
         found = [name for name in world.image().topic_ids if not is_internal(name)]
         self.world, self.topics = world, topics or tuple(sorted(found))
-        self._begin(record(world, self.topics), FRAMES_MOST)
+        self._begin(record(world, self.topics))
 
     def _make(self) -> Film:
         at = self._forked_from.number if self._forked_from else 0
         return Film.of(self._first, self._second, at)
-
-    def jump(self, words: str) -> bool:
-        """To the next step whose name has these words, such as "PrepareCommit"; else False."""
-        for place in range(self.position + 1, len(self)):
-            if any(words in told.label for _, told in self._film.told(place)):
-                self.go(place)
-                return True
-        self.notice = f"There is no {words!r} after this moment."
-        return False
 
     @property
     def names(self) -> list[str]:
