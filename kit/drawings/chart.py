@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import Literal
 
 from kit.drawings.axes import Axis, labels, span, spoken
+from kit.drawings.picture import picture
 from kit.drawings.series_looks import COLOURS, DASHES, MOST, marker, px, stripes
 
 Points = Sequence[tuple[float, float]]
@@ -113,11 +114,6 @@ class Chart:
         x = self._x_axis(left, right)
         y = replace(y, start=bottom, end=top)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-chart" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>',
             _text(LEFT, 25, self.title, "b"),
             _text(LEFT, 45, self.y, "s") if self.y else "",
             *_grid(x, y, self._x_ticks(x)),
@@ -127,7 +123,7 @@ class Chart:
             parts += _mark(x, at, words, TITLE + LANE * lane + 12, bottom, right)
         parts += self._bars(x, y) if self.kind == "bars" else self._lines(x, y)
         parts += self._keys(keys, right, y)
-        return "".join([*parts, "</svg>"])
+        return picture("kio-chart", WIDTH, height, self.text, STYLE, parts)
 
     def _y_span(self) -> tuple[float, float]:
         values = [value for _, value in self._points()] + [*(self.y_within or ())]

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from kit.drawings.axes import Axis, labels, span, spoken
+from kit.drawings.picture import picture
 from kit.drawings.series_looks import px
 
 Bar = tuple[float, float]
@@ -82,17 +83,13 @@ class Spans:
         top = TITLE + LANE * lanes
         bottom = top + ROW * len(self.rows)
         height = px(bottom + (52 if self.x else 32))
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-spans" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
-            f'<text class="b" x="{LEFT}" y="25">{escape(self.title)}</text>'
-            f"{''.join(self._axis(x, top, bottom))}"
-            f"{''.join(self._bars(x, top))}"
-            f"{''.join(_mark(x, at, words, lane, bottom) for at, lane, words in marks)}</svg>"
-        )
+        parts = [
+            f'<text class="b" x="{LEFT}" y="25">{escape(self.title)}</text>',
+            *self._axis(x, top, bottom),
+            *self._bars(x, top),
+            *(_mark(x, at, words, lane, bottom) for at, lane, words in marks),
+        ]
+        return picture("kio-spans", WIDTH, height, self.text, STYLE, parts)
 
     def _axis(self, x: Axis, top: float, bottom: float) -> Iterator[str]:
         ticks = x.ticks(7)

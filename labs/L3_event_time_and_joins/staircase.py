@@ -24,6 +24,7 @@ from typing import Any
 
 from kit.drawings.axes import Axis
 from kit.drawings.chart import STYLE
+from kit.drawings.picture import picture
 from kit.drawings.series_looks import marker, px
 from labs.L3_event_time_and_joins.arrivals import Arrival, clock, minute_of
 from labs.L3_event_time_and_joins.progress import Run
@@ -31,6 +32,7 @@ from labs.L3_event_time_and_joins.progress import Run
 WIDTH, TOP, PLOT, LEFT, RIGHT = 680, 74, 300, 62, 500
 ON_TIME, SPECIAL = 0, 1
 KEY_Y, KEY_STEP = 96, 26
+MORE = ".kio-chart .wm{stroke:var(--c2)}.kio-chart .shut{fill:var(--soft);fill-opacity:.2}"
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,6 @@ class Staircase:
         x = Axis(0, len(self.arrivals), LEFT, RIGHT)
         height = TOP + PLOT + 56
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-chart" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}.kio-chart .wm{{stroke:var(--c2)}}.kio-chart .shut{{fill:var(--soft);"
-            "fill-opacity:.2}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>',
             _text(18, 25, self.title, "b"),
             _text(18, 47, "event time, in windows", "s"),
             *self._shut(x, y),
@@ -109,9 +105,8 @@ class Staircase:
             *self._stairs(x, y),
             *self._dots(x, y),
             *self._key(),
-            "</svg>",
         ]
-        return "".join(parts)
+        return picture("kio-chart", WIDTH, height, self.text, STYLE + MORE, parts)
 
     # -- parts of the picture
 

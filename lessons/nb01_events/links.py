@@ -6,8 +6,9 @@ Left, each system is wired to every other one.  Right, each system has one link,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from math import cos, pi, sin
+
+from kit.drawings.picture import picture
 
 WIDTH, HEIGHT, RADIUS, DOT = 680, 300, 104, 7
 STYLE = (
@@ -49,13 +50,7 @@ class Links:
 
 def drawn(systems: int, text: str) -> str:
     left, right, middle = WIDTH * 0.25, WIDTH * 0.75, 128.0
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-links" width="{WIDTH}" '
-        f'height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(text)}" style="max-width:100%;height:auto">'
-        f"<style>{STYLE}</style>"
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="10" fill="var(--bg)"/>'
-    ]
+    parts: list[str] = []
     wired = ring(systems, left, middle)
     lines = "".join(
         f"M{a[0]:.1f} {a[1]:.1f}L{b[0]:.1f} {b[1]:.1f}"
@@ -81,9 +76,9 @@ def drawn(systems: int, text: str) -> str:
         f'<text class="n" x="{left}" y="{HEIGHT - 30}">{_counted(pairs(systems))}</text>'
         f'<text class="n" x="{right}" y="{HEIGHT - 30}">{_counted(through_a_log(systems))}</text>'
         f'<text x="{left}" y="{HEIGHT - 10}">wired in pairs</text>'
-        f'<text x="{right}" y="{HEIGHT - 10}">through a log</text></svg>'
+        f'<text x="{right}" y="{HEIGHT - 10}">through a log</text>'
     )
-    return "".join(parts)
+    return picture("kio-links", WIDTH, HEIGHT, text, STYLE, parts)
 
 
 def _counted(links: int) -> str:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
+from kit.drawings.picture import picture
+
 Placed = Mapping[str, int]
 """Key to partition."""
 WIDTH, TOP, HEIGHT, BAR, GAP = 760, 58, 230, 14, 6
@@ -52,22 +54,17 @@ class KeyMoves:
     def svg(self) -> str:
         height = TOP + HEIGHT + 22
         wide = WIDTH / len(self.panels)
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-moves" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
-        ]
+        parts: list[str] = []
         for number, (rule, (before, after)) in enumerate(self.panels):
             share = moved(before, after) / max(1, len(before))
             left = number * wide
             parts.append(
                 f'<text class="b" x="{left + 20:.0f}" y="26">{escape(rule)}</text>'
-                f'<text class="s" x="{left + 20:.0f}" y="45">{share:.0%} of the keys move</text>'
+                f'<text class="s" x="{left + 20:.0f}" y="45">{_count(before)} to {_count(after)}: '
+                f"{share:.0%} of the keys move</text>"
             )
             parts += _panel(before, after, left + 46, left + wide - 46)
-        return "".join([*parts, "</svg>"])
+        return picture("kio-moves", WIDTH, height, self.text, STYLE, parts)
 
 
 def _count(placed: Placed) -> int:

@@ -14,15 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from kit.drawings.picture import picture
+
 NETWORK, BROKER, WAITING, OTHERS, MUTED = "network", "broker", "waiting", "others", "muted"
 WIDTH, ROW, LEFT, RIGHT, TOP = 820, 30, 190, 16, 46
 STYLE = """
-svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--network:#0072b2;--broker:#d55e00;
+.kio-gantt{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--network:#0072b2;
+--broker:#d55e00;
 --waiting:#e69f00;--others:#009e73;--muted:#cc79a7}
-@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;--line:#323a45;
+@media(prefers-color-scheme:dark){.kio-gantt{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;
+--line:#323a45;
 --network:#56b4e9;--broker:#ff8a50;--waiting:#f0c24b;--others:#2fc09a;--muted:#e2a2c6}}
-text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
+.kio-gantt text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.kio-gantt .s{fill:var(--soft);font-size:11px}.kio-gantt .b{font-weight:700}
+.kio-gantt .m{text-anchor:middle}.kio-gantt .e{text-anchor:end}
 """
 _WORDS = {
     NETWORK: "under way",
@@ -81,13 +86,7 @@ class Gantt:
         last = max(span.end for span in self.spans) or 1.0
         scale = (WIDTH - LEFT - RIGHT) / last
         height = TOP + ROW * len(self.spans) + 52
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-            f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.text)}" '
-            f'style="max-width:100%;height:auto"><style>{STYLE}</style>'
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
-            f'<text class="b" x="16" y="24">{escape(self.title)}</text>'
-        ]
+        parts = [f'<text class="b" x="16" y="24">{escape(self.title)}</text>']
         floor = TOP + ROW * len(self.spans)
         for mark in ticks(last):
             x = LEFT + mark * scale
@@ -98,7 +97,7 @@ class Gantt:
         for row, span in enumerate(self.spans):
             parts += self._row(span, TOP + ROW * row, scale)
         parts.append(self._legend(floor + 40))
-        return "".join([*parts, "</svg>"])
+        return picture("kio-gantt", WIDTH, height, self.text, STYLE, parts)
 
     def _row(self, span: Span, top: float, scale: float) -> list[str]:
         start, end = LEFT + span.start * scale, LEFT + span.end * scale

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from html import escape
 
 from kit.clusters.broker_metrics import STAGES, Requests
+from kit.drawings.picture import picture
 
 WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 222, 90, 44
 NARROWEST = 16.0
@@ -26,11 +27,12 @@ LETTERS = ("Q", "L", "R", "q", "S")
 WORDS = ("request queue", "local", "remote", "response queue", "response send")
 DARK_ON = ("#e69f00", "#56b4e9")
 STYLE = """
-svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675}
-@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4}}
-text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
-.w{fill:#fff;font-weight:700}.k{fill:#111;font-weight:700}
+.kio-stages{--bg:#fff;--ink:#1c2430;--soft:#5b6675}
+@media(prefers-color-scheme:dark){.kio-stages{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4}}
+.kio-stages text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.kio-stages .s{fill:var(--soft);font-size:11px}.kio-stages .b{font-weight:700}
+.kio-stages .m{text-anchor:middle}.kio-stages .e{text-anchor:end}
+.kio-stages .w{fill:#fff;font-weight:700}.kio-stages .k{fill:#111;font-weight:700}
 """
 
 
@@ -73,10 +75,6 @@ class StageChart:
         block = (BAR + 3) * len(self.sides) + GAP
         height = TOP + block * len(self.situations) + 40
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-            f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.text)}" '
-            f'style="max-width:100%;height:auto"><style>{STYLE}</style>'
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
             '<text class="b" x="16" y="24">Where the time of a request went</text>'
             f'<text class="s e" x="{WIDTH - 14}" y="24">mean of a request</text>'
         ]
@@ -87,7 +85,7 @@ class StageChart:
             for row, (side, table) in enumerate(self.sides.items()):
                 parts += _bar(side, table[situation], top + (BAR + 3) * row)
         parts += _legend(height - 18)
-        return "".join([*parts, "</svg>"])
+        return picture("kio-stages", WIDTH, height, self.text, STYLE, parts)
 
 
 def _bar(side: str, requests: Requests, top: float) -> list[str]:

@@ -17,19 +17,24 @@ from typing import Any
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
 from engine.sim.world.world import World
+from kit.drawings.picture import picture
 from lessons.nb08_producers.shop import outcome
 
 WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40
 LINGER, ATTEMPT, PAUSE = "linger", "attempt", "pause"
 DONE = ("acknowledged", "reported", "refused", "unknown")
 STYLE = """
-svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--attempt:#0072b2;--pause:#e69f00;--linger:#999;
+.kio-delivery{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--attempt:#0072b2;
+--pause:#e69f00;--linger:#999;
 --bad:#c04a00;--good:#00795a}
-@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;--line:#323a45;
+@media(prefers-color-scheme:dark){.kio-delivery{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;
+--line:#323a45;
 --attempt:#56b4e9;--pause:#e6b44c;--linger:#8a94a3;--bad:#ff8a50;--good:#3ecfa0}}
-text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
-.bad{fill:var(--bad)}.good{fill:var(--good)}.in{fill:var(--bg);font-weight:700}
+.kio-delivery text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.kio-delivery .s{fill:var(--soft);font-size:11px}.kio-delivery .b{font-weight:700}
+.kio-delivery .m{text-anchor:middle}.kio-delivery .e{text-anchor:end}
+.kio-delivery .bad{fill:var(--bad)}.kio-delivery .good{fill:var(--good)}
+.kio-delivery .in{fill:var(--bg);font-weight:700}
 """
 
 
@@ -96,14 +101,8 @@ class DeliveryTimeline:
         def x(ms: float) -> float:
             return round(LEFT + ms * scale, 1)
 
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-            f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(self.text)}">'
-            f'<style>{STYLE}</style><rect width="{WIDTH}" height="{height}" rx="10" '
-            f'fill="var(--bg)"/>'
-        ]
         tone = "good" if self.verdict.startswith(("acknowledged", "reported")) else "bad"
-        parts.append(f'<text class="b {tone}" x="20" y="26">{escape(self.verdict)}</text>')
+        parts = [f'<text class="b {tone}" x="20" y="26">{escape(self.verdict)}</text>']
         base = TOP + ROW * (len(self.spans) + 1) + 8
         for ms in _ticks(max(far, last)):
             parts.append(f'<text class="s m" x="{x(ms)}" y="{base + 8}">{_time(ms)}</text>')
@@ -111,7 +110,7 @@ class DeliveryTimeline:
         parts += self._allowance(x, far)
         for row, span in enumerate(self.spans, start=1):
             parts += _bar(x, TOP + ROW * row, span)
-        return "".join([*parts, "</svg>"])
+        return picture("kio-delivery", WIDTH, height, self.text, STYLE, parts)
 
     def _allowance(self, x: Any, far: float) -> list[str]:
         """The top row: what delivery.timeout.ms allows, cut off if it is far away."""

@@ -26,6 +26,7 @@ from engine.sim.history import (
     Seek,
     Send,
 )
+from kit.drawings.picture import picture
 
 WIDTH, LEFT, LANE, CELL, ROW = 820, 130, 68, 62, 30
 MARKS: dict[type, str] = {
@@ -38,14 +39,17 @@ MARKS: dict[type, str] = {
     Commit: "M-6-6H6M0-6V8",
 }
 STYLE = """
-svg{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--good:#0072b2;--read:#d5e8f5;--bad:#c04a00}
-@media(prefers-color-scheme:dark){svg{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;--line:#323a45;
+.kio-history{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d5dae1;--good:#0072b2;--read:#d5e8f5;
+--bad:#c04a00}
+@media(prefers-color-scheme:dark){.kio-history{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;
+--line:#323a45;
 --good:#56b4e9;--read:#173247;--bad:#ff8a50}}
-text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-.s{fill:var(--soft);font-size:11px}.b{font-weight:700}.m{text-anchor:middle}.e{text-anchor:end}
-.bad{fill:var(--bad)}.box{fill:var(--read);stroke:var(--good)}
-.no{fill:none;stroke:var(--bad);stroke-dasharray:4 3}
-.mark{fill:none;stroke:var(--good);stroke-width:2}
+.kio-history text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.kio-history .s{fill:var(--soft);font-size:11px}.kio-history .b{font-weight:700}
+.kio-history .m{text-anchor:middle}.kio-history .e{text-anchor:end}
+.kio-history .bad{fill:var(--bad)}.kio-history .box{fill:var(--read);stroke:var(--good)}
+.kio-history .no{fill:none;stroke:var(--bad);stroke-dasharray:4 3}
+.kio-history .mark{fill:none;stroke:var(--good);stroke-width:2}
 """
 
 
@@ -78,12 +82,7 @@ class HistoryView:
             drawing = _Drawing(finding, top)
             parts += drawing.parts()
             top += drawing.height
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" '
-            f'viewBox="0 0 {WIDTH} {top}" role="img" aria-label="{escape(self.text)}">'
-            f'<style>{STYLE}</style><rect width="{WIDTH}" height="{top}" rx="10" '
-            f'fill="var(--bg)"/>{"".join(parts)}</svg>'
-        )
+        return picture("kio-history", WIDTH, top, self.text, STYLE, parts)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from kit.drawings.picture import picture
 from kit.group_panel.ownership import Pause
 
 WIDTH, LEFT, RIGHT, TOP = 680, 150, 84, 52
@@ -67,11 +68,6 @@ class Stops:
         last = max((to for _, _, bars in groups for _, _, to in bars), default=1.0)
         scale = (WIDTH - LEFT - RIGHT) / max(last, 0.1)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-stops" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>',
             '<text class="b" x="18" y="25">When no worker read a partition</text>',
             f'<text class="s" x="18" y="42">a row is one of {self.partitions} partitions; '
             "D joins at 0</text>",
@@ -85,7 +81,7 @@ class Stops:
                 f'<text class="s m" x="{at:.1f}" y="{bottom + 14}">{count * step:g}</text>'
             )
         parts.append(f'<text class="s" x="{WIDTH - RIGHT + 8}" y="{bottom + 14}">seconds</text>')
-        return "".join([*parts, "</svg>"])
+        return picture("kio-stops", WIDTH, height, self.text, STYLE, parts)
 
     def _block(
         self, protocol: str, side: str, bars: list[Bar], top: float, scale: float

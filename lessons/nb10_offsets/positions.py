@@ -21,6 +21,7 @@ from html import escape
 from engine.broker.broker import Broker
 from engine.sim.world.world import World
 from kit.drawings.axes import Axis, labels
+from kit.drawings.picture import picture
 from kit.drawings.series_looks import px
 from kit.group_panel import members
 
@@ -205,14 +206,7 @@ class Positions:
         parts.append(f'<text class="s m" x="{middle}" y="{px(bottom + 38)}">seconds</text>')
         parts += self._legend()
         height = px(max(bottom + FOOT, TOP + 130))
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-pos" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
-            f"{''.join(parts)}</svg>"
-        )
+        return picture("kio-pos", WIDTH, height, self.text, STYLE, parts)
 
     def _partition(
         self, index: int, seen: Seen, x: Axis, first: float, bottom: float

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kit.drawings.accumulator.moments import FLYING, QUEUED, Moment, many, moments
 from kit.drawings.axes import Axis
+from kit.drawings.picture import picture
 
 if TYPE_CHECKING:
     from kit.probes.own_producer import OwnProducer
@@ -73,11 +74,6 @@ class AccumulatorTimeline:
         end = max([*ends, *([self.moments[-1].ms] if is_open else [])], default=1.0)
         x = Axis(0.0, max(end - begin, 1.0), LEFT, WIDTH - RIGHT)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="kio-acc" width="{WIDTH}" '
-            f'height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.text)}" style="max-width:100%;height:auto">'
-            f"<style>{STYLE}</style>"
-            f'<rect width="{WIDTH}" height="{height}" rx="10" fill="var(--bg)"/>'
             f'<text class="b" x="18" y="26">{escape(self.title)}</text>',
             *_keys(),
         ]
@@ -97,7 +93,7 @@ class AccumulatorTimeline:
         for bar in self.bars:
             if bar.number in place_of:
                 parts += _drawn(bar, TOP + LANE * place_of[bar.number], x, begin, end)
-        return "".join([*parts, "</svg>"])
+        return picture("kio-acc", WIDTH, height, self.text, STYLE, parts)
 
 
 def bars(steps: list[Moment]) -> list[Bar]:
