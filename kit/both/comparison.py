@@ -19,6 +19,9 @@ Scenario = Callable[[Cluster], Mapping[str, Any]]
 ABSENT = "–"
 WIDEST = 60
 """Longer values stand below the table of the plain text."""
+ONE_LINE = 40
+"""Letters of a value that a narrow table does not break."""
+CELL = "text-align:left;padding:3px 16px 3px 0"
 _SAME, _MEASURED, _DECLARED, _UNDECLARED = "same", "measured", "declared", "different"
 _ALONE = "one side"
 LEGEND = "· measured on each side, not compared"
@@ -80,6 +83,8 @@ class Comparison:
         if not self.complete:
             return f"Engine only. {self.absence}"
         compared = [row for row in self.rows if row.verdict != _MEASURED]
+        if not compared:
+            return "Each observation was measured on the engine and on Kafka; none is compared."
         same = sum(row.verdict == _SAME for row in compared)
         text = f"{same} of {len(compared)} observations are the same on the engine and on Kafka"
         undeclared = [row.what for row in self.rows if row.verdict == _UNDECLARED]
@@ -124,12 +129,12 @@ class Comparison:
         return self.text
 
     def _repr_html_(self) -> str:
-        cell = "style='text-align:left;padding:3px 16px 3px 0;vertical-align:top'"
+        cell = f"style='{CELL}'"
         body = []
         for group, rows_inside in self.groups():
             if group:
                 body.append(f"<tr><td></td><th colspan='3' {cell}>{escape(group)}</th></tr>")
-            body += [_html_row(row, name, cell, bool(group)) for name, row in rows_inside]
+            body += [_html_row(row, name, bool(group)) for name, row in rows_inside]
         real = escape(f"Kafka ({self.real_name})") if self.complete else "no real Kafka"
         legend = f"<div style='opacity:.75'>{LEGEND}</div>" if self.is_measured else ""
         head = "".join(
@@ -148,17 +153,17 @@ def _group(row: Row) -> str:
     return group if inside else ""
 
 
-def _html_row(row: Row, name: str, cell: str, inside: bool) -> str:
+def _html_row(row: Row, name: str, inside: bool) -> str:
+    values = [shown(value) for value in (row.engine, row.real)]
+    is_one_line = not row.why and all(len(value) <= ONE_LINE for value in (name, *values))
+    cell = CELL if is_one_line else f"{CELL};vertical-align:top"
     tone = _TONES.get(row.verdict, "inherit")
-    mark = (
-        f"<td {cell} title='{row.verdict}'>"
-        f"<span style='color:{tone}'>{_MARKS[row.verdict]}</span></td>"
-    )
+    mark = f"<td style='{cell};color:{tone}' title='{row.verdict}'>{_MARKS[row.verdict]}</td>"
     why = f"<div style='opacity:.75'>{escape(row.why)}</div>" if row.why else ""
-    values = "".join(f"<td {cell}>{escape(shown(v))}</td>" for v in (row.engine, row.real))
     indented = f"<div style='padding-left:1.2em'>{escape(name)}{why}</div>"
     label = indented if inside else f"{escape(name)}{why}"
-    return f"<tr>{mark}<td {cell}>{label}</td>{values}</tr>"
+    shows = "".join(f"<td style='{cell}'>{escape(value)}</td>" for value in values)
+    return f"<tr>{mark}<td style='{cell}'>{label}</td>{shows}</tr>"
 
 
 def shown(value: Plain | Measured) -> str:

@@ -58,6 +58,13 @@ def test_facts_must_agree_and_measurements_need_not() -> None:
     assert "3.1 s" in found.text
 
 
+def test_where_all_is_measured_nothing_is_said_to_be_the_same() -> None:
+    found = compare("scene", {"wait": measured(0.9, "s")}, {"wait": measured(3.1, "s")}, "local")
+    assert found.verdict == (
+        "Each observation was measured on the engine and on Kafka; none is compared."
+    )
+
+
 def test_a_row_that_only_one_side_has_is_a_difference() -> None:
     found = compare("scene", {"leader": 102}, {"leader": 102, "elr": [103]}, "local")
     assert verdicts(found)["elr"] == "different"
