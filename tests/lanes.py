@@ -7,7 +7,8 @@ after another would leave the cores idle.  So three processes share the tests by
     screens     a browser, Spark, or what is heavy         a process beside it
     plain       all others                                 another one
 
-Each lane runs one test after another: no two clusters of JVMs stand side by side.
+Each lane runs one test after another: no two clusters of JVMs run side by side, but for the labs'
+notebooks, which take half an hour in the last lane.
 
 The other lanes write each report to a file as a line of JSON.  The first one reads the files
 between its own tests and hands every report to pytest's hooks, as if the test had run here: the

@@ -38,10 +38,12 @@ LABS_ALONE = ("L4",)
 
 
 def marks(source: Path, real: str) -> list[pytest.MarkDecorator]:
-    """A lab needs Spark, and runs in the lane of the other tests that do."""
+    """A lab needs Spark.  Beside a real Kafka it runs in the lane that would end first."""
     found = [] if group_of(source) in SHORT_FORM[real] else [pytest.mark.full]
     if source.is_relative_to(PROJECT / "labs"):
         found.append(pytest.mark.spark)
+        if real == "local":
+            found.append(pytest.mark.lane("plain"))
         if real == "off" and group_of(source) not in LABS_ALONE:
             found.append(pytest.mark.long)
     return found
