@@ -1,7 +1,7 @@
 """AlterConfigs (key 33): replaces all configs that a resource sets itself (KIP-133).
 
 What is not in the request goes back to its default, so two tools that change different configs
-undo each other: deprecated since KIP-339 in favour of IncrementalAlterConfigs.  The controller
+undo each other: deprecated since KIP-339 in favor of IncrementalAlterConfigs.  The controller
 does the work; see config_changes.py for what is checked here.
 
 Simplified: when every resource of a request is refused as given twice, Kafka never answers; here

@@ -29,7 +29,7 @@ KafkaError in an error state.
 `sends` has each record with its verdict (engine/client/verdicts.py).  All random choices, of jitter
 and of partitions without a key, come from the seed.
 
-Left out: interceptors, serialisers, metrics; close() is `flush`, and no further send; a Load has no
+Left out: interceptors, serializers, metrics; close() is `flush`, and no further send; a Load has no
 transactions.
 """
 

@@ -96,7 +96,7 @@ class Sender:
         if lifecycle.is_fatal:
             return True
         if lifecycle.is_unauthorised:
-            transactions.reinitialise()
+            transactions.reinitialize()
         if lifecycle.drops_batches:
             self.completion.drop_unsent(now, failure.error.name if failure else ABORTED)
         self.accumulator.completing = lifecycle.is_completing

@@ -21,7 +21,7 @@ stand for the Java client's own, librdkafka's, and RoundRobinPartitioner.  `sequ
 chooses what a gap in the sequence numbers does to the producer: `kip-360` bumps the epoch
 and goes on; with `reset`, the way before Kafka 2.5, the record fails and a new id is asked for.
 
-Left out: serialisers (keys and values are bytes), interceptors, two-phase commits
+Left out: serializers (keys and values are bytes), interceptors, two-phase commits
 (transaction.two.phase.commit.enable), security.
 """
 

@@ -72,8 +72,8 @@ class Lifecycle:
     def check_open(self, what: str) -> None:
         """Only while a transaction is open."""
         if self.state != State.IN_TRANSACTION:
-            uninitialised = self.state in (State.UNINITIALIZED, State.INITIALIZING)
-            first = "init_transactions" if uninitialised else "begin_transaction"
+            uninitialized = self.state in (State.UNINITIALIZED, State.INITIALIZING)
+            first = "init_transactions" if uninitialized else "begin_transaction"
             raise RuntimeError(
                 f"{self.name} cannot {what} in state {self.state.value}: call {first} first."
             )

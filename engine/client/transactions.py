@@ -235,7 +235,7 @@ class Transactions:
         why = "It is not known whether a batch that was given up is stored."
         self.new_epoch(Failure(Errors.UNKNOWN_SERVER_ERROR, why))
 
-    def reinitialise(self) -> None:
+    def reinitialize(self) -> None:
         """Access was refused: the next init_transactions may succeed."""
         failure = self.lifecycle.failure or Failure(Errors.UNKNOWN_SERVER_ERROR, "")
         for wanted in self.queue:

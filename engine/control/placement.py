@@ -11,7 +11,7 @@ each partition starts one rack further:
     partition 2   C A B   103 101 102
 
 After as many partitions as there are usable brokers everything is shuffled, so that a
-broker's load, when it dies, does not fall on the same neighbour again and again.  Fenced
+broker's load, when it dies, does not fall on the same neighbor again and again.  Fenced
 brokers come last within their rack and never first in a partition: the first replica is
 the preferred leader.  Brokers without a rack form one rack.
 

@@ -2,7 +2,7 @@
 
 `consumer.session.timeout.ms` of a group lies between the broker's
 `group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms`; every other
-config that has such neighbours follows the same pattern.  And the session timeout must be longer
+config that has such neighbors follows the same pattern.  And the session timeout must be longer
 than the heartbeat interval, or a member would be dead between two heartbeats.
 """
 

@@ -9,7 +9,7 @@ start, or a truncation, the latest one that is not beyond the log's end is loade
 batches from there on are replayed.
 
 Kafka's snapshot keeps only the last batch of each producer, so after a restart a
-duplicate older than that is refused as out of order instead of recognised.
+duplicate older than that is refused as out of order instead of recognized.
 """
 
 from __future__ import annotations

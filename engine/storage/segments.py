@@ -77,9 +77,9 @@ class Segments:
         return [each for each in self.from_offset(offset) if each.base_offset < end]
 
     def replace(self, old: list[Segment], new: Segment) -> None:
-        """Puts `new` in the place of neighbours; the files are the caller's business."""
+        """Puts `new` in the place of neighbors; the files are the caller's business."""
         number = self._segments.index(old[0])
-        assert self._segments[number : number + len(old)] == old, "neighbours, in order"
+        assert self._segments[number : number + len(old)] == old, "neighbors, in order"
         self._segments[number : number + len(old)] = [new]
 
     def retire(self, segment: Segment, now_ms: int) -> None:

@@ -2,7 +2,7 @@
 
 Each structure gets two functions, as one would write them by hand: `read_X(b, p)` takes a
 buffer and a position and gives the object and the position behind it; `write_X(m, o)`
-appends to a bytearray.  Neighbouring fields of fixed width become one `struct` call, and
+appends to a bytearray.  Neighboring fields of fixed width become one `struct` call, and
 nothing about versions is left to decide at run time.  `engine.wire.codec.source_of` shows
 the result.
 
@@ -77,7 +77,7 @@ class _Compiler:
         return sorted(filter(self.is_tagged, self.present(s)), key=lambda f: f.tag or 0)
 
     def runs(self, s: Struct) -> Iterator[tuple[bool, list[Field]]]:
-        """The fields of the body, neighbours of fixed width together."""
+        """The fields of the body, neighbors of fixed width together."""
         body = (f for f in self.present(s) if not self.is_tagged(f))
         for fixed, run in groupby(body, _is_fixed):
             yield fixed, list(run)

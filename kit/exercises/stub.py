@@ -1,4 +1,4 @@
-"""Recognises a value that the learner has not changed yet.  Judge side only.
+"""Recognizes a value that the learner has not changed yet.  Judge side only.
 
 The stub of such an exercise ends in an assignment, `payments = {"acks": "1", …}`; the check
 hands that value over.

@@ -1,4 +1,4 @@
-"""A step: one fact about two neighbouring frames.
+"""A step: one fact about two neighboring frames.
 
 It has a short label for the timeline, a sentence for the caption, and a weight: a process's
 death weighs more than a write.  Words in `**` are stressed.

@@ -2,7 +2,7 @@
 
 A panel of this kind brings its recordings, its film, its scene and its actions:
 
-    _film           takes, moments, frame(), told(), captions(), to_plain(); of _first and _second
+    _film           takes, moments, frame(), captions() and to_plain(), of _first and _second
     _make()         that film again, after a recording has changed
     _of_what()      what may not happen for a while, in words: "orders"
     and what each panel has (kit/film/output.py): text, _picture(), _do(content)

@@ -213,7 +213,7 @@ _MEANINGS = {
         "A producer with an older epoch of the same id is fenced.", h
     ),
     "base_sequence": lambda h, _: _producer(
-        f"The first record's sequence number is {h.base_sequence}: a repeat is recognised by it."
+        f"The first record's sequence number is {h.base_sequence}: a repeat is recognized by it."
         if h.base_sequence >= 0
         else "-1: a control batch has no sequence.",
         h,

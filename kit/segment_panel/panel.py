@@ -148,7 +148,7 @@ class SegmentPanel(LivePanel):
             self._choose(segment, found.batches[number].position, record)
 
     def walk(self, by: int) -> None:
-        """To a neighbouring batch, across segments."""
+        """To a neighboring batch, across segments."""
         every = [(s.base_offset, b.position) for s in self.replica.segments for b in s.batches]
         segment, batch = self._chosen()
         if not every or segment is None:

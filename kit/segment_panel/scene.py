@@ -1,6 +1,6 @@
 """Turns a replica, an opened batch and a look-up into plain data to draw and to read.
 
-A segment of thousands of batches is drawn in fewer pieces than it has: neighbours that are too
+A segment of thousands of batches is drawn in fewer pieces than it has: neighbors that are too
 narrow to be seen are one piece, and the piece says how many they are.
 """
 
@@ -25,7 +25,7 @@ TEXTS = ("key", "value", "header")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One or several neighbouring batches in a segment's bar."""
+    """One or several neighboring batches in a segment's bar."""
 
     position: int
     size: int
@@ -49,7 +49,7 @@ class Mark:
 
 
 def pieces(segment: OneSegment, most: int = PIECES_MOST) -> list[Piece]:
-    """A segment's batches; narrow neighbours of one epoch together."""
+    """A segment's batches; narrow neighbors of one epoch together."""
     least = segment.size / most
     found: list[Piece] = []
     for batch in segment.batches:

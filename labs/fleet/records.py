@@ -8,7 +8,7 @@
 the truck as their key, payments the order.  The records come in the order of their arrival,
 which is not the order in which they were sent:
 
-* **out of order**: each report takes 20 ms to 2 s, so neighbours overtake each other;
+* **out of order**: each report takes 20 ms to 2 s, so neighbors overtake each other;
 * **late**: the truck was in a tunnel, and the report takes up to LATEST_MS;
 * **duplicate**: an answer got lost and the sender sent the same bytes again, up to
   RESENT_WITHIN_MS after the first copy arrived;

@@ -26,7 +26,7 @@ learned.
 `group.protocol` chooses the membership: `classic` (classic.py) or `consumer` (consumer_group.py).
 
 Left out: transactions (read_committed), pattern subscriptions of the classic protocol,
-deserialisers, interceptors, metrics, enforceRebalance.
+deserializers, interceptors, metrics, enforceRebalance.
 """
 
 from __future__ import annotations

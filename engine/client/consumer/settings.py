@@ -12,7 +12,7 @@ Three of them are clocks around one membership, and they are often confused:
 The heartbeats come from a thread of their own.  So a process that has died is found by the session
 timeout, and one that lives but does not get on with its records by max.poll.interval.ms.
 
-Left out: deserialisers (keys and values are bytes), interceptors, security, transactions
+Left out: deserializers (keys and values are bytes), interceptors, security, transactions
 (isolation.level), check.crcs (always on), allow.auto.create.topics (never).
 """
 

@@ -305,7 +305,7 @@ _ALL = (
            (Patch(Log, "delete_old_segments", _retain_nothing),), "no loss"),
     Mutant("no-fencing", "a request of another leader epoch is taken",
            (Patch(Partition, "check_leader_epoch", _no_fence),), "epochs"),
-    Mutant("forget-the-dedup-window", "no batch is recognised as a repetition",
+    Mutant("forget-the-dedup-window", "no batch is recognized as a repetition",
            (Patch(ProducerStates, "find_duplicate", _forget_producer),), "idempotence"),
     Mutant("any-epoch-will-do", "a batch of another producer epoch than the last is not questioned",
            (Patch(ProducerStates, "check", _any_epoch),), "idempotence"),

@@ -214,7 +214,7 @@ def _reordered(
     first_seen: dict[Key, list[Sight]],
     lost: Lost,
 ) -> Iterator[Finding]:
-    """Neighbouring records of one producer in the log, sent in the other order."""
+    """Neighboring records of one producer in the log, sent in the other order."""
     logs: dict[tuple[str, Place], list[tuple[int, int, Send, Sight | None]]] = {}
     for number, send in enumerate(evidence.sends):
         if send.verdict == REFUSED or len(evidence.by_value[send.topic, send.value]) > 1:

@@ -133,7 +133,7 @@ class EndTransaction:
 class Process:
     """A record's effect, where a crash of the client cannot undo it.
 
-    Note it when the effect is done.  A call that the outside world recognises and ignores has
+    Note it when the effect is done.  A call that the outside world recognizes and ignores has
     no effect, and is not noted.
     """
 

@@ -4,7 +4,7 @@
     groups   |     1       |   2   |       3        |
 
 Cleaning makes segments smaller, so without this a log would end up with many tiny ones.  A group
-holds neighbours that together fit in segment.bytes before they are cleaned, with indexes that fit
+holds neighbors that together fit in segment.bytes before they are cleaned, with indexes that fit
 in segment.index.bytes and offsets that the new segment's index can count.
 """
 
@@ -20,7 +20,7 @@ from engine.storage.segment import RELATIVE_OFFSET_MAX, Segment
 def group(
     segments: Sequence[Segment], config: LogConfig, first_uncleanable_offset: int
 ) -> list[list[Segment]]:
-    """The segments in their order, cut into groups of neighbours."""
+    """The segments in their order, cut into groups of neighbors."""
     groups: list[list[Segment]] = []
     for number, segment in enumerate(segments):
         behind = segments[number + 1 : number + 2]

@@ -55,7 +55,7 @@ def explain_appends(arguments: tuple, expected: Any, seen: Any) -> str:
         payment = min(missing)
         return (
             f"“{payment}” was paid {wanted[payment]} times, and the table has {found[payment]} of "
-            "them: two equal payments are two payments. Recognise the micro-batch, not its rows."
+            "them: two equal payments are two payments. Recognize the micro-batch, not its rows."
         )
     payment = min(found - wanted)
     return (

@@ -446,7 +446,7 @@ lab.check("L2-10", on_records(once))
 #
 # <details><summary><b>2. Is Structured Streaming exactly-once?</b></summary>
 #
-# With a source that can be read again and a sink that recognises or does not mind a repeat. `foreachBatch` and the
+# With a source that can be read again and a sink that recognizes or does not mind a repeat. `foreachBatch` and the
 # Kafka sink promise at-least-once.
 # *Follow-up:* which two ways does a sink have? (Know the batch: a number, kept with the rows in one commit. Or do not
 # mind it: an upsert by key.)

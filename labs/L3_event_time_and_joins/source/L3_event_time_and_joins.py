@@ -134,7 +134,7 @@ staircase.Staircase("Which positions count", story, done[eng.name], "truck-07", 
 
 # %% [markdown]
 # Read the picture from left to right, as Spark does. The green stairs are the watermark that each
-# micro-batch reports. It moves when a micro-batch ends. The grey area shows the windows that are
+# micro-batch reports. It moves when a micro-batch ends. The gray area shows the windows that are
 # closed for late records. It follows the stairs *one micro-batch later*, and always by whole windows.
 #
 # The two clocks are in the record. `CreateTime` is the arrival here, `event_time` in the value is

@@ -406,7 +406,7 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 # <details><summary><b>1. A streaming query has a checkpoint. Why may its table still count twice?</b></summary>
 #
 # The checkpoint is written after the sink. A crash between the two gives the sink the same micro-batch
-# again, so the sink must recognise it: by keys (MERGE), by the batch's number (`txnAppId`,
+# again, so the sink must recognize it: by keys (MERGE), by the batch's number (`txnAppId`,
 # `txnVersion`), or by being computed again as a whole.
 # *Follow-up:* which of the three also survives a deleted checkpoint? (Keys, and computing again.)
 #

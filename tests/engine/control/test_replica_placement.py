@@ -38,7 +38,7 @@ def test_more_replicas_than_racks() -> None:
         assert sorted(replicas) == sorted(RACKS)
 
 
-def test_neighbours_change() -> None:
+def test_neighbors_change() -> None:
     """A dead broker's leaderships do not all fall to the same one."""
     placed = place(120, 3, brokers(racks=False), Random(4))
     seconds = {replicas[1] for replicas in placed if replicas[0] == 101}

@@ -62,7 +62,7 @@ def test_an_unknown_producer_may_begin_anywhere() -> None:
     assert refusal(ProducerStates(), batch(41)) == Errors.NONE
 
 
-def test_the_last_five_batches_are_recognised_with_their_offsets() -> None:
+def test_the_last_five_batches_are_recognized_with_their_offsets() -> None:
     states = ProducerStates()
     for number in range(7):
         states.note(batch(10 * number, 10, offset=100 * number))

@@ -72,7 +72,7 @@ ctypes.CDLL(None).prctl(47, 4, 0, 0, 0)  # PR_CAP_AMBIENT_CLEAR_ALL: no rights f
 listeners = {
     "a host": listening(socket.AF_INET, (HOST, 0)),
     "loopback": listening(socket.AF_INET, ("127.0.0.1", 0)),
-    "abstract": listening(socket.AF_UNIX, "\\0neighbour"),
+    "abstract": listening(socket.AF_UNIX, "\\0neighbor"),
 }
 called = [(kind, int(it.family), it.getsockname()) for kind, it in listeners.items()]
 called = [(k, f, a.decode() if isinstance(a, bytes) else list(a)) for k, f, a in called]

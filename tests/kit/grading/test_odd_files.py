@@ -134,7 +134,7 @@ NOT_MARKED = {
     "a link to a device": (link("zero.ipynb", "/dev/zero"), "This is a link"),
     "a link to nothing": (link("gone.ipynb", "nothing-here"), "This is a link"),
     "a link to itself": (link("circle.ipynb", "circle.ipynb"), "This is a link"),
-    "a link to a neighbour's file": (link("copy.ipynb", "anna.ipynb"), "This is a link"),
+    "a link to a neighbor's file": (link("copy.ipynb", "anna.ipynb"), "This is a link"),
     "a link to a folder": (link("up", ".."), "This is a link"),
     "an empty folder": (empty_folder, "The folder is empty"),
     "folders in folders without an end": (deep_folders, "below 12 levels"),

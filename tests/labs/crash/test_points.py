@@ -114,7 +114,7 @@ def test_the_feed_has_each_event_once_and_a_seed_decides() -> None:
     assert values != [record.value for record in Feed(seed=8).records()]
 
 
-def test_a_driver_that_would_kill_its_neighbours_refuses(capsys, monkeypatch) -> None:
+def test_a_driver_that_would_kill_its_neighbors_refuses(capsys, monkeypatch) -> None:
     monkeypatch.setattr("os.getpgrp", lambda: 1)
     there = ["--bootstrap", "127.0.0.1:1", "--folder", "unused", "--point", "after-sink"]
     assert driver.main(there) == 1

@@ -1,4 +1,4 @@
-"""The range assignor: topic by topic, each reader gets a block of neighbouring numbers.
+"""The range assignor: topic by topic, each reader gets a block of neighboring numbers.
 
     orders    0 1 2 | 3 4 5 | 6 7        payments  0 1 2 | 3 4 5 | 6 7
                a       b      c                     a       b      c
