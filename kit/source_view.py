@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from kit.course import PROJECT
+
+# JupyterLab gives names and white space the color of plain text.
+UNCOLORED = re.compile(r'<span class="(?:n\w?|fm|vm|bp|w)">([^<]*)</span>')
 
 
 class Source:
@@ -39,7 +43,7 @@ class Source:
         except ModuleNotFoundError:
             return f"{place}<pre>{escape(self.code)}</pre>"
         formatter = HtmlFormatter(cssclass="highlight jp-RenderedHTMLCommon-source")
-        return place + str(highlight(self.code, PythonLexer(), formatter))
+        return place + UNCOLORED.sub(r"\1", highlight(self.code, PythonLexer(), formatter))
 
 
 class SourceView:
