@@ -116,6 +116,8 @@ def settled(
     rows = [("you predicted", text(answer)), *shown] if answer else shown
     if reply["because"]:
         rows.append(("", reply["because"]))
+    if reply["why_not"]:
+        rows.append((f"why not {reply['tempting']}", reply["why_not"]))
     if not answer:
         closing = f'You made no prediction: answer lab.predict("{exercise_id}") before you run.'
         return Card("→", f"{exercise_id}  What the run says", tuple(rows), closing)

@@ -82,6 +82,9 @@ class Prediction:
     explain: Callable[[str, Observed], str] = field(default=lambda answer, seen: "", kw_only=True)
     """For a free answer that is not right (in small letters): the sentence that names the
     mistake."""
+    tempting: str = field(default="", kw_only=True)
+    """A wrong answer that many would give, as `predict` takes it.  Who is right reads why it is
+    not this one; so does a reader of the solutions."""
     form: str = field(default="", kw_only=True)
     """What a free answer is: "an offset", "a list of brokers"."""
 

@@ -35,6 +35,9 @@ class Settled:
     because: str = ""
     """For a wrong answer: the sentence that names the mistake, with what was seen.  Where no choice
     fits: why none does."""
+    tempting: str = ""
+    """For a right answer: a wrong one that many would give, if this run shows why it is wrong."""
+    why_not: str = ""
 
 
 def answer_of(prediction: Prediction, given: Any) -> str:
@@ -70,7 +73,11 @@ def settle(prediction: Prediction, answer: str, sides: Mapping[str, Observed]) -
     for side, seen in sides.items():
         if answer.casefold() != right[side].casefold():
             return Settled(right, False, _because(prediction, answer, seen))
-    return Settled(right, True)
+    tempting = words(prediction.tempting)
+    if not tempting or tempting.casefold() in [found.casefold() for found in right.values()]:
+        return Settled(right, True)
+    seen = next(iter(sides.values()))
+    return Settled(right, True, tempting=tempting, why_not=_because(prediction, tempting, seen))
 
 
 def _right(prediction: Prediction, seen: Observed) -> str:

@@ -76,6 +76,17 @@ def test_another_run_makes_another_choice_right() -> None:
     assert "The high watermark is 5, 2.2 above the shortest." in repr(card)
 
 
+def test_who_is_right_reads_why_a_tempting_answer_is_not() -> None:
+    exercises.predict("99-1", "b")
+    card = exercises.verdict("99-1", SEEN)
+    assert card.passed
+    assert dict(card.rows)["why not a"].startswith("The longest log ends at 5")
+    exercises.predict("99-1", "a")
+    card = exercises.verdict("99-1", SEEN | {"high watermark": 5})
+    assert card.passed
+    assert "why not" not in repr(card)
+
+
 def test_the_parts_of_a_free_answer_may_be_arguments() -> None:
     assert "Recorded: 102 103." in repr(exercises.predict("99-5", 102, 103))
 

@@ -61,6 +61,7 @@ EXERCISES = (
         "99-1",
         "Where does the high watermark stand?",
         ("at the longest log's end", "at the shortest in-sync log's end", "at the leader's end"),
+        tempting="a",
         settle=lambda seen: "ba"[seen["high watermark"] == max(seen["log ends"])],
         because={
             "a": "The longest log ends at 5 and the high watermark is {high watermark}.",
