@@ -8,11 +8,15 @@ notebook listed in `notebooks/finished.txt` must cover every row that the ledger
 The side comes from the run that built the notebook (see `witness`); `python -m kit.authoring
 coverage` writes it.  Where the ledger asks for both sides and the cell shows fewer, the row
 needs a reason: what a real broker cannot be made to show.
+
+A row's check is what the ledger wants to be seen.  `seen` quotes the words in which the cell's
+stored output shows it, so a cell that no longer shows them is a fault.
 """
 
 from __future__ import annotations
 
 import csv
+import html
 import os
 import re
 from collections import Counter
@@ -27,6 +31,8 @@ from kit.tables import Table
 MAP = PROJECT / "docs" / "coverage.csv"
 STRENGTH = ("read", "sim", "kafka", "engine", "both")
 PART = re.compile(r"^(exercise|check|prediction)-")
+MARKUP = re.compile(r"<style>.*?</style>|<[^>]*>", re.DOTALL)
+SPACE = re.compile(r"\s+")
 FINISHED = PROJECT / "notebooks" / "finished.txt"
 
 
@@ -52,6 +58,8 @@ class Covered:
     correction: str = ""
     reason: str = ""
     """Why the cell shows a weaker side than the ledger asks for."""
+    seen: str = ""
+    """The words of the cell's output that show the row's check; several are split by ` | `."""
 
 
 def ledger() -> list[Concept]:
@@ -88,7 +96,8 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
 
     A finished notebook has a row without a cell; a mapped cell does not exist; a mapped row
     is not in the ledger (where there is one); a row's side is not the one that the run reached;
-    a row that asks for both sides has a weaker one and no reason.
+    a row that asks for both sides has a weaker one and no reason; the words that a row quotes
+    are not in its cell.
     """
     mapped = {row.row for row in rows}
     found = [
@@ -117,6 +126,13 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
         for row in rows
         if row.row in asks_for_both and row.side != "both" and not row.reason
     ]
+    shown = {number: texts(number) for number in cells}
+    found += [
+        f"{row.row}: {row.cell!r} in notebook {row.notebook} does not show {words!r}"
+        for row in rows
+        for words in filter(None, row.seen.split(" | "))
+        if words not in shown[row.notebook].get(row.cell, "")
+    ]
     return found
 
 
@@ -134,6 +150,27 @@ def sides(number: str) -> dict[str, str]:
             found[name] = max(found.get(name, "read"), side, key=STRENGTH.index)
         elif cell.cell_type == "markdown":
             found[name] = "read"
+    return found
+
+
+def texts(number: str) -> dict[str, str]:
+    """Cell name -> the words of its stored output, markup and line breaks aside.
+
+    Of a cell that runs nothing, and of an exercise, also what it says.
+    """
+    import nbformat
+
+    source = source_of(number)
+    if source is None or not (file := reference_notebook(source)).exists():
+        return {}
+    found: dict[str, str] = {}
+    for cell in nbformat.read(file, as_version=4).cells:
+        parts = [found.get(name := PART.sub("", cell.id), "")]
+        if cell.cell_type == "markdown" or name != cell.id:
+            parts.append(cell.source)
+        for output in cell.get("outputs", []):
+            parts += [output.get("text", ""), *map(str, output.get("data", {}).values())]
+        found[name] = " ".join(map(_words, parts))
     return found
 
 
@@ -183,6 +220,10 @@ def open_rows(notebook: str) -> Table:
         if concept.notebook == notebook and concept.id not in mapped
     ]
     return Table(f"Open rows of notebook {notebook}", ("row", "concept"), lines, f"{len(lines)}")
+
+
+def _words(text: str) -> str:
+    return SPACE.sub(" ", html.unescape(MARKUP.sub(" ", text))).strip()
 
 
 def _cell_names(number: str) -> set[str]:

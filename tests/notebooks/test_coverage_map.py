@@ -43,7 +43,7 @@ def test_each_kind_of_fault_is_named(monkeypatch) -> None:
     assert unknown == "X9 is not in the ledger"
 
 
-def test_the_side_comes_from_the_run_that_built_the_notebook(monkeypatch, tmp_path) -> None:
+def test_sides_and_words_come_from_the_run_that_built_the_notebook(monkeypatch, tmp_path) -> None:
     course = tmp_path / "course"
     shutil.copytree(SAMPLE, course)
     monkeypatch.setenv("KAFKALAB_COURSE", str(course))
@@ -55,6 +55,11 @@ def test_the_side_comes_from_the_run_that_built_the_notebook(monkeypatch, tmp_pa
     assert coverage.write_sides(path) == 1
     assert coverage.covered(path) == [Covered("D1", "99", "doorway", "read", "", "why")]
     assert coverage.faults([], coverage.covered(path), []) == []
+    name, text = max(coverage.texts("99").items(), key=lambda cell: len(cell[1]))
+    row = Covered("D1", "99", name, coverage.sides("99")[name], seen=f"{text[:9]} | {text[-9:]}")
+    assert coverage.faults([], [row], []) == []
+    (fault,) = coverage.faults([], [replace(row, seen=f"{text[:9]} | 4 eyes")], [])
+    assert fault == f"D1: {name!r} in notebook 99 does not show '4 eyes'"
 
 
 def test_finished_notebooks_are_listed_one_a_line(tmp_path) -> None:
