@@ -35,6 +35,8 @@ RULES = {
     r"\bwhat (?:became|becomes|befell) of\b": "say what happened",
     r"\b(?:who|what|which)ever\b|\bwhom(?:ever)?\b": "a real subject or object",
     r"(?<!user )(?<!\{)\b(?:nobody|somebody)(?:'s)?\b": "no broker, a client: a real subject",
+    r"\b(?:(?:de)?serial|initial|minim|normal|optim|organ|recogn|summar|synchron)is(?:e|ation|ing)"
+    r"|\b(?:behavi|fav|hon|neighb)our": "the American spelling",
     BEGIN + r"(?-i:Who) [^.!?]*[.!;]": "a real subject",
     BEGIN + r"(?-i:Never|Not until|Only then|Nor) (?:are|can|did|do|does|has|have|is|will)\b":
         "subject, verb, object",
@@ -110,6 +112,7 @@ def test_texts_speak_plain_english() -> None:
         "Never does a follower append.",
         "whoever leads",
         "nobody's record",
+        "The leader recognises a repeat.",
     ],
 )
 def test_house_words_are_found(text: str) -> None:

@@ -6,6 +6,7 @@ processed, and the group's committed offsets, as the broker accepted them or han
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +55,12 @@ class Evidence:
     def repeated(self) -> list[Place]:
         """Processed more than once."""
         return list(dict.fromkeys(_places(self.findings.of("reprocessed"))))
+
+    @property
+    def polled_again(self) -> list[Place]:
+        """Handed out by poll more than once."""
+        got = Counter((p, o) for note in self.of("got") for p, o in note.details[0])
+        return [place for place, times in got.items() if times > 1]
 
     @property
     def disordered(self) -> list[Place]:

@@ -58,6 +58,17 @@ def committed(cluster: Cluster, group: str, topic: str, partition: int = 0) -> i
     return found.offset if found.offset >= 0 else None
 
 
+def lag(cluster: Cluster, group: str, topic: str) -> int:
+    """As kafka-consumer-groups computes it: the end of the log minus the committed offset."""
+    asking = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group, "log_level": 0})
+    place = TopicPartition(topic, 0)
+    try:
+        (found,) = asking.committed([place], timeout=PATIENCE_S)
+        return int(asking.get_watermark_offsets(place, timeout=PATIENCE_S)[1]) - found.offset
+    finally:
+        asking.close()
+
+
 _open: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 

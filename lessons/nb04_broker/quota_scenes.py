@@ -186,11 +186,11 @@ def other_limits(cluster: Cluster) -> Seen:
         "consumer_byte_rate": consumer_over_its_rate(cluster),
         "request_percentage=0.1": many_tiny_requests(cluster),
         "controller_mutation_rate=1": burst_of_topics(cluster),
-        "a quiet client": neighbours(cluster),
+        "a quiet client": neighbors(cluster),
     }
 
 
-def neighbours(cluster: Cluster, for_s: float = 0.35) -> Seen:
+def neighbors(cluster: Cluster, for_s: float = 0.35) -> Seen:
     """A quiet client beside a flood, and beside a flood that is limited; one side at a time."""
     with ONE_SIDE:
         placed(cluster)

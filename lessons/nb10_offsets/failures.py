@@ -214,36 +214,6 @@ def pauses() -> Table:
     )
 
 
-def sorted_failures() -> Table:
-    """Ten failures, how many attempts each gets, and how it ends."""
-    rows = []
-    for failure, passes_after in FAILURES.items():
-        attempts, outcome = 0, "dead letter"
-        for _ in range(CAP + 1 if passes_after is not None else 1):
-            attempts += 1
-            if passes_after is not None and attempts > passes_after:
-                outcome = "processed"
-                break
-        kind = "may pass" if passes_after is not None else "will fail again"
-        rows.append([failure, kind, str(attempts), outcome])
-    return Table("When to retry", ("failure", "kind", "attempts", "outcome"), rows)
-
-
-FAILURES: Mapping[str, int | None] = {
-    "502 or 503 of a service, back after 3 attempts": 3,
-    "database connection lost, back after 1": 1,
-    "network timeout, back after 2": 2,
-    "optimistic lock: another writer was first": 1,
-    "429, too many requests": 2,
-    "400, the request is malformed": None,
-    "bytes that do not decode": None,
-    "an amount below zero": None,
-    "an unknown customer": None,
-    "a service that stays down": 99,
-}
-"""Failure -> after how many attempts it has passed; None if it never will."""
-
-
 def blocked(cluster: Cluster) -> Seen:
     """One partition retries in place, another goes on: the lag of each after every attempt."""
     cluster.create_topic(TOPIC, assignment={0: [101, 102, 103], 1: [101, 102, 103]})

@@ -93,7 +93,7 @@ class Teller:
 
     def __init__(self, cluster: Cluster, name: str = "", group: str = GROUP) -> None:
         """With a name its producer is transactional, and an earlier teller of that name fenced."""
-        self.producer = producer_of(cluster, name)
+        self.producer = producer_of(cluster, name, **{"enable.idempotence": True})
         self.consumer = consumer_of(cluster, group)
         assign(self.consumer, TRANSFERS, max(0, self.committed()))
 

@@ -66,12 +66,17 @@ def write(
     return outcomes
 
 
+def reader(cluster: Cluster, isolation: str = "read_committed") -> Consumer:
+    """A consumer that has no partition yet."""
+    settings = {**clients.READER, "bootstrap.servers": cluster.bootstrap}
+    return Consumer({**settings, "isolation.level": isolation})
+
+
 def read(
     cluster: Cluster, topic: str, partition: int = 0, isolation: str = "read_committed"
 ) -> list[Record]:
     """What a new consumer gets now, from the beginning to the end."""
-    settings = {**clients.READER, "bootstrap.servers": cluster.bootstrap}
-    consumer = Consumer({**settings, "isolation.level": isolation})
+    consumer = reader(cluster, isolation)
     consumer.assign([TopicPartition(topic, partition, 0)])
     found: list[Record] = []
     try:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from kit.authoring import rules
 from kit.authoring.build import build
 from kit.authoring.rules import Lesson
 from kit.authoring.sources import Cell
-from kit.course import group_of, source_files
-from kit.exercises import catalogue
+from kit.course import PROJECT, group_of, source_files
+from kit.exercises import catalogue, settling
 from kit.exercises.exercise import Exercise, Prediction
 
 SOURCES = source_files()
@@ -36,6 +37,24 @@ def test_every_prediction_is_settled_by_a_run() -> None:
         if isinstance(found, Prediction)
     }
     assert settled == asked
+
+
+def predictions_of_notebooks() -> list[Prediction]:
+    everything = (found for found in catalogue.everything() if isinstance(found, Prediction))
+    return [found for found in everything if found.id[0].isdigit()]
+
+
+@pytest.mark.parametrize("prediction", predictions_of_notebooks(), ids=lambda each: each.id)
+def test_a_solution_says_why_a_tempting_answer_is_wrong(prediction: Prediction) -> None:
+    (path,) = (PROJECT / "notebooks/solutions").glob(f"{prediction.id[:2]}-*.ipynb")
+    outputs = [
+        output.get("data", {}).get("text/plain", "")
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ]
+    (card,) = (text for text in outputs if f"{prediction.id}  As you predicted" in text)
+    assert f"why not {settling.words(prediction.tempting)}  " in card
 
 
 def lesson(*cells: Cell) -> Lesson:
@@ -129,8 +148,6 @@ def test_positions_that_a_guesser_could_use_are_named() -> None:
 
 def test_what_a_build_has_written_is_held_to_the_template(tmp_path, monkeypatch) -> None:
     import shutil
-
-    import nbformat
 
     course = tmp_path / "course"
     shutil.copytree(Path(__file__).parents[1] / "kit" / "sample_course", course)

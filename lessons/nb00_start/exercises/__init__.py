@@ -89,6 +89,7 @@ EXERCISES = (
             "never: only the leader had the record on its disk",
             "after a pause of some seconds, from another broker",
         ),
+        tempting="a",
         settle=when_read,
         because={
             "a": "The consumer waited {seconds} s. The others hold the record, but clients read "
@@ -134,6 +135,7 @@ EXERCISES = (
             "an error: its only address is dead",
             "an offset, but only once 103 is back",
         ),
+        tempting="b",
         settle=answer_of_the_second,
         because={
             "a": "The answer was “{answer after}”. The client had learned of the brokers "
@@ -154,6 +156,7 @@ EXERCISES = (
             "about one of four",
             "none",
         ),
+        tempting="b",
         settle=keys_that_stay,
         because={
             "a": "{same partition, topic grown} of {keys} keys went where they had been. Kafka "

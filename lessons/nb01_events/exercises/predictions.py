@@ -6,6 +6,7 @@ from kit.exercises.exercise import Observed, Prediction
 
 SLOW_MS = 1_000
 CHANNELS = ("queue", "pub/sub", "log")
+LAG, FIXED = "lag after the deletion", "orders that the fixed payment service processes"
 FIRST, SECOND, THERE = "first run read", "second run read", "orders in the topic"
 GROUP, SHARED = "consumer group › workers that got orders", "share group › workers that got orders"
 
@@ -56,12 +57,11 @@ def workers(answer: str, seen: Observed) -> str:
     return f"{text}, and the others wait until that one leaves."
 
 
-def trimmed(answer: str, seen: Observed) -> str:
-    then, lost = " ".join(seen["then it read"]), " ".join(seen["never read"])
-    text = f"It read {then or 'nothing'}. "
-    if lost:
-        text += f"{lost} were never read: the committed offset was out of range, so the reader "
-        text += "went where auto.offset.reset says, without an error."
+def lag_of_the_trimmed(answer: str, seen: Observed) -> str:
+    left, lost = len(seen["then it read"]), len(seen["never read"])
+    text = f"It shows {seen[LAG]}: the end of the log minus the committed offset."
+    if lost and answer == str(left):
+        text += f" {left} records are left to read; the {lost} that are gone count, too."
     return text
 
 
@@ -75,23 +75,11 @@ def payload(answer: str, seen: Observed) -> str:
     )
 
 
-def contract(seen: Observed) -> str:
-    if seen["refused by the broker"]:
-        return "b"
-    failing, orders = seen["services that fail"], seen["orders that they cannot process"]
-    if not failing:
-        return "a"
-    if len(failing) >= 4:
-        return "c"
-    return "d" if orders and set(failing) == {"payment", "loyalty"} else ""
-
-
-def which_fail(seen: Observed) -> str:
-    orders, failing = seen["orders that they cannot process"], seen["services that fail"]
-    return (
-        f"{orders} orders could not be processed (services: {', '.join(failing) or 'none'}), and "
-        f"the broker refused {seen['refused by the broker']}."
-    )
+def fixed(answer: str, seen: Observed) -> str:
+    text = f"The new version processes {seen[FIXED]}."
+    if answer == "6":
+        text += " The first three orders are in the log as they were written, with the old name."
+    return text
 
 
 PREDICTIONS = (
@@ -105,6 +93,7 @@ PREDICTIONS = (
             "checkouts and pages in the shop that calls its services, none in the other",
             "none: 8 threads are enough for 20 requests a second",
         ),
+        tempting="a",
         settle=who_suffers,
         because={
             "a": "The slowest checkout took {checkout, by calls} ms, the slowest page "
@@ -123,6 +112,7 @@ PREDICTIONS = (
         "order at a time, until neither gets any more. How many orders does stock get by the "
         "queue, by the pub/sub topic, and by the log?",
         form="three numbers, as in 1 2 3",
+        tempting="6 6 6",
         settle=lambda seen: [first for first, _, _ in columns(seen).values()],
         explain=three_ways,
     ),
@@ -132,6 +122,7 @@ PREDICTIONS = (
         "and stops; four more are written; report starts again and reads to the end. How many of "
         "the ten orders has it read in both runs together?",
         form="a number",
+        tempting="10",
         settle=lambda seen: seen[FIRST] + seen[SECOND],
         explain=late_reader,
     ),
@@ -140,16 +131,18 @@ PREDICTIONS = (
         "Three workers in one consumer group, a topic with one partition, twelve orders of 100 ms "
         "work each. How many of the workers get orders in the consumer group?",
         form="a number",
+        tempting="3",
         settle=lambda seen: seen[GROUP],
         explain=workers,
     ),
     Prediction(
         "01-5",
-        "mail has committed offset 4. The records below offset 8 are deleted; the log ends at 10. "
-        "mail starts again with auto.offset.reset=earliest. Which orders does it read?",
-        form="their numbers, as in 1 2 3, or none",
-        settle=lambda seen: seen["then it read"] or "none",
-        explain=trimmed,
+        "mail has committed offset 4 and is down; the log ends at 10. An operator deletes the "
+        "records below offset 8. Which lag does kafka-consumer-groups show for mail now?",
+        form="a number",
+        tempting="2",
+        settle=lambda seen: seen[LAG],
+        explain=lag_of_the_trimmed,
     ),
     Prediction(
         "01-6",
@@ -157,28 +150,18 @@ PREDICTIONS = (
         "and amount into the body; the reader's schema has order and amount. Which amount does "
         "it find?",
         form="a number, or error",
+        tempting="error",
         settle=lambda seen: seen["schema 1 reads the amount"],
         explain=payload,
     ),
     Prediction(
         "01-7",
-        "total is called amount from the fourth order on. Four services read the topic, two of "
-        "them need total. What happens?",
-        (
-            "nothing: the services do not depend on the producer",
-            "the broker refuses the new orders, because they do not match the old ones",
-            "all four services fail at the fourth order",
-            "the broker accepts every order, and the two services that need total fail at the new "
-            "ones",
-        ),
-        settle=contract,
-        because={
-            "a": "{services that fail} could not process {orders that they cannot process} orders. "
-            "They do not depend on the producer, but they depend on the format.",
-            "b": "The broker refused {refused by the broker} orders. To a broker a value is bytes.",
-            "c": "Only {services that fail} failed. The others do not read that field.",
-            "": "{services that fail} could not process {orders that they cannot process} orders.",
-            "d": which_fail,
-        },
+        "total is called amount from the fourth of six orders on, and payment, which reads total, "
+        "fails there. A new version reads amount, skips an order without that field, and starts "
+        "again at the first order. How many of the six does it process?",
+        form="a number",
+        tempting="6",
+        settle=lambda seen: seen[FIXED],
+        explain=fixed,
     ),
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from kit.exercises.exercise import Observed, Prediction
 
 
-def after_reading(seen: Observed) -> str:
-    if seen["the bytes are the same"]:
-        return "b"
-    before, after = seen["bytes before reading"], seen["bytes after reading"]
-    return "c" if after == before else "a" if after < before else "d"
+def one_record_more(seen: Observed) -> str:
+    grown = seen["bytes that the file grows by"]
+    if grown == 4_096:
+        return "d"
+    near = {"a": 8, "b": 20, "c": 75}
+    return next((letter for letter, size in near.items() if abs(grown - size) <= 5), "")
 
 
 def order_read(seen: Observed) -> str:
@@ -81,37 +82,34 @@ def first_sent(answer: str, seen: Observed) -> str:
     )
 
 
-def next_offset(answer: str, seen: Observed) -> str:
-    new, left = seen["offset of the next record"], seen["offsets that are left"]
-    if answer.isdigit() and int(answer) < new and left:
-        return (
-            f"It got {new}. No record moves up: the first one that is left has offset {left[0]} "
-            f"and says “{seen['the value of the first']}”."
-        )
-    return f"It got {new}: one more than the last record, however many were deleted."
+def file_after_deletion(seen: Observed) -> str:
+    before, after = seen["bytes of the file, before and after"]
+    if after == before:
+        return "b"
+    return "d" if after > before else "a" if after else "c"
 
 
 PREDICTIONS = (
     Prediction(
         "02-1",
-        "A partition has some records. A consumer reads all of them, and then a second one does. "
-        "What has become of the broker's file?",
-        ("it is shorter: what was read is gone",
-         "it is the same, byte for byte",
-         "it is as long as it was, and the records that were read are marked",
-         "it is longer: it also says how far each consumer has read"),
-        settle=after_reading,
+        "Five records without a key are sent, one after the other, and read. Then comes a sixth, "
+        "with a value of 8 bytes. By how many bytes does the broker's file grow?",
+        ("8: the value",
+         "about 20: the value, its length, an offset and a time",
+         "about 75",
+         "4,096: a page of the disk"),
+        tempting="b",
+        settle=one_record_more,
         because={
-            "a": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
-            "log is not a queue.",
-            "b": "{bytes before reading} bytes before, {bytes after reading} after.",
-            "c": lambda seen: (
-                "Before and after, the bytes are the same: not one bit says that someone has read."
-                if seen["the bytes are the same"]
-                else "It is longer or shorter than it was."
-            ),
-            "d": "It had {bytes before reading} bytes before and has {bytes after reading} now. A "
-            "group's position is kept elsewhere, in a topic of its own.",
+            "": "It grew by {bytes that the file grows by} bytes for {bytes of one more value} "
+            "bytes of value: with this value none of the choices is near.",
+            "a": "It grew by {bytes that the file grows by}. A file of values alone would not say "
+            "where one ends and the next begins.",
+            "b": "It grew by {bytes that the file grows by}. Such a record has about 15 bytes, and "
+            "it did not come alone: what is sent and stored is a batch.",
+            "c": "It grew by {bytes that the file grows by}.",
+            "d": "It grew by {bytes that the file grows by}. Disks have pages; in the file, the "
+            "next batch begins right after it.",
         },
     ),
     Prediction(
@@ -123,10 +121,11 @@ PREDICTIONS = (
          "all of them, in no order that one could rely on",
          "0 to 99, three times: each partition has all of them",
          "all of them; those of one partition ascend, the whole does not"),
+        tempting="a",
         settle=order_read,
         because={
-            "a": "The whole read ascends: {the whole read ascends}. Nothing in the topic says "
-            "which of two records in different partitions came first.",
+            "a": "The whole read ascends: {the whole read ascends}. Offsets of "
+            "different partitions cannot be compared.",
             "b": "Each partition ascends: {each partition ascends}. That one may rely on.",
             "c": "The partitions have {numbers in each partition} numbers: a topic is shared out "
             "among its partitions. Copies are replicas, and another matter.",
@@ -142,6 +141,7 @@ PREDICTIONS = (
          "the base offset, the leader epoch, and so the checksum",
          "it takes the batch apart and writes each record with its offset",
          "nothing at all"),
+        tempting="b",
         settle=what_is_written,
         because={
             "": "What differs: {fields that differ}. With LogAppendTime the broker puts its own "
@@ -162,6 +162,7 @@ PREDICTIONS = (
          "about 75 in .index, and 300 in .timeindex",
          "about 75 each",
          "one: where the segment begins"),
+        tempting="a",
         settle=how_sparse,
         because={
             "": "{entries of the offset index} and {entries of the time index} entries for "
@@ -179,9 +180,10 @@ PREDICTIONS = (
     Prediction(
         "02-5",
         "segment.ms is one hour. Four records, offsets 0 to 3, are sent within a second; their "
-        "timestamps lie 0, 30, 90 and 120 minutes after the first. Which offset is the name of "
+        "timestamps are 0, 30, 90 and 120 minutes after the first. Which offset is the name of "
         "the last .log file?",
         form="an offset",
+        tempting="3",
         settle=lambda seen: seen["base offset of the last"],
         explain=last_segment,
     ),
@@ -190,15 +192,28 @@ PREDICTIONS = (
         "A partition has one batch with the records 0 to 399, compressed with gzip. A consumer's "
         "Fetch asks for offset 250. Which offset has the first record in the broker's answer?",
         form="an offset",
+        tempting="250",
         settle=lambda seen: seen["first offset in the answer"],
         explain=first_sent,
     ),
     Prediction(
         "02-7",
-        "A partition has ten records, offsets 0 to 9. Those below offset 4 are deleted. Then one "
-        "more record is sent. Which offset does it get?",
-        form="an offset",
-        settle=lambda seen: seen["offset of the next record"],
-        explain=next_offset,
+        "A partition has ten records in one segment, offsets 0 to 9. A DeleteRecords request "
+        "deletes those below offset 4. What happens to the .log file?",
+        ("it loses its first four records",
+         "nothing",
+         "it is removed, and a new one begins with offset 4",
+         "it grows: four tombstones are appended"),
+        tempting="a",
+        settle=file_after_deletion,
+        because={
+            "a": "Bytes before and after: {bytes of the file, before and after}. A file is cut "
+            "at its end or removed; no broker takes bytes out of its front.",
+            "b": "Bytes before and after: {bytes of the file, before and after}.",
+            "c": "Bytes before and after: {bytes of the file, before and after}. A segment "
+            "goes when all of its records may go.",
+            "d": "Bytes before and after: {bytes of the file, before and after}. Tombstones "
+            "belong to keys and to compaction.",
+        },
     ),
 )  # fmt: skip

@@ -36,10 +36,10 @@ from lessons.nb02_log import machine, on_disk, segment_scenes, topic_scenes, wri
 lab.predict("02-1")
 
 # %% 02-1 tags=["solution", "predict"]
-lab.predict("02-1", "b")
+lab.predict("02-1", "c")
 
 # %% write-and-read tags=["both"]
-count = 5  # also 50
+count, value = 5, "one more"  # also "", or "x" * 1_000
 
 
 def write_and_read(cluster):
@@ -50,7 +50,7 @@ def write_and_read(cluster):
     first = clients.values(cluster, "events")  # from the beginning to the end
     again = clients.values(cluster, "events")
     read = on_disk.log_bytes(cluster, "events")
-    clients.send(cluster, "events", "one more")
+    clients.send(cluster, "events", value)
     grown = on_disk.log_bytes(cluster, "events")
     return {
         "records that the first reader gets": len(first),
@@ -58,7 +58,8 @@ def write_and_read(cluster):
         "bytes before reading": len(written),
         "bytes after reading": len(read),
         "the bytes are the same": read == written,
-        "one more record: bytes at the end": len(grown) - len(read),
+        "bytes of one more value": len(value),
+        "bytes that the file grows by": len(grown) - len(read),
         "the bytes before them are the same": grown.startswith(written),
     }
 
@@ -68,6 +69,10 @@ display(outcome)
 lab.verdict("02-1", outcome)
 
 # %% [markdown]
+# Each record came in a batch of its own, and a batch has a header of 61 bytes. The record itself adds
+# seven bytes to a short value: its length, its time, its offset, and so on. Send ten records in one
+# batch, and they share one header. That is one reason to batch.
+#
 # A log is written at its end, and nowhere else. Reading changes no byte: each consumer keeps a
 # position of its own, so any number of them can read. No request changes a record or takes one out
 # of the middle. Records only go at the old end: by age or by size (*When a segment ends*), or on
@@ -87,8 +92,7 @@ display(lab.broker_log(cluster, leader, "append events-0", last=2))
 lab.segments(cluster, "events")
 
 # %% [markdown]
-# A producer sends batches, and a broker stores them. A batch is a header of 61 bytes with one or
-# more records behind it. Here each record was sent alone, so each batch holds one. Most numbers in
+# A producer sends batches, and a broker stores them. Most numbers in
 # a record take a single byte, because they are distances: the record's offset and time are counted
 # from those in the header. *Deeper: A batch, field by field* explains them all.
 #
@@ -378,13 +382,13 @@ lab.verdict("02-6", outcome)
 # ## Delete records
 #
 # An admin client can ask for the old end of a log to be deleted. Here a partition has ten records,
-# offsets 0 to 9, and a DeleteRecords request deletes those below 4. Then one more record is sent.
+# offsets 0 to 9, and a DeleteRecords request deletes those below 4. Afterwards the cell sends one more record.
 
 # %% 02-7 tags=["stub", "predict"]
 lab.predict("02-7")
 
 # %% 02-7 tags=["solution", "predict"]
-lab.predict("02-7", 10)
+lab.predict("02-7", "b")
 
 # %% delete-records tags=["both"]
 count = 10
@@ -414,8 +418,8 @@ display(outcome)
 lab.verdict("02-7", outcome)
 
 # %% [markdown]
-# A record keeps its offset when others go. The request only moved the log's start, to 4; the bytes
-# below stay in the file until the whole segment can go. So a partition is like an array whose
+# The request only moved the log's start, to 4. The bytes below stay in the file until the whole
+# segment can go: on the disk, deleted is not yet erased. A record keeps its offset when others go. So a partition is like an array whose
 # start moves, and in which a number may be missing: compaction leaves such gaps, and so does the
 # end of a transaction (*Deeper: Gaps*).
 #

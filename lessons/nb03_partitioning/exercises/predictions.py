@@ -36,11 +36,13 @@ def together(seen: Observed) -> str:
 
 def key_share(seen: Observed) -> str:
     share = seen["keys that moved"] / seen["keys"]
-    if share == 0:
-        return "c"
-    if share <= 0.35:
+    if not share:
+        return "d"
+    if share > 0.83:
         return "a"
-    return "b" if share < 0.65 else "d"
+    if not 0.35 < share < 0.65:
+        return ""
+    return "c" if seen["keys that moved to an old partition"] else "b"
 
 
 def room(answer: str, seen: Observed) -> str:
@@ -92,6 +94,7 @@ PREDICTIONS = (
         "9 kB in all. batch.size is 16,384 bytes, linger.ms is 5. The topic has six partitions. "
         "How many batches leave the producer?",
         form="a number",
+        tempting="6",
         settle=lambda seen: seen["batches"],
         explain=many_batches,
     ),
@@ -104,6 +107,7 @@ PREDICTIONS = (
          "of about 150",
          "of about 50",
          "of none"),
+        tempting="a",
         settle=together,
         because={
             "a": "{orders with both events in one partition} of {orders}. The client hashes the "
@@ -118,22 +122,25 @@ PREDICTIONS = (
     ),
     Prediction(
         "03-3",
-        "A topic has four partitions, and 400 keys have written to it. You add a fifth partition, "
+        "A topic has four partitions, and 400 keys have written to it. You double it to eight, "
         "and the same 400 keys write again, through a new producer. How many of them write to "
         "another partition than before?",
-        ("about 80: the new partition takes a fifth of the keys",
-         "about 200",
-         "none: a key keeps its partition, new keys use the fifth",
-         "about 320"),
+        ("about 350: with eight partitions, seven of eight keys get another one",
+         "about 200, all of them to new partitions",
+         "about 200, some to new and some to old partitions",
+         "none: a key keeps its partition, new keys use the new ones"),
+        tempting="a",
         settle=key_share,
         because={
-            "a": "{keys that moved} of {keys} moved. {keys in the new partitions} of them went to "
-            "what was added; the others changed places among the old partitions.",
-            "b": "{keys that moved} of {keys} moved. The remainder changes for most numbers when "
-            "the divisor does.",
-            "c": "{keys that moved} of {keys} moved. No client remembers where a key went; it "
+            "": "{keys that moved} of {keys} moved; {keys that moved to an old partition} of them "
+            "to an old partition. With these counts none of the choices is near.",
+            "a": "{keys that moved} of {keys} moved. A remainder by eight is the remainder by "
+            "four, or four more.",
+            "b": "{keys that moved} of {keys} moved.",
+            "c": "{keys that moved to an old partition} of {keys that moved} keys that moved went "
+            "to an old partition.",
+            "d": "{keys that moved} of {keys} moved. No client remembers where a key went; it "
             "computes the partition from the key and the number of partitions.",
-            "d": "{keys that moved} of {keys} moved.",
         },
     ),
     Prediction(
@@ -142,6 +149,7 @@ PREDICTIONS = (
         "application hands over records of 100 bytes, each for another of twelve partitions. How "
         "many does send() take before it blocks?",
         form="a number",
+        tempting="12",
         settle=lambda seen: seen["records taken"],
         explain=room,
     ),
@@ -154,6 +162,7 @@ PREDICTIONS = (
          "the rate rises several times, and a lone record waits 100 ms",
          "nothing changes for either: batch.size decides",
          "the rate stays about the same, and a lone record waits 100 ms"),
+        tempting="b",
         settle=lingering,
         because={
             "a": "The rate is {rate, long against short:.2f} times what it was, and the wait of a "
@@ -176,6 +185,7 @@ PREDICTIONS = (
          "about as many, or more",
          "about a sixth, too",
          "about three quarters"),
+        tempting="c",
         settle=single_record,
         because={
             "a": "{bytes of one record} bytes, against {bytes of one record, none} without a "
@@ -197,6 +207,7 @@ PREDICTIONS = (
          "it is stored: the batch is far below both limits",
          "the broker refuses it: max.message.bytes",
          "it is stored, and no consumer can read it: max.partition.fetch.bytes is 1,048,576"),
+        tempting="b",
         settle=which_limit,
         because={
             "a": "It was refused by: {refused by}. The batch had {bytes in the log} bytes in the "

@@ -120,19 +120,20 @@ lab.verdict("03-2", outcome)
 # no error was raised, and a consumer may see *shipped* before *prepared*. A join of two topics by
 # key fails in the same way. Set one partitioner for all clients of a topic.
 #
-# ## One partition more
+# ## Twice as many partitions
 #
 # A topic has become too small, and `createPartitions` adds to it while everything runs. For contrast
-# the cell also computes *consistent hashing*, which caches and some databases use. Kafka does not.
+# the cell also draws what one partition more does, by Kafka's rule and by *consistent hashing*,
+# which caches and some databases use. Kafka does not.
 
 # %% 03-3 tags=["stub", "predict"]
 lab.predict("03-3")
 
 # %% 03-3 tags=["solution", "predict"]
-lab.predict("03-3", "d")
+lab.predict("03-3", "b")
 
 # %% more-partitions tags=["both"]
-before, after = 4, 5  # also 4 and 8
+before, after = 4, 8  # also 4 and 5
 keys = [f"order-{number}" for number in range(400)]
 
 
@@ -148,24 +149,29 @@ def more_partitions(cluster):
     return {
         "keys": len(keys),
         "keys that moved": moved(old, new),
-        "keys in the new partitions": sum(partition >= before for partition in new.values()),
+        "keys that moved to an old partition": sum(old[k] != new[k] < before for k in keys),
         "asking for fewer again": clients.outcome(fewer),
     }
 
 
 outcome = lab.both(more_partitions)
-modulo = [{k: murmur2_partition(k.encode(), n) for k in keys} for n in (before, after)]
-ring = [{k: ring.partition(k.encode()) for k in keys} for ring in map(Ring, (before, after))]
-display(outcome, KeyMoves(["hash modulo n", "consistent hashing"], [modulo, ring]))
+four, five, more = (
+    {k: murmur2_partition(k.encode(), n) for k in keys} for n in (before, before + 1, after)
+)
+ring = [{k: ring.partition(k.encode()) for k in keys} for ring in map(Ring, (before, before + 1))]
+rules = ["hash modulo n", "hash modulo n", "consistent hashing"]
+display(outcome, KeyMoves(rules, [(four, more), (four, five), ring]))
 lab.verdict("03-3", outcome)
 
 # %% [markdown]
-# The divisor changed, so nearly every remainder did. Old records stay where they are: the events of
-# a moved order are now in two partitions, and no reader can rely on their order. From 4 to 8 half of the
-# keys move. That is why one plans partitions ahead, or writes to a new topic. And there is no way
-# back: fewer is refused.
+# A remainder by eight is the remainder by four, or four more: half of the keys stay, and the other
+# half of each old partition writes to one new partition. With five, four of five keys move, also among
+# the old partitions. Old records stay where they are: the events of a moved order are now in two
+# partitions, and no reader can rely on their order. That is why one plans partitions ahead, or writes
+# to a new topic. Doubling moves fewer keys, but it breaks their order, too. And there is no way back:
+# fewer is refused.
 #
-# At work you see only this: a new partition, empty, and a broker that made a log for it.
+# At work you see only this: new partitions, empty, and a broker that made a log for one of them.
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -677,10 +683,18 @@ lab.both(batch_scenes.batch_limits)
 # through each codec. The header's attributes name the codec, and a consumer needs no setting.
 
 # %% codecs tags=["both"]
-outcome = lab.both(batch_scenes.codecs)
-display(outcome)
-sizes = {codec: outcome.engine[codec]["json"].value for codec in ("none", "gzip", "lz4", "zstd")}
-print("At 10 Mbit/s:", ", ".join(f"{codec} {kb * 0.8:.0f} ms" for codec, kb in sizes.items()))
+kilobytes = {}  # by cluster, kind of data and codec
+
+
+def codecs(cluster):
+    return batch_scenes.codecs(cluster, kilobytes.setdefault(cluster.name, {}))
+
+
+outcome = lab.both(codecs)
+numbers = "0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd"
+display(outcome, Chart("One load in the log", kilobytes["engine"], numbers, "kB", "bars"))
+json_kb = dict(kilobytes["engine"]["json"])
+print("JSON at 10 Mbit/s:", ", ".join(f"{n}: {kb * 0.8:.0f} ms" for n, kb in json_kb.items()))
 
 # %% [markdown]
 # A ratio says as much about the data as about the codec; "up to four times" is no limit. With a slow
@@ -826,9 +840,9 @@ lab.both(java_runs.asked)
 # | without a key: round robin, or at random, by the broker | the client chooses, one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
 # | two records without a key, two partitions | both in one | [Records without a key](#Records-without-a-key) |
 # | `abs(murmur2(key)) % partitions` | the sign bit is cleared; abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
-# | consistent hashing | a remainder; 4 to 5 partitions move four of five keys, consistent hashing one of five | [One partition more](#One-partition-more) |
+# | consistent hashing | a remainder; 4 to 5 partitions move four of five keys, consistent hashing one of five | [Twice as many partitions](#Twice-as-many-partitions) |
 # | the same key always has the same partition | with the same hash and the same number of partitions | [Two clients](#The-same-key,-two-clients) |
-# | adding partitions alters everything | 4 to 8 keeps half of the keys | [One partition more](#One-partition-more) |
+# | adding partitions alters everything | 4 to 8 keeps half of the keys | [Twice as many partitions](#Twice-as-many-partitions) |
 # | `linger.ms` is 0 by default | 5, in Java's client since 4.0 and in librdkafka | [Waiting for company](#Waiting-for-company) |
 # | `batch.size` is 16 KB | in Java's client; 1,000,000 in librdkafka | [Waiting for company](#Waiting-for-company) |
 # | five messages, or five batches, in flight | five requests per broker, each with a batch for several partitions | [Batches](#Deeper:-Batches-and-requests) |

@@ -22,15 +22,6 @@ def when_acknowledged(seen: Observed) -> str:
     return "a" if trips < 0.7 else "b" if trips < 1.5 else "c" if trips < 5 else "d"
 
 
-def what_is_changed(seen: Observed) -> str:
-    changed = set(seen["fields that differ"])
-    if not changed:
-        return "a"
-    if "records" in changed:
-        return "d"
-    return "c" if "CRC" in changed else "b"
-
-
 def what_ends_the_wait(seen: Observed) -> str:
     if seen["the fetches with a replica id"] != "NONE":
         return "c"
@@ -88,6 +79,7 @@ EXERCISES = (
          "after about 40 ms: then 103 has the record",
          "after about 80 ms: then 101 knows that 103 has the record",
          "after about 500 ms: 103 must first ask for new records, and it asks twice a second"),
+        tempting="a",
         settle=when_acknowledged,
         because={
             "": "The choices are for 40 ms. With {delay} ms the answer came after "
@@ -105,26 +97,6 @@ EXERCISES = (
         },
     ),
     Prediction(
-        "04-11",
-        "A producer sends a batch of three records, compressed with gzip. 101 stores it, and we "
-        "fetch it again. In which parts does the stored batch differ from the one that was sent?",
-        ("in none: it is stored as it came",
-         "in the base offset and the leader epoch, which only the broker can know",
-         "in these two and in the CRC, which has to fit the changed bytes",
-         "in all parts: the records are unpacked, checked, and packed again"),
-        settle=what_is_changed,
-        because={
-            "a": "What differs: {fields that differ}. The client cannot know the offset; the "
-            "broker gives it and writes it into the header.",
-            "b": "What differs: {fields that differ}. The broker writes more than offset and epoch "
-            "when it has to compress again, or when it sets the time.",
-            "c": "What differs: {fields that differ}. The CRC covers the bytes behind these two "
-            "fields, so it stays valid as it was sent.",
-            "d": "What differs: {fields that differ}. Bytes sent and fetched: {bytes sent and "
-            "fetched}. The broker opens the batch to check it, and stores the bytes as they came.",
-        },
-    ),
-    Prediction(
         "04-12",
         "Neither follower has the record at offset 1, and neither can fetch it now. A client that "
         "is no broker sends 101 two fetches from offset 2, one with replica id 102, one with 103. "
@@ -133,6 +105,7 @@ EXERCISES = (
          "it is answered with NOT_ENOUGH_REPLICAS, because both followers are away",
          "it keeps waiting: 101 refuses fetches that do not come from a broker's connection",
          "it is acknowledged, and a consumer can read the record: 101 knows only what fetches say"),
+        tempting="a",
         settle=what_ends_the_wait,
         because={
             "a": "Acknowledged: {then the write is acknowledged}. The leader does not see the "
@@ -151,9 +124,10 @@ EXERCISES = (
         "(2) a metadata request, (3) a write with acks=1. In which order do the answers come? "
         "Give the three numbers.",
         form="three numbers, such as 3 2 1",
+        tempting="2 3 1",
         settle=lambda seen: seen["order of the answers"],
         explain=lambda answer, seen: (
-            f"You said {answer}; the answers came in the order "
+            "The answers came in the order "
             f"{' '.join(map(str, seen['order of the answers']))}, and "
             f"{seen['answers while 102 is paused']} of them while 102 was paused. The broker does "
             "not take up a connection's next request before it has answered the one before."
@@ -168,6 +142,7 @@ EXERCISES = (
          "2, 50 and 1: 50,000 bytes take a second to come",
          "2, 50 and 2: the time is up before 50,000 bytes are there",
          "thousands, 50 and 2: without data the answer comes at once, and the reader asks again"),
+        tempting="b",
         settle=how_often,
         because={
             "": "The three sent {fetches without writes:.1f}, {fetches from a stream:.1f} and "
@@ -194,6 +169,7 @@ EXERCISES = (
          "about 0.5 ms, as long as one quick request",
          "about 4 ms, as long as the mean request",
          "more than 20 ms: now and then slow requests hold all eight"),
+        tempting="a",
         settle=how_long_in_the_queue,
         because={
             "a": "It waits {wait:.1f} ms. The handlers are {idle} % idle on average, but now and "
@@ -213,6 +189,7 @@ EXERCISES = (
          "in none worth mentioning: the broker is done when the answer is made",
          "in RemoteTimeMs, where a request waits for others",
          "in LocalTimeMs, since megabytes have to be read"),
+        tempting="b",
         settle=lambda seen: STAGES.get(seen["longest, slow reader"], ""),
         because={
             "a": "The longest stage was {longest, slow reader}. Sending takes long only "
@@ -271,6 +248,7 @@ EXERCISES = (
          "connection until the time is over",
          "it appends it and holds the answer back until the rate is right again",
          "it appends it and answers at once with a throttle time, which the client may ignore"),
+        tempting="c",
         settle=what_a_quota_does,
         because={
             "a": "The error was {its error}. There is none for bytes; only the limit on topics and "

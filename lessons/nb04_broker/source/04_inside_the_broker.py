@@ -101,12 +101,6 @@ film
 # id that the answer repeats, and the client id, which appears in logs, metrics and quotas. Newer
 # versions store a length plus one: `02` is one topic, and `00` is null.
 
-# %% 04-11 tags=["stub", "predict"]
-lab.predict("04-11")
-
-# %% 04-11 tags=["solution", "predict"]
-lab.predict("04-11", "b")
-
 # %% same-bytes tags=["both"]
 value, codec = b"forty euros to Alice", 1  # codec: 0 none, 1 gzip
 
@@ -132,7 +126,6 @@ def there_and_back(cluster):
 
 outcome = lab.both(there_and_back)
 display(outcome)
-lab.verdict("04-11", outcome)
 
 # %% [markdown]
 # The client has chosen the partition, packed the batch and compressed it. The broker checks the

@@ -100,6 +100,7 @@ EXERCISES = (
         "stops at the moment when the third copy is written: now all three logs end at offset 3. "
         "At which offset is the high watermark of the leader?",
         form="an offset",
+        tempting="3",
         settle=lambda seen: seen["high watermark"],
         explain=one_fetch_late,
     ),
@@ -114,6 +115,7 @@ EXERCISES = (
             "in all 20 worlds: followers copy a record only after the answer",
             "in some worlds, until the killed broker brings it back",
         ),
+        tempting="b",
         settle=acks_1_and_a_dead_leader,
         because={
             "a": "B was missing in {missing} of {worlds} worlds, and in {missing for good} when "
@@ -132,6 +134,7 @@ EXERCISES = (
         "103 take 40 ms; 102 is fast. A producer writes one record with acks=all. When its answer "
         "leaves the leader, which brokers have the record?",
         form="broker ids, as in 101 102",
+        tempting="101 102",
         settle=lambda seen: seen["holders"],
         explain=holders,
     ),
@@ -142,6 +145,7 @@ EXERCISES = (
         "NOT_ENOUGH_REPLICAS; D (acks=1) is acknowledged. At last the links heal. Which records "
         "does a consumer read in the end?",
         form="letters in order, as in A C",
+        tempting="A D",
         settle=lambda seen: seen[IN_THE_END],
         explain=below_the_minimum,
     ),
@@ -155,6 +159,7 @@ EXERCISES = (
             "an error for each record that was on its way",
             "a gap of some seconds; then it goes on, and no acknowledged record is missing",
         ),
+        tempting="b",
         settle=killed_under_load,
         because={
             "a": "Nothing was acknowledged for {longest gap:.1f} s: the controller waits for the "
@@ -173,6 +178,7 @@ EXERCISES = (
         "an unclean election, so 103 leads. Then 101 starts again with A and B on its disk and "
         "rejoins the ISR. Which records does a consumer read in the end?",
         form="letters in order, as in A C",
+        tempting="A B",
         settle=lambda seen: seen[FORCED],
         explain=after_an_unclean_election,
     ),
@@ -182,6 +188,7 @@ EXERCISES = (
         "order; then 103, 102 and 101 are started in this order, some seconds apart. After the "
         "start of which broker does the partition have a leader again?",
         form="a broker id",
+        tempting="103",
         settle=lambda seen: seen[LEADS],
         explain=first_to_lead,
     ),

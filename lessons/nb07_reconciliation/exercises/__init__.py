@@ -112,6 +112,7 @@ EXERCISES = (
         "101 may answer the producer (acks=all). Which high watermark does each broker know now? "
         "Three numbers, for 101, 102 and 103.",
         form="three offsets",
+        tempting="3 3 3",
         settle=lambda seen: seen["high watermarks"],
         explain=_high_watermarks,
     ),
@@ -125,6 +126,7 @@ EXERCISES = (
             "OFFSET_NOT_AVAILABLE: a retriable error",
             "no error and no records",
         ),
+        tempting="a",
         settle=lambda seen: FETCHED.get(seen["fetch from 3"], ""),
         because={
             "a": "The answer was: {fetch from 3}. 103's log ends at {log end}, but a consumer "
@@ -143,6 +145,7 @@ EXERCISES = (
         "checkpoint file says high watermark 0. At which offset does 102 cut its log, and at which "
         "101? Two numbers.",
         form="two offsets",
+        tempting="5 0",
         settle=lambda seen: seen["cuts"],
         explain=_cuts,
     ),
@@ -155,6 +158,7 @@ EXERCISES = (
         "Under the rule to-high-watermark: which brokers hold D at the end, when all three are "
         "back? A list of brokers, or: none.",
         form="a list of brokers, or none",
+        tempting="102 103",
         settle=lambda seen: seen["brokers with D"] or "none",
         explain=_brokers_with_d,
     ),
@@ -163,6 +167,7 @@ EXERCISES = (
         "How many of the five rules keep the promise in every order of steps with two brokers, and "
         "how many with three? Two numbers.",
         form="two numbers",
+        tempting="3 3",
         settle=lambda seen: seen["rules that hold"],
         explain=_rules_that_hold,
     ),
@@ -176,6 +181,7 @@ EXERCISES = (
             "both are acknowledged, and 101 hands them to 103 when it is back",
             "E is not acknowledged in time; F is acknowledged, and 103 copies it from 101",
         ),
+        tempting="d",
         settle=_zombie,
         because={
             "a": "E: {E}. F: {F}. Kept in the end: {kept}. In this scenario the leader was not a "
@@ -194,6 +200,7 @@ EXERCISES = (
         "acks=1. 101 is killed, 102 leads and takes Y1, and 101 returns. What does a consumer "
         "read in the end? A list of records, in order.",
         form="a list of records",
+        tempting="A B X1 X2 X3 Y1",
         settle=lambda seen: seen["a consumer reads"],
         explain=_read_at_the_end,
     ),

@@ -28,26 +28,26 @@
 #   wrote it.
 # * **Truncating** is cutting off the end of a log. **Fencing** is refusing a request that belongs
 #   to an earlier epoch.
-
-# %% doorway tags=["setup"]
-from engine.sim.model import replay as replay_model
-from kit import lab
-from kit.drawings.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
-from kit.probes.clients import values
-from kit.probes.virtual import send
-from kit.tables import Table
-from lessons.nb07_reconciliation import ladder, replayed, scenes
-from lessons.nb07_reconciliation import watermark_runs as runs
-
-ladder.begin()  # starts a search in a process of its own; you need its result later
-
-# %% [markdown]
+#
 # ## How a record is committed
 #
 # The engine's brokers run in virtual time here. A frame shows what each
 # broker holds and knows at one moment. A row is a replica, ★ leads, ✝ is dead. A cell is a record
 # and its epoch. The bar is the high watermark as *this* replica knows it; cells behind it are
-# hatched. Above the rows stand the messages since the frame before.
+# hatched. Above the rows are the messages since the previous frame.
+
+# %% doorway tags=["setup"]
+from engine.sim.model import replay as replay_model
+from kit import lab
+from kit.drawings.walkthrough import Walkthrough, high_watermarks, in_sync, led_by, log_ends
+from kit.drawings.watched import Watched
+from kit.probes.clients import values
+from kit.probes.virtual import post, send
+from kit.tables import Table
+from lessons.nb07_reconciliation import ladder, replayed, scenes
+from lessons.nb07_reconciliation import watermark_runs as runs
+
+ladder.begin()  # starts a search in a process of its own; you need its result later
 
 # %% 07-1 tags=["stub", "predict"]
 lab.predict("07-1")
@@ -72,21 +72,47 @@ walk.shot("One answer later", high_watermarks(len(records), *others))
 display(walk)
 lab.verdict("07-1", seen)
 
+
+# %% gap tags=["read"]
+# For how long does the leader alone know? Move the next record first.
+def gap(link_ms=5, next_record_ms=200):
+    world = runs.settled(101, 103, 102)
+    for follower in (102, 103):
+        world.slow(101, follower, link_ms)
+    world.run(for_s=2)
+    leader, last = (world.replica(broker, "orders", 0) for broker in (101, 102))
+    watched = Watched(world, {
+        "102 has A": lambda w: last.log.log_end_offset > 0,
+        "101 knows: committed": lambda w: leader.high_watermark > 0,
+        "102 knows: committed": lambda w: last.high_watermark > 0,
+    })  # fmt: skip
+    post(world, "orders", "A")
+    watched.run(for_s=next_record_ms / 1000)
+    watched.mark("B is written")
+    post(world, "orders", "B")
+    watched.run(for_s=1 - next_record_ms / 1000)
+    alone = watched.lasted("101 knows: committed") - watched.lasted("102 knows: committed")
+    return watched.spans(f"For {alone * 1000:.0f} ms the leader alone knows that A is committed")
+
+
+lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 600, 900))
+
 # %% [markdown]
 # A follower fetches from its own log end. So *offset 3* in a fetch says: I have 0 to 2, send me 3.
-# From these two fetches 101 computes the high watermark. A follower reads it in the *answer*, one
-# step later. In between, records are committed and no follower knows it. All trouble in this
-# notebook begins in that gap.
+# From two fetches 101 computes the high watermark. A follower reads it in the *answer*, one
+# step later. In between, records are committed and no follower knows it. The next record ends this
+# gap: it brings the next answer. Without one, the answer takes `replica.fetch.wait.max.ms`, half a second. All
+# trouble here begins in the gap.
 #
-# A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower
-# knows; fetches carry it since Kafka 2.1 (KIP-320). *last epoch 0* is the epoch of the
-# last record in its log; fetches carry it since 2.7 (KIP-595). From 0.11 to 2.6 a new follower sent
-# that last epoch in a separate request, OffsetForLeaderEpoch, before it fetched (KIP-101).
+# A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower knows
+# (since Kafka 2.1, KIP-320). *last epoch 0* is the epoch of the last record in its log (since 2.7,
+# KIP-595). From 0.11 to 2.6 a new follower first asked where its last epoch ends
+# (OffsetForLeaderEpoch, KIP-101).
 #
 # ### The leader dies in the gap
 #
-# The panel holds the history of the run above. Walk through it: arrow keys, Home, End. Each line of
-# the trace opens the engine's source.
+# The panel holds the run above: arrow keys, Home, End. Each line of the trace opens the engine's
+# source.
 #
 # Then the next accident: D is copied, committed and acknowledged, and a consumer reads it from 101.
 # Then the links between the brokers break and 101 dies. 103 is next in the replica list.

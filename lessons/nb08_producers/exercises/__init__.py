@@ -19,7 +19,7 @@ QUIZ = (
          "batches that overtake each other, five in flight",
          "the loss of a record that the leader acknowledged and no follower had copied"),
         right=frozenset("ad"),
-        explanation="It recognises a batch that this producer instance sends again by itself. A "
+        explanation="It recognizes a batch that this producer instance sends again by itself. A "
         "new send() gets a new number, a restarted producer a new id; and acks and "
         "min.insync.replicas prevent loss.",
         because={

@@ -72,7 +72,7 @@ def own_retries(answer: str, seen: Observed) -> str:
     copies, calls = seen["pay 10 in the log"], seen["calls of send()"]
     if answer == "1":
         return (
-            f"Idempotence recognised each batch that the client repeated: {seen['requests']:.0f} "
+            f"Idempotence recognized each batch that the client repeated: {seen['requests']:.0f} "
             f"requests made {copies} records. But send() was called {calls} times, and each call "
             "is a new record."
         )
@@ -116,6 +116,7 @@ PREDICTIONS = (
         "B, both followers copy it, and then the answer cannot get back to the producer until its "
         "request.timeout.ms is over. Which values does a consumer read in the end, in order?",
         form="the values in order, such as A B C",
+        tempting="A B C",
         settle=lambda seen: seen["the log"],
         explain=lost_answer,
     ),
@@ -125,6 +126,7 @@ PREDICTIONS = (
         "own. The connection ends before 101 has read the first. The client sends all four again. "
         "In which order are they in the log?",
         form="the values in order, such as A B C D",
+        tempting="A B C D",
         settle=lambda seen: seen["the log"],
         explain=ended_connection,
     ),
@@ -133,10 +135,11 @@ PREDICTIONS = (
         "Idempotence is on, and we force six requests in flight, which Kafka's client refuses. All "
         "six batches A to F are stored, all six answers are lost, and the producer sends the six "
         "again. What does the log hold?",
-        ("A B C D E F: the leader recognises all six",
+        ("A B C D E F: the leader recognizes all six",
          "A B C D E F, and the application gets an error for A",
          "A B C D E F A: only the oldest is stored again",
          "A B C D E F A B C D E F"),
+        tempting="a",
         settle=more_than_five,
         because={
             "": "{sent} were sent. The leader answered the first repeat with "
@@ -159,12 +162,13 @@ PREDICTIONS = (
          "twice: the client had sent it again",
          "once",
          "never: the leader removed it when the time was over"),
+        tempting="a",
         settle=after_the_timeout,
         because={
             "a": "The number of copies of A in the log is {A in the log}. The client's clock ended "
             "the client's wait; it does not reach into the leader's log.",
             "b": "Requests that carried A: {requests with A:.0f}; copies in the log: "
-            "{A in the log}. The leader recognises a repeat by its number.",
+            "{A in the log}. The leader recognizes a repeat by its number.",
             "c": "The number of copies of A in the log is {A in the log}, of "
             "{requests with A:.0f} requests that carried it. The exception was the same.",
             "d": "A leader never removes a record because an answer was late: copies of A in the "
@@ -177,6 +181,7 @@ PREDICTIONS = (
         "up to five times, until it gets an answer. 101 stores everything at once, but all answers "
         "are lost during the first two calls. How often is `pay 10` in the log?",
         form="a number",
+        tempting="1",
         settle=lambda seen: seen["pay 10 in the log"],
         explain=own_retries,
     ),
@@ -189,9 +194,10 @@ PREDICTIONS = (
          "B and C",
          "none: B and C were refused with NOT_ENOUGH_REPLICAS",
          "none: B and C were not acknowledged, and the producer sent them to 102"),
+        tempting="a",
         settle=dying_leader,
         because={
-            "a": "min.insync.replicas is asked only by acks=all. {acknowledged before the death} "
+            "a": "min.insync.replicas applies only to acks=all. {acknowledged before the death} "
             "were acknowledged before the leader died; {acknowledged and missing} of them are "
             "missing.",
             "b": "{acknowledged and missing} acknowledged records are missing: only "
@@ -211,6 +217,7 @@ PREDICTIONS = (
          "about twice as many",
          "about five times as many",
          "about half as many: the requests wait for each other"),
+        tempting="c",
         settle=more_in_flight,
         because={
             "a": "The rate changed by a factor of {gain:.1f}.",

@@ -121,7 +121,7 @@ EXERCISE = Exercise(
         "Idempotence stops the second copy and keeps the order, if acks is what it needs. Against "
         "the loss it can do nothing: which setting of the topic can?",
         "Choose the acks that wait for the ISR, and a minimum that one broker cannot meet alone "
-        "but two can. Switch on what lets the leader recognise a repeat. Then allow as many "
+        "but two can. Switch on what lets the leader recognize a repeat. Then allow as many "
         "requests in flight as that permits.",
     ),
     judge_recipe,

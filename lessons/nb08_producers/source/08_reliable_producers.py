@@ -77,7 +77,7 @@ panel
 # *kill* at 101 there: a second timeline begins. Does the next leader store B again?
 #
 # Set `idempotence = True` in the run above. The batch then carries the producer's id and a sequence
-# number, the leader recognises the repeat, and answers it with the old offset.
+# number, the leader recognizes the repeat, and answers it with the old offset.
 #
 # ## Several requests under way
 #
@@ -169,7 +169,7 @@ lab.verdict("08-11", outcome)
 # A repeat of one of the five is answered as success. To the leader, an older one looks like a
 # mistake: `OUT_OF_ORDER_SEQUENCE_NUMBER`, the same answer as for a gap. So the producer concludes that
 # something is missing, begins a new **producer epoch**, in which numbers start at 0 again, and sends
-# all six with new numbers, so the leader recognises none of them. (This is the producer's own epoch; the leader epoch of notebook 06 is another number.)
+# all six with new numbers, so the leader recognizes none of them. (This is the producer's own epoch; the leader epoch of notebook 06 is another number.)
 # With five in flight, no repeat is ever too old.
 #
 # At work you see this from the broker's side. Below are the batch headers, by Kafka's own tool, with
@@ -296,7 +296,7 @@ display(outcome)
 lab.verdict("08-13", outcome)
 
 # %% [markdown]
-# Idempotence did its work: more requests than records. But it recognises a *batch* that the client
+# Idempotence did its work: more requests than records. But it recognizes a *batch* that the client
 # repeats. To the broker, a second `send()` is a second record with a number of its own. Let the
 # client retry for as long as the business can wait, by `delivery.timeout.ms`. What fails after that
 # goes to a place where a person decides, or to a reader that knows each payment by an id of its own.
@@ -398,7 +398,7 @@ lab.verdict("08-15", outcome)
 #
 # ## Read the code that did it
 #
-# How the leader recognises a repeat, and how it judges any other sequence number. In the second
+# How the leader recognizes a repeat, and how it judges any other sequence number. In the second
 # function, find the case in which any first number is right (the leader knows nothing of this
 # producer), and the one in which only 0 is (the producer has begun a new epoch).
 
@@ -529,7 +529,7 @@ lab.check("08-7", ledger)
 # Evidence: <a href="#Why-five?">Why five?</a>
 # </details>
 # <details><summary><b>3. A callback gets a TimeoutException. What do you do?</b></summary>
-# The record may be in the log. Do not send it again without a way to recognise it: raise
+# The record may be in the log. Do not send it again without a way to recognize it: raise
 # delivery.timeout.ms, or keep the record aside and let the reader deduplicate by an id.
 # <i>Follow-up:</i> does idempotence help here? <b>Weak:</b> "retry." <b>Good:</b> says that it is
 # unknown. <b>Strong:</b> explains why a second send() is a second record.

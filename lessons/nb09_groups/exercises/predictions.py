@@ -67,6 +67,16 @@ def in_figures(seen: Observed) -> str:
     )
 
 
+def between_rebalances(seen: Observed) -> str:
+    is_quiet = seen["all heartbeats say"] == ["NONE"]
+    match seen["partitions without a reader"]:
+        case 0:
+            return "a" if not is_quiet else "b"
+        case 2:
+            return "d" if is_quiet else "c"
+    return ""
+
+
 def restarted(seen: Observed) -> str:
     if not seen["rebalances that A took part in"]:
         return "d" if seen["partitions without a reader when B is back"] else ""
@@ -91,7 +101,8 @@ def storm(seen: Observed) -> str:
 def kept(seen: Observed) -> str:
     return (
         f"The workers processed {seen['processed']} records, and {seen['committed']} are below a "
-        f"committed offset. The group is in generation {seen['generation']}."
+        f"committed offset. The group is in generation {seen['generation']}, and a worker that has "
+        "left it cannot commit."
     )
 
 
@@ -106,6 +117,7 @@ PREDICTIONS = (
             "each worker for itself, by the same rule",
             "the controller, with the leaders of the partitions",
         ),
+        tempting="a",
         settle=assigned_by,
         because={
             "a": "The coordinator only collected and distributed: the assignment came from "
@@ -123,6 +135,7 @@ PREDICTIONS = (
         "Two workers in one group subscribe to two topics with three partitions each. The "
         "assignor is range. How many partitions has each worker, the larger share first?",
         form="two numbers, such as 5 1",
+        tempting="3 3",
         settle=lambda seen: seen["partitions of each worker"],
         explain=two_topics,
     ),
@@ -131,6 +144,7 @@ PREDICTIONS = (
         "Nine partitions are dealt out to A, B and C by round robin: A has 0, 3, 6. A leaves. How "
         "many of the partitions that B and C had change their reader?",
         form="a number",
+        tempting="0",
         settle=lambda seen: seen["needless moves"],
         explain=needless,
     ),
@@ -147,6 +161,7 @@ PREDICTIONS = (
             "eager stops all partitions for seconds; cooperative stops one, for about a heartbeat; "
             "the consumer protocol stops one, for seconds, since it asks the coordinator",
         ),
+        tempting="a",
         settle=shortest,
         because=dict.fromkeys(("", *"abcd"), in_figures),
     ),
@@ -160,12 +175,39 @@ PREDICTIONS = (
             "the others read them, and B gets other ones when it is back",
             "no worker reads them for 3 s, and B goes on with them, without a rebalance",
         ),
+        tempting="a",
         settle=restarted,
         because=dict.fromkeys(
             "abcd",
             "A took part in {rebalances that A took part in} rebalances. When B "
-            "came back, {partitions without a reader when B is back} partitions had no reader.",
+            "came back, {partitions without a reader when B is back} partitions had no reader. It "
+            "has what it had: {B has what it had}.",
         ),
+    ),
+    Prediction(
+        "09-14",
+        "`worker`, a static member, gave partitions 2 and 3 back, so that `new` can have them. It "
+        "died before the rebalance that would hand them over. Its replacement has joined under the "
+        "same group.instance.id. What do you find three seconds later?",
+        (
+            "all four partitions have a reader: the join of the replacement began the rebalance",
+            "all four partitions have a reader: the replacement got what the dead worker once had",
+            "two partitions have no reader, and heartbeats ask the members to join again",
+            "two partitions have no reader, and no request reports an error",
+        ),
+        tempting="b",
+        settle=between_rebalances,
+        because={
+            "": "{partitions without a reader} have no reader; heartbeats: {all heartbeats say}. "
+            "None of the choices says that.",
+            "a": "{partitions without a reader} have no reader. A static member that comes back "
+            "gets its last assignment, and the coordinator sees no reason for a rebalance.",
+            "b": "It got {the replacement gets}: the last assignment, which was already the "
+            "smaller one.",
+            "c": "Heartbeats: {all heartbeats say}. Only the dead worker knew that a second "
+            "rebalance was due.",
+            "d": "{partitions without a reader} have no reader; heartbeats: {all heartbeats say}.",
+        },
     ),
     Prediction(
         "09-6",
@@ -178,12 +220,14 @@ PREDICTIONS = (
             "the coordinator removes it when its session is over",
             "it leaves the group by itself and stops at once, so no record is handled twice",
         ),
+        tempting="b",
         settle=slow,
         because=dict.fromkeys(
             "abcd",
             "A full batch takes {seconds for a full batch} s. B left by itself "
             "{times B left by itself} times, {sessions that ran out} sessions ran out, and "
-            "{records processed twice} records were processed twice.",
+            "{records processed twice} records were processed twice. Heartbeats do not stop the "
+            "clock of max.poll.interval.ms.",
         ),
     ),
     Prediction(
@@ -192,6 +236,7 @@ PREDICTIONS = (
         "max.poll.interval.ms of 10 s. After a minute two more join. After two minutes: how many "
         "of the records that they have processed are below a committed offset?",
         ("nearly all", "nearly none", "about half", "all, and the lag is gone"),
+        tempting="a",
         settle=storm,
         because=dict.fromkeys("abcd", kept),
     ),

@@ -10,7 +10,7 @@
 # * say who works out an assignment, and foresee it for the assignors that you meet at work
 # * explain what stops during a rebalance, and for how long, in each of the three protocols
 # * tell a dead worker from a slow one by the clock that noticed it
-# * recognise a rebalance storm, and end it
+# * recognize a rebalance storm, and end it
 #
 # **Time:** {minutes}. You need partitions and offsets (notebook 03). Python alone is enough; with a
 # real Kafka, many runs happen on both.
@@ -41,6 +41,7 @@ from kit.drawings.watched import Watched
 from kit.group_panel import members
 from kit.group_panel.writing import Writing
 from lessons.nb09_groups import virtual_group as groups
+from lessons.nb09_groups.by_hand import ByHand
 from lessons.nb09_groups.conversation import Conversation
 from lessons.nb09_groups.drawn import Stops, total
 from lessons.nb09_groups.workers import Team, at_once
@@ -237,55 +238,60 @@ lab.verdict("09-4", outcome)
 # these groups), and the others have no part in it. With `count = 6` the busy worker may be the
 # one that has to give: then the order of the last two can change.
 #
-# ## A worker restarts
+# ## A worker restarts, at a bad moment
 #
-# A deployment restarts B: it closes its consumer and is back three seconds later. The workers have a
-# `group.instance.id`, a name that survives the restart.
+# A worker with a `group.instance.id` is a *static member*. When it stops, the coordinator keeps its
+# place and its partitions until `session.timeout.ms` is over, and a replacement under the same name
+# gets both without a rebalance (*Deeper: A worker restarts*).
+#
+# A cooperative group rebalances twice: first a member gives partitions back, then another member gets
+# them. The member that gave begins the second rebalance. Here `worker`, a static member, gives two of
+# four partitions back for `new`, and dies before it begins the second one. Its replacement comes at
+# once. The cell sends every request by hand, as cooperative clients would.
 
-# %% 09-5 tags=["stub", "predict"]
-lab.predict("09-5")
+# %% 09-14 tags=["stub", "predict"]
+lab.predict("09-14")
 
-# %% 09-5 tags=["solution", "predict"]
-lab.predict("09-5", "d")
+# %% 09-14 tags=["solution", "predict"]
+lab.predict("09-14", "d")
 
-# %% restart tags=["both"]
-static, away_s = True, 3.0  # also False; and 15 s
-session_ms = 10_000
-
-
-def restart(cluster):
-    cluster.create_topic("orders", partitions=6)
-    settings = {"session.timeout.ms": session_ms}
-    with Team(cluster, ("orders",), "restart", "range", settings) as team:
-        names = {name: f"worker-{name}" if static else "" for name in "ABC"}
-        for name, instance in names.items():
-            team.add(name, instance=instance)
-        team.covered(6)
-        had, rebalances = team.owned["B"], team.count("A", "assigned")
-        since = team.now_us
-        team.workers["B"].leave()
-        time.sleep(away_s)
-        orphans = 6 - len(team.owned["A"]) - len(team.owned["C"])
-        team.add("B", instance=names["B"])
-        team.covered(6)
-        return {
-            "partitions without a reader when B is back": orphans,
-            "seconds without a reader": lab.measured(team.gap(had, since), "s"),
-            "rebalances that A took part in": team.count("A", "assigned") - rebalances,
-            "B has what it had": team.owned["B"] == had,
-        }
+# %% between-rounds tags=["both"]
+keeps, gives_back, watched_s = [0, 1], [2, 3], 3.0
+name = {"instance": "worker-1"}
 
 
-outcome = lab.both(restart)
+def between_rounds(cluster):
+    cluster.create_topic("orders", partitions=4)
+    with ByHand(cluster, "two-rounds", **name) as worker, ByHand(cluster, "two-rounds") as new:
+        worker.join()
+        worker.sync({worker: keeps + gives_back})
+        new.knock()
+        cluster.wait_until(lambda _: worker.beat() != "NONE", 10)
+        worker.join(), new.joined(), new.sync()
+        worker.sync({worker: keeps, new: []}), new.synced()  # the others are free until round two
+        # the worker dies here, before its second JoinGroup
+        with ByHand(cluster, "two-rounds", **name) as replacement:
+            replacement.join()
+            got, until, beats = replacement.sync({}), time.monotonic() + watched_s, set()
+            while time.monotonic() < until:
+                beats |= {new.beat(), replacement.beat()}
+                time.sleep(0.2)
+            return {
+                "the replacement gets": got,
+                "partitions without a reader": 4 - len(got.split()),
+                "all heartbeats say": sorted(beats),
+            }
+
+
+outcome = lab.both(between_rounds)
 display(outcome)
-lab.verdict("09-5", outcome)
+lab.verdict("09-14", outcome)
 
 # %% [markdown]
-# A static member does not leave when it closes. The coordinator keeps its place and its partitions
-# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
-# rebalance. The price: no worker reads them in the meantime, and after a real crash the others wait for
-# the same timeout. Set `away_s = 15`: after 10 s the session ends, and the others take over. Set
-# `static = False` for two rebalances and a short gap.
+# Static membership did what it promises: place and partitions, without a rebalance. But the dead
+# worker was about to ask for one, and no other process knows that. Every heartbeat is answered
+# without an error, the group is stable, and two partitions have no reader until something else begins
+# a rebalance. Watch the lag of each partition, not only the state of the group.
 #
 # ## A slow loop
 #
@@ -563,7 +569,7 @@ lab.check("09-9", who_ends_it)
 # <i>Follow-up:</i> two workers have the same instance id: who loses? <b>Weak:</b> "a fixed id."
 # <b>Good:</b> no LeaveGroup. <b>Strong:</b> sizes the timeout between a restart and a bearable outage;
 # classic fences the older one, KIP-848 refuses the newer one.
-# Evidence: <a href="#A-worker-restarts">A worker restarts</a>.
+# Evidence: <a href="#Deeper:-A-worker-restarts">A worker restarts</a>.
 # </details>
 # <details><summary><b>5. The lag grows. Do you add consumers?</b></summary>
 # Not before looking: beyond the partition count they are idle, a hot partition has one reader, and in
@@ -788,57 +794,55 @@ lab.both(by_hand)
 # never waits for all.
 
 # %% [markdown]
-# ## Deeper: Two partitions without a reader
+# ## Deeper: A worker restarts
 #
-# A cooperative group rebalances twice: the first time a member gives something back, the second
-# time another member gets it. The member that gave begins the second one. Here it is a static
-# member, and it dies in between. All requests are sent by hand, as cooperative clients would send
-# them.
+# A deployment restarts B: it closes its consumer and is back three seconds later. The workers have a
+# `group.instance.id`, a name that survives the restart.
 
-# %% between-rounds tags=["both"]
-import time
+# %% 09-5 tags=["stub", "predict"]
+lab.predict("09-5")
 
-from lessons.nb09_groups.by_hand import ByHand
+# %% 09-5 tags=["solution", "predict"]
+lab.predict("09-5", "d")
 
-instance = "worker-1"
-watched_s = 3.0
-
-
-def between_rounds(cluster):
-    cluster.create_topic("orders", partitions=4)
-    with (
-        ByHand(cluster, "two-rounds", instance=instance) as worker,
-        ByHand(cluster, "two-rounds") as new,
-    ):
-        worker.join()
-        worker.sync({worker: [0, 1, 2, 3]})
-        new.knock()
-        cluster.wait_until(lambda _: worker.beat() != "NONE", 10)
-        worker.join(), new.joined()
-        new.sync()
-        worker.sync({worker: [0, 1], new: []})  # 2 and 3 are free: for the second rebalance
-        new.synced()
-        # the worker dies here, before its second JoinGroup
-        with ByHand(cluster, "two-rounds", instance=instance) as replacement:
-            replacement.join()
-            got, until, beats = replacement.sync({}), time.monotonic() + watched_s, set()
-            while time.monotonic() < until:
-                beats |= {new.beat(), replacement.beat()}
-                time.sleep(0.2)
-            return {
-                "the replacement gets": got,
-                "its generation is the old one": replacement.generation == new.generation,
-                "all heartbeats say": sorted(beats),
-            }
+# %% restart tags=["both"]
+static, away_s = True, 3.0  # also False; and 15 s
+session_ms = 10_000
 
 
-lab.both(between_rounds)
+def restart(cluster):
+    cluster.create_topic("orders", partitions=6)
+    settings = {"session.timeout.ms": session_ms}
+    with Team(cluster, ("orders",), "restart", "range", settings) as team:
+        names = {name: f"worker-{name}" if static else "" for name in "ABC"}
+        for name, instance in names.items():
+            team.add(name, instance=instance)
+        team.covered(6)
+        had, rebalances = team.owned["B"], team.count("A", "assigned")
+        since = team.now_us
+        team.workers["B"].leave()
+        time.sleep(away_s)
+        orphans = 6 - len(team.owned["A"]) - len(team.owned["C"])
+        team.add("B", instance=names["B"])
+        team.covered(6)
+        return {
+            "partitions without a reader when B is back": orphans,
+            "seconds without a reader": lab.measured(team.gap(had, since), "s"),
+            "rebalances that A took part in": team.count("A", "assigned") - rebalances,
+            "B has what it had": team.owned["B"] == had,
+        }
+
+
+outcome = lab.both(restart)
+display(outcome)
+lab.verdict("09-5", outcome)
 
 # %% [markdown]
-# Static membership does what it promises: the replacement gets the place and the partitions without
-# a rebalance. But the old member was about to ask for one, and no other process knows that. Every
-# heartbeat is answered without an error, the group is stable, and two partitions have no reader until something
-# else begins a rebalance. Watch the lag of each partition, not only the state of the group.
+# A static member does not leave when it closes. The coordinator keeps its place and its partitions
+# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
+# rebalance. The price: no worker reads them in the meantime, and after a real crash the others wait for
+# the same timeout. Set `away_s = 15`: after 10 s the session ends, and the others take over. Set
+# `static = False` for two rebalances and a short gap.
 
 # %% [markdown]
 # ## Deeper: Four ways to go

@@ -12,6 +12,7 @@ from lessons.nb10_offsets.exercises import (
     exactly_once,
     first_offset,
     predictions,
+    retry_topics,
     send_again,
 )
 
@@ -43,7 +44,7 @@ QUIZ = (
          "enable.idempotence=true at the producer",
          "a set of the ids that this process has charged"),
         right=frozenset("ac"),
-        explanation="A repeat must be recognised where the effect happens, by something that "
+        explanation="A repeat must be recognized where the effect happens, by something that "
         "outlives the process.",
         because={
             "b": "Then a crash loses charges: at most once.",
@@ -59,5 +60,6 @@ EXERCISES = (
     exactly_once.EXERCISE,
     send_again.EXERCISE,
     first_offset.EXERCISE,
+    retry_topics.EXERCISE,
     *QUIZ,
 )

@@ -94,7 +94,7 @@ def by_time(answer: str, seen: Observed) -> str:
         return f"The client does not filter: from offset {found} on it read {minutes}."
     if answer == "6 7":
         return (
-            f"The first record that is not earlier stands at offset {found}, before the one of "
+            f"The first record that is not earlier is at offset {found}, before the one of "
             f"minute 1. The consumer read {minutes}."
         )
     return f"offsets_for_times gave {found}, and reading in log order from there gives {minutes}."
@@ -115,6 +115,7 @@ PREDICTIONS = (
         "ms. A crash can come after any line. How many records does one crash lose, at most? "
         "(Lost is what no process ever processes.)",
         form="a number",
+        tempting="0",
         settle=lambda seen: seen["most records lost by one crash"],
         explain=in_hand,
     ),
@@ -124,6 +125,7 @@ PREDICTIONS = (
         "consumer polls again: which offset does it get? It is closed, and another consumer of "
         "the group starts: which offset does that one get first?",
         form="two offsets, such as 3 8",
+        tempting="6 6",
         settle=lambda seen: [seen["next offset"], seen["first offset after a restart"]],
         explain=two_positions,
     ),
@@ -133,6 +135,7 @@ PREDICTIONS = (
         "B joins; both use the eager assignor range, and each gets one partition. Both read to "
         "the end. How many of the twelve records are processed a second time?",
         form="a number",
+        tempting="6",
         settle=lambda seen: seen["processed twice"],
         explain=rebalanced,
     ),
@@ -141,10 +144,11 @@ PREDICTIONS = (
         "The loop skips an order whose id it has seen, adds the id to a set after the work, and "
         "commits after each record. It is crashed after each line and restarted. Over all "
         "crashes, what does this loop do?",
-        ("exactly once: a repeated order is recognised by its id",
+        ("exactly once: a repeated order is recognized by its id",
          "at least once: some orders are charged twice",
          "at most once: an order whose id is in the set may not have been charged",
          "both: some orders are never charged, others twice"),
+        tempting="a",
         settle=verdict,
         because={
             "a": "The set died with the process. This loop: {what the loop does}.",
@@ -161,6 +165,7 @@ PREDICTIONS = (
         "everything before offset 50. The group starts again with auto.offset.reset=latest and "
         "reads to the end; then record 100 is written. What is the first offset that it processes?",
         form="an offset",
+        tempting="50",
         settle=lambda seen: seen["first offset processed"],
         explain=after_absence,
     ),
@@ -170,6 +175,7 @@ PREDICTIONS = (
         "is deleted and created again, and fifteen new records are written. The consumer "
         "keeps polling. How many of the fifteen does it process?",
         form="a number",
+        tempting="15",
         settle=lambda seen: seen["new records processed"],
         explain=same_name,
     ),
@@ -178,6 +184,7 @@ PREDICTIONS = (
         "Five records with the timestamps 0, 9, 1, 6, 7 (in log order). You ask for the offset of "
         "minute 5, seek there, and read to the end. Which minutes do you read, in order?",
         form="the minutes in order, such as 0 9 1",
+        tempting="6 7",
         settle=lambda seen: seen["minutes read"],
         explain=by_time,
     ),
@@ -190,6 +197,7 @@ PREDICTIONS = (
          "after an error: 103 answers that it is out of sync, and the client resets",
          "when 103 leaves the in-sync replicas: then the client drops it",
          "not before the link is back, or some minutes later; and it sees no error"),
+        tempting="a",
         settle=closest,
         because={
             "a": "With the link cut it had read {the reader in the rack}: a follower answers from "

@@ -318,7 +318,7 @@ lab.verdict("10-4", outcome)
 # order's id, an `INSERT … ON CONFLICT DO NOTHING`, a payment service that takes an idempotency key. Then
 # the second attempt changes nothing, and the records are still processed at least once. The id must come from the business.
 # The producer's id and sequence number do not reach a consumer, and `(topic, partition, offset)`
-# recognises a repeated read but not a second copy.
+# recognizes a repeated read but not a second copy.
 #
 # ## Away for too long
 #
@@ -621,6 +621,13 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 # earliest offset. If that is above 20, auto.offset.reset decides at the next start.
 # Evidence: <a href="#Away-for-too-long">Away for too long</a>.
 # </details>
+# <details><summary><b>7. A record cannot be processed. What does your consumer do?</b></summary>
+# It sorts the error. What may pass goes to a retry topic, a few times. What cannot pass goes to a dead-letter
+# topic with its origin; the offset is committed after that write.
+# <i>Follow-up:</i> what happens to the order of a key? <b>Weak:</b> "it logs the error and goes on."
+# <b>Good:</b> a cap, and a dead-letter topic. <b>Strong:</b> later records of the key wait behind it.
+# Evidence: <a href="#Deeper:-A-record-that-cannot-be-processed">A record that cannot be processed</a>.
+# </details>
 #
 # ## Quiz
 #
@@ -832,10 +839,10 @@ lab.both(scenes.maintenance)
 # Ten records of one key, and the handler fails on the fourth, always. Five ways to go on.
 
 # %% poison tags=["both"]
-from lessons.nb10_offsets import failures
+from lessons.nb10_offsets import failures, sick_service
 
 display(lab.both(failures.five_ways), lab.both(failures.blocked), lab.both(failures.refused))
-display(lab.both(failures.copied_back), failures.sorted_failures())
+display(lab.both(failures.copied_back), sick_service.sorted_failures())
 failures.pauses()
 
 # %% [markdown]
@@ -848,8 +855,9 @@ failures.pauses()
 # * *dead-letter topic*: after the cap, with the origin, the offset and the error in headers. Wait for that write before
 #   you commit the source's offset: if it is refused, the record would be in no topic.
 #
-# Retry what may pass (a timeout, 503, a lost connection, a conflict of versions). Do not retry what will fail again:
-# bytes that do not decode, a record that breaks a rule.
+# *When to retry*: the exceptions are real, from a sick HTTP service and a database on this machine. Retry what may pass (a
+# timeout, 503, a lost connection, a conflict of versions). Do not retry what will fail again: a malformed request, bytes
+# that do not decode, a record that breaks a rule.
 #
 # The second table: while one partition retries in place its lag stays, and the other partition goes on (their readers are two
 # consumers; with one, both would wait). The third: a loop that does not look at the result of the dead-letter write commits on, and the record is in no
@@ -859,6 +867,34 @@ failures.pauses()
 # %% [markdown]
 # A sample that sleeps in its handler stops polling, and one that retries every exception spends its pauses on
 # records that will never pass. Cap the attempts, add jitter so that a sick service is not called in step, and sort the errors first.
+#
+# A retry topic can keep the order of a key, too: while one of its records waits there, the later ones
+# follow it instead of being handled.
+#
+# **10-15, retries and dead letters.** One loop reads `orders`, another one `orders-retry`. Both ask `route`
+# before the handler is called (`error` is None), and again after it has failed. `attempts` is how often the
+# handler has tried this record; after three it gets no further one. `waiting` has the keys of the records in the retry topic.
+# `Timeout`, `ServiceUnavailable` and `VersionConflict` may pass; `CannotDecode` and `BrokenRule` do not. The order of a key must
+# hold. Return `"handle"`, `"orders-retry"` or `"orders-dlq"`.
+
+
+# %% 10-15 tags=["stub"]
+def route(topic, key, error, attempts, waiting):
+    """To the handler, to the retry topic, or to the dead letters?"""
+
+
+# %% 10-15 tags=["solution"]
+def route(topic, key, error, attempts, waiting):
+    """To the handler, to the retry topic, or to the dead letters?"""
+    if error is None:
+        overtakes = topic == "orders" and key is not None and key in waiting
+        return "orders-retry" if overtakes else "handle"
+    may_pass = error in ("Timeout", "ServiceUnavailable", "VersionConflict")
+    return "orders-retry" if may_pass and attempts < 3 else "orders-dlq"
+
+
+# %% 10-15 tags=["check"]
+lab.check("10-15", route)
 
 # %% [markdown]
 # ## Deeper: Kafka's Java consumer
@@ -967,23 +1003,6 @@ lab.both(load.live_reader)
 # Without a quota a replay takes all that it can get. Here the old records are in the page cache, and the live reader
 # loses milliseconds at most. In production old records often come from the disk, which the live readers need as well.
 # A `consumer_byte_rate` for the replay's `client.id` holds it back.
-
-# %% [markdown]
-# ## Deeper: From Kafka to Kafka, exactly once
-#
-# If the effect is a record in Kafka, results and offsets can be written in one transaction. The first
-# application here writes five of ten results and ends; a second one with the same `transactional.id`
-# starts.
-
-# %% in-a-transaction tags=["both"]
-from lessons.nb10_offsets import transactions
-
-lab.both(transactions.killed_in_between)
-
-# %% [markdown]
-# The five results of the first one stay in the log, and a reader with `isolation.level=read_committed` skips them. It is the
-# default of librdkafka; the Java client's default is `read_uncommitted`. Kafka Streams does the same with
-# `processing.guarantee=exactly_once_v2`. Notebook 11 shows how.
 
 # %% [markdown]
 # ## Deeper: Source check

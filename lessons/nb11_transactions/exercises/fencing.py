@@ -56,7 +56,7 @@ def explain(arguments: tuple[Any, ...], expected: Any, seen: Any) -> str:
         if given == right:
             continue
         if right == "unknown":
-            return f"{call[1]} was not initialised before this write."
+            return f"{call[1]} was not initialized before this write."
         if call[0] == "init":
             return f"This init of {call[1]} gives epoch {right}: each name has its own epochs."
         if right == "fenced":

@@ -9,8 +9,9 @@ def without(answer: str, seen: Observed) -> str:
     debits, credits = seen["debits"], seen["credits"]
     if debits > credits:
         return (
-            f"{debits} debits, {credits} credit(s): the second teller started at the committed "
-            "offset, and the first debit stayed in the log."
+            f"{debits} debits, {credits} credit(s): the first debit stayed in the log. Idempotence "
+            "removes what a producer's own retries repeat, and the second debit is a new record "
+            "from another producer."
         )
     return f"{debits} debits and {credits} credits are in the log."
 
@@ -35,8 +36,8 @@ def stable(answer: str, seen: Observed) -> str:
     given = answer.split()
     if given[:1] == ["4"] and lso == 1:
         return (
-            f"{lso} and {high}: the last stable offset stands before the first record of the open "
-            "transaction, not behind the last finished one."
+            f"{lso} and {high}: the last stable offset is the offset of the open transaction's "
+            "first record, and not behind the last finished one."
         )
     if given[1:] == ["4"]:
         return f"{lso} and {high}: the marker takes an offset too, so the five entries are 0 to 4."
@@ -56,28 +57,26 @@ def fenced(seen: Observed) -> str:
 
 
 def crashes(seen: Observed) -> str:
-    apart, together = (seen[f"{name}, each transfer counts"] for name in ("apart", "together"))
-    if together != "exactly once":
-        return "d" if apart == together == "at least once" else ""
-    return {"at least once": "a", "exactly once": "b", "at most once": "c"}.get(apart, "")
-
-
-def mails(answer: str, seen: Observed) -> str:
-    sent, booked = seen["e-mails"], seen["credits"]
-    if answer == "1 1" and sent == 2:
-        return f"{sent} and {booked}: the abort took the booking's effect, and not the e-mail."
-    if answer == "2 2" and booked == 1:
-        return f"{sent} and {booked}: the first credit is in the log and was aborted."
-    return f"{sent} e-mail(s) and {booked} credit(s)."
+    again = seen["together, transfers polled again"] > 0
+    match seen["together, each transfer counts"]:
+        case "exactly once":
+            return "b" if again else "a"
+        case "at least once":
+            return "c"
+        case "at most once":
+            return "" if again else "d"
+    return ""
 
 
 PREDICTIONS = (
     Prediction(
         "11-1",
-        "Without a transaction. The first teller takes the transfer, books Alice -10 and crashes. "
-        "The second one starts at the committed offset and does the whole transfer. How many "
-        "debits of Alice and how many credits of Bob does a reader downstream get?",
+        "Without a transaction; both producers are idempotent. The first teller takes the "
+        "transfer, books Alice -10 and crashes. The second one starts at the committed offset and "
+        "does the whole transfer. How many debits of Alice and how many credits of Bob does a "
+        "reader downstream get?",
         form="two numbers, such as 3 4",
+        tempting="1 1",
         settle=lambda seen: [seen["debits"], seen["credits"]],
         explain=without,
     ),
@@ -88,6 +87,7 @@ PREDICTIONS = (
         "committed. At which offset of partition 0 does a reader with read_committed get its "
         "first record?",
         form="an offset",
+        tempting="1",
         settle=first_offset,
         explain=second_debit,
     ),
@@ -97,6 +97,7 @@ PREDICTIONS = (
         "marker of paid's transaction, behind. All are replicated. What are the last stable offset "
         "and the high watermark?",
         form="two offsets, such as 2 3",
+        tempting="4 5",
         settle=lambda seen: [seen["last stable offset"], seen["high watermark"]],
         explain=stable,
     ),
@@ -108,6 +109,7 @@ PREDICTIONS = (
          "the first teller's commit succeeds: its transaction began first",
          "the first teller's commit fails, and it can never write again under this name and epoch",
          "the first teller's commit waits until its transaction.timeout.ms is over"),
+        tempting="d",
         settle=fenced,
         because={
             "a": "The first teller's commit: {the first teller's commit}; the second one's: "
@@ -116,37 +118,30 @@ PREDICTIONS = (
             "aborted when the second one called init_transactions, if they share a name.",
             "c": "The first teller's commit: {the first teller's commit}; debits that count: "
             "{debits}.",
-            "d": "It came back at once with {the first teller's commit}: partitions compare epochs "
-            "at each write.",
+            "d": "It came back at once with {the first teller's commit}: the coordinator and "
+            "each partition check the epoch of every request.",
         },
     ),
     Prediction(
         "11-5",
-        "Both loops are killed after each of their lines, and started again. What does a reader "
-        "with read_committed find in the end?",
-        ("apart: some transfers count twice; together: each one counts once",
-         "each one counts once in both: no acknowledged result is lost",
-         "apart: some transfers are missing; together: each one counts once",
-         "some count twice in both: together also reads transfers again after a crash"),
+        "together is killed after each of its lines, and started again each time. How often "
+        "is a transfer processed, and how often does it count?",
+        ("each is processed once, and counts once",
+         "some are processed more than once, and each counts once",
+         "some are processed more than once, and those count twice",
+         "each is processed once, and some do not count: their transaction was aborted"),
+        tempting="a",
         settle=crashes,
         because={
-            "a": "apart, {apart, each transfer counts}; together, "
-            "{together, each transfer counts}.",
-            "b": "apart, {apart, each transfer counts}: a result that is not lost may still be "
-            "there twice.",
-            "c": "apart, {apart, each transfer counts}: the result is written before the offset; "
-            "a crash between the two repeats.",
-            "d": "together, {together, each transfer counts}: it reads transfers again, and the "
-            "first results of these belong to an aborted transaction.",
+            "a": lambda seen: (
+                f"poll handed out {seen['together, transfers polled again']:g} transfers a second "
+                "time. What counts once is the result."
+            ),
+            "b": "together, {together, each transfer counts}.",
+            "c": "together, {together, each transfer counts}: the first result of such a transfer "
+            "belongs to an aborted transaction.",
+            "d": "together, {together, each transfer counts}: with the abort the offset stays "
+            "where it was, so the next start processes the transfer again.",
         },
-    ),
-    Prediction(
-        "11-6",
-        "Within its transaction the teller books Bob +10 and sends Bob an e-mail. It crashes "
-        "before the commit; a second one does all of it and commits. How many e-mails has Bob got, "
-        "and how many credits does a reader with read_committed get?",
-        form="two numbers, such as 3 4",
-        settle=lambda seen: [seen["e-mails"], seen["credits"]],
-        explain=mails,
     ),
 )  # fmt: skip

@@ -40,13 +40,10 @@ def by_time(answer: str, seen: Observed) -> str:
     return f"It is {first}, and {old} records that are older than the limit are still there."
 
 
-def where_it_goes_on(seen: Observed) -> str:
-    goes_on = seen["the consumer goes on at"]
-    if seen["error that it reports"] != "none":
-        return "c"
-    if goes_on == seen["committed offset"]:
-        return "a"
-    return "b" if goes_on == seen["first offset in the log"] else "d"
+def table_by_the_loop(seen: Observed) -> str:
+    names = {each.partition("=")[0] for each in seen["the table by the loop"]}
+    found = {"a": {"anna", "carl"}, "b": {"anna", "bert", "carl"}, "c": {"anna", "bert"}}
+    return next((letter for letter, there in found.items() if there == names), "")
 
 
 def offsets_left(answer: str, seen: Observed) -> str:
@@ -122,14 +119,6 @@ def after_one_pass(why: str) -> Callable[[Observed], str]:
     return lambda seen: f"It got {got(seen['of bert, after one pass'])}{why}."
 
 
-def went_on(seen: Observed, why: str) -> str:
-    """What the consumer did; `why` if it went on at all."""
-    error = seen["error that it reports"]
-    if error != "none":
-        return f"It reported {error}, and went on nowhere."
-    return f"It went on at {seen['the consumer goes on at']}{why}"
-
-
 def records_read(answer: str, seen: Observed) -> str:
     read, tail, users = (
         seen[name]
@@ -162,6 +151,7 @@ PREDICTIONS = (
         "20 records of 170 bytes, four in a segment: 3,400 bytes. retention.bytes is set to "
         "1,500. What is the first offset that a consumer can read afterwards?",
         form="an offset",
+        tempting="12",
         settle=lambda seen: seen["first offset that a consumer gets"],
         explain=by_size,
     ),
@@ -171,31 +161,32 @@ PREDICTIONS = (
         "a bar is the end of a segment. retention.ms is an hour. Which offset is the first one "
         "of the log after the broker has looked?",
         form="an offset",
+        tempting="3",
         settle=lambda seen: seen["first offset"],
         explain=by_time,
     ),
     Prediction(
         "12-13",
-        "The group's committed offset is 3; the log now holds the offsets 8 to 19. "
-        "auto.offset.reset is latest. The consumer starts: what does it get?",
-        ("the records from 3 on: a committed offset keeps its segment from deletion",
-         "the records from 8 on, the oldest that are left",
-         "an error; it stops until an operator decides",
-         "only what is written from now on, from offset 20"),
-        settle=where_it_goes_on,
+        "The topic has anna=Rome, bert=Oslo, carl with an empty value, and bert's tombstone. The "
+        "loop in the next cell reads all four. Who is in its table?",
+        ("anna and carl",
+         "anna, bert and carl",
+         "anna and bert",
+         "it ends with an exception at the tombstone"),
+        tempting="a",
+        settle=table_by_the_loop,
         because={
-            "a": lambda seen: went_on(
-                seen,
-                f"; the log starts at {seen['first offset in the log']}. Retention asks no group.",
+            "": "The loop made {the table by the loop}, and none of the choices says that.",
+            "a": "The loop made {the table by the loop}. It treated two of the records as no "
+            "message.",
+            "b": lambda seen: (
+                f"The loop made {', '.join(seen['the table by the loop'])}. "
+                + ("It treated two of the records as no message."
+                   if "carl=" not in seen["the table by the loop"]
+                   else "It saw the tombstone, so bert is gone.")
             ),
-            "b": lambda seen: went_on(
-                seen,
-                f", and skipped {seen['still there, and skipped']} records that are still there. "
-                "earliest would read them.",
-            ),
-            "c": "The error that it reported: {error that it reports}. The reset policy answers "
-            "the broker's OFFSET_OUT_OF_RANGE inside the client.",
-            "d": lambda seen: went_on(seen, "."),
+            "c": "The loop made {the table by the loop}; the log says {the table}.",
+            "d": "There was none: the loop made {the table by the loop}.",
         },
     ),
     Prediction(
@@ -203,6 +194,7 @@ PREDICTIONS = (
         "Segments of two records: a=1 b=1 | a=2 c=1 | b=2 a=3 | d=1 d=2 | c=2. The last one is "
         "active. The topic is compacted. Which offsets does a consumer get from the beginning?",
         form="a list of offsets, such as 0 2 7",
+        tempting="4 5 7 8",
         settle=lambda seen: seen["offsets left"],
         explain=offsets_left,
     ),
@@ -211,6 +203,7 @@ PREDICTIONS = (
         "Four clean segments, and min.cleanable.dirty.ratio is 0.5. All closed segments have the "
         "same size. How many dirty segments must there be before the cleaner begins?",
         form="a number",
+        tempting="4",
         settle=segments_that_bring_a_pass,
         explain=segments_until,
     ),
@@ -222,6 +215,7 @@ PREDICTIONS = (
          "the tombstone alone",
          "nothing: the value and the tombstone are gone",
          "Oslo: a tombstone takes effect when the next pass comes"),
+        tempting="c",
         settle=of_the_deleted_key,
         because={
             "a": after_one_pass(
@@ -238,6 +232,7 @@ PREDICTIONS = (
         "Five users, 300 changes in turn, 20 records in a segment; the topic is compacted, and "
         "the cleaner has finished. How many records does the new service read?",
         form="a number",
+        tempting="5",
         settle=lambda seen: seen["records that the new service reads"],
         explain=records_read,
     ),
@@ -249,6 +244,7 @@ PREDICTIONS = (
          "the deleted records, and both the same: A to F, and G, H, I",
          "the deleted records, and not the same: one has x, y, z where the other has G, H, I",
          "101 has none of them, since it follows the leader's log start, and the leader has all"),
+        tempting="b",
         settle=after_the_crashes,
         because={
             "a": "The leader holds {the leader holds}. The new log start was in its memory, and "

@@ -58,7 +58,7 @@ def test_a_broker_that_checks_values_gives_another_verdict(
     finally:
         lab._kernel.close()
     assert seen["refused by the broker"] == 3
-    assert settled("01-7", seen) == "b"
+    assert settled("01-7", seen) == "0"
 
 
 def test_a_reader_goes_on_where_its_group_stopped(cluster: KafkaCluster) -> None:

@@ -40,11 +40,7 @@ CHANNELS = {
     "pub/sub: stock, mail, report": [6, 6, 0],
     "log: stock, mail, report": [6, 6, 6],
 }
-RENAMED = {
-    "refused by the broker": 0,
-    "services that fail": ["payment", "loyalty"],
-    "orders that they cannot process": 6,
-}
+TRIMMED = {"lag after the deletion": 6, "then it read": ["8", "9"], "never read": list("4567")}
 
 
 @pytest.mark.parametrize(
@@ -55,14 +51,11 @@ RENAMED = {
         ("01-3", {"first run read": 0, "second run read": 0}, "0"),
         ("01-3", {"first run read": 6, "second run read": 4}, "10"),
         ("01-4", {"consumer group › workers that got orders": 3}, "3"),
-        ("01-5", {"then it read": ["8", "9"]}, "8 9"),
-        ("01-5", {"then it read": []}, "none"),
+        ("01-5", TRIMMED, "6"),
+        ("01-5", TRIMMED | {"lag after the deletion": 2}, "2"),
         ("01-6", {"schema 1 reads the amount": 1999}, "1999"),
-        ("01-7", RENAMED, "d"),
-        ("01-7", RENAMED | {"services that fail": []}, "a"),
-        ("01-7", RENAMED | {"services that fail": ["mail"]}, ""),
-        ("01-7", RENAMED | {"refused by the broker": 3}, "b"),
-        ("01-7", RENAMED | {"services that fail": ["a", "b", "c", "d"]}, "c"),
+        ("01-7", {"orders that the fixed payment service processes": 3}, "3"),
+        ("01-7", {"orders that the fixed payment service processes": 6}, "6"),
     ],
 )
 def test_the_verdict_follows_what_was_seen(exercise_id: str, seen: Any, right: str) -> None:

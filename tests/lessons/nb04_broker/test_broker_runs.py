@@ -194,7 +194,7 @@ def test_a_reader_waits_at_the_broker_and_is_answered_by_a_write(served: KafkaCl
 
 
 def test_a_limited_flood_obeys_its_throttle_time(served: KafkaCluster) -> None:
-    seen = quota_scenes.neighbours(served, 0.3)
+    seen = quota_scenes.neighbors(served, 0.3)
     assert seen["the limit cut the flood"] is True
     assert seen["the limited flood"].value <= 2.6  # the burst, and nothing that lies unread
 

@@ -82,6 +82,18 @@ def test_a_slow_loop_is_settled_by_who_ended_it(
     assert settled("09-6", seen) == letter
 
 
+@pytest.mark.parametrize(
+    ("orphans", "beats", "letter"),
+    [(2, ["NONE"], "d"), (2, ["NONE", "REBALANCE_IN_PROGRESS"], "c"), (0, ["NONE"], "b"),
+     (0, ["NONE", "REBALANCE_IN_PROGRESS"], "a"), (1, ["NONE"], "")],
+)  # fmt: skip
+def test_a_place_that_is_kept_decides_who_reads_after_a_restart(
+    orphans: int, beats: list[str], letter: str
+) -> None:
+    seen = {"partitions without a reader": orphans, "all heartbeats say": beats}
+    assert settled("09-14", seen) == letter
+
+
 def test_every_choice_has_its_sentence() -> None:
     for each in DEFINED.values():
         if each.choices:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from lessons.nb10_offsets import virtual_runs
+from lessons.nb10_offsets import sick_service, virtual_runs
 from lessons.nb10_offsets.exercises import at_least_once
 from lessons.nb10_offsets.exercises.first_offset import first_offset
+from lessons.nb10_offsets.exercises.retry_topics import route
 from lessons.nb10_offsets.exercises.send_again import send_again
 
 
@@ -30,6 +31,27 @@ def test_only_the_newest_commit_is_sent_again() -> None:
     assert send_again(7, 7, "NOT_COORDINATOR")
     assert not send_again(6, 7, "NOT_COORDINATOR")
     assert not send_again(7, 7, "ILLEGAL_GENERATION")
+
+
+def test_a_later_record_of_a_key_does_not_overtake_the_one_that_waits() -> None:
+    assert route("orders", "anna", None, 0, ["anna"]) == "orders-retry"
+    assert route("orders", "bert", None, 0, ["anna"]) == "handle"
+    assert route("orders-retry", "anna", None, 1, ["anna"]) == "handle"
+    assert route("orders-retry", "anna", "Timeout", 3, ["anna"]) == "orders-dlq"
+    assert route("orders", "anna", "CannotDecode", 1, []) == "orders-dlq"
+
+
+def test_what_may_pass_is_tried_again_and_what_cannot_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {row[0]: row[1:] for row in sick_service.sorted_failures().rows}
+    assert found["a service that is back after three attempts"][2:] == ["4", "processed"]
+    assert found["another writer was first"] == ["StaleVersion", "may pass", "2", "processed"]
+    assert found["a service that stays down"][2:] == ["4", "dead letter"]
+    assert found["bytes that do not decode"][2:] == ["1", "dead letter"]
+    monkeypatch.setattr(sick_service, "may_pass", lambda error: True)
+    found = {row[0]: row[1:] for row in sick_service.sorted_failures().rows}
+    assert found["bytes that do not decode"][2:] == ["4", "dead letter"]
 
 
 def test_commits_of_the_quiet_run_are_counted_outside_of_listeners() -> None:

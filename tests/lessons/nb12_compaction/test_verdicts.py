@@ -96,6 +96,8 @@ SEEN: list[tuple[str, dict[str, Any], str]] = [
     ("12-7", {"the leader holds": "ABCDEFGHIJKL", "101 holds": "ABCDEFxyzJKL"}, "c"),
     ("12-7", {"the leader holds": "ABCDEFGHIJKL", "101 holds": "ABCDEFGHIJKL"}, "b"),
     ("12-7", {"the leader holds": "KL", "101 holds": "KL"}, "a"),
+    ("12-13", {"the table by the loop": ["anna=Rome", "bert=Oslo", "carl="]}, "b"),
+    ("12-13", {"the table by the loop": []}, ""),
 ]
 
 
@@ -106,15 +108,14 @@ def test_another_observation_makes_another_choice_right(
     assert settled(question, seen) == letter
 
 
-@pytest.mark.parametrize(("goes_on", "error", "letter"), [
-    (3, "none", "a"), (8, "none", "b"), (-1, "_AUTO_OFFSET_RESET", "c"), (20, "none", "d"),
-])  # fmt: skip
-def test_the_reset_policy_decides_where_a_consumer_goes_on(
-    goes_on: int, error: str, letter: str
+@pytest.mark.heavy
+@pytest.mark.parametrize(("check", "letter"), [("not message", "c"), ("message is None", "a")])
+def test_a_loop_that_asks_for_truth_takes_a_tombstone_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, check: str, letter: str
 ) -> None:
-    seen = {"the consumer goes on at": goes_on, "error that it reports": error,
-            "committed offset": 3, "first offset in the log": 8}  # fmt: skip
-    assert settled("12-13", seen) == letter
+    monkeypatch.setenv("KAFKALAB_REAL", "off")
+    change = ("if not message:", f"if {check}:")
+    assert settled("12-13", seen_by("12", "python-table", change=change)) == letter
 
 
 @pytest.mark.parametrize("passes", [0, 1])
@@ -132,9 +133,6 @@ READ = {"records that the new service reads": 25, "of them in the active segment
         "users": 5, "records before the cleaner": 300}  # fmt: skip
 
 BERT = {"of bert, after one pass": ["a tombstone"], "of bert, after another": []}
-REFUSED = {"the consumer goes on at": -1, "error that it reports": "_AUTO_OFFSET_RESET",
-           "committed offset": 3, "first offset in the log": 8,
-           "still there, and skipped": 0}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,8 @@ REFUSED = {"the consumer goes on at": -1, "error that it reports": "_AUTO_OFFSET
         ("12-3", "none", LEFT, "as numbers"),
         ("12-5", "a", BERT, "got a tombstone: the tombstone is the last"),
         ("12-5", "c", BERT, "after another no record"),
-        ("12-13", "a", REFUSED, "went on nowhere"),
+        ("12-13", "a", {"the table by the loop": ["anna=Rome", "bert=Oslo"]}, "as no message"),
+        ("12-13", "b", {"the table by the loop": ["anna=Rome", "carl="]}, "bert is gone"),
         ("12-4", "4", RATIO, "has to be above"),
         ("12-4", "2", RATIO, "divided by all bytes"),
         ("12-4", "20", NEVER, "20 of 24 segments are a ratio of 0.83"),

@@ -1,0 +1,171 @@
+"""Failures of a handler, each a real exception, and which of them passes when it tries again.
+
+    sorted_failures()       a table: the exception, the attempts, and the end
+
+A small HTTP server on this machine is the sick service; a database in memory has the versions.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import ClassVar
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from kit.tables import Table
+
+CAP = 4
+"""Attempts that one record gets."""
+PATIENCE_S, SLOW_S = 0.2, 0.5
+PASSING_CODES = (429, 502, 503, 504)
+Handler = Callable[[], object]
+
+
+class StaleVersion(Exception):
+    """Another writer has changed the row since it was read."""
+
+
+class BrokenRule(Exception):
+    """The record says what cannot be."""
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether another attempt can help."""
+    if isinstance(error, HTTPError):
+        return error.code in PASSING_CODES
+    return isinstance(error, (OSError, StaleVersion))
+
+
+def sorted_failures() -> Table:
+    """Each failure, tried until it passes, cannot pass, or has used its attempts."""
+    rows = []
+    with _service() as address, closing(sqlite3.connect(":memory:")) as database:
+        for failure, handler in _failures(address, database).items():
+            seen, outcome = _tried(handler)
+            first = seen[0] if seen else None
+            kind = "may pass" if first is None or may_pass(first) else "will fail again"
+            attempts = len(seen) + (outcome == "processed")
+            rows.append([failure, _named(first), kind, str(attempts), outcome])
+    titles = ("failure", "exception", "kind", "attempts", "outcome")
+    return Table("When to retry", titles, rows)
+
+
+def _tried(handler: Handler) -> tuple[list[Exception], str]:
+    seen: list[Exception] = []
+    while len(seen) < CAP:
+        try:
+            handler()
+            return seen, "processed"
+        except Exception as error:
+            seen.append(error)
+            if not may_pass(error):
+                break
+    return seen, "dead letter"
+
+
+def _failures(address: str, database: sqlite3.Connection) -> dict[str, Handler]:
+    def asks(path: str) -> Handler:
+        return lambda: urlopen(f"{address}/{path}", timeout=PATIENCE_S).read()
+
+    return {
+        "a service that is back after three attempts": asks("back-after-3"),
+        "too many requests": asks("busy"),
+        "an answer that comes too late, twice": asks("late"),
+        "a connection that breaks": asks("breaks"),
+        "another writer was first": _raced(database),
+        "a service that stays down": asks("down"),
+        "a request that the service refuses": asks("malformed"),
+        "bytes that do not decode": lambda: json.loads(b'{"amount": \xff}'),
+        "an amount below zero": lambda: _checked({"amount": -1}),
+    }
+
+
+def _raced(database: sqlite3.Connection) -> Handler:
+    """Reads a row and its version, works, and writes if the version is still the same."""
+    database.execute("create table account (balance int, version int)")
+    database.execute("insert into account values (100, 1)")
+    others = iter(["another writer"])
+
+    def handler() -> None:
+        balance, version = database.execute("select balance, version from account").fetchone()
+        for _ in others:
+            database.execute("update account set balance = 70, version = version + 1")
+        changed = database.execute(
+            "update account set balance = ?, version = version + 1 where version = ?",
+            (balance - 10, version),
+        )
+        if not changed.rowcount:
+            raise StaleVersion(f"version {version} is no longer the newest")
+
+    return handler
+
+
+def _checked(order: dict[str, int]) -> None:
+    if order["amount"] < 0:
+        raise BrokenRule("an amount below zero")
+
+
+def _named(error: Exception | None) -> str:
+    if error is None:
+        return "none"
+    code = f" {error.code}" if isinstance(error, HTTPError) else ""
+    return f"{type(error).__name__}{code}"
+
+
+# -- the service
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """Each path is sick in its own way."""
+
+    calls: ClassVar[Counter[str]] = Counter()
+
+    def do_GET(self) -> None:
+        self.calls[self.path] += 1
+        call, code = self.calls[self.path], 200
+        match self.path:
+            case "/breaks" if call == 1:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            case "/late" if call <= 2:
+                time.sleep(SLOW_S)
+            case "/back-after-3" if call <= 3:
+                code = 503
+            case "/busy" if call == 1:
+                code = 429
+            case "/down":
+                code = 502
+            case "/malformed":
+                code = 400
+        self.send_response(code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: the table says what happened."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that did not wait for its answer is part of the lesson."""
+
+
+@contextmanager
+def _service() -> Iterator[str]:
+    _Answers.calls.clear()
+    with _Server(("127.0.0.1", 0), _Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
