@@ -103,11 +103,18 @@ class Wanted:
             case m.FindCoordinatorRequest():
                 return str(self.body.coordinator_keys[0])
             case m.AddPartitionsToTxnRequest():
-                topics = self.body.v3_and_below_topics
-                return ", ".join(f"{each.name}-{i}" for each in topics for i in each.partitions)
+                return ", ".join(f"{topic}-{index}" for topic, index in self.adds)
             case m.EndTxnRequest():
                 return "commit" if self.body.committed else "abort"
         return self.group.group_id if self.group else ""
+
+    @property
+    def adds(self) -> list[Place]:
+        """The partitions that it adds to the transaction."""
+        if not isinstance(self.body, m.AddPartitionsToTxnRequest):
+            return []
+        topics = self.body.v3_and_below_topics
+        return [(topic.name, index) for topic in topics for index in topic.partitions]
 
     @property
     def is_end(self) -> bool:

@@ -103,9 +103,15 @@ class Till:
 
     @property
     def waits_for(self) -> list[tuple[str, int]]:
-        """The partitions that its producer has asked to add, and not yet heard of."""
-        assert self.producer.transactions is not None
-        return [*self.producer.transactions.pending]
+        """The partitions that its producer asks to add, also by a request that one has overtaken.
+
+        As in the Java client, a request that is repeated stays as it is when more partitions come:
+        the next request names all of them, and the answer to it does not end the first one.
+        """
+        transactional = self.producer.sender.transactional
+        assert transactional is not None
+        wanted = [transactional.current, *transactional.transactions.queue]
+        return [place for each in wanted if each is not None for place in each.adds]
 
     # -- the driver's side
 

@@ -159,10 +159,11 @@ def test_a_world_with_transactions_goes_back_and_forth() -> None:
     assert world.trace_lines() == fork.trace_lines()
 
 
-@pytest.mark.parametrize("seed", [43, 124])
+@pytest.mark.parametrize("seed", [43, 124, 20_469])
 def test_the_invariants_accept_what_kafka_does(seed: int) -> None:
     """43: brokers that have not heard of an election go on among themselves.  124: a former
-    coordinator hears late that what it wrote was replicated."""
+    coordinator hears late that what it wrote was replicated.  20469: a producer repeats its first
+    AddPartitionsToTxn for a partition that is gone; the second one had added it (KAFKA-20077)."""
     assert play(draw(seed, light=True, transactions=True)).violation == ""
 
 
