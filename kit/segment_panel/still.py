@@ -121,25 +121,33 @@ def _grid(fields: Sequence[Field], top: int) -> tuple[list[str], int]:
     parts: list[str] = []
     at = 0
     for field in fields:
-        texts = field.kind in TEXTS
-        colour = COLOURS[field.kind]
-        for within, byte in enumerate(field.data):
-            row, column = divmod(at, ACROSS)
-            if row >= ROWS_MOST:
-                parts.append(text(BYTES_LEFT, top + ROWS_MOST * LINE + 8, "and more bytes", "s"))
-                return parts, top + ROWS_MOST * LINE + 16
-            x, y = float(BYTES_LEFT + column * CELL), top + row * LINE
-            if not column:
-                parts.append(text(BYTES_LEFT - 10, y + 15, str(field.start + within), "s e", 10))
-            parts.append(box(x, y, CELL - 2, 21, 3, colour, colour, 1, 'fill-opacity=".38"'))
+        shown = field.data[: ROWS_MOST * ACROSS - at]
+        places = [_place(at + number, top) for number in range(len(shown))]
+        parts.append(_cells(places, COLOURS[field.kind]))
+        for number, (byte, (x, y)) in enumerate(zip(shown, places, strict=True)):
+            if x == BYTES_LEFT:
+                parts.append(text(BYTES_LEFT - 10, y + 15, str(field.start + number), "s e", 10))
             parts.append(text(x + CELL / 2 - 1, y + 15, f"{byte:02x}", "x m"))
-            if texts:
+            if field.kind in TEXTS:
                 parts.append(text(x + CELL / 2 - 1, y + 32, printable(bytes([byte])), "x m"))
-            at += 1
-        first = at - len(field.data)
-        row, column = divmod(first, ACROSS)
-        room = min(len(field.data), ACROSS - column) * CELL
-        if not texts and row < ROWS_MOST and len(field.tag) * 5 < room + 4:
-            x = BYTES_LEFT + column * CELL + room / 2 - 1
-            parts.append(text(x, top + row * LINE + 32, field.tag, "s m", 9))
+        if len(shown) < len(field.data):
+            parts.append(text(BYTES_LEFT, top + ROWS_MOST * LINE + 8, "and more bytes", "s"))
+            return parts, top + ROWS_MOST * LINE + 16
+        x, y = _place(at, top)
+        room = min(len(field.data), ACROSS - at % ACROSS) * CELL
+        if field.kind not in TEXTS and len(field.tag) * 5 < room + 4:
+            parts.append(text(x + room / 2 - 1, y + 32, field.tag, "s m", 9))
+        at += len(field.data)
     return parts, top + -(-at // ACROSS) * LINE
+
+
+def _place(number: int, top: int) -> tuple[int, int]:
+    """Where a byte is drawn, by its number from the first one on."""
+    row, column = divmod(number, ACROSS)
+    return BYTES_LEFT + column * CELL, top + row * LINE
+
+
+def _cells(places: Sequence[tuple[int, int]], colour: str) -> str:
+    """The frames of a field's bytes in one path, which takes a fifth of the room of so many."""
+    frames = "".join(f"M{x} {y}h{CELL - 2}v21h{2 - CELL}z" for x, y in places)
+    return f'<path d="{frames}" fill="{colour}" stroke="{colour}" fill-opacity=".38"/>'
