@@ -1,4 +1,4 @@
-"""The shop as a graph, in three designs: what one request changes, releases and stops.
+"""The shop as a graph, in four designs: what one request changes, releases and stops.
 
 An arrow a -> b says that a's code names b: it calls it, or imports it.  A reader names the log
 and the fields that it uses; the producer names the log.  A unit is what is released and what
@@ -19,11 +19,23 @@ USES = {"payment": "total", "stock": "items", "mail": "email"}
 
 @dataclass(frozen=True)
 class Design:
-    """`names` maps a part to those that its code names; `unit` to what it is released with."""
+    """`names` maps a part to those that its code names; `unit` to what it is released with.
+
+    With `hides` a part has an interface, and its inside can change alone.
+    """
 
     name: str
     names: Mapping[str, tuple[str, ...]]
     unit: Mapping[str, str]
+    hides: bool = True
+
+    @property
+    def arrows(self) -> int:
+        return sum(len(named) for named in self.names.values())
+
+    @property
+    def units(self) -> int:
+        return len({self.unit[part] for part in PARTS})
 
     def added(self, part: str) -> tuple[set[str], set[str]]:
         """A part that needs the orders is added: the parts changed, the old units released.
@@ -35,8 +47,10 @@ class Design:
         return changed, released
 
     def changed_inside(self, part: str) -> tuple[set[str], set[str]]:
-        """A part changes behind its interface."""
-        return {part}, {self.unit[part]}
+        """A part changes behind its interface, if it has one."""
+        readers = {each for each, named in self.names.items() if part in named}
+        changed = {part} | (set() if self.hides else readers)
+        return changed, {self.unit[each] for each in changed}
 
     def renamed(self, field: str) -> tuple[set[str], set[str]]:
         """A field of an order gets a new name."""
@@ -53,8 +67,11 @@ class Design:
 
 ALONE = {part: part for part in PARTS}
 CALLED = {"checkout": ("payment", "stock", "mail"), "stock": ("mail",)}
+TANGLED = {part: tuple(each for each in PARTS if each != part) for part in PARTS}
+TOGETHER = dict.fromkeys((*PARTS, "loyalty"), "shop")
 SHOP = (
-    Design("one program", CALLED, dict.fromkeys((*PARTS, "loyalty"), "shop")),
+    Design("one program, no modules", TANGLED, TOGETHER, hides=False),
+    Design("one program, modules", CALLED, TOGETHER),
     Design("services that call", CALLED, ALONE),
     Design("services on a log", dict.fromkeys(PARTS, ("log",)), ALONE),
 )
@@ -68,6 +85,8 @@ def table(designs: tuple[Design, ...]) -> Table:
         return f"{len(changed)} changed, {len(released)} released"
 
     rows = [
+        ("arrows between the parts", *(f"{d.arrows} arrows" for d in designs)),
+        ("units to release", *(str(d.units) for d in designs)),
         ("loyalty is added: of the other parts", *(counted(d.added("loyalty")) for d in designs)),
         ("mail changes inside", *(counted(d.changed_inside("mail")) for d in designs)),
         ("total gets a new name", *(counted(d.renamed("total")) for d in designs)),

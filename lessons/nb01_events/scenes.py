@@ -6,13 +6,16 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from statistics import median
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from engine.records import batch
+from engine.wire.messages import ApiVersionsRequest, FetchRequest
 from kit.both.outcomes import measured
 from kit.clusters import tools
 from kit.clusters.interface import Cluster
@@ -23,6 +26,7 @@ from lessons.nb01_events.readers import Crew, Reader, committed, forget, write
 EARLIEST = {"auto.offset.reset": "earliest"}
 ANSWER_S = 20.0
 HOUR_MS = 3_600_000
+LINEAGE = (("via", b"web"), ("source", b"system-a"), ("via", b"queue"))
 
 
 def read_as(cluster: Cluster, group: str, topic: str) -> list[str]:
@@ -40,28 +44,47 @@ def names(prefix: str, count: int) -> list[str]:
 
 def many_readers(cluster: Cluster) -> dict[str, Any]:
     """Two topics, five producers and no reader; then three groups, one of which reads twice."""
-    cluster.create_topic("orders")
+    cluster.create_topic("orders", partitions=2)
     cluster.create_topic("clicks")
     forget(cluster, "billing", "mail", "report")
     senders = [Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0}) for _ in range(5)]
-    for number, sender in enumerate(senders):
-        for each in names(f"producer {number} order ", 20):
-            sender.produce("orders", each)
+    written = [names(f"producer {number} order ", 20) for number in range(len(senders))]
+    for sender, orders in zip(senders, written, strict=True):
+        for number, order in enumerate(orders):
+            sender.produce("orders", order, partition=number % 2)
         sender.flush(ANSWER_S)
     acknowledged = write(cluster, "clicks", names("click ", 10))
-    read = {group: read_as(cluster, group, "orders") for group in ("billing", "mail", "report")}
+    listed = clients.admin(cluster).list_topics(timeout=ANSWER_S).topics
+    read = {}
+    for group in ("billing", "mail", "report"):
+        with Reader(cluster, "orders", group, EARLIEST) as reader:
+            read[group] = reader.messages()
     with Reader(cluster, "orders", "billing", EARLIEST) as billing:
         billing.read()
         billing.start_over()
-        again = billing.messages()
+        again = by_partition(billing.messages())
+    mail = [message.value().decode() for message in read["mail"]]
+    parts = {group: by_partition(found) for group, found in read.items()}
     return {
+        "topics": [topic for topic in sorted(listed) if topic in ("clicks", "orders")],
         "clicks acknowledged without a reader": acknowledged,
+        "orders of each producer": [len(set(orders) & set(mail)) for orders in written],
         "orders read": {group: len(found) for group, found in read.items()},
-        "the same orders in the same sequence": read["billing"] == read["mail"] == read["report"],
-        "clicks among them": sum(each.startswith("click") for each in read["mail"]),
-        "billing once more": [m.value().decode() for m in again] == read["billing"],
-        "offsets": f"{again[0].offset()} to {again[-1].offset()}",
+        "in each partition the same sequence": parts["billing"] == parts["mail"] == parts["report"],
+        "all of them in the order of writing": mail == [each for own in written for each in own],
+        "clicks among them": sum(each.startswith("click") for each in mail),
+        "billing once more, the same sequences": again == parts["billing"],
+        "offsets of each partition": [f"{min(part)} to {max(part)}" for part in again.values()],
     }
+
+
+def by_partition(messages: Sequence[Any]) -> dict[int, dict[int, str]]:
+    """Partition -> offset -> value, in the order in which a reader got them."""
+    found: dict[int, dict[int, str]] = {}
+    for message in messages:
+        part = found.setdefault(message.partition(), {})
+        part[message.offset()] = message.value().decode()
+    return dict(sorted(found.items()))
 
 
 def split_or_copy(cluster: Cluster) -> dict[str, Any]:
@@ -70,12 +93,14 @@ def split_or_copy(cluster: Cluster) -> dict[str, Any]:
     forget(cluster, "pair", "first", "second")
     write(cluster, "orders", names("", 100), partitions=2)
     with Crew(cluster, "orders", "pair", 2) as crew:
-        crew.wait_for_partitions()
+        crew.wait_for_shares(2)
         crew.wait_for(100)
-        shares = sorted(map(len, crew.got))
-        twice = sum(map(len, crew.got)) - len({each for got in crew.got for each in got})
-    with Reader(cluster, "orders", "first", EARLIEST) as first:
-        half = [message.value() for message in first.messages(most=40)]
+        done = sum(map(len, crew.got))
+        twice = done - len({each for got in crew.got for each in got})
+        with Reader(cluster, "orders", "first", EARLIEST) as first:
+            half = first.messages(most=40)
+            inside = Counter(part for each in crew.readers for part in each.assigned or ())
+            everywhere = inside + Counter(first.assigned)
     position = committed(cluster, "second", "orders") or "none"
     whole = read_as(cluster, "second", "orders")
     waiting: queue.Queue[str] = queue.Queue()
@@ -83,7 +108,11 @@ def split_or_copy(cluster: Cluster) -> dict[str, Any]:
         waiting.put(each)
     taken = [waiting.get() for _ in range(waiting.qsize())]
     return {
-        "one group of two": {"records processed": sum(shares), "processed twice": twice},
+        "one group of two": {"records processed": done, "processed twice": twice},
+        "readers of partitions 0, 1": {
+            "in the group of two": [inside[0], inside[1]],
+            "in both groups": [everywhere[0], everywhere[1]],
+        },
         "two groups": {
             "first has read": len(half),
             "committed by second before": position,
@@ -147,7 +176,7 @@ def anatomy(cluster: Cluster) -> dict[str, Any]:
     at_ms = requests.now_ms() - 60_000
     headers: list[tuple[str, Any]] = [("trace", b"7f"), ("source", b"web"), ("trace", b"80")]
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-    for _ in range(20):
+    for _ in range(100):
         producer.produce("orders", b"\x80\x81", key="order 7", headers=headers, timestamp=at_ms)
     producer.flush(ANSWER_S)
     with Reader(cluster, "orders", "reader", EARLIEST) as reader:
@@ -163,6 +192,7 @@ def anatomy(cluster: Cluster) -> dict[str, Any]:
     return {
         "key": first.key().decode(),
         "partitions of one key": len({message.partition() for message in found}),
+        "partitions without a key": without_key(cluster, 100),
         "timestamp kept": first.timestamp()[1] == at_ms,
         "headers": [f"{name}={value.decode()}" for name, value in first.headers()],
         "in the record's bytes": b"trace" in raw and b"order 7" in raw,
@@ -170,6 +200,18 @@ def anatomy(cluster: Cluster) -> dict[str, Any]:
         "the same bytes in the log": record.value == first.value(),
         "decoded as text": wrong,
     }
+
+
+def without_key(cluster: Cluster, records: int) -> int:
+    """How many of three partitions records without a key reach, each spread by itself."""
+    cluster.create_topic("loose", partitions=3)
+    settings = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    producer = Producer(settings | {"sticky.partitioning.linger.ms": 0})
+    reached: set[int | None] = set()
+    for number in range(records):
+        producer.produce("loose", str(number), on_delivery=lambda e, m: reached.add(m.partition()))
+    producer.flush(ANSWER_S)
+    return len(reached)
 
 
 def bytes_of(cluster: Cluster, topic: str, partition: int) -> bytes:
@@ -221,7 +263,8 @@ def routed(cluster: Cluster) -> dict[str, Any]:
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     for number, region in enumerate(["eu", "us", "eu"]):
         sealed = bytes([0xC5, 0x80 + number])  # encrypted: the router has no key
-        producer.produce("in", sealed, headers=[("region", region.encode())])
+        headers: list[tuple[str, Any]] = [("region", region.encode()), *LINEAGE]
+        producer.produce("in", sealed, headers=headers)
     producer.flush(ANSWER_S)
     with Reader(cluster, "in", "router", EARLIEST) as router:
         for message in router.messages():
@@ -229,10 +272,12 @@ def routed(cluster: Cluster) -> dict[str, Any]:
                              headers=message.headers())  # fmt: skip
     producer.flush(ANSWER_S)
     forget(cluster, "eu-reader", "us-reader")
-    seen = {}
+    seen: dict[str, list[str]] = {}
     for topic in ("eu", "us"):
         with Reader(cluster, topic, f"{topic}-reader", EARLIEST) as reader:
-            seen[topic] = [message.value().hex() for message in reader.messages()]
+            copies = reader.messages()
+        seen[topic] = [message.value().hex() for message in copies]
+    seen["headers of a copy"] = [f"{name}={value.decode()}" for name, value in copies[0].headers()]
     return seen
 
 
@@ -248,7 +293,14 @@ def other_languages(cluster: Cluster) -> dict[str, Any]:
     found = Consumer({"bootstrap.servers": one, "group.id": "x", "log_level": 0})
     brokers = len(found.list_topics(timeout=ANSWER_S).brokers)
     found.close()
-    return {"Java reads": read, "brokers found through one address": brokers}
+    with RawClient(cluster, 101, "reader") as client:
+        offered = client.ask(ApiVersionsRequest("reader", "1"), 3).api_keys
+    (fetch,) = (each for each in offered if each.api_key == FetchRequest.API_KEY)
+    return {
+        "Java reads": read,
+        "Fetch versions offered to each client": [fetch.min_version, fetch.max_version],
+        "brokers found through one address": brokers,
+    }
 
 
 def java_reads(cluster: Cluster, *asked: str) -> str:
@@ -318,11 +370,15 @@ def no_reader_slows(cluster: Cluster) -> dict[str, Any]:
         for _ in range(8):  # in turn, so that a busy moment of the machine is no topic's own
             for kind, topic in topics.items():
                 took[kind] += latency(cluster, topic, 25)
+    batched = batched_latency(cluster, "unread", 21, 200)
     return {
         "median until the answer": {k: measured(median(ms), "ms") for k, ms in took.items()},
         "without a reader, 99 of 100 within": measured(sorted(took["no reader"])[-3], "ms"),
         "one record a batch": measured(rate(cluster, "unread", 2_000, 1), "records/s"),
         "in batches": measured(rate(cluster, "unread", 20_000, 10_000), "records/s"),
+        "in batches of 200, 99 of 100 within": measured(
+            sorted(batched)[-len(batched) // 100], "ms"
+        ),
         "read by the stuck one": len(first),
     }
 
@@ -351,6 +407,22 @@ def rate(cluster: Cluster, topic: str, count: int, most_in_batch: int) -> float:
         producer.poll(0)
     producer.flush(ANSWER_S)
     return count / (time.perf_counter() - start)
+
+
+def batched_latency(cluster: Cluster, topic: str, batches: int, records: int) -> list[float]:
+    """Milliseconds of each record, from produce to the acknowledgement of its batch."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 5, "log_level": 0}
+    producer = Producer(settings)
+    found: list[float] = []
+
+    def keep(error: Any, message: Any) -> None:
+        found.append(message.latency() * 1000)
+
+    for _ in range(batches):
+        for _ in range(records):
+            producer.produce(topic, bytes(100), partition=0, on_delivery=keep)
+        producer.flush(ANSWER_S)
+    return found[records:]  # the first batch had to wait for the connection
 
 
 # -- failures
@@ -396,34 +468,66 @@ def leader_and_member_die(cluster: Cluster) -> dict[str, Any]:
         write(cluster, "orders", names("b", 10), partitions=2)
         crew.wait_for(20)
         alone = len([each for each in crew.got[1] if each.startswith("b")])
+        shared = {each for got in crew.got for each in got}
+    broker = cluster.snapshot()["brokers"][103]
+    one = {"bootstrap.servers": f"{broker['host']}:{broker['port']}", "linger.ms": 0}
+    producer = Producer(one | {"log_level": 0})
+    leaders = [leader_for(producer, "orders")]
     cluster.kill(101)
     start = time.perf_counter()
-    stored = write(cluster, "orders", names("c", 10), partitions=2)
+    stored: list[str] = []
+    for number, each in enumerate(names("c", 10)):
+        producer.produce("orders", each, partition=number % 2,
+                         on_delivery=lambda e, _: stored.append(clients.name(e)))  # fmt: skip
+        producer.flush(ANSWER_S)
     pause = time.perf_counter() - start
+    leaders.append(leader_for(producer, "orders"))
     found = read_as(cluster, "audit", "orders")
     return {
         "read by the member that stayed": alone,
-        "written after the leader's death": stored,
+        "stock, a group of two, has read": len(shared),
+        "leader, before and after its death": leaders,
+        "written after the leader's death": stored.count("NONE"),
         "ten writes took": measured(pause, "s"),
-        "a group reads": len(set(found)),
+        "audit, a group of one, reads": len(set(found)),
     }
 
 
+def leader_for(client: Producer, topic: str) -> int:
+    """The leader of partition 0, as a client of one address learns it by Metadata."""
+    return client.list_topics(topic, timeout=ANSWER_S).topics[topic].partitions[0].leader
+
+
 def stopped_reader(cluster: Cluster) -> dict[str, Any]:
-    """Lag of a reader that is stopped for a while, and a second version that takes over."""
+    """Lag of a stopped reader, a group that starts meanwhile, and a version that takes over."""
     cluster.create_topic("orders")
-    forget(cluster, "mail")
-    write(cluster, "orders", names("order ", 5))
+    forget(cluster, "mail", "audit")
+    settings = {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True, "linger.ms": 0}
+    producer = Producer(settings | {"log_level": 0})  # one for all, and it numbers its records
+    numbered = iter(names("order ", 25))
+
+    def send(count: int) -> None:
+        for order in islice(numbered, count):
+            producer.produce("orders", order)
+        producer.flush(ANSWER_S)
+
+    send(5)
     first = read_as(cluster, "mail", "orders")
-    write(cluster, "orders", names("order ", 20))
+    send(20)
     behind = 25 - (committed(cluster, "mail", "orders") or 0)
+    other = read_as(cluster, "audit", "orders")
     second = read_as(cluster, "mail", "orders")
     after = 25 - (committed(cluster, "mail", "orders") or 0)
+    written = [header for header, _ in batch.iterate(bytes_of(cluster, "orders", 0))]
+    sequences = [n for each in written for n in range(each.base_sequence, each.last_sequence + 1)]
     return {
         "read before": len(first),
         "lag while it is down": behind,
         "read by the new version": len(second),
         "lag after": after,
+        "read meanwhile by another group": len(other),
+        "producer ids in the log": len({each.producer_id for each in written}),
+        "its sequence numbers have no gap": sequences == list(range(25)),
     }
 
 
@@ -456,26 +560,39 @@ def account_history(cluster: Cluster) -> dict[str, Any]:
 
 
 def clickstream(cluster: Cluster) -> dict[str, Any]:
-    """Clicks of some users, for a report, a recommendation, and a batch that reads at the end."""
+    """Clicks for a report, a recommendation and a batch; then the report is rebuilt."""
     cluster.create_topic("clicks", partitions=2)
     forget(cluster, "report", "recommendation", "batch")
-    pages = ["shoes", "hats", "shoes", "bags", "hats", "shoes"]
+    pages = ["shoes", "hats", "shoes", "bags", "hats", "shoes", "bags", "hats", "hats"]
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
-    for number, page in enumerate(pages):
-        producer.produce("clicks", page, key=f"user {number % 2}")
-    producer.flush(ANSWER_S)
-    found = {}
-    for group in ("report", "recommendation", "batch"):
+
+    def click(first: int, end: int) -> None:
+        for number in range(first, end):
+            producer.produce("clicks", pages[number], key=f"user {number % 2}")
+        producer.flush(ANSWER_S)
+
+    def read(group: str) -> list[tuple[str, str]]:
         with Reader(cluster, "clicks", group, EARLIEST) as reader:
-            found[group] = reader.messages()
-    last = {message.key().decode(): message.value().decode() for message in found["recommendation"]}
+            return [(m.key().decode(), m.value().decode()) for m in reader.messages()]
 
-    def counts(group: str) -> list[str]:
-        read = [message.value().decode() for message in found[group]]
-        return [f"{page} {read.count(page)}" for page in sorted(set(read))]
-
+    click(0, 6)
+    found = {group: read(group) for group in ("report", "recommendation", "batch")}
+    last = dict(found["recommendation"])
+    forget(cluster, "report")  # it is away, and comes back with another layout
+    click(6, 9)
+    meanwhile = read("recommendation")
+    offsets = [committed(cluster, "recommendation", "clicks", part) for part in (0, 1)]
+    rebuilt = read("report")
+    later = [committed(cluster, "recommendation", "clicks", part) for part in (0, 1)]
     return {
-        "report": counts("report"),
+        "report": counted(page for _, page in found["report"]),
         "recommendation: last page": [f"{user}: {page}" for user, page in sorted(last.items())],
-        "the batch counts the same": counts("batch") == counts("report"),
+        "the batch counts the same": Counter(found["batch"]) == Counter(found["report"]),
+        "without report, recommendation reads": len(meanwhile),
+        "report again, by user": counted(user for user, _ in rebuilt),
+        "recommendation's offsets unchanged": offsets == later,
     }
+
+
+def counted(found: Iterable[str]) -> list[str]:
+    return [f"{name} {count}" for name, count in sorted(Counter(found).items())]

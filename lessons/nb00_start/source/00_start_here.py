@@ -467,6 +467,7 @@ def three_copies(cluster):
     return {
         "brokers": cluster.brokers,
         "partition and offset": [answers[0].partition(), answers[0].offset()],
+        "read from there": scenes.read_at(cluster, "copied", answers[0].offset()),
         "files of 101": sorted(files[101]),
         "bytes of the log": [files[broker]["00000000000000000000.log"] for broker in files],
     }
@@ -475,7 +476,8 @@ def three_copies(cluster):
 lab.both(three_copies)
 
 # %% [markdown]
-# The record is in all three `.log` files, a few bytes of header around it. `.index` and
+# What was sent is read back from the topic, partition and offset of the answer. The record is in all
+# three `.log` files, a few bytes of header around it. `.index` and
 # `.timeindex` find an offset or a time in the log, and `leader-epoch-checkpoint` notes at which
 # offset each leadership began.
 
@@ -483,7 +485,8 @@ lab.both(three_copies)
 # ## Deeper: What a cluster says about itself
 #
 # *Feature levels* are what a cluster agreed on when it was formatted: which records its metadata may
-# contain, which protocols it speaks.
+# contain, which protocols it speaks. The *voters* keep the metadata; brokers only read it, as
+# *observers*.
 
 # %% real-side tags=["both"]
 from lessons.nb00_start import scenes
@@ -493,16 +496,23 @@ setting = "zookeeper.connect"
 
 def what_it_says(cluster):
     return {
-        "feature level": scenes.features(cluster),
+        "nodes": scenes.nodes(cluster),
+        "of the metadata log": scenes.quorum(cluster),
         setting: scenes.broker_setting(cluster, setting),
+        "feature level": scenes.features(cluster),
     }
 
 
-lab.both(what_it_says)
+display(lab.both(what_it_says))
+real = lab.real()
+if real is not None:
+    display(lab.broker_log(real, 101, "AppInfoParser version", last=1))
 
 # %% [markdown]
-# There is no ZooKeeper: Kafka 4.0 left it behind, and a setting for it does not exist. A text that
-# shows `--zookeeper`, or Kafka 3.6 as the newest release, is from before.
+# There is no ZooKeeper: each node is a broker or a controller, and the controller keeps the metadata.
+# Kafka 4.0 left ZooKeeper behind, and a setting for it does not exist. A text that shows
+# `--zookeeper`, or Kafka 3.6 as the newest release, is from before. No request asks a broker for its
+# release: a real broker writes it into its log when it starts.
 
 # %% command-line [markdown]
 # ## Deeper: The same on a command line
@@ -530,13 +540,15 @@ lab.both(what_it_says)
 # This notebook's consumers are bare: your code calls `poll`. Many services are written inside a
 # framework such as Spring Boot, and the loop is there as well.
 
-# %% [markdown]
+# %% bare-or-framework [markdown]
 # | | bare client (Python, Java, Kotlin) | inside a framework such as Spring Boot |
 # |---|---|---|
 # | calls `poll()` | your loop | a listener container, in a loop that you do not see |
 # | commits | you, or auto-commit | the container, by its ack mode |
 # | an exception | yours to catch | an error handler, with backoff and retries |
 # | a record that never works | yours to set aside | retry topics and a dead-letter topic, if configured |
+#
+# A framework hides the loop; it does not replace it. Quiz 00-3 asks what calls `poll()`.
 
 # %% reading [markdown]
 # ## Deeper: Reading

@@ -21,8 +21,9 @@ EXERCISES = (
          "the number of readers and the producer's code",
          "the time at which a record is deleted, and the slowest reader"),
         right=frozenset("acde"),
-        explanation="Only the format stays a contract between all of them. The last point is not "
-        "always good news: a log does not wait for a slow reader, so the reader may miss records.",
+        explanation="Only the format stays a contract between all of them. A new team adds a "
+        "group, and no arrow from the producer to that team. The last point is not always good "
+        "news: a log does not wait for a slow reader, so the reader may miss records.",
         because={"b": "A renamed field broke two services that the producer did not know."},
     ),
     Question(
@@ -63,16 +64,24 @@ EXERCISES = (
         "01-15",
         "Which of these are true?",
         ("Kafka was an Apache top-level project before its source was open",
-         "LinkedIn's metrics and page views could not be joined before there was Kafka",
+         "before Kafka, LinkedIn could not join metrics and page views: two systems, two formats, "
+         "and one came much later",
          "a broker of Kafka 4 runs with Java 11",
          "a wire tap on a topic needs one more group, and no change at the producer",
-         "Connect's workers and Streams' applications are clients to a broker"),
-        right=frozenset("bde"),
+         "Connect's workers and Streams' applications are clients to a broker",
+         "zero copy is what keeps readers from hindering each other",
+         "a topic for change data is compacted, and its key is the primary key"),
+        right=frozenset("bdeg"),
         explanation="Open source in 2011, top-level in 2012. Brokers of Kafka 4 need Java 17; "
-        "clients and Streams run with 11.",
+        "clients and Streams run with 11. Pull and an offset for each group decouple readers, the "
+        "log and its retention serve many of them, batches and zero copy throughput, partitions "
+        "growth. Clicks have the user as their key, metrics a short retention; change data is "
+        "compacted.",
         because={
             "a": "The source was open first, in January 2011.",
             "c": "Clients and Streams do; brokers need 17.",
+            "f": "It serves throughput. Readers are decoupled because they pull, each with offsets "
+            "of its own.",
         },
     ),
 )  # fmt: skip

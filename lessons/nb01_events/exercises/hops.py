@@ -5,12 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kit.exercises.exercise import Exercise, cases, compare_results
+from kit.exercises.cluster_log import Context
+from kit.exercises.exercise import Exercise, Verdict, cases, compare_results, right
 
+FIVE_HOPS = [(50, 0.99)] * 5
 INSTRUCTIVE = [
     ([(50, 0.5)],),
     ([(50, 0.9), (20, 0.5)],),
-    ([(50, 0.99)] * 5,),
+    (FIVE_HOPS,),
     ([],),
 ]
 
@@ -47,6 +49,18 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     return "All hops must succeed: multiply their shares, and round to 4 digits."
 
 
+def judge(answer: Any, context: Context) -> Verdict:
+    """A right answer shows what the chain of the first hint comes to."""
+    verdict = compare_results(context.inputs, answer, chain, explain)
+    if not verdict.passed:
+        return verdict
+    ms, success = chain(FIVE_HOPS)
+    return right(
+        f"{verdict.message} Five hops of 50 ms and 99 % each: {ms} ms, and {success * 100:.1f} % "
+        "of the requests succeed."
+    )
+
+
 EXERCISE = Exercise(
     "01-11",
     "The chain",
@@ -57,7 +71,7 @@ EXERCISE = Exercise(
         "Sum the milliseconds of all hops. Begin with a success of 1 and multiply it with that of "
         "each hop. Round the product to 4 digits.",
     ),
-    lambda answer, context: compare_results(context.inputs, answer, chain, explain),
+    judge,
     {
         "the slowest hop": "def chain(hops):\n    p = 1.0\n    for _, s in hops:\n        p *= s\n"
         "    return max((ms for ms, _ in hops), default=0), round(p, 4)",

@@ -630,9 +630,9 @@ lab.quiz("01-14", "b", "c")
 # %% [markdown]
 # ## Deeper: What a change costs
 #
-# The shop as three graphs: one program with modules, services that call each other, services on a
-# log. For the same requests, count what must change, what must be released, and what stops when mail
-# fails.
+# The shop as four graphs: one program without modules, one with modules, services that call each
+# other, services on a log. For the same requests, count what must change, what must be released, and
+# what stops when mail fails. Then the links: of n systems, and of senders and receivers.
 
 # %% change-cost tags=["read"]
 from lessons.nb01_events import change_cost
@@ -643,18 +643,39 @@ lines = {
     "through a log": [(n, links.through_a_log(n)) for n in range(2, 51, 4)],
 }
 display(Chart("Links among n systems", lines, x="systems", y="links"))
+lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 
-# %% [markdown]
-# Modules keep a change inside one module, but one program is released and fails as a whole. Services
-# that call each other are released alone, and a failing service takes its callers with it. On a log
-# a new reader changes nothing that is there. A changed *format* costs as much as before: each reader
-# of the field must change.
+# %% one-hub [markdown]
+# Without modules a change reaches every part that uses the changed one. Modules keep it inside, and
+# there are fewer arrows. But one program is released as a whole, and fails as a whole. Services that
+# call each other are released alone, and a failing service takes its callers with it. On a log a new
+# reader changes nothing that is there. A changed *format* costs as much as before: each reader of
+# the field must change.
 #
-# Each service keeps its own storage and fills it from the topic, so it can change its tables without
-# asking the others. Direct wiring has a protocol for each pair; a log has one for all. The services
-# become independent of each other, but not of the log: it must always be up, which is why it is
-# replicated (notebook 06). Three special queues, for log lines, metrics and clicks, would be three
-# systems to run; a general log is one.
+# With *m* senders and *n* receivers there are *m × n* links in pairs, and *m + n* through a log. In
+# pairs, each link may have a protocol of its own: HTTP to payment, JDBC to the warehouse, MQTT to the
+# trucks, SMTP to the mail server. A log has one for all. Each service keeps its own storage and fills
+# it from the topic, so it can change its tables without asking the others ([a run
+# shows it](#Deeper:-Where-Kafka-comes-from)). The services become independent of each other, but not
+# of the log: it must always be up, which is why it is replicated (notebook 06).
+#
+# | kind of data | a queue for each kind | one log |
+# |---|---|---|
+# | log lines | a log server | a topic |
+# | metrics | a monitoring system | a topic |
+# | clicks | a batch of files | a topic |
+# | to run, watch and repair | three systems, each with its own faults and limits | one system |
+#
+# <details><summary><b>What is duplicated when each kind of data has a queue of its own?</b></summary>
+#
+# The work around the data: servers, monitoring, backups, client libraries, and the knowledge of how
+# each system fails. A topic more is none of these.
+# </details>
+# <details><summary><b>A new team needs the orders. Which arrow do calls need, and a log does not?</b></summary>
+#
+# The arrow from checkout to the new team's service. On a log only the new service has an arrow, to
+# the log, and checkout stays as it is.
+# </details>
 
 # %% [markdown]
 # ## Deeper: Groups, side by side
@@ -668,12 +689,13 @@ display(lab.both(scenes.split_or_copy))
 lab.both(scenes.slow_member)
 
 # %% [markdown]
-# Five producers wrote to one topic before there was a reader; each record got its own offset. Three
-# groups read all of it in the same sequence, one of them twice, and none got a record of the other
-# topic. "The same sequence" holds within a partition; between partitions there is none.
+# Five producers wrote to one topic before there was a reader. Each partition has one sequence of
+# offsets for the records of all five. Three groups read all of it, one of them twice, and none got a
+# record of the other topic. In each partition all groups saw the same sequence. The whole has none:
+# the records did not come in the order in which they were written.
 #
-# One group of two splits the records. A second group reads all of them, and its position does not
-# depend on the first one's. A queue can do the first, plain publish/subscribe the second. A log does
+# One group of two splits the records: a partition has one reader in the group. With a second group
+# it has two. The second group reads all records, and its position does not depend on the first one's. A queue can do the first, plain publish/subscribe the second. A log does
 # both: partitions split the work inside a group, and groups are independent subscribers. (A *segment*
 # is a file of a partition. A partition belongs to no subscriber for good.)
 #
@@ -728,9 +750,11 @@ display(lab.both(scenes.times))
 lab.both(scenes.routed)
 
 # %% [markdown]
-# The key is optional and decides the partition: 20 records, one key, one partition. Headers are a
-# list: a name may come twice, and the order is kept. They stand beside the value in the record, so a
-# router reads them without decrypting the value. The value is bytes: the reader that decoded it as
+# The key is optional and decides the partition: 100 records with one key went to one partition, 100
+# without a key to all three. (Here each of these was spread by itself; by default a client keeps a
+# batch together.) Headers are a list: a name may come twice, and the order is kept, also in the
+# router's copy. They stand beside the value in the record, so a router reads them without decrypting
+# the value. The value is bytes: the reader that decoded it as
 # text got an error, and the broker did not.
 #
 # By default a record keeps the time that its producer gave it. With `LogAppendTime` the broker stores
@@ -752,7 +776,8 @@ display(lab.both(scenes.shared_out))
 lab.both(scenes.late_in_java)
 
 # %% [markdown]
-# All clients use one protocol. Kafka speaks no other, so HTTP, JDBC or MQTT need Connect or a proxy.
+# All clients use one protocol, and a broker offers each of them the same versions of a request
+# (notebook 04 reads the list). Kafka speaks no other, so HTTP, JDBC or MQTT need Connect or a proxy.
 # The client asks any broker where all of them are and finds each leader by itself, and the members
 # of a group divide the partitions: no service registry and no load balancer is needed. A broker
 # sends nothing on its own: *subscribe* is a word of the client library, and the wire carries Fetch
@@ -773,13 +798,15 @@ lab.both(scenes.no_reader_slows)
 # %% [markdown]
 # No write waits for a reader, and a stuck reader costs a producer nothing. (Brokers, readers and
 # producer share one machine here, so the medians differ a little.) Quotas and a full disk can slow a producer down. Throughput and latency are a choice of batches: alone in its
-# request, each record costs a round trip; in a batch, hundreds share one. The numbers are those of
+# request, each record costs a round trip; in a batch, hundreds share one, and each of them is
+# acknowledged when the whole batch is. The numbers are those of
 # three brokers on your machine.
 
 # %% [markdown]
 # ## Deeper: When a program is down
 #
-# A receiver is absent; a reader is stopped and replaced; a member leaves and a leader dies.
+# A receiver is absent. A reader is stopped and replaced, and another group starts meanwhile. A member
+# leaves and a leader dies, and the producer knows one address, that of broker 103.
 
 # %% down tags=["both"]
 display(lab.both(scenes.receiver_is_down))
@@ -789,16 +816,20 @@ lab.both(scenes.leader_and_member_die)
 # %% [markdown]
 # Ten calls failed; ten events waited. When messages are pushed to a receiver, it must drop what its
 # buffer cannot hold; a reader that pulls has a lag instead. The new version of a stopped reader
-# continued at its group's offset: neither the producer nor another group noticed.
+# continued at its group's offset. Neither the producer nor another group noticed: one producer
+# numbered all 25 records without a gap, and a group that started meanwhile read them all.
 #
-# The member that stayed took over both partitions. After the leader's death ten more records were
-# acknowledged, and a reader finds all thirty: with `acks=all`, replicas in sync and commits after the
+# The member that stayed took over both partitions. After the leader's death the producer asked for
+# Metadata and found the next leader. Ten more records were acknowledged, and another group finds all
+# thirty: with `acks=all`, replicas in sync and commits after the
 # work. The ten writes took seconds: "without downtime" promises too much, "with a pause of some
 # seconds" is right.
 #
 # **01-11, the chain.** A request calls services one after the other. Each hop is
 # `(milliseconds, success)`, with a success between 0 and 1. Return the time of a request that
-# succeeds, and the share of requests in which all hops succeed, rounded to 4 digits.
+# succeeds, and the share of requests in which all hops succeed, rounded to 4 digits. (With events the
+# caller waits for one append. Notebook 08 writes to a log under faults, with retries: each
+# acknowledged record arrives.)
 
 
 # %% 01-11 tags=["stub"]
@@ -849,21 +880,39 @@ lab.both(scenes.account_history)
 # start anywhere. Most queues deliver **at least** once: if a worker dies before its acknowledgement,
 # another worker gets the message again.
 #
+# A topic names a kind of data, as a table or a folder does. There the likeness ends:
+#
+# | | a table | a folder | a topic |
+# |---|---|---|---|
+# | change an entry in place | yes | yes | no, append only |
+# | delete an entry | yes | yes | no: retention, or compaction by key |
+# | order | none | by name | by offset, in each partition |
+#
 # A broker takes code out of applications. Some *Enterprise Integration Patterns*, and what they are
 # with Kafka: router and splitter, a consumer that produces (or Streams' `split`); aggregator,
 # a stream processor with state; wire tap, one more group; dead letter channel, a topic that your code
 # or Connect writes.
 #
-# The *Reactive Manifesto* asks for four traits: responsive (it answers in time, while others are slow:
-# [One service is slow](#One-service-is-slow)), resilient (a member or a leader dies: [When a program
-# is down](#Deeper:-When-a-program-is-down)), elastic ([One group, three
-# workers](#One-group,-three-workers)), message-driven (all of it).
+# The *Reactive Manifesto* asks for four traits: responsive, resilient, elastic and message-driven.
+# Match them with four runs: a leader is killed; mail takes 2 s; a group gets a second and a third
+# member; a service handles a record when it comes.
+#
+# <details><summary><b>Which run shows which trait?</b></summary>
+#
+# Mail takes 2 s: responsive, the checkout answers in time ([One service is
+# slow](#One-service-is-slow)). A leader is killed: resilient, the next leader serves what was
+# acknowledged ([When a program is down](#Deeper:-When-a-program-is-down)). A second and a third
+# member: elastic, they share the partitions ([Other
+# languages](#Deeper:-Other-languages,-and-the-pull)). A record comes: message-driven, each reader
+# here works only then.
+# </details>
 
 # %% where-from [markdown]
 # ## Deeper: Where Kafka comes from
 #
 # LinkedIn had two pipelines: metrics were polled, page views went by nightly batches, and the two
-# could not be joined. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims:
+# could not be joined: they were in two systems and two formats, and one came much later than the
+# other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims:
 # readers that pull and do not hinder each other, persistence for many readers, throughput, growth
 # by adding machines.
 #
@@ -875,25 +924,39 @@ lab.both(scenes.account_history)
 # | growth | partitions on many brokers |
 #
 # First used about 2010; open source in January 2011, in the Apache incubator the same year, an Apache
-# top-level project in 2012; its founders left for Confluent in 2014. It is named after the writer Franz
-# Kafka. Java and Scala, Apache license 2.0. Kafka 4 needs Java 17 for brokers, 11 for clients and
-# Streams, and has no ZooKeeper.
+# top-level project in 2012; its founders left for Confluent in 2014. Kafka 4.0 of 2025 was the first
+# without ZooKeeper; this course uses 4.3 (notebook 00 shows what a broker says of its release). It is
+# named after the writer Franz Kafka. Java and Scala, Apache license 2.0. Kafka 4 needs Java 17 for
+# brokers, 11 for clients and Streams.
 #
 # In one minute: programs write events to topics on a cluster of brokers; a topic is split into
 # partitions, append-only logs that are replicated; the key picks the partition; readers pull, keep an
 # offset for each group, and may start over within the retention. It serves as a queue and as
 # publish/subscribe. Its parts: the **producer and consumer** clients as the two primitives, the
 # **Admin** client, **Connect** for what is not a program of yours, **Streams** to process, and since
-# KIP-932 **share groups**. Three rings, if you like: the log, connectors, stream processing.
+# KIP-932 **share groups**. The project calls it a distributed *event streaming platform*.
 #
-# | use | topic design |
-# |---|---|
-# | activity tracking (clicks, searches) | a topic per kind, key = user; live and batch readers |
-# | messaging between services | key = entity, some partitions |
-# | metrics and logs | one schema for all sources, short retention |
-# | commit log, change data | compacted, key = primary key |
-# | stream processing | input and output of the same partition count |
-# | event-driven services | a group for each service |
+# ```
+#  programs  -- producer -->  +----------------------+  -- consumer -->  programs
+#                             |  topics on brokers   |
+#  databases -- Connect  -->  |  (the event store)   |  -- Connect  -->  warehouses
+#                             +----------------------+
+#                                  |  Streams  ^
+#                                  +-----------+
+# ```
+#
+# Three rings, if you like: the log in the middle (Producer and Consumer API), then connectors
+# (Connect API), then stream processing (Streams API). They serve three purposes: to keep much data,
+# to move it fast, to process it while it streams.
+#
+# | use | topic design | mostly to |
+# |---|---|---|
+# | activity tracking (clicks, searches) | a topic per kind, key = user; live and batch readers | stream |
+# | messaging between services | key = entity, some partitions | move |
+# | metrics and logs | one schema for all sources, short retention | move |
+# | commit log, change data | compacted, key = primary key | keep |
+# | stream processing | input and output of the same partition count | stream |
+# | event-driven services | a group for each service | move |
 #
 # One stream serves readers of data *in motion* and *at rest*: lab L1 fills Parquet tables from a
 # topic with Spark.
@@ -903,13 +966,15 @@ lab.both(scenes.clickstream)
 
 # %% [markdown]
 # Two groups read the clicks: a report counts pages, a recommendation keeps each user's last page.
-# Neither knows about the other. A batch reader of the same topic gets the same counts.
+# Neither knows about the other. A batch reader of the same topic gets the same counts. While the
+# report was away, the recommendation went on. Then the report filled a new store, by user, from the
+# first click on, and the recommendation's offsets stayed as they were: each has its own storage.
 
 # %% 01-15 tags=["stub", "predict", "quiz"]
 lab.quiz("01-15")
 
 # %% 01-15 tags=["solution", "predict", "quiz"]
-lab.quiz("01-15", "b", "d", "e")
+lab.quiz("01-15", "b", "d", "e", "g")
 
 # %% [markdown]
 # ## Deeper: Source check

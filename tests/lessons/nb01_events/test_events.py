@@ -6,7 +6,7 @@ import pytest
 
 from lessons.nb01_events import call_chain, change_cost, schema_payload
 from lessons.nb01_events.channels import PubSub, Queue
-from lessons.nb01_events.links import Links, pairs
+from lessons.nb01_events.links import Feeds, Links, pairs
 
 
 def test_a_queue_hands_each_message_to_one_reader() -> None:
@@ -75,11 +75,19 @@ def test_a_service_is_slow_for_its_time_only() -> None:
 
 
 def test_a_new_reader_of_the_log_changes_nothing_that_is_there() -> None:
-    program, calling, on_log = change_cost.SHOP
+    tangled, program, calling, on_log = change_cost.SHOP
     assert [len(each.added("loyalty")[0]) for each in (program, calling, on_log)] == [1, 1, 0]
     assert [len(each.stopped("mail")) for each in (program, calling, on_log)] == [4, 3, 1]
     assert program.renamed("total")[1] == {"shop"}
     assert on_log.renamed("total")[0] == {"checkout", "payment"}
+    assert [each.units for each in (tangled, program, calling)] == [1, 1, 4]
+
+
+def test_modules_keep_a_change_inside_and_are_released_together() -> None:
+    tangled, program, *_ = change_cost.SHOP
+    assert tangled.arrows > program.arrows
+    assert tangled.changed_inside("mail") == (set(change_cost.PARTS), {"shop"})
+    assert program.changed_inside("mail") == ({"mail"}, {"shop"})
 
 
 def test_links_are_counted() -> None:
@@ -87,3 +95,10 @@ def test_links_are_counted() -> None:
     assert "66 links" in Links(12).svg()
     assert "12 links" in Links(12).svg()
     assert pairs(2) == 1
+
+
+def test_senders_and_receivers_multiply_in_pairs_and_add_up_through_a_log() -> None:
+    assert Feeds(6, 4).text.startswith("6 senders, 4 receivers: 24 links")
+    assert "24 links" in Feeds(6, 4).svg()
+    assert "10 links" in Feeds(6, 4).svg()
+    assert len(set(Feeds(3, 2).pairs)) == 6

@@ -112,3 +112,32 @@ def test_the_clicks_are_read_by_each_group(cluster: KafkaCluster) -> None:
     seen = scenes.clickstream(cluster)
     assert seen["report"] == ["bags 1", "hats 2", "shoes 3"]
     assert seen["the batch counts the same"]
+
+
+def test_a_report_is_rebuilt_and_another_group_does_not_notice(cluster: KafkaCluster) -> None:
+    seen = scenes.clickstream(cluster)
+    assert seen["without report, recommendation reads"] == 3
+    assert seen["report again, by user"] == ["user 0 5", "user 1 4"]
+    assert seen["recommendation's offsets unchanged"]
+
+
+def test_a_partition_has_one_reader_in_a_group_and_one_more_in_another(
+    cluster: KafkaCluster,
+) -> None:
+    readers = scenes.split_or_copy(cluster)["readers of partitions 0, 1"]
+    assert readers == {"in the group of two": [1, 1], "in both groups": [2, 2]}
+
+
+def test_five_producers_give_each_partition_one_sequence(cluster: KafkaCluster) -> None:
+    seen = scenes.many_readers(cluster)
+    assert seen["orders of each producer"] == [20] * 5
+    assert seen["offsets of each partition"] == ["0 to 49", "0 to 49"]
+    assert seen["in each partition the same sequence"]
+    assert not seen["all of them in the order of writing"]
+
+
+def test_a_reader_is_replaced_and_the_producer_numbers_on(cluster: KafkaCluster) -> None:
+    seen = scenes.stopped_reader(cluster)
+    assert seen["producer ids in the log"] == 1
+    assert seen["its sequence numbers have no gap"]
+    assert seen["read meanwhile by another group"] == 25
