@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -26,8 +26,17 @@ from lessons.nb02_log import writing
 
 BLOCK = 4096
 MIB = 1 << 20
-TRIES = 4
-"""strace may be attached to a process of many threads, and still count nothing at first."""
+BROKER = 101
+"""It leads the logs whose flushes are counted."""
+SOON_S = 0.5
+"""Within it a broker does what it was to do after an append."""
+FLUSHING: dict[str, dict[str, int]] = {
+    "the defaults": {},
+    "flush.messages=1": {"flush.messages": 1},
+    "flush.ms=100": {"flush.ms": 100},
+    "segment.bytes=1 MiB": {"segment.bytes": MIB},
+}
+KERNEL_RULES = ("dirty_expire_centisecs", "dirty_background_ratio", "dirty_ratio")
 
 
 @contextmanager
@@ -100,6 +109,26 @@ def sent(file: int, size: int, *, copied: bool) -> float:
     return spent
 
 
+def loopback_rate(size: int = 32 * MIB) -> float:
+    """Bytes in a second that a TCP connection of this machine to itself carries."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname())
+        far, _ = server.accept()
+    done = threading.Thread(target=_drain, args=(far,))
+    done.start()
+    block = bytes(MIB)
+
+    def act() -> None:
+        for _ in range(size // MIB):
+            near.sendall(block)
+        near.close()
+        done.join()
+
+    spent = seconds(act)
+    far.close()
+    return size / spent
+
+
 def _drain(end: socket.socket) -> None:
     while end.recv(MIB):
         pass
@@ -132,42 +161,106 @@ def ratios(size: int) -> dict[str, float]:
         }
 
 
+def memory_kb(*names: str) -> int:
+    """The sum of the kernel's counts of these names in /proc/meminfo, in kB."""
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    return sum(int(line[1]) for line in lines if line[0].rstrip(":") in names)
+
+
 def dirty_kb() -> int:
-    """What the page cache holds and the disk does not have yet, in kB, by the kernel's count."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith(("Dirty:", "Writeback:")))
+    """What the page cache holds and the disk does not have yet."""
+    return memory_kb("Dirty", "Writeback")
+
+
+def kernel_rules() -> str:
+    """By which age and which shares of the memory the kernel writes dirty pages."""
+    found = {name: Path("/proc/sys/vm", name).read_text().strip() for name in KERNEL_RULES}
+    return ", ".join(f"vm.{name}={value}" for name, value in found.items())
+
+
+def pages(size: int) -> str:
+    """A file is written, flushed and read: a table of the pages, in MB, step by step."""
+    steps: dict[str, Callable[[int], object]] = {
+        "before": lambda file: None,
+        f"{size / 1e6:.1f} MB written": lambda file: os.pwrite(file, bytes(size), 0),
+        "a second later": lambda file: time.sleep(1),
+        "after fsync": os.fsync,
+        "read": lambda file: read(file, places(size, in_order=True), cold=False),
+        "read again, cold": lambda file: read(file, places(size, in_order=True), cold=True),
+    }
+    found = [f"{'':<20}{'dirty':>8}{'page cache':>14}{'read from the disk':>22}"]
+    with scratch(MIB) as file:
+        for step, act in steps.items():
+            before = _read_from_the_disk()
+            act(file)
+            dirty, cache = dirty_kb() / 1e3, memory_kb("Cached") / 1e3
+            came = (_read_from_the_disk() - before) / 1e6
+            found.append(f"{step:<20}{dirty:8.1f}{cache:14,.1f}{came:22.1f}")
+    return "\n".join(found)
+
+
+def _read_from_the_disk() -> int:
+    """Bytes that this process has read and the page cache did not have."""
+    lines = (line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(dict(lines)["read_bytes"])
 
 
 def system_calls(cluster: Cluster | None, topic: str) -> str:
-    """How a Kafka broker sends a log's bytes to a consumer, counted by strace; else a sentence."""
+    """How a Kafka broker sends a log to a consumer and when it flushes one, counted by strace."""
     provider = cluster.provider if isinstance(cluster, KafkaCluster) else None
     if not isinstance(provider, LocalProvider) or cluster is None:
         return "This needs a Kafka of plain processes on this machine (KAFKALAB_REAL=local)."
     if shutil.which("strace") is None:
         return "This needs strace (sudo apt install strace)."
-    pid, counted = provider.pid(cluster.leader(topic)), ""
-    for _ in range(TRIES):
-        counted, said = _counted(pid, lambda: writing.messages(cluster, topic))
-        if counted or "attached" not in said:
-            break
-    return counted or said
+    leader = cluster.leader(topic)
+    sent = _sending(cluster, leader, provider.pid(leader), topic)
+    return f"{sent}\n{_flushing(cluster, provider.pid(BROKER))}"
 
 
-def _counted(pid: int, act: Callable[[], object]) -> tuple[str, str]:
-    """What strace counts while `act` runs, and the first line that it says about itself."""
+def flushes_of(calls: str, topics: Iterable[str]) -> dict[str, int]:
+    """How many of the calls that strace shows, each with its file, are about a topic's .log."""
+    lines = [line for line in calls.splitlines() if ".log>" in line]
+    return {topic: sum(f"/{topic}-0/" in line for line in lines) for topic in topics}
+
+
+def _sending(cluster: Cluster, broker: int, pid: int, topic: str) -> str:
+    got: list[object] = []
+    counted, said = _traced(
+        pid,
+        ("-c", "-U", "calls,name", "-e", "trace=sendfile,pread64"),
+        lambda: got.extend(writing.messages(cluster, topic)),
+    )
+    if not counted:
+        return f"strace counted no call while {len(got)} records were read. It said: {said}"
+    return f"Broker {broker} sends {len(got)} records to a consumer.\n{counted}"
+
+
+def _flushing(cluster: Cluster, pid: int, count: int = 25) -> str:
+    logs = {f"flushed-{number}": name for number, name in enumerate(FLUSHING)}
+    for topic, name in logs.items():
+        cluster.create_topic(topic, assignment={0: [BROKER]}, config=FLUSHING[name])
+        writing.one_by_one(cluster, topic, ["a first record"])
+
+    def write() -> None:
+        for topic in logs:
+            writing.one_by_one(cluster, topic, [b"x" * 100_000] * count)
+        time.sleep(SOON_S)
+
+    calls, said = _traced(pid, ("-y", "-e", "trace=fsync,fdatasync"), write)
+    if "attached" not in said:
+        return said
+    flushed = flushes_of(calls, logs)
+    lines = [f"  {name:<22}{flushed[topic]:3}" for topic, name in logs.items()]
+    return "\n".join([f"Flushes of the .log files while each gets {count} records:", *lines])
+
+
+def _traced(pid: int, options: Sequence[str], act: Callable[[], object]) -> tuple[str, str]:
+    """What strace reports while `act` runs, and the first line that it says about itself."""
     with tempfile.NamedTemporaryFile("r", prefix="kafkalab-strace-") as report:
-        watched = (
-            "-f",
-            "-c",
-            "-U",
-            "calls,name",
-            "-e",
-            "trace=sendfile,pread64",
-            "-o",
-            report.name,
-        )
         tracer = subprocess.Popen(
-            ["strace", *watched, "-p", str(pid)], stderr=subprocess.PIPE, text=True
+            ["strace", "-f", *options, "-o", report.name, "-p", str(pid)],
+            stderr=subprocess.PIPE,
+            text=True,
         )
         try:
             assert tracer.stderr is not None

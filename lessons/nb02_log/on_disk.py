@@ -53,6 +53,14 @@ def entries(cluster: Cluster, topic: str, partition: int = 0) -> tuple[int, int]
     return sum(s.offset_index.entries for s in log), sum(s.time_index.entries for s in log)
 
 
+def looked_up(cluster: Cluster, topic: str, offset: int) -> str:
+    """Where the .index says that a scan for an offset begins, and what the scan finds."""
+    segment = next(s for s in reversed(replica(cluster, topic).log) if s.base_offset <= offset)
+    known, start = segment.offset_index.lookup(offset)
+    found, _ = segment.find(offset)
+    return f"{known} is at {start}; the scan finds {offset} at {found}"
+
+
 def headers(cluster: Cluster, topic: str, partition: int = 0) -> list[BatchHeader]:
     found = replica(cluster, topic, partition)
     return [each.header for segment in found.segments for each in segment.batches]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,15 +10,19 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from engine.records import batch, compression
+from engine.records.varint import encode_varint
+from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients, requests
 from kit.probes.own_producer import OwnProducer
+from kit.probes.raw_client import RawClient
 from kit.probes.stored_batches import stored
 from lessons.nb02_log import on_disk, writing
 
 Seen = Mapping[str, Any]
 TEN = [b"event %d" % number for number in range(10)]
 MIB = 1 << 20
+HOUR_MS = 3_600_000
 
 
 def batch_fields(cluster: Cluster) -> Seen:
@@ -38,14 +43,24 @@ def batch_fields(cluster: Cluster) -> Seen:
     header, own = second.header, on_disk.headers(cluster, "idempotent")[0]
     data = on_disk.log_bytes(cluster, "orders")
     here = data[second.position : third.position]
+    records = batch.decode(here)
+    offsets = [each.offset - header.base_offset for each in records]
+    times = [each.timestamp - header.base_timestamp for each in records]
     return {
         "byte 16, the magic": here[16],
         "base offset and last offset delta": [header.base_offset, header.last_offset_delta],
         "length + 12 reaches the next batch": second.position + header.batch_length + 12
         == third.position,
-        "first and largest timestamp": [header.base_timestamp - at, header.max_timestamp - at],
+        "first and largest timestamp, of ten 3 ms apart": [
+            header.base_timestamp - at, header.max_timestamp - at,
+        ],
         "bytes of a record": (len(here) - batch.HEADER_SIZE) / len(TEN),
-        "its offset and its time, in bytes": 2,
+        "offsets in its records": offsets,
+        "times in its records": times,
+        "an offset and a time, in bytes": max(
+            len(encode_varint(offset) + encode_varint(time))
+            for offset, time in zip(offsets, times, strict=True)
+        ),
         "producer id, epoch, sequence": [
             header.producer_id, header.producer_epoch, header.base_sequence,
         ],
@@ -75,17 +90,23 @@ def codec_bits(cluster: Cluster) -> Seen:
 
 
 def bad_disk(cluster: Cluster) -> Seen:
-    """A bit of a value flipped on the leader's disk: who notices?"""
+    """A bit of the epoch, then one of a value, flipped on the leader's disk: who notices?"""
     cluster.create_topic("orders")
     writing.one_by_one(cluster, "orders", ["prepared", "shipped"])
     size = len(on_disk.log_bytes(cluster, "orders"))
+    outside = on_disk.flip(cluster, "orders", 15)
+    unnoticed = _values(cluster, {"check.crcs": True})
     where = on_disk.flip(cluster, "orders", size - 5)
     try:
         strict = _values(cluster, {"check.crcs": True})
     except ClusterError as error:
         strict = "nothing: failed CRC32C check" if "CRC32C" in str(error) else str(error)
-    return {"flipped in": where, "a client that does not check reads": _values(cluster, {}),
-            "one that checks reads": strict}  # fmt: skip
+    return {
+        f"flipped in {outside}, one that checks reads": unnoticed,
+        "then flipped in": where,
+        "a client that does not check reads": _values(cluster, {}),
+        "one that checks reads": strict,
+    }
 
 
 def _values(cluster: Cluster, settings: Mapping[str, Any]) -> str:
@@ -100,6 +121,7 @@ def segment_settings(cluster: Cluster) -> Seen:
     """What the settings of a segment do, and which values a cluster refuses."""
     at = requests.now_ms() - 600_000
     seen: dict[str, Any] = {}
+    cluster.create_topic("ahead", config={"segment.bytes": MIB, "preallocate": "true"})
     for interval in (4096, 2048):
         cluster.create_topic("sparse", config={"index.interval.bytes": interval})
         writing.one_by_one(cluster, "sparse", ["x" * 500] * 120, range(at, at + 120), "1")
@@ -112,7 +134,6 @@ def segment_settings(cluster: Cluster) -> Seen:
     cluster.create_topic("large", config={"segment.bytes": MIB})
     writing.one_by_one(cluster, "large", [b"x" * 100_000] * 25)
     seen["segment.bytes=1 MiB: segments begin at"] = on_disk.segments(cluster, "large")
-    cluster.create_topic("ahead", config={"segment.bytes": MIB, "preallocate": "true"})
     file = on_disk.folder(cluster, "ahead") / f"{0:020d}.log"
     seen["preallocate: bytes of a new log file"] = file.stat().st_size
     cluster.create_topic("as-zstd", config={"compression.type": "zstd"})
@@ -120,10 +141,39 @@ def segment_settings(cluster: Cluster) -> Seen:
         producer.send(*writing.lines_of_text(50), partition=0)
         producer.wait()
     seen["gzip sent, the topic says zstd"] = stored(cluster, "as-zstd")[0].codec
+    seen["formats of all these batches"] = sorted(
+        {each.magic for topic in WRITTEN for each in on_disk.headers(cluster, topic)}
+    )
+    seen["second segments of ten logs begin at"] = {
+        f"segment.jitter.ms={jitter}": measured(_second_segments(cluster, jitter), "offsets")
+        for jitter in (0, HOUR_MS // 2)
+    }
     admin = clients.admin(cluster)
     for name, value in ASKED_FOR.items():
         seen.setdefault(_asked_for(admin, name, value), []).append(f"{name}={value}")
     return seen
+
+
+WRITTEN = ("sparse", "tiny", "large", "as-zstd")
+
+
+def _second_segments(cluster: Cluster, jitter_ms: int) -> int:
+    """Ten logs get a record every five minutes by its time: where do their segments end?"""
+    config = {"segment.ms": HOUR_MS, "segment.jitter.ms": jitter_ms}
+    cluster.create_topic("ends", config=config, assignment={index: [101] for index in range(10)})
+    at = requests.now_ms() - 2 * HOUR_MS
+    with RawClient(cluster, 101, "ends") as client:
+        for number in range(14):
+            data = writing.made([b"x"], at + number * HOUR_MS // 12)
+            body = requests.producing("ends", records=data)
+            (topic,) = body.topic_data
+            part = type(topic.partition_data[0])
+            left, patience = list(range(10)), time.monotonic() + writing.PATIENCE_S
+            while left and time.monotonic() < patience:  # a new leader may not be ready yet
+                topic.partition_data = [part(index=index, records=data) for index in left]
+                (answer,) = client.ask(body).responses
+                left = [each.index for each in answer.partition_responses if each.error_code]
+    return len({on_disk.segments(cluster, "ends", index)[1] for index in range(10)})
 
 
 ASKED_FOR = {
@@ -191,8 +241,14 @@ def gaps(cluster: Cluster) -> dict[str, str]:
     batches = [header for header, _ in batch.iterate(answer.records)]
     marker = next(header for header in batches if header.is_control)
     seen = [str(each.offset()) for each in writing.messages(cluster, "paid")]
+    cluster.create_topic("plain", partitions=2)
+    at = requests.now_ms()
+    for index, codec in enumerate(("none", "gzip")):
+        writing.as_one_batch(cluster, "plain", writing.made(TEN, at, codec=codec), index)
+    plain = [on_disk.headers(cluster, "plain", index)[0].attributes for index in (0, 1)]
     return {
         "offsets that a consumer sees": ", ".join(seen),
+        "attributes of a plain and a gzip batch": ", ".join(f"{each:#b}" for each in plain),
         "attributes of the records' batch": f"{batches[0].attributes:#b}",
         "attributes of the marker": f"{marker.attributes:#b}",
         "records in the marker's batch": str(marker.records_count),

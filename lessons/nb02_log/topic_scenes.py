@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
+import re
 from collections.abc import Mapping
 from random import Random
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import NewTopic
+from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 
 from engine.client.partitioners import murmur2_partition
+from engine.records import batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
+from kit.clusters import broker_log
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import Cluster
 from kit.probes import clients, requests
@@ -27,6 +29,8 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 CLOCKS_APART_MS = 40
+AVRO = bytes.fromhex("00000000020ece499e1f")
+"""A magic byte, the id of a schema, and five bytes that mean nothing without it."""
 
 
 # -- where a topic is
@@ -47,16 +51,16 @@ def places(cluster: Cluster) -> Seen:
             producer.produce("orders", f"order {index}-{number}", partition=index, on_delivery=keep)
     producer.flush(writing.PATIENCE_S)
     leaders = [cluster.leader("orders", index) for index in SPREAD]
-    on_101 = sorted(each.name for each in data_dir(cluster, 101).iterdir() if each.is_dir())
-    mine = {f"orders-{index}" for index in SPREAD}
     sizes = {index: len(on_disk.log_bytes(cluster, "orders", index)) for index in SPREAD}
     of_101 = sum(size for index, size in sizes.items() if leaders[index] == 101)
     found = writing.messages(cluster, "orders", [4], start=3)[0]
     log = on_disk.replica(cluster, "orders").segments[0]
     return {
+        "partitions of orders": sorted(producer.list_topics("orders").topics["orders"].partitions),
         "partitions that each broker leads": {str(b): leaders.count(b) for b in (101, 102, 103)},
         "offsets in orders-0, -1 and -2": [str(offsets[index]) for index in (0, 1, 2)],
-        "folders of orders on broker 101": [name for name in on_101 if name in mine],
+        "log.dir by default": _log_dir_by_default(cluster),
+        "folders of both topics on broker 101": _folders(cluster, 101, "orders", "payments"),
         "files in orders-0": sorted(p.name for p in on_disk.folder(cluster, "orders").iterdir()),
         "the batches fill the file": sum(each.size for each in log.batches) == sizes[0],
         "bytes led by broker 101": measured(100 * of_101 / sum(sizes.values()), "% of the topic"),
@@ -65,8 +69,22 @@ def places(cluster: Cluster) -> Seen:
     }
 
 
+def _folders(cluster: Cluster, broker: int, *topics: str) -> list[str]:
+    """The folders that have a topic's name, alone or with the number of a partition."""
+    found = (each.name for each in data_dir(cluster, broker).iterdir() if each.is_dir())
+    return sorted(name for name in found if re.sub(r"-\d+$", "", name) in topics)
+
+
+def _log_dir_by_default(cluster: Cluster) -> str | None:
+    broker = ConfigResource(ConfigResource.Type.BROKER, "101")
+    admin = clients.admin(cluster)  # kept: without it the future never ends
+    found = admin.describe_configs([broker])[broker].result(20)["log.dir"]
+    values = {each.source: each.value for each in found.synonyms.values()}
+    return values.get(ConfigSource.DEFAULT_CONFIG.value, found.value)
+
+
 def names(cluster: Cluster) -> Seen:
-    """What a cluster says to a topic without partitions, to a name that is taken, to a new one."""
+    """What a cluster says to 0, 1 and 4 partitions, to a name that is taken, to a new one."""
     admin = clients.admin(cluster)
     cluster.create_topic("orders")
     before = clients.topic_id(cluster, "orders")
@@ -74,11 +92,16 @@ def names(cluster: Cluster) -> Seen:
     again = clients.outcome(taken)
     cluster.create_topic("orders")
     request = m.CreateTopicsRequest
-    wanted = request.CreatableTopic(name="none", num_partitions=0, replication_factor=1)
-    body = request(topics=[wanted], timeout_ms=5_000, validate_only=True)
+    wanted = [
+        request.CreatableTopic(name=f"with-{count}", num_partitions=count, replication_factor=1)
+        for count in (0, 1, 4)
+    ]
+    body = request(topics=wanted, timeout_ms=5_000, validate_only=True)
     answer = clients.ask(cluster, cluster.brokers[0], body)
+    said = {each.name: Errors(each.error_code).name for each in answer.topics}
     return {
-        "a topic with no partition": Errors(answer.topics[0].error_code).name,
+        "a topic with no partition": said["with-0"],
+        "one with 1 and one with 4": [said["with-1"], said["with-4"]],
         "a name that is taken": again,
         "the same id after delete and create": before == clients.topic_id(cluster, "orders"),
     }
@@ -88,22 +111,24 @@ def names(cluster: Cluster) -> Seen:
 
 
 def opaque(cluster: Cluster) -> Seen:
-    """JSON, bytes of chance, no value, no key, an empty key: all come back as they went."""
+    """Values of any format, or none, with any key, or none: all come back as they went."""
     cluster.create_topic("mixed")
     cluster.create_topic("numbers", partitions=6)
-    sent: list[tuple[bytes | None, bytes | None]] = [
-        (b"order-7", json.dumps({"total": 12}).encode()),
-        (None, Random(2).randbytes(200) + b"\x00\xff\xfe"),
-        (b"", b"an empty key"),
-        (b"order-7", None),
-        (b"order-7", b""),
-    ]
+    sent: dict[str, tuple[bytes | None, bytes | None]] = {
+        "JSON": (b"order-7", json.dumps({"total": 12}).encode()),
+        "random bytes": (None, Random(2).randbytes(200) + b"\x00\xff\xfe"),
+        "text": (b"", b"an empty key"),
+        "no value": (b"order-7", None),
+        "an empty value": (b"order-7", b""),
+        "Avro": (b"order-8", AVRO),
+    }
+    at = requests.now_ms() - MINUTE_MS
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     headers: list[tuple[str, str | bytes | None]] = [
         ("source", b"web"), ("source", b"app"), ("none", None),
     ]  # fmt: skip
-    for key, value in sent:
-        producer.produce("mixed", value, key=key, headers=headers)
+    for key, value in sent.values():
+        producer.produce("mixed", value, key=key, headers=headers, timestamp=at)
     chosen: list[int] = []
     two = (b"2", (2).to_bytes(4, "big"))
     own = Producer({"bootstrap.servers": cluster.bootstrap, "partitioner": "murmur2_random"})
@@ -116,14 +141,32 @@ def opaque(cluster: Cluster) -> Seen:
         own.flush(writing.PATIENCE_S)
     producer.flush(writing.PATIENCE_S)
     got = writing.messages(cluster, "mixed")
+    read = dict(zip(sent, ((each.key(), each.value()) for each in got), strict=False))
+    stored = batch.decode_all(on_disk.log_bytes(cluster, "mixed"))
+    tombstone = next(each for each in stored if each.value is None)
     return {
-        "keys and values come back equal": [(r.key(), r.value()) for r in got] == sent,
+        "keys and values come back equal": [name for name in sent if read.get(name) == sent[name]],
+        "errors about them in the brokers' logs": _errors(cluster, "mixed-0"),
+        "the record with no value, in the file": (
+            f"offset {tombstone.offset}, key {tombstone.key!r}, value {tombstone.value!r}, "
+            f"{len(tombstone.headers)} headers, {_sent_at(tombstone.timestamp, at)}"
+        ),
+        "records with the key order-7": sum(each.key == b"order-7" for each in stored),
         "no key and an empty key": [str(got[n].key()) for n in (1, 2)],
         "no value and an empty value": [str(got[n].value()) for n in (3, 4)],
         "headers, in their order": [f"{name}={value}" for name, value in got[0].headers()],
         "2 as text and as four bytes: partitions": chosen,
         "as their hashes say": chosen == [murmur2_partition(key, 6) for key in two],
     }
+
+
+def _errors(cluster: Cluster, place: str) -> int:
+    found = (broker_log.find(cluster, each, f"ERROR {place}", 1_000) for each in cluster.brokers)
+    return sum(" ERROR " in line for seen in found for line in seen.lines)
+
+
+def _sent_at(stored_ms: int, sent_ms: int) -> str:
+    return "the producer's time" if stored_ms == sent_ms else "another time"
 
 
 def whose_clock(cluster: Cluster) -> Seen:
@@ -157,7 +200,7 @@ def whose_clock(cluster: Cluster) -> Seen:
     }
 
 
-# -- order and speed
+# -- order
 
 
 def ordered(cluster: Cluster) -> Seen:
@@ -188,45 +231,3 @@ def ordered(cluster: Cluster) -> Seen:
         seen["30 records for three partitions"] = measured(own.requests, "requests")
         seen["records in each batch"] = [each.records for each in own.batches]
     return seen
-
-
-def speed(cluster: Cluster) -> Seen:
-    """Records a second by partitions, with little and much in the log, and by batches."""
-    value = b"x" * 100
-    rates = {}
-    cluster.create_topic("load")
-    _rate(cluster, value, 1)  # the first run of a process is slow
-    for partitions in (1, 6):
-        cluster.create_topic("load", partitions=partitions)
-        rates[f"partitions {partitions}"] = measured(_rate(cluster, value, partitions), "records/s")
-    cluster.create_topic("load")
-    empty = max(_rate(cluster, value, 1) for _ in range(2))
-    for _ in range(2):
-        _rate(cluster, b"x" * 4_000, 1, count=1_500)
-    stored = len(on_disk.log_bytes(cluster, "load")) / 1e6
-    full = max(_rate(cluster, value, 1) for _ in range(2))
-    size = {}
-    for label, batch_size in (("1", 0), ("100", 1 << 20)):
-        cluster.create_topic("batches")
-        with OwnProducer(cluster, "batches", {"batch.size": batch_size}) as own:
-            own.send(*(value for _ in range(100)), partition=0)
-            own.wait()
-            size[f"bytes of a record in batches of {label}"] = round(
-                len(on_disk.log_bytes(cluster, "batches")) / 100
-            )
-    return {
-        "rate": rates,
-        "stored in the log": measured(stored, "MB"),
-        "rate with it, against an empty log": measured(full / empty, "times"),
-        **size,
-    }
-
-
-def _rate(cluster: Cluster, value: bytes, partitions: int, count: int = 4_000) -> float:
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": 1, "log_level": 0})
-    producer.list_topics(timeout=writing.PATIENCE_S)
-    began = time.perf_counter()
-    for number in range(count):
-        producer.produce("load", value, partition=number % partitions)
-    producer.flush(writing.PATIENCE_S)
-    return count / (time.perf_counter() - began)

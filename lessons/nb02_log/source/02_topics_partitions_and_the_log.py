@@ -30,7 +30,7 @@ from kit import lab
 from kit.drawings.chart import Chart
 from kit.drawings.spans import Spans
 from kit.probes import clients, requests, virtual
-from lessons.nb02_log import machine, on_disk, segment_scenes, topic_scenes, writing
+from lessons.nb02_log import machine, on_disk, segment_scenes, speed_scenes, topic_scenes, writing
 
 # %% 02-1 tags=["stub", "predict"]
 lab.predict("02-1")
@@ -53,7 +53,7 @@ def write_and_read(cluster):
     clients.send(cluster, "events", value)
     grown = on_disk.log_bytes(cluster, "events")
     return {
-        "records that the first reader gets": len(first),
+        "records that the first reader gets": first,
         "records that the second reader gets": len(again),
         "bytes before reading": len(written),
         "bytes after reading": len(read),
@@ -216,6 +216,7 @@ lab.predict("02-4", "c")
 # %% sparse tags=["both"]
 count = 300
 index_interval = 4096  # also 2048
+wanted = 217  # an offset from 0 to 299
 start_ms = requests.now_ms() - 600_000
 
 
@@ -224,11 +225,14 @@ def sparse(cluster):
     times = [start_ms + 1_000 * number for number in range(count)]
     writing.one_by_one(cluster, "positions", ["x" * 1_000] * count, times, acks="1")
     offsets, timestamps = on_disk.entries(cluster, "positions")
+    files = sorted(on_disk.folder(cluster, "positions").glob("0*"))
     return {
+        "files": [file.name for file in files],
         "batches": len(on_disk.headers(cluster, "positions")),
         "bytes of the log": len(on_disk.log_bytes(cluster, "positions")),
         "entries of the offset index": offsets,
         "entries of the time index": timestamps,
+        f"the .index, asked for {wanted}": on_disk.looked_up(cluster, "positions", wanted),
     }
 
 
@@ -406,6 +410,9 @@ def delete_records(cluster):
     after = len(on_disk.log_bytes(cluster, "orders"))
     (new,) = writing.one_by_one(cluster, "orders", ["one more"])
     return {
+        "what an admin client can do to records": [
+            m for m in dir(admin) if "record" in m and m[0] != "_"
+        ],
         "offsets that are left": [each.offset() for each in left],
         "the value of the first": left[0].value().decode() if left else "none",
         "bytes of the file, before and after": [before, after],
@@ -628,7 +635,7 @@ lab.both(topic_scenes.names)
 # %% [markdown]
 # ## Deeper: Any bytes
 #
-# Records with JSON, random bytes, no key, an empty key, and no value.
+# Records with JSON, Avro, random bytes, no key, an empty key, and no value.
 
 # %% opaque tags=["both"]
 lab.both(topic_scenes.opaque)
@@ -638,7 +645,7 @@ lab.both(topic_scenes.opaque)
 # value are two things, and so are no key and an empty key. The number 2 as text and the number 2
 # as four bytes are two keys, here in two partitions: agree on a format for keys as well as for
 # values. A topic is less like a table than like a table's change log: you can add a row, and
-# change none.
+# change none. The three records of one key are three rows.
 
 # %% [markdown]
 # ## Deeper: A batch, field by field
@@ -731,7 +738,8 @@ lab.both(segment_scenes.segment_settings)
 # Since 4.0 four of these settings are refused: a segment smaller than 1 MiB (KIP-1030), two for
 # the old formats (KIP-724), and `message.timestamp.difference.max.ms`; `.before.max.ms` and
 # `.after.max.ms` took its place. `segment.jitter.ms` is taken: on Kafka it spreads the ends of
-# segments that began together, on the engine it has no effect.
+# segments that began together, on the engine it has no effect. The run writes the same records to ten
+# logs and counts at how many different offsets their second segments begin.
 
 # %% [markdown]
 # ## Deeper: What survives
@@ -754,7 +762,8 @@ lab.both(segment_scenes.kept)
 # ## Deeper: The disk and the page cache
 #
 # How much longer does one way take than another? Each number below is such a ratio, measured on
-# this machine three times; the middle one is shown.
+# this machine three times; the middle one is shown. The table below them follows the pages of one
+# file. A page is *dirty* until the disk has it.
 
 # %% the-disk tags=["live"]
 found = machine.ratios(16 << 20)
@@ -763,32 +772,39 @@ title = "Time of the first way, divided by that of the second"
 display(Chart(title, bars, "the lines below", "times", kind="bars", log_y=True))
 for number, (name, ratio) in enumerate(found.items()):
     print(f"{number}  {name:<32}{ratio:8.1f}")
+print(machine.pages(32 << 20))
 
 # %% [markdown]
 # *Sequential access is thousands of times faster* was measured on spinning disks. Writes go to the
-# page cache first, and there their order hardly matters. A read that the page cache cannot serve
-# waits for the disk; if reads come in order, the kernel reads ahead. By far the slowest is to wait
-# for the disk after each block, so Kafka does not wait. It keeps no cache in its own memory
-# either: the page cache is as large as the free memory, and it survives a restart of the broker.
-# The kernel writes pages to the disk when they are 30 s old or take too much of the memory, not
-# only when memory is full.
+# page cache first, and there their order hardly matters: the table shows dirty pages, and fsync
+# waits until the disk has them. What was just written is read from memory. A read that the page
+# cache cannot serve waits for the disk; if reads come in order, the kernel reads ahead. By far the
+# slowest is to wait for the disk after each block, so Kafka does not wait. It keeps no cache in its
+# own memory either: the page cache is as large as the free memory, and it survives a restart of the
+# broker. The kernel writes pages to the disk when they are 30 s old or take too much of the memory,
+# not only when memory is full.
 
 # %% zero-copy tags=["live"]
 kafka = lab.real()
 before = machine.dirty_kb()
 if kafka is not None:
     kafka.create_topic("positions")
-    writing.one_by_one(kafka, "positions", ["x" * 50_000] * 300, acks="1")
+    writing.one_by_one(kafka, "positions", ["x" * 50_000] * 300)
 print(f"dirty pages: {before:,} kB before, {machine.dirty_kb():,} kB after")
+print(machine.kernel_rules())
 print(machine.system_calls(kafka, "positions") if kafka else lab.real_absence())
 
 # %% [markdown]
-# With a real Kafka beside the notebook, and with strace, two things show here. The new pages are
-# *dirty*: acknowledged, and not on the disk yet. And `sendfile` tells the kernel to send a part of
+# With a real Kafka beside the notebook, and with strace, three things show here. The new pages are
+# dirty: acknowledged, and not on the disk yet. And `sendfile` tells the kernel to send a part of
 # a file, so the records never enter the broker's memory; with `pread64` the broker only reads some
 # headers. That works because the file holds what a consumer wants, byte for byte. With TLS the
 # bytes must be encrypted first, so the broker has to read them after all. The engine always reads
 # and then sends.
+#
+# Four logs then get 25 records of 100 kB each. By default an append flushes nothing, but the end of
+# a segment does. `flush.messages=1` flushes after every batch. `flush.ms` alone changes nothing: the
+# broker looks at it every `log.flush.scheduler.interval.ms`, and by default that is never.
 
 # %% [markdown]
 # ## Deeper: Order and its price
@@ -805,12 +821,14 @@ lab.both(topic_scenes.ordered)
 # timestamps come from clocks that differ. A request may carry a batch for each of many partitions.
 
 # %% speed tags=["both"]
-lab.both(topic_scenes.speed)
+lab.both(speed_scenes.speed)
 
 # %% [markdown]
 # On one small machine more partitions bring no more: all brokers share its two cores. On three machines
-# they would. How much is stored does not matter to an append; it does to reads of old records, to a
-# recovery and to the move of a replica. A batch of one record is mostly header.
+# they would. How much is stored does not matter to an append, nor to a read of the newest records; it
+# does to reads of old records, to a recovery and to the move of a replica. A batch of one record is
+# mostly header, and each needs a request. Nothing here is near the loopback rate: a client in Python
+# and brokers on the same two cores need most of the time for themselves.
 
 # %% [markdown]
 # ## Deeper: Gaps

@@ -111,13 +111,49 @@ def test_system_calls_are_counted_of_a_kafka_of_plain_processes_alone() -> None:
     assert "plain processes" in machine.system_calls(None, "orders")
 
 
+def test_the_flushes_of_a_log_are_those_of_its_own_file() -> None:
+    calls = """\
+71 fsync(9</data/101/flushed-1-0/00000000000000000000.log>) = 0
+72 fsync(8</data/101/flushed-1-0/00000000000000000000.log> <unfinished ...>
+72 <... fsync resumed>) = 0
+71 fsync(7</data/101/flushed-1-0>) = 0
+71 fdatasync(6</data/101/flushed-2-0/leader-epoch-checkpoint.tmp>) = 0
+71 fsync(5</data/101/flushed-3-0/00000000000000000000.log>) = 0"""
+    found = machine.flushes_of(calls, ["flushed-0", "flushed-1", "flushed-2", "flushed-3"])
+    assert found == {"flushed-0": 0, "flushed-1": 2, "flushed-2": 0, "flushed-3": 1}
+
+
+def test_the_pages_of_a_file_are_followed_from_its_write_to_a_read() -> None:
+    head, *steps = machine.pages(1 << 20).splitlines()
+    assert head.split() == ["dirty", "page", "cache", "read", "from", "the", "disk"]
+    assert [step[:20].rstrip() for step in steps] == [
+        "before", "1.0 MB written", "a second later", "after fsync", "read", "read again, cold",
+    ]  # fmt: skip
+    assert "vm.dirty_expire_centisecs=" in machine.kernel_rules()
+
+
+def outputs_of(name: str) -> str:
+    source = source_of("02")
+    assert source is not None
+    cells = nbformat.read(reference_notebook(source), as_version=4).cells
+    (outputs,) = (cell.outputs for cell in cells if cell.id == name)
+    return "\n".join(
+        each.get("text", "") or each.get("data", {}).get("text/plain", "") for each in outputs
+    )
+
+
+def test_the_stored_run_has_counted_what_the_broker_sent() -> None:
+    """A consumer gets what all replicas have; if it asks sooner, the broker sends nothing."""
+    text = outputs_of("zero-copy")
+    assert re.search(r"sends 300 records to a consumer", text), text
+    assert re.search(r"^ +[1-9]\d* sendfile$", text, re.MULTILINE), text
+
+
 def test_the_facilitator_s_numbers_are_those_of_the_run() -> None:
     source = source_of("02")
     assert source is not None
     page = (source.parents[1] / "facilitator.md").read_text()
-    cells = nbformat.read(reference_notebook(source), as_version=4).cells
-    (outputs,) = (cell.outputs for cell in cells if cell.id == "look-up")
-    text = "\n".join(each.get("data", {}).get("text/plain", "") for each in outputs)
+    text = outputs_of("look-up")
     probes = len(re.findall(r"^ +\d+\. Entry \d+: ", text, re.MULTILINE))
     headers = len(re.findall(r"^ +\d+\. Batch \d+ at ", text, re.MULTILINE))
     (entries,) = set(re.findall(r"\.index \d+ B: (\d+) entries", text))
