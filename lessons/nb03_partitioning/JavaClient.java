@@ -3,6 +3,7 @@ import java.io.InputStreamReader;
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -24,6 +25,8 @@ import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.network.PlaintextTransportLayer;
+import org.apache.kafka.common.serialization.IntegerSerializer;
+import org.apache.kafka.common.serialization.LongSerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Utils;
 
@@ -72,7 +75,7 @@ public class JavaClient {
             case "callbacks": return callbacks(words[1]);
             case "slow callback": return slowCallback(words[1]);
             case "sockets": return sockets(words[1]);
-            case "metrics": return metrics(words[1], words[2]);
+            case "metrics": return metrics(words[1], words[2], Integer.parseInt(words[3]), Integer.parseInt(words[4]), Integer.parseInt(words[5]));
             default: throw new IllegalArgumentException(words[0]);
         }
     }
@@ -125,9 +128,9 @@ public class JavaClient {
                 seen[1] = Thread.currentThread().getName();
             });
             long ms = (System.nanoTime() - began) / 1_000_000;
-            found.add("returns a future");
             found.add(String.valueOf(ms));
             found.add(cause(future));
+            found.add(free(producer));
             found.add(seen[1].startsWith("kafka-producer") ? "I/O thread" : "caller's thread");
         }
         KafkaProducer<String, String> alone = new KafkaProducer<>(settings("bootstrap.servers=127.0.0.1:1", "max.block.ms=400"));
@@ -148,8 +151,12 @@ public class JavaClient {
             future.get();
             return "success";
         } catch (ExecutionException e) {
-            return name(e.getCause());
+            return name(e.getCause()) + ": " + e.getCause().getMessage();
         }
+    }
+
+    static String free(KafkaProducer<?, ?> producer) {
+        return String.valueOf(Math.round(metric(producer, "buffer-available-bytes")));
     }
 
     static KafkaProducer<String, String> small;
@@ -185,9 +192,9 @@ public class JavaClient {
             }
             taken++;
         }
-        double free = metric(producer, "buffer-available-bytes");
+        String free = free(producer);
         producer.close(Duration.ZERO);
-        return taken + "\t" + error + "\t" + blocked + "\t" + Math.round(free);
+        return taken + "\t" + error + "\t" + blocked + "\t" + free;
     }
 
     static String interrupted() throws Exception {
@@ -213,12 +220,14 @@ public class JavaClient {
     @SuppressWarnings({"unchecked", "rawtypes"})
     static String serializers(String topic) throws Exception {
         List<String> found = new ArrayList<>();
-        Properties without = settings();
-        without.remove("key.serializer");
-        try (KafkaProducer<String, String> none = new KafkaProducer<>(without)) {
-            found.add("constructed");
-        } catch (Exception e) {
-            found.add(name(e));
+        for (String missing : new String[] {"key.serializer", "value.serializer"}) {
+            Properties without = settings();
+            without.remove(missing);
+            try (KafkaProducer<String, String> producer = new KafkaProducer<>(without)) {
+                found.add("constructed");
+            } catch (Exception e) {
+                found.add(name(e));
+            }
         }
         try (KafkaProducer producer = new KafkaProducer(settings())) {
             double before = metric(producer, "record-send-total");
@@ -226,10 +235,14 @@ public class JavaClient {
                 producer.send(new ProducerRecord(topic, 7, "value"));
                 found.add("sent");
             } catch (Exception e) {
-                found.add("send() throws " + name(e));
+                found.add(name(e));
             }
             found.add(String.valueOf(Math.round(metric(producer, "record-send-total") - before)));
         }
+        HexFormat hex = HexFormat.of();
+        found.add(hex.formatHex(new StringSerializer().serialize(topic, "7")));
+        found.add(hex.formatHex(new IntegerSerializer().serialize(topic, 7)));
+        found.add(hex.formatHex(new LongSerializer().serialize(topic, 7L)));
         return String.join("\t", found);
     }
 
@@ -306,21 +319,22 @@ public class JavaClient {
         return field.get(owner);
     }
 
-    static final String[] METRICS = {"record-send-rate", "request-rate", "request-size-avg", "batch-size-avg",
-        "record-queue-time-avg", "request-latency-avg", "outgoing-byte-rate", "records-per-request-avg"};
+    static final String[] METRICS = {"record-send-rate", "request-rate", "outgoing-byte-rate",
+        "batch-size-avg", "request-size-avg", "record-queue-time-avg", "request-latency-avg"};
 
-    /** A steady load of 400 records in 400 ms, and the producer's own metrics of it. */
-    static String metrics(String topic, String lingerMs) throws Exception {
+    /** topic, settings, how many records, how far apart (0: flat out), how large: the producer's own metrics of them. */
+    static String metrics(String topic, String given, int count, int everyMicros, int size) throws Exception {
         Map<String, String> found = new LinkedHashMap<>();
-        try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings("client.id=shop", "linger.ms=" + lingerMs, "metrics.sample.window.ms=500"))) {
+        String windows = "metrics.num.samples=4,metrics.sample.window.ms=100,";
+        try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings((windows + given).split(",")))) {
             producer.partitionsFor(topic);
             long next = System.nanoTime();
-            for (int i = 0; i < 400; i++) {
-                producer.send(new ProducerRecord<>(topic, "x".repeat(100)));
-                next += 1_000_000;
+            for (int i = 0; i < count; i++) {
+                producer.send(new ProducerRecord<>(topic, "x".repeat(size)));
+                next += 1_000L * everyMicros;
                 while (System.nanoTime() < next) Thread.onSpinWait();
             }
-            producer.flush();
+            if (everyMicros == 0) producer.flush();
             for (String each : METRICS) found.put(each, String.valueOf(metric(producer, each)));
         }
         return String.join("\t", found.values());

@@ -5,21 +5,29 @@ The producer is the engine's own (kit/probes/own_producer.py), on the sockets of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import ConfigResource
 
-from engine.records import compression
+from engine.records import batch, compression
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes.clients import READER, values
+from kit.probes import requests
+from kit.probes.clients import ANSWER_S, READER, admin, ask, name, partition, topic_id, values
 from kit.probes.own_producer import OwnProducer
 from kit.probes.stored_batches import stored
 from lessons.nb03_partitioning import payloads
+from lessons.nb03_partitioning.measure import producer
 
 Seen = Mapping[str, Any]
 PATIENCE_S = 30.0
+EXPONENTS = (10, 14, 15, 16)
+"""Of two: `batch.size` from 1,024 to 65,536 bytes."""
+BEHIND_THE_EPOCH = 16
+"""A batch begins with its base offset, its length and the leader epoch: 16 bytes."""
 FOREVER_MS = 60_000
 """A linger.ms that only flush() ends."""
 
@@ -27,34 +35,69 @@ FOREVER_MS = 60_000
 # -- limits of a batch
 
 
-def batch_limits(cluster: Cluster) -> Seen:
-    """Which of the two limits ends a batch; a record above batch.size; requests under way."""
+def batch_limits(cluster: Cluster, by_size: dict[str, list[tuple[int, float]]]) -> Seen:
+    """Which of the two limits ends a batch; a record above batch.size; requests under way.
+
+    `by_size` gets what `batch.size` changes: for each unit the exponent of two, and a number.
+    """
     cluster.create_topic("orders", assignment={0: [101, 102, 103]})
     with OwnProducer(cluster, "orders", {"linger.ms": 1_000}) as made:
         made.send(*("x" * 1_000 for _ in range(20)))
         made.wait()
         first, second = made.batches[:2]
-    sizes = {}
-    for size in (1_024, 16_384, 65_536):
-        with OwnProducer(cluster, "orders", {"batch.size": size, "linger.ms": FOREVER_MS}) as each:
-            each.send(*("x" * 100 for _ in range(700)))
-            each.flush()
-            sizes[f"batch-size {size}"] = measured(each.batches[0].records, "records")
+    cluster.create_topic("positions", partitions=2 * len(EXPONENTS))
+    for place, exponent in enumerate(EXPONENTS):
+        for unit, number in _of_size(cluster, 1 << exponent, 2 * place).items():
+            by_size.setdefault(unit, []).append((exponent, number))
     with OwnProducer(cluster, "orders", {"linger.ms": FOREVER_MS}) as large:
         large.send("small", "x" * 40_000, "small")
         large.flush()
     return {
         "20 records of 1,000 bytes, linger-ms 1000": {
             "records in the first batch": first.records,
-            "it waits": measured(first.waited_ms, "ms"),
             "records in the second": second.records,
             "it waits for linger": second.waited_ms >= 900,
         },
-        "records of 100 bytes in a batch": sizes,
         "40,000 bytes between two small ones": [each.records for each in large.batches],
-        "a full batch in the log": measured(stored(cluster, "orders")[0].size, "bytes"),
+        "records in a batch, with one each millisecond": _trickle(cluster),
         "most requests under way": {f"limit {n}": _under_way(cluster, n) for n in (1, 5)},
     }
+
+
+def _of_size(cluster: Cluster, size: int, first: int) -> dict[str, float]:
+    """The same 500 positions with this `batch.size`, with zstd and plain, to two partitions."""
+    found: dict[str, float] = {}
+    positions = payloads.positions(500)
+    total = {}
+    for index, codec in enumerate(("zstd", "none"), first):
+        settings = {"batch.size": size, "linger.ms": FOREVER_MS, "compression.type": codec}
+        with OwnProducer(cluster, "positions", settings) as made:
+            made.send(*positions, partition=index)
+            made.flush()
+        batches = stored(cluster, "positions", index)
+        total[codec] = sum(each.size for each in batches)
+        found = {
+            "records in a batch": batches[0].records,
+            "bytes of a batch": batches[0].size,
+            "requests": made.requests,
+        }
+    return {**found, "zstd, % of the bytes": 100 * total["zstd"] / total["none"]}
+
+
+def _trickle(cluster: Cluster) -> dict[str, Any]:
+    """Too few records to fill a batch: what linger.ms adds to it."""
+    seen: dict[str, Any] = {}
+    for linger in (0, 5, 50):
+        with OwnProducer(cluster, "orders", {"linger.ms": linger}) as made:
+            began, sent = time.monotonic(), 0
+            while sent < 40:
+                due = min(40, 1 + int(1_000 * (time.monotonic() - began)))
+                made.send(*["x" * 100] * (due - sent))
+                sent = due
+                made.run(for_s=0.001)
+            made.wait()
+        seen[f"linger-ms {linger}"] = measured(40 / len(made.batches), "records")
+    return seen
 
 
 def _under_way(cluster: Cluster, limit: int) -> int:
@@ -104,8 +147,30 @@ def codecs(cluster: Cluster, kilobytes: dict[str, list[tuple[int, float]]]) -> S
     return {
         "codecs in the headers": headers,
         "records that a plain consumer reads": read,
+        "a gzip batch is stored byte for byte": _is_stored_as_sent(cluster, positions[:50]),
+        "compression-type brotli": _refusal(cluster, {"compression.type": "brotli"}),
         "gzip sent, the topic says zstd": stored(cluster, "as-zstd")[0].codec,
     }
+
+
+def _is_stored_as_sent(cluster: Cluster, values: Sequence[str]) -> bool:
+    """Compares a batch with what a Fetch brings, behind the fields that the broker sets."""
+    cluster.create_topic("as-sent")
+    now = requests.now_ms()
+    records = [batch.Record(0, now, None, value.encode(), ()) for value in values]
+    sent = batch.encode(records, compression=compression.GZIP)
+    leader, topic = partition(cluster, "as-sent")["leader"], topic_id(cluster, "as-sent")
+    ask(cluster, leader, requests.producing(topic, acks=-1, records=sent))
+    found = requests.first_partition(ask(cluster, leader, requests.fetching(topic))).records
+    return bytes(found)[BEHIND_THE_EPOCH:] == sent[BEHIND_THE_EPOCH:]
+
+
+def _refusal(cluster: Cluster, settings: Mapping[str, Any]) -> str:
+    try:
+        producer(cluster, settings)
+    except KafkaException as refusal:
+        return name(refusal.args[0])
+    return "accepted"
 
 
 # -- limits of a record
@@ -118,7 +183,13 @@ def four_limits(cluster: Cluster) -> Seen:
         made.send("x" * 1_000)
         made.wait()
     exact = stored(cluster, "orders")[0].size
-    seen: dict[str, Any] = {"a batch with one record of 1,000 bytes": exact}
+    seen: dict[str, Any] = {
+        "message-max-bytes, and a new topic's max-message-bytes": [
+            _config(cluster, ConfigResource.Type.BROKER, "101", "message.max.bytes"),
+            _config(cluster, ConfigResource.Type.TOPIC, "orders", "max.message.bytes"),
+        ],
+        "a batch with one record of 1,000 bytes": exact,
+    }
     for label, limit in (("max-message-bytes as large", exact), ("one byte less", exact - 1)):
         cluster.create_topic("small", config={"max.message.bytes": limit})
         with OwnProducer(cluster, "small") as made:
@@ -138,8 +209,28 @@ def four_limits(cluster: Cluster) -> Seen:
             made.send("x" * 1_000)
             made.wait()
             seen[f"{setting.replace('.', '-')} of 900"] = made.records[0].error
+    seen["requests for two batches, max-request-size 900 and 2,000"] = [
+        _requests(cluster, limit) for limit in (900, 2_000)
+    ]
     seen["a consumer with max-partition-fetch-bytes 100"] = _reads(cluster)
     return seen
+
+
+def _config(cluster: Cluster, kind: Any, name: str, setting: str) -> int:
+    client, resource = admin(cluster), ConfigResource(kind, name)
+    found = client.describe_configs([resource])[resource].result(ANSWER_S)
+    return int(found[setting].value)
+
+
+def _requests(cluster: Cluster, limit: int) -> int:
+    """How many carry two records of 600 bytes, for two partitions of one leader."""
+    cluster.create_topic("pair", assignment={0: [101], 1: [101]})
+    settings = {"max.request.size": limit, "linger.ms": FOREVER_MS}
+    with OwnProducer(cluster, "pair", settings) as made:
+        for index in (0, 1):
+            made.send("x" * 600, partition=index)
+        made.flush()
+        return made.requests
 
 
 def _reads(cluster: Cluster) -> str:

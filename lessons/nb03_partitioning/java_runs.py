@@ -1,120 +1,139 @@
 """Kafka's own Java producer on either side: what only it can show.
 
 One JVM for each side answers all questions (JavaClient.java).  Without Java and the jars, one row
-says so.
+says so.  `charts` draws the producer's own metrics under several loads.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
-from engine.client.partitioners import murmur2, murmur2_partition
+from engine.client.partitioners import murmur2_partition
 from kit import jars
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
+from kit.drawings.chart import Chart
 from kit.probes.java_client import JavaProgram
 
 SOURCE = Path(__file__).with_name("JavaClient.java")
 ROUND_ROBIN = "partitioner.class=org.apache.kafka.clients.producer.RoundRobinPartitioner"
-METRICS = ("record-send-rate", "request-rate", "request-size-avg", "batch-size-avg",
-           "record-queue-time-avg", "request-latency-avg", "outgoing-byte-rate",
-           "records-per-request-avg")  # fmt: skip
-UNITS = ("records/s", "requests/s", "bytes", "bytes", "ms", "ms", "bytes/s", "records")
+RATES = ("record-send-rate", "request-rate", "outgoing-byte-rate")
+SIZES = ("batch-size-avg", "request-size-avg")
+TIMES = ("record-queue-time-avg", "request-latency-avg")
+METRICS = (*RATES, *SIZES, *TIMES)
 PARTITIONS = 6
+MAX_BLOCK_MS = 400
+"""As JavaClient.java sets it."""
+LINGERS_MS = (0, 5, 20)
+AWAY_MS = 50
+TIMED = (*(f"linger {ms}" for ms in LINGERS_MS), "slow follower")
+LOADS = ("linger 0", "linger 20", "round robin", "flat out", "flat out to 12 partitions")
+STEADY = ("400", "1000", "100")
+"""Records, microseconds from one to the next, bytes of each."""
+FLAT_OUT = ("1000", "0", "1000")
 Seen = Mapping[str, Any]
+Loads = dict[str, dict[str, float]]
+"""The producer's metrics by load."""
 
 
-def asked(cluster: Cluster) -> Seen:
-    """Java's choices of a partition, what send() does when it must wait, callbacks and metrics."""
+def asked(cluster: Cluster, loads: Loads) -> Seen:
+    """Java's choices of a partition, what send() does when it must wait, callbacks and sockets.
+
+    `loads` gets its metrics.
+    """
     cluster.create_topic("orders", partitions=PARTITIONS)
     cluster.create_topic("three", partitions=3)
     cluster.create_topic("far", assignment={n: [103] for n in range(12)})
+    cluster.create_topic("two", assignment={0: [101, 102]})
     try:
         with JavaProgram(SOURCE, cluster.bootstrap) as java:
-            return {
+            seen: Seen = {
                 "where records go": _choices(java),
-                "what send() does": _waits(java),
-                "a silent leader, 64 KiB of memory": _full(cluster, java),
+                f"send() and max-block-ms {MAX_BLOCK_MS}": _waits(cluster, java),
+                "serializers": _serializers(java),
                 "callbacks": _calls(java),
                 "sockets": _sockets(java),
-                **_metrics(java),
             }
+            _measure(cluster, java, loads)
+            return seen
     except jars.JarsMissing as missing:
         return {"the Java client": str(missing)}
 
 
 def _choices(java: JavaProgram) -> dict[str, Any]:
-    keys = [f"order-{n}" for n in range(200)]
-    by_java = [int(p) for p in java.ask("partitions", "orders", "", *keys)]
-    hashes = [int(h) & 0xFFFFFFFF for h in java.ask("hash", *keys)]
-    circled = Counter(java.ask("partitions", "three", ROUND_ROBIN, *["a"] * 12))
-    ignored = java.ask(
-        "partitions", "three", "partitioner.ignore.keys=true,linger.ms=50", *keys[:12]
-    )
-    sticky = java.ask("partitions", "orders", "linger.ms=50", *["-"] * 20)
+    keys = [f"order-{n}" for n in range(2_000)]
+    by_java = java.ask("partitions", "orders", "", *keys[:200])
     vip = java.ask(
         "partitions", "orders", "partitioner.class=VipFirst", "vip-1", "vip-2", *keys[:50]
     )
-    rule = [1 + murmur2_partition(key.encode(), PARTITIONS - 1) for key in keys[:50]]
+    ignoring = "partitioner.ignore.keys=true,batch.size=1000,linger.ms=50"
+
+    def counts(settings: str, used: Sequence[str]) -> list[int]:
+        return sorted(Counter(java.ask("partitions", "three", settings, *used)).values())
+
     return {
-        "hashes that equal murmur2 by hand": sum(
-            murmur2(k.encode()) == h for k, h in zip(keys, hashes, strict=True)
-        ),
-        "partitions that equal murmur2 by hand": sum(
-            murmur2_partition(k.encode(), PARTITIONS) == p
-            for k, p in zip(keys, by_java, strict=True)
-        ),
-        "20 records without a key: partitions": len(set(sticky)),
-        "RoundRobinPartitioner, key a 12 times": sorted(circled.values()),
-        "partitioner-ignore-keys, 12 keys: partitions": len(set(ignored)),
+        "of 200 keys, where murmur2 by hand says": _by_hand(keys[:200], by_java),
+        "12 records with key a": counts("", ["a"] * 12),
+        "the same with RoundRobinPartitioner": counts(ROUND_ROBIN, ["a"] * 12),
+        "12 and 2,000 keys ignored: partitions": [
+            len(counts(ignoring, keys[:12])), len(counts(ignoring, keys)),
+        ],
         "own partitioner: vip, others as by hand": [
-            sorted({*vip[:2]}), [int(p) for p in vip[2:]] == rule,
+            sorted({*vip[:2]}), _by_hand(keys[:50], vip[2:], but_first=1) == 50,
         ],
     }  # fmt: skip
 
 
-def _waits(java: JavaProgram) -> dict[str, Any]:
-    answer, send_ms, why, thread, listing, list_ms = java.ask("no metadata")
-    error, flag = java.ask("interrupted")
-    constructed, sent, requests = java.ask("serializers", "orders")
-    return {
-        "to an unknown topic": f"{answer}, which fails with {why}",
-        "that took": measured(float(send_ms), "ms"),
-        "its callback ran in": thread,
-        "partitionsFor() without a broker": f"throws {listing}",
-        "it took": measured(float(list_ms), "ms"),
-        "interrupted": f"throws {error}, flag {flag}",
-        "no key-serializer": constructed,
-        "a key of a wrong type": f"{sent}, {requests} sent",
-    }
+def _by_hand(keys: Sequence[str], partitions: Sequence[str], but_first: int = 0) -> int:
+    """How many keys are where their hash puts them, behind the first so many partitions."""
+    count = PARTITIONS - but_first
+    return sum(
+        int(partition) == but_first + murmur2_partition(key.encode(), count)
+        for key, partition in zip(keys, partitions, strict=True)
+    )
 
 
-def _full(cluster: Cluster, java: JavaProgram) -> dict[str, Any]:
+def _waits(cluster: Cluster, java: JavaProgram) -> dict[str, Any]:
+    send_ms, unknown, free, thread, listing, list_ms = java.ask("no metadata")
     java.ask("small buffer", "far")
     cluster.pause(103)
     try:
-        taken, error, after_ms, free = java.ask("full buffer", "far")
+        taken, full, full_ms, left = java.ask("full buffer", "far")
     finally:
         cluster.resume(103)
+    error, flag = java.ask("interrupted")
     return {
-        "records taken, batch-size 16 KiB": int(taken),
-        "the next one": error,
-        "after": measured(float(after_ms), "ms"),
-        "buffer-available-bytes then": int(free),
+        "unknown topic: its future fails": unknown.partition(" after ")[0],
+        "its callback ran in": thread,
+        "silent leader, 64 KiB: records taken": int(taken),
+        "the next one: its future fails": full.partition(" within ")[0],
+        "buffer-available-bytes in the two cases": [int(free), int(left)],
+        "no broker: partitionsFor() throws": listing,
+        "each of the three waits so long": all(
+            float(ms) > 0.9 * MAX_BLOCK_MS for ms in (send_ms, full_ms, list_ms)
+        ),
+        "interrupted: send() throws": f"{error}, flag {flag}",
+    }
+
+
+def _serializers(java: JavaProgram) -> dict[str, Any]:
+    key, value, sent, requests, *coded = java.ask("serializers", "orders")
+    return {
+        "no key-serializer, no value-serializer": [key, value],
+        "a key of a wrong type: send() throws": f"{sent}, {requests} sent",
+        "7 as string, int, long": coded,
     }
 
 
 def _calls(java: JavaProgram) -> dict[str, Any]:
-    threads, count, ordered, later = java.ask("callbacks", "orders")
+    threads = java.ask("callbacks", "orders")[0]
     slow, apart = java.ask("slow callback", "orders")
     return {
         "the thread": threads,
-        "how many, of 200": int(count),
-        "in the order of the offsets": ordered == "true",
-        "send() returned before them": later == "true",
         "50 ms in each": measured(float(slow), "records/s"),
         "50 ms in another thread": measured(float(apart), "records/s"),
     }
@@ -122,19 +141,65 @@ def _calls(java: JavaProgram) -> dict[str, Any]:
 
 def _sockets(java: JavaProgram) -> dict[str, Any]:
     plain, system = java.ask("sockets", "orders")
+    receive, send = (float(size) for size in system.split())
     return {
         "SO_RCVBUF and SO_SNDBUF, by default": plain,
-        "SO_SNDBUF with -1": measured(float(system.split()[1]), "bytes"),
+        "SO_RCVBUF with -1": measured(receive, "bytes"),
+        "SO_SNDBUF with -1": measured(send, "bytes"),
     }
 
 
-def _metrics(java: JavaProgram) -> dict[str, Any]:
-    seen: dict[str, Any] = {}
-    java.ask("metrics", "orders", "5")  # a client is slow at first
-    for linger in ("0", "50"):
-        found = java.ask("metrics", "orders", linger)
-        seen[f"linger-ms {linger}"] = {
-            metric: measured(float(value), unit)
-            for metric, value, unit in zip(METRICS, found, UNITS, strict=True)
+# -- the producer's metrics
+
+
+def _measure(cluster: Cluster, java: JavaProgram, loads: Loads) -> None:
+    def run(load: str, topic: str, settings: str, how: Sequence[str]) -> None:
+        found = java.ask("metrics", topic, settings, *how)
+        loads[load] = {
+            metric: float(value) or nan for metric, value in zip(METRICS, found, strict=True)
         }
-    return seen
+
+    run("linger 5", "orders", "linger.ms=5", ("200", *STEADY[1:]))  # a client is slow at first
+    for linger in LINGERS_MS:
+        run(f"linger {linger}", "orders", f"linger.ms={linger}", STEADY)
+    run(LOADS[2], "orders", f"linger.ms=20,{ROUND_ROBIN}", STEADY)
+    run(LOADS[3], "two", "linger.ms=5", FLAT_OUT)
+    run(LOADS[4], "far", "linger.ms=5", FLAT_OUT)
+    if cluster.offers("slow"):
+        cluster.slow(101, 102, AWAY_MS)
+        try:
+            settings = "linger.ms=5,acks=all,max.in.flight.requests.per.connection=1"
+            run("slow follower", "two", settings, STEADY)
+        finally:
+            cluster.heal()
+
+
+def charts(clusters: Mapping[str, Loads]) -> list[Chart]:
+    """The metrics by `linger.ms` and by load: of a real Kafka, or of the engine if it ran alone."""
+    ran = {name: loads for name, loads in clusters.items() if loads}
+    if not ran:
+        return []
+    name, loads = min(ran.items(), key=lambda side: side[0] == "engine")
+
+    def series(
+        metrics: Sequence[str], places: Mapping[int, str]
+    ) -> dict[str, list[tuple[float, float]]]:
+        return {
+            metric: [(at, loads[load][metric]) for at, load in places.items() if load in loads]
+            for metric in metrics
+        }
+
+    lingers = {linger: f"linger {linger}" for linger in LINGERS_MS}
+    side = "engine" if name == "engine" else "Kafka"
+    return [
+        Chart(f"1,000 records of 100 bytes a second ({side})", series(RATES, lingers),
+              "linger.ms", "a second", log_y=True),
+        Chart(f"How long they take ({side})", series(TIMES, dict(enumerate(TIMED))),
+              _numbered(TIMED), "ms", "bars"),
+        Chart(f"Batches and requests ({side})", series(SIZES, dict(enumerate(LOADS))),
+              _numbered(LOADS), "bytes", "bars", log_y=True),
+    ]  # fmt: skip
+
+
+def _numbered(loads: Sequence[str]) -> str:
+    return ", ".join(f"{number} {load}" for number, load in enumerate(loads))

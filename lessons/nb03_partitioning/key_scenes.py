@@ -11,16 +11,19 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from engine.client.partitioners import crc32_partition, murmur2_partition
+from engine.client.partitioners import BuiltIn, crc32_partition, murmur2_partition
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.clients import partition, produce_at, values
 from kit.probes.own_producer import OwnProducer
+from kit.probes.stored_batches import stored
 from lessons.nb03_partitioning import payloads
 from lessons.nb03_partitioning.measure import Report, producer, reports
 
 Seen = Mapping[str, Any]
 MODULO = 6
+CITY, SPLIT = "the city is the key, 6 partitions", "berlin in 8 keys, 6 partitions"
+STATES = ("prepared", "shipped", "delivered")
 
 
 def chosen(
@@ -34,6 +37,18 @@ def chosen(
     return [each.partition for each in reports(made, topic, [{"key": key} for key in keys])]
 
 
+def placed_as_java(cluster: Cluster, topic: str, keys: Sequence[str]) -> dict[str, int]:
+    """The partition that each key's record gets now, with the Java client's hash."""
+    partitions = chosen(cluster, topic, keys, {"partitioner": "murmur2_random"})
+    return dict(zip(keys, partitions, strict=True))
+
+
+def in_two(cluster: Cluster, topic: str, partitions: int) -> int:
+    """How many values of a topic are in more than one of its partitions, as a reader finds them."""
+    homes = Counter(value for n in range(partitions) for value in {*values(cluster, topic, n)})
+    return sum(count > 1 for count in homes.values())
+
+
 # -- hashes
 
 
@@ -44,6 +59,10 @@ def by_hand(cluster: Cluster) -> Seen:
     crc32 = chosen(cluster, "orders", [*keys])
     murmur2 = chosen(cluster, "orders", [*keys], {"partitioner": "murmur2_random"})
     pinned = _pinned(cluster, "orders", keys[:20], 2)
+    with OwnProducer(cluster, "orders") as own:
+        own.send("x", key=keys[0])
+        own.wait()
+        requested = own.batches[0].partition
     leader = partition(cluster, "orders", 0)["leader"]
     other = next(each for each in cluster.brokers if each != leader)
     return {
@@ -53,10 +72,13 @@ def by_hand(cluster: Cluster) -> Seen:
         "murmur2_random: as murmur2 by hand": sum(
             p == murmur2_partition(k.encode(), MODULO) for k, p in zip(keys, murmur2, strict=True)
         ),
+        "partition in a Produce request, by hand": [
+            requested, murmur2_partition(keys[0].encode(), MODULO),
+        ],
         "partition=2 given, keys differ": pinned,
         "partition=99 given": _error_of(cluster, "orders", partition=99),
         "a batch for partition 0, sent to a follower": produce_at(cluster, other, "orders", "x"),
-    }
+    }  # fmt: skip
 
 
 def _pinned(cluster: Cluster, topic: str, keys: list[str], index: int) -> list[int]:
@@ -72,26 +94,65 @@ def _error_of(cluster: Cluster, topic: str, **record: Any) -> str:
 
 def order_of_events(cluster: Cluster) -> Seen:
     """Ten orders go through three states; then each partition is read to its end."""
-    states = ("prepared", "shipped", "delivered")
-    seen: dict[str, Any] = {}
-    for label, with_key in (("the order id is the key", True), ("no key, round robin", False)):
-        cluster.create_topic("orders", partitions=3)
-        settings = {"partitioner.class": "murmur2" if with_key else "round-robin"}
-        with OwnProducer(cluster, "orders", settings) as made:
-            for state in states:
-                for order in range(10):
-                    made.send(f"{order} {state}", key=f"order-{order}" if with_key else None)
-            made.wait()
-        read = [value for index in range(3) for value in values(cluster, "orders", index)]
-        per_order = [[v.split()[1] for v in read if v.split()[0] == str(n)] for n in range(10)]
-        seen[label] = {
-            "orders in one partition": sum(
-                len({r.partition for r in made.records if r.text.startswith(f"{n} ")}) == 1
-                for n in range(10)
+    keyed = [_order(cluster, partitions, True) for partitions in (1, 3, 6)]
+    three, loose = keyed[1], _order(cluster, 3, False)
+    return {
+        "the order id is the key": {
+            "orders in one partition": three["orders in one partition"],
+            "read in their order, with 1, 3, 6 partitions": [each["in order"] for each in keyed],
+            "a partition with two orders": next(
+                each for each in keyed[2]["read"] if len(each) == 2 * len(STATES)
             ),
-            "orders read in their order": sum(each == list(states) for each in per_order),
-        }
-    return seen
+            "in order, four workers for each of 6 partitions": sum(
+                _in_order(_four_workers(each)) for each in keyed[2]["read"]
+            ),
+        },
+        "no key, round robin": {
+            "orders in one partition": loose["orders in one partition"],
+            "orders read in their order": loose["in order"],
+        },
+    }
+
+
+def _order(cluster: Cluster, partitions: int, with_key: bool) -> dict[str, Any]:
+    cluster.create_topic("orders", partitions=partitions)
+    settings = {"partitioner.class": "murmur2" if with_key else "round-robin"}
+    with OwnProducer(cluster, "orders", settings) as made:
+        for state in STATES:
+            for order in range(10):
+                made.send(f"{order} {state}", key=f"order-{order}" if with_key else None)
+        made.wait()
+    read = [values(cluster, "orders", index) for index in range(partitions)]
+    return {
+        "orders in one partition": sum(
+            len({r.partition for r in made.records if r.text.startswith(f"{n} ")}) == 1
+            for n in range(10)
+        ),
+        "in order": _in_order([event for each in read for event in each]),
+        "read": read,
+    }
+
+
+def _in_order(events: Sequence[str]) -> int:
+    """How many orders have their three states in order."""
+    states: dict[str, list[str]] = {}
+    for event in events:
+        order, state = event.split()
+        states.setdefault(order, []).append(state)
+    return sum(each == [*STATES] for each in states.values())
+
+
+def _four_workers(events: Sequence[str]) -> list[str]:
+    """The events as four workers finish them: each takes the next one when it is free, and one
+    event in four takes twenty times as long."""
+    chance = Random(3)
+    free = [0] * 4
+    done = []
+    for event in events:
+        worker = free.index(min(free))
+        free[worker] += 20 if chance.random() < 1 / 4 else 1
+        done.append((free[worker], event))
+    return [event for _, event in sorted(done, key=lambda each: each[0])]
 
 
 # -- without a key
@@ -123,26 +184,71 @@ def spread(cluster: Cluster) -> Seen:
     return seen
 
 
+def largest_share(records: int) -> float:
+    """The partitioner alone, 100 bytes a record: the largest of six shares, in percent."""
+    sticky = BuiltIn(1_000, True, Random(7))
+    counts = [0] * MODULO
+    for number in range(records):
+        counts[sticky.choose("positions", None, (), MODULO)] += 1
+        sticky.appended("positions", 100, {}, number % 10 == 9)
+    return 100 * max(counts) / records
+
+
 # -- a hot key
 
 
-def hot_key(cluster: Cluster) -> Seen:
-    """6,000 records, 60 % of them of one key: the largest partition, with four ways to choose."""
+def hot_key(cluster: Cluster, shares: dict[str, list[tuple[int, float]]]) -> Seen:
+    """6,000 records, 60 % of them of one key, with five ways to choose a partition.
+
+    `shares` gets the percentage of each partition by the way it was chosen.
+    """
     chance = Random(3)
     keys = ["berlin" if chance.random() < 0.6 else f"city-{chance.randrange(200)}"
             for _ in range(6_000)]  # fmt: skip
     salted = [f"{key}/{n % 8}" if key == "berlin" else key for n, key in enumerate(keys)]
-    seen: dict[str, Any] = {}
-    for label, partitions, used in (
-        ("the city is the key, 6 partitions", 6, keys),
-        ("the city is the key, 12 partitions", 12, keys),
-        ("berlin in 8 keys, 6 partitions", 6, salted),
-    ):
+    ways = {
+        CITY: (6, keys),
+        "the city is the key, 12 partitions": (12, keys),
+        SPLIT: (6, salted),
+        "the order is the key, 6 partitions": (6, [f"order-{n}" for n in range(len(keys))]),
+    }
+    hot: dict[str, Any] = {}
+    for label, (partitions, used) in ways.items():
         cluster.create_topic("cities", partitions=partitions)
-        counts = Counter(chosen(cluster, "cities", [*used], {"partitioner": "murmur2_random"}))
-        seen[label] = f"{100 * max(counts.values()) / len(keys):.0f} % in one partition"
-    seen["upserts by key, keys ignored"] = _upserts(cluster)
-    return seen
+        made = producer(cluster, {"partitioner": "murmur2_random"})
+        found = reports(made, "cities", [{"key": key} for key in used])
+        shares[label] = _shares([each.partition for each in found], partitions)
+        if label == CITY:
+            hot = _heat(cluster, keys, found)
+    cluster.create_topic("cities", partitions=6)
+    with OwnProducer(cluster, "cities", {"partitioner.class": "round-robin"}) as circling:
+        circling.send(*keys[:1_200])
+        circling.wait()
+    shares["keys ignored, 6 partitions"] = _shares([r.partition for r in circling.records], 6)
+    return {
+        "largest share of a partition": {
+            label: f"{max(share for _, share in each):.0f} %" for label, each in shares.items()
+        },
+        CITY: hot,
+        "upserts by key, keys ignored": _upserts(cluster),
+    }
+
+
+def _heat(cluster: Cluster, keys: Sequence[str], heard: Sequence[Report]) -> dict[str, Any]:
+    """What a hot key does, as clients see it."""
+    places = {(key, report.partition) for key, report in zip(keys, heard, strict=True)}
+    homes = Counter(key for key, _ in places)
+    sizes = [sum(each.size for each in stored(cluster, "cities", n)) for n in range(6)]
+    others = (sum(sizes) - max(sizes)) / 5
+    return {
+        "keys in two partitions": sum(count > 1 for count in homes.values()),
+        "errors in 6,000 reports": sum(each.error != "NONE" for each in heard),
+        "bytes, the largest against the others": measured(max(sizes) / others, "times"),
+    }
+
+
+def _shares(places: Sequence[int], partitions: int) -> list[tuple[int, float]]:
+    return [(n, 100 * places.count(n) / len(places)) for n in range(partitions)]
 
 
 def _upserts(cluster: Cluster) -> dict[str, Any]:

@@ -5,17 +5,18 @@ The producer is confluent-kafka's.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import NewTopic
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import ConfigResource, NewTopic
 
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes.clients import admin, outcome, values
+from kit.probes.clients import admin, name, outcome, values
 from lessons.nb03_partitioning.measure import PATIENCE_S, producer, reports
 
 Seen = Mapping[str, Any]
@@ -31,15 +32,26 @@ def three_ways(cluster: Cluster) -> Seen:
     for record in records:
         made.produce("table", "x", **record)
     left = made.flush(PATIENCE_S)
+    kept = len(values(cluster, "table"))
     heard = reports(made, "table", records)
     waited = [reports(made, "table", [record])[0] for record in records]
     order: list[int | None] = []
+    threads: set[int] = set()
+
+    def report(_: Any, message: Any) -> None:
+        order.append(message.offset())
+        threads.add(threading.get_ident())
+
     for number in range(1_000):
-        made.produce("orders", f"{number}", on_delivery=lambda _, m: order.append(m.offset()))
+        made.produce("orders", f"{number}", on_delivery=report)
     before = len(order)
     made.flush(PATIENCE_S)
     return {
-        "fire and forget": {"exceptions": 0, "records without an answer": left},
+        "fire and forget": {
+            "handed over, in the log": [len(records), kept],
+            "records without an answer": left,
+            "a value of a wrong type": _call(made.produce, "table", 7),
+        },
         "with a callback": {
             "the three callbacks": [each.error for each in heard],
             "their offsets": [each.offset for each in heard],
@@ -49,6 +61,7 @@ def three_ways(cluster: Cluster) -> Seen:
         "1,000 records with callbacks": {
             "callbacks before the application polls": before,
             "callbacks after flush": len(order),
+            "in the thread that calls flush()": threads == {threading.get_ident()},
             "offsets grow": all((a or 0) < (b or 0) for a, b in pairwise(order)),
         },
         "rate, each answer awaited": measured(_rate(made, True), "records/s"),
@@ -69,6 +82,13 @@ def _rate(made: Producer, waits: bool, count: int = 100) -> float:
 def small_rules(cluster: Cluster) -> Seen:
     """Flush, a full queue, a dead address, a wrong type, and the default partition count."""
     cluster.create_topic("orders")
+    told: list[str] = []
+    first = producer(cluster, {})
+    first.produce(
+        "orders", "a",
+        on_delivery=lambda _, m: told.append(f"{m.topic()}-{m.partition()}, offset {m.offset()}"),
+    )  # fmt: skip
+    first.flush(PATIENCE_S)
     lost = producer(cluster, {"linger.ms": 1_000})
     for _ in range(5):
         lost.produce("orders", "x")
@@ -84,6 +104,8 @@ def small_rules(cluster: Cluster) -> Seen:
     one = Producer({"bootstrap.servers": addresses, "client.id": "shop", "log_level": 0})
     found = one.list_topics(timeout=PATIENCE_S)
     client = admin(cluster)
+    broker = ConfigResource(ConfigResource.Type.BROKER, "101")
+    described = client.describe_configs([broker])[broker].result(PATIENCE_S)
     cluster.delete_topic("by-default")
     created = client.create_topics([NewTopic("by-default", num_partitions=-1)])
     error = outcome(created["by-default"])
@@ -91,14 +113,28 @@ def small_rules(cluster: Cluster) -> Seen:
     partitions = len(cluster.snapshot()["topics"]["by-default"]["partitions"])
     client.delete_topics(["by-default"])["by-default"].result(PATIENCE_S)
     return {
+        "the report of a record": told[0],
         "handed over, and no flush": {"in the log": values(cluster, "orders").count("x")},
         "handed over, and flush": {"in the log": values(cluster, "orders").count("y")},
         "the queue takes 10 records": {"the 11th": refused},
         "one dead address, one live": {"brokers that the client knows": len(found.brokers)},
-        "a value of a wrong type": _call(one.produce, "orders", 7),
+        "no live address": {"list_topics()": _without_a_broker()},
         "produce() without a topic": _call(one.produce),
-        "createTopics with -1 partitions": {"error": error, "partitions": partitions},
+        "createTopics with -1 partitions": {
+            "error": error,
+            "num-partitions, partitions": [int(described["num.partitions"].value), partitions],
+        },
     }
+
+
+def _without_a_broker() -> str:
+    """What a request for metadata raises where no broker answers."""
+    alone = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+    try:
+        alone.list_topics(timeout=0.3)
+    except KafkaException as failure:
+        return f"KafkaException {name(failure.args[0])}"
+    return "answered"
 
 
 def _until_full(made: Producer) -> str:

@@ -62,13 +62,19 @@ seen = {"records": count, "partitions": 6, "batches": len(producer.batches)}
 lab.verdict("03-1", {**seen, "partitions used": len(producer.partitions_used)})
 
 # %% accumulator tags=["read"]
+old_way = {**settings, "partitioner.class": "round-robin"}
+circling = OwnProducer(world, "positions", old_way, name="round robin")
+circling.send(*payloads.positions(count))
+circling.wait()
+print("round robin: batches of", [each.records for each in circling.batches], "records")
 AccumulatorFilm(producer, "The accumulator")
 
 # %% [markdown]
 # All 60 went to one partition, in one batch, in one request. A batch belongs to one partition, and
 # fewer, fuller batches are cheaper for everyone. So the Java client stays with a partition until
 # `batch.size` bytes have gone there, and then draws the next (it is *sticky*). Over many batches
-# the shares become even. Round robin, which many books describe, ended as the default in Kafka 2.4.
+# the shares become even. Round robin, which many books describe, makes six batches of them (the line
+# above the film). It ended as the default in Kafka 2.4.
 #
 # The film shows the accumulator step by step. Click it, then use the arrow keys. Set
 # `partitioner = "round-robin"`, and run both cells again.
@@ -139,17 +145,17 @@ keys = [f"order-{number}" for number in range(400)]
 
 def more_partitions(cluster):
     cluster.create_topic("orders", partitions=before)
-    partitioner = {"partitioner": "murmur2_random"}
-    old = dict(zip(keys, key_scenes.chosen(cluster, "orders", keys, partitioner), strict=True))
+    old = key_scenes.placed_as_java(cluster, "orders", keys)
     admin = clients.admin(cluster)
     admin.create_partitions([NewPartitions("orders", after)])["orders"].result(20)
     cluster.wait_until(lambda c: len(c.snapshot()["topics"]["orders"]["partitions"]) == after)
-    new = dict(zip(keys, key_scenes.chosen(cluster, "orders", keys, partitioner), strict=True))
+    new = key_scenes.placed_as_java(cluster, "orders", keys)
     fewer = admin.create_partitions([NewPartitions("orders", before)])["orders"]
     return {
         "keys": len(keys),
         "keys that moved": moved(old, new),
         "keys that moved to an old partition": sum(old[k] != new[k] < before for k in keys),
+        "keys with records in two partitions": key_scenes.in_two(cluster, "orders", after),
         "asking for fewer again": clients.outcome(fewer),
     }
 
@@ -213,6 +219,12 @@ display(AccumulatorTimeline(producer, "Twelve records, twelve partitions, no ans
 taken = len(producer.lines("record"))
 print(f"send() took {taken}; the next one ended after {max(producer.waits_ms, default=0):.0f} ms:",
       {each.error for each in producer.records if each.error})  # fmt: skip
+silent = producer.producer.accumulator.free
+for broker in (101, 102, 103):
+    world.resume(broker)
+producer.wait()
+free = producer.producer.accumulator.free
+print(f"free bytes: {silent:,} while the brokers are silent, {free:,} after their answers")
 fit = buffer_memory // 170
 seen = {"records taken": taken, "buffer.memory": buffer_memory, "batch.size": batch_size}
 lab.verdict("03-4", {**seen, "partitions": 12, "records that would fit by their bytes": fit})
@@ -495,7 +507,7 @@ fleet = {"batch.size": 16_384, "linger.ms": 60, "compression.type": "zstd"}
 # %% 03-11 tags=["check"]
 lab.check("03-11", fleet)
 
-# %% [markdown]
+# %% interview [markdown]
 # ## Interview corner
 #
 # Say your answer aloud, then open it, then go to the run that proves it.
@@ -521,12 +533,13 @@ lab.check("03-11", fleet)
 # that comes first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and that linger.ms=0 makes
 # batches too. Evidence: <a href="#Waiting-for-company">Waiting for company</a>.
 # </details>
-# <details><summary><b>4. send() hangs for a minute and throws nothing. Why?</b></summary>
-# max.block.ms: no metadata (unknown topic, no broker), or a full buffer because brokers are slow.
-# The Java client then returns a failed future with a TimeoutException.
-# <i>Follow-up:</i> how do you tell the two apart? <b>Weak:</b> "the network." <b>Good:</b> names both.
-# <b>Strong:</b> buffer-available-bytes, the exception's message, and that a batch takes batch.size at
-# once. Evidence: <a href="#Memory-for-batches">Memory for batches</a>.
+# <details><summary><b>4. send() hangs for a minute, and the future fails with a TimeoutException.
+# buffer-available-bytes is 33554432. What is the cause?</b></summary>
+# The whole buffer is free, so no broker is too slow: there is no metadata (a topic that is not there,
+# no broker). A full buffer waits for max.block.ms as well, and then 0 bytes are free.
+# <i>Follow-up:</i> where else do you see it? <b>Weak:</b> "the network." <b>Good:</b> names both causes.
+# <b>Strong:</b> the exception's message, and that a batch takes batch.size at once.
+# Evidence: <a href="#Deeper:-The-Java-client-itself">The Java client itself</a>.
 # </details>
 # <details><summary><b>5. A 2 MB record must go through. Which settings do you change?</b></summary>
 # The producer's max.request.size, and the topic's max.message.bytes if the batch is still larger
@@ -585,9 +598,13 @@ lab.both(key_scenes.by_hand)
 # %% event-order tags=["both"]
 lab.both(key_scenes.order_of_events)
 
-# %% [markdown]
-# With the order id as the key each order is read as it happened. Without one, every record is in the
-# log and in order *within its partition*; the orders are not. A good key is the thing whose events
+# %% what-order-needs [markdown]
+# With the order id as the key each order is read as it happened, with any number of partitions, and
+# the orders of a partition alternate. Without one, every record is in the log and in order *within its
+# partition*; the orders are not. Four workers for a partition, where one event in four takes longer,
+# finish some orders in another order than they read them. So order needs four things: one key, an
+# idempotent producer (notebook 08), one reader for each partition (01), and events handled one after
+# the other. A good key is the thing whose events
 # must stay in order: an order, a car, a customer. A city keeps more together than anyone needs, and
 # is skewed.
 
@@ -597,6 +614,8 @@ lab.both(key_scenes.order_of_events)
 # Sticky and round robin on sockets, with the same 1,200 records. Then a slow leader, in virtual time.
 
 # %% spread tags=["both"]
+shares = [f"{key_scenes.largest_share(n):.1f} % of {n:,}" for n in (600, 6_000, 60_000)]
+print("Sticky, the largest of six shares (even: 16.7 %):", ", ".join(shares))
 lab.both(key_scenes.spread)
 
 # %% [markdown]
@@ -633,14 +652,24 @@ Chart("Records without a key; the leader of partition 1 is slow", shares, "parti
 # 60 % of all records have one key. What do more partitions do about it?
 
 # %% hot-key tags=["both"]
-lab.both(key_scenes.hot_key)
+shares = {}  # by cluster and way
+
+
+def hot_key(cluster):
+    return key_scenes.hot_key(cluster, shares.setdefault(cluster.name, {}))
+
+
+outcome = lab.both(hot_key)
+drawn = {way: shares["engine"][way] for way in (key_scenes.CITY, key_scenes.SPLIT)}
+display(outcome, Chart("6,000 records", drawn, "partition", "%", "bars"))
 
 # %% [markdown]
-# Twelve partitions instead of six hardly change anything: a key has one partition. Kafka raises no alarm; look
-# at bytes per partition. Eight keys instead of one spread the load, and give up the order between
-# them. If the reader only needs the newest state per key, records may go anywhere, as long as each
-# carries a version: a table that takes the highest version is right, one in which the last one wins
-# is not.
+# Twelve partitions instead of six hardly change anything: a key has one partition. Its partition
+# gets about ten times the bytes of another one. Kafka raises no alarm: the producer's reports have
+# no error. Look at bytes per partition. The order id as the key spreads the load evenly. Eight keys
+# instead of one spread the load, and give up the order between them. If the reader only needs the
+# newest state per key, records may go anywhere, as long as each carries a version: a table that
+# takes the highest version is right, one in which the last one wins is not.
 
 # %% [markdown]
 # ## Deeper: Batches and requests
@@ -648,19 +677,32 @@ lab.both(key_scenes.hot_key)
 # A record every 0.3 ms with `linger.ms=0`, and a broker 2 ms away: which records share a batch?
 
 # %% linger-zero tags=["sim"]
-in_flight, linger_ms = 1, 0  # also 5 requests in flight
+from statistics import median
 
-world = lab.world(seed=3)
-world.create_topic("orders", assignment={0: [101]})
-world.run(for_s=2)
-names = {"max.in.flight.requests.per.connection": in_flight, "linger.ms": linger_ms}
-producer = OwnProducer(world, "orders", names)
-world.slow(101, "app", ms=2)
-for _ in range(40):
-    producer.send("x" * 100)
-    world.run(for_s=0.0003)
-producer.wait()
-AccumulatorTimeline(producer, f"linger.ms={linger_ms}, {in_flight} in flight")
+linger_ms = 0
+
+
+def steady(in_flight, every_ms, count):
+    world = lab.world(seed=3)
+    world.create_topic("orders", assignment={0: [101]})
+    world.run(for_s=2)
+    names = {"max.in.flight.requests.per.connection": in_flight, "linger.ms": linger_ms}
+    producer = OwnProducer(world, "orders", names)
+    world.slow(101, "app", ms=2)
+    for _ in range(count):
+        producer.send("x" * 100)
+        world.run(for_s=every_ms / 1000)
+    producer.wait()
+    return producer
+
+
+for in_flight in (1, 5):
+    for every_ms in (0.3, 0.1):
+        made = steady(in_flight, every_ms, 120)
+        print(f"{in_flight} in flight, a record every {every_ms} ms: "
+              f"{120 / len(made.batches):.1f} records in a batch, "
+              f"median wait {median(made.waits_ms):.1f} ms")  # fmt: skip
+AccumulatorTimeline(steady(1, 0.3, 40), f"linger.ms={linger_ms}, 1 in flight")
 
 # %% [markdown]
 # The first record goes alone. The next ones gather while its request is in flight, so batches grow
@@ -669,11 +711,22 @@ AccumulatorTimeline(producer, f"linger.ms={linger_ms}, {in_flight} in flight")
 # partitions.
 
 # %% batch-limits tags=["both"]
-lab.both(batch_scenes.batch_limits)
+by_size = {}  # by cluster and unit
+
+
+def batch_limits(cluster):
+    return batch_scenes.batch_limits(cluster, by_size.setdefault(cluster.name, {}))
+
+
+outcome = lab.both(batch_limits)
+powers = "batch.size, as a power of two: 10 is 1,024, 14 is 16,384"
+display(outcome, Chart("500 positions", by_size["engine"], powers, log_y=True))
 
 # %% [markdown]
 # A full batch leaves at once, the half-full one behind it waits for `linger.ms`. `batch.size` counts
-# bytes: the number of records follows from their size. A record larger than `batch.size` gets a batch
+# bytes: the number of records follows from their size. Larger batches need fewer requests, and from
+# 16 KiB on they compress little better. With a record each millisecond no batch becomes full, so
+# `linger.ms` decides how many records it has. A record larger than `batch.size` gets a batch
 # of its own.
 
 # %% [markdown]
@@ -696,14 +749,18 @@ display(outcome, Chart("One load in the log", kilobytes["engine"], numbers, "kB"
 json_kb = dict(kilobytes["engine"]["json"])
 print("JSON at 10 Mbit/s:", ", ".join(f"{n}: {kb * 0.8:.0f} ms" for n, kb in json_kb.items()))
 
-# %% [markdown]
-# A ratio says as much about the data as about the codec; "up to four times" is no limit. With a slow
+# %% other-benchmarks [markdown]
+# A ratio says as much about the data as about the codec; "up to four times" is no limit. So a
+# benchmark of other people's logs, such as Cloudflare's of 2018, may rank the codecs differently: its
+# data, batches, levels and machines are not yours. A name that is no codec is refused when the client
+# is made. With a slow
 # network fewer bytes are also faster; on this machine's loopback they are not. A broker decompresses
 # a batch to check its records, and stores the bytes as they came unless the topic's
 # `compression.type` names another codec. That last row is the one where engine and Kafka differ.
 
 # %% codec-time tags=["live"]
 import time
+import zlib
 
 from engine.records import compression
 
@@ -716,13 +773,19 @@ for number in range(1, len(compression.NAMES)):
     compression.decompress(number, packed, len(data))
     bars["compress"].append((number, 1000 * (half - began)))
     bars["decompress"].append((number, 1000 * (time.process_time() - half)))
+for level in (1, 6, 9):
+    began = time.process_time()
+    kept = len(zlib.compress(data, level))
+    took = 1000 * (time.process_time() - began)
+    print(f"gzip, level {level}: {kept / len(data):.1%} of the bytes, {took:.0f} ms")
 Chart(f"CPU time for {len(data) / 1e6:.1f} MB of JSON", bars,
       "1 gzip, 2 snappy, 3 lz4, 4 zstd", "ms", "bars")  # fmt: skip
 
 # %% [markdown]
 # gzip costs the most CPU, snappy and lz4 the least, and zstd gives gzip's ratio for a fraction of its
-# time. zstd came with Kafka 2.1, levels with 3.8 (`compression.zstd.level`). Old recipes such as
-# "snappy, 32 KB, 20 ms" know neither zstd nor today's defaults. Test it on your own data:
+# time. A higher level of gzip (`compression.gzip.level`) saves bytes and costs time. zstd came with
+# Kafka 2.1, levels with 3.8. Old recipes such as "snappy, 32 KB, 20 ms" know neither zstd nor today's
+# defaults. Test it on your own data, and compare the rate with the CPU time and the slowest waits:
 
 # %% recipe tags=["both"]
 recipes = {
@@ -742,6 +805,7 @@ def recipe(cluster):
         seen[name] = {
             "rate": lab.measured(rate, "records/s"),
             "a record in the log": lab.measured(size, "bytes"),
+            **measure.costs(producer, "positions", payloads.positions(5_000)),
         }
     return seen
 
@@ -817,18 +881,37 @@ lab.check("03-10", refused_by)
 # %% java-client tags=["both"]
 from lessons.nb03_partitioning import java_runs
 
-lab.both(java_runs.asked)
+loads = {}  # by cluster, load and metric
+
+
+def java_client(cluster):
+    return java_runs.asked(cluster, loads.setdefault(cluster.name, {}))
+
+
+outcome = lab.both(java_client)
+display(outcome, *java_runs.charts(loads))
 
 # %% [markdown]
-# Java's murmur2 is the one in our cell. RoundRobinPartitioner ignores the key, and so does
-# `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner. Most failures of `send()`
-# come back in the future and the callback; only what is no error of Kafka's API is thrown, such as a
-# wrong type or an interrupt. The silent leader took four records, as in *Memory for batches*.
+# Java's partitions are those of the hash in our cell. RoundRobinPartitioner ignores the key. So
+# does `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner: it stays with a
+# partition, and then moves on.
+#
+# Most failures of `send()` come back in the future and the callback. Only what is no error of Kafka's
+# API is thrown, such as a wrong type or an interrupt. Two failures look alike, since both wait for
+# `max.block.ms`. The message and `buffer-available-bytes` tell them apart: with an unknown topic
+# all of it is free, and a silent leader leaves none after four records (*Memory for batches*).
 #
 # A callback runs in the one I/O thread, so 50 ms in it hold up every delivery; give such work to
-# another thread. The metrics are the producer's own, of 400 records in 400 ms: with a higher
-# `linger.ms` the same load needs fewer requests, batches and requests grow, and
-# `record-queue-time-avg` follows `linger.ms`. Compare them with your own baseline.
+# another thread.
+#
+# The charts show the producer's own metrics beside a real Kafka, if there is one. The load is 1,000
+# records of 100 bytes a second, so `record-send-rate` stays near 1,000, and `outgoing-byte-rate` is
+# that payload with its overhead. With a higher `linger.ms` the same load needs fewer and larger
+# requests, and `record-queue-time-avg` follows `linger.ms`. A follower 50 ms away holds up answers
+# with `acks=all` (one request in flight): both times rise. With round robin (`linger.ms=20`)
+# batches are small, and a request carries several. Flat out they come close to `batch.size`. A
+# request to a leader of twelve partitions carries many of them. Compare the metrics with your own
+# baseline.
 
 # %% [markdown]
 # ## Deeper: Source check

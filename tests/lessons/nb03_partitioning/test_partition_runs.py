@@ -7,7 +7,7 @@ import zlib
 
 from engine.client.partitioners import murmur2, murmur2_partition
 from kit.exercises.cluster_log import Context
-from lessons.nb03_partitioning import payloads
+from lessons.nb03_partitioning import key_scenes, payloads
 from lessons.nb03_partitioning.exercises import fleet_settings
 from lessons.nb03_partitioning.fleet import drive
 from lessons.nb03_partitioning.key_moves import KeyMoves, moved
@@ -72,3 +72,17 @@ def test_the_judge_of_the_settings_accepts_another_codec_and_names_what_is_wrong
     assert "too many requests" in judged(200, 60, "zstd").message
     assert "too many bytes" in judged(16_384, 60, "none").message
     assert "refuses these settings" in judged(16_384, 60, "brotli").message
+
+
+def test_sticky_shares_become_even_as_batches_add_up() -> None:
+    few, some, many = (key_scenes.largest_share(records) for records in (600, 6_000, 60_000))
+    assert few > some > many
+    assert 16.6 < many < 18
+
+
+def test_workers_in_parallel_finish_orders_of_one_partition_out_of_order() -> None:
+    read = [f"{order} {state}" for state in key_scenes.STATES for order in (4, 5)]
+    finished = key_scenes._four_workers(read)
+    assert sorted(finished) == sorted(read)
+    assert key_scenes._in_order(read) == 2
+    assert key_scenes._in_order(finished) < 2
