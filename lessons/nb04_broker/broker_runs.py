@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from engine.quotas.rate import WindowedRate
@@ -11,6 +13,7 @@ from engine.sim.clients.clients import Admin
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
+from kit.drawings.chart import Chart
 from kit.probes.one_partition import TOPIC, cluster
 from kit.probes.requests import fetching
 from kit.probes.virtual import ends, produce_request, readable, send, topic_id
@@ -45,6 +48,46 @@ def _state(world: World, moment: str) -> tuple[str, ...]:
     known = ends(world, TOPIC)
     shown = [str(known[b][0]) if b in known else "–" for b in (101, 102, 103)]
     return moment, *shown, " ".join(readable(world, TOPIC))
+
+
+# -- retries
+
+ARRIVALS_A_SECOND, QUICK_S, SLOW_S = 80, 0.010, 0.050
+SLOW_WHILE = (5.0, 8.0)
+ATTEMPTS = 2
+
+
+def queue_with_retries(for_s: int = 20, timeout_s: float = 1.0) -> Chart:
+    """A model: one handler is slow for a while; clients wait, or give up and try once more."""
+    series = {
+        "clients wait": _queue_lengths(for_s, float("inf")),
+        f"once more after {timeout_s:g} s": _queue_lengths(for_s, timeout_s),
+    }
+    marks = dict(zip(SLOW_WHILE, ("slow", "quick again"), strict=True))
+    return Chart("Requests in the queue", series, "seconds", "requests", marks=marks)
+
+
+def _queue_lengths(for_s: int, timeout_s: float) -> list[tuple[float, float]]:
+    """The queue at each half second.  An attempt that was given up is still worked on."""
+    due = [(n / ARRIVALS_A_SECOND, n, 1) for n in range(for_s * ARRIVALS_A_SECOND)]
+    queue: deque[tuple[float, int]] = deque()
+    answered: set[int] = set()
+    free_at, lengths = 0.0, [(0.0, 0.0)]
+    while due and due[0][0] < for_s:
+        now, number, attempt = heappop(due)
+        while queue and max(free_at, queue[0][0]) <= now:
+            sent_at, done = queue.popleft()
+            start = max(free_at, sent_at)
+            free_at = start + (SLOW_S if SLOW_WHILE[0] <= start < SLOW_WHILE[1] else QUICK_S)
+            if free_at <= sent_at + timeout_s:
+                answered.add(done)
+        if number not in answered:
+            queue.append((now, number))
+            if attempt < ATTEMPTS:
+                heappush(due, (now + timeout_s, number, attempt + 1))
+        if now >= lengths[-1][0] + 0.5:
+            lengths.append((now, float(len(queue))))
+    return lengths
 
 
 # -- limits

@@ -2,6 +2,7 @@
 
     threads(real)                                   a table of the kinds
     idle_shares(real, seconds=3)                    how idle each kind was in that time
+    total_times(real)                               how many requests, and how long they took
 
 Both kinds of thread count the nanoseconds in which they had nothing to do.  The difference
 of two readings, divided by the time between them, is the exact share of that time; the
@@ -35,6 +36,9 @@ KINDS = {
 HANDLERS = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
 NETWORK = "kafka.server:type=socket-server-metrics,listener=CLIENT,networkProcessor=*"
 COUNT, WAITED = "Count", "io-wait-time-ns-total"
+REQUESTS = "kafka.network:type=RequestMetrics"
+TIMED = ("Produce", "FetchConsumer", "FetchFollower")
+MEAN, HIGH, A_SECOND = "Mean", "99thPercentile", "OneMinuteRate"
 
 
 def threads(cluster: Cluster) -> Table:
@@ -66,6 +70,32 @@ def _idle_ns(cluster: Cluster) -> dict[str, float]:
         if processor:
             found[f"network thread {processor[1]}"] = beans[name][WAITED]
     return found
+
+
+def total_times(cluster: Cluster) -> Table:
+    """How many requests broker 101 has had in the last minute, and how long they took."""
+    provider: Any = cluster.provider  # type: ignore[attr-defined]
+    patterns = [
+        f"{REQUESTS},name={name},request={kind}{more}"
+        for kind in TIMED
+        for name, more in (("TotalTimeMs", ""), ("RequestsPerSec", ",*"))
+    ]
+    beans = java_management.beans(provider.pid(101), patterns, (MEAN, HIGH, A_SECOND))
+    rows = [(kind, *_times(kind, beans)) for kind in TIMED]
+    columns = ("request", "RequestsPerSec, one minute", "TotalTimeMs, mean", "99th percentile")
+    return Table("Requests at broker 101", columns, rows)
+
+
+def _times(kind: str, beans: java_management.Beans) -> tuple[str, ...]:
+    """Each version of a request has a rate of its own; the times are those of all."""
+    rates = [
+        each.get(A_SECOND, 0.0)
+        for bean, each in beans.items()
+        if "name=RequestsPerSec" in bean and f"request={kind}," in f"{bean},"
+    ]
+    total = beans.get(f"{REQUESTS},name=TotalTimeMs,request={kind}", {})
+    times = (f"{total.get(name, 0.0):.1f} ms" for name in (MEAN, HIGH))
+    return f"{sum(rates):.1f}", *times
 
 
 def idle_table(shares: Mapping[str, Mapping[str, float]]) -> Table:

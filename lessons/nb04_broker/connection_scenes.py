@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes.clients import set_broker_config
+from kit.probes.clients import ask, set_broker_config
 from kit.probes.raw_client import RawClient, addresses
 from lessons.nb04_broker.scenes import PATIENCE_S, SHORT_S, Seen
 
@@ -21,6 +22,9 @@ def connection_limits(cluster: Cluster) -> Seen:
     try:
         set_broker_config(cluster, "103", limit, str(CROWD // 2))
         served = crowd.served_until(lambda count: count < CROWD)
+        set_broker_config(cluster, "103", exceptions, f"127.0.0.2:{10 * CROWD}")
+        cluster.wait_until(lambda c: "127.0.0.2" in _broker_config(c, exceptions), PATIENCE_S)
+        other_address = crowd.served_until(lambda count: True)
         set_broker_config(cluster, "103", exceptions, f"127.0.0.1:{10 * CROWD}")
         with_exception = crowd.served_until(lambda count: count == CROWD)
     finally:
@@ -30,9 +34,17 @@ def connection_limits(cluster: Cluster) -> Seen:
     return {
         f"{limit}={CROWD // 2}, {CROWD} clients come: too many for it": served < CROWD,
         "served": measured(served, "clients"),
+        "127.0.0.2 as an exception: too many from 127.0.0.1": other_address < CROWD,
         "127.0.0.1 as an exception: served": with_exception,
         "max.connections": waiting_at_the_door(cluster),
     }
+
+
+def _broker_config(cluster: Cluster, setting: str) -> str:
+    """A setting of 103, as 103 itself has it."""
+    request = m.DescribeConfigsRequest
+    resource = request.DescribeConfigsResource(4, "103", [setting])
+    return str(ask(cluster, 103, request([resource])).results[0].configs[0].value)
 
 
 def waiting_at_the_door(cluster: Cluster) -> Seen:

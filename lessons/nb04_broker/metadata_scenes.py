@@ -12,11 +12,14 @@ from confluent_kafka.admin import NewPartitions
 
 from engine.wire import messages as m
 from kit.both.outcomes import measured
-from kit.clusters.interface import Cluster
+from kit.clusters import broker_metrics
+from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import admin, outcome, partition
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import first_partition, producing
 from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, placed
+
+ADMIN = ("CreateTopics", "DeleteTopics")
 
 
 def metadata_from_anybody(cluster: Cluster) -> Seen:
@@ -70,17 +73,42 @@ def _new_partitions(cluster: Cluster, refresh_ms: int = 500) -> Any:
 
 def deleted_topic(cluster: Cluster) -> Seen:
     """DeleteTopics is answered when the decision is written down, not when the files are gone."""
+    controller = cluster.snapshot()["controller"]["id"]
+    before = _at_the_controller(cluster, controller)
     placed(cluster, "doomed")
-    with RawClient(cluster, 102, "lesson") as client:
+    cluster.cut(controller, 103)
+    with RawClient(cluster, 102, "lesson") as client, RawClient(cluster, 103, "lesson") as behind:
         client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
         answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
+        cluster.wait_until(lambda _: _knows(client) != "NONE", PATIENCE_S, "102 to hear of it")
+        answers = [_knows(client), _knows(behind)]
+        cluster.heal()
+        cluster.wait_until(lambda _: _knows(behind) != "NONE", PATIENCE_S, "103 to hear of it")
     # Brokers hear of the decision one after the other.
     cluster.wait_until(lambda c: "doomed" not in c.snapshot()["topics"], PATIENCE_S, "its end")
+    later = _at_the_controller(cluster, controller)
     return {
         "asked of 102, decided by the controller": "doomed" not in cluster.snapshot()["topics"],
+        **{f"{kind} requests that reached it": measured(later[kind] - before[kind], "since then")
+           for kind in ADMIN},
         "deleted once more, at once": error(answer.responses[0].error_code),
+        "102's answer about it, and that of 103, cut off": answers,
         "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
-    }
+    }  # fmt: skip
+
+
+def _at_the_controller(cluster: Cluster, controller: int) -> dict[str, float]:
+    """How many requests it has had; a broker passes these on to it (KIP-590)."""
+    try:
+        found = broker_metrics.requests(cluster, controller, *ADMIN)
+    except NotOffered:
+        return dict.fromkeys(ADMIN, float("nan"))
+    return {kind: float(found[kind].count) for kind in ADMIN}
+
+
+def _knows(client: RawClient) -> str:
+    named = m.MetadataRequest.MetadataRequestTopic(name="doomed")
+    return error(client.ask(m.MetadataRequest(topics=[named])).topics[0].error_code)
 
 
 def _directories(cluster: Cluster, seconds: float = 1.0) -> float:

@@ -20,7 +20,7 @@ from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import fetching, producing, records_in
-from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed
+from lessons.nb04_broker.scenes import PATIENCE_S, TOPIC, placed, settings
 from lessons.nb04_broker.stage_timers import ONE_SIDE
 
 Entity = Mapping[str, str | None]
@@ -29,6 +29,7 @@ CLIENT = {"client-id": "greedy"}
 """For scenes that count no bytes."""
 RATE = 50_000
 """Bytes a second; ten seconds' worth may pass in a burst."""
+CONSUMER_RATE = 1_000
 FLOODERS = 4
 
 
@@ -75,6 +76,14 @@ def limited(cluster: Cluster, entity: Entity, **limits: float) -> Iterator[None]
         cluster.wait_until(lambda c: not describe(c, entity), PATIENCE_S, "its end")
 
 
+def over_a_limit(cluster: Cluster, topic: str, value_bytes: int) -> None:
+    """One write that is a little over its client's limit: answered, then muted for 0.4 s."""
+    name = new_client_id()
+    limit = limited(cluster, {"client-id": name}, producer_byte_rate=0.096 * value_bytes)
+    with limit, RawClient(cluster, 101, name) as client:
+        client.ask(producing(topic, value_bytes))
+
+
 def kinds_of_limits(cluster: Cluster) -> Seen:
     """Kafka's four limits, and three that are misspelt."""
     limits = {
@@ -92,7 +101,6 @@ def kinds_of_limits(cluster: Cluster) -> Seen:
         "all four at once": set_all,
         "read back from another broker": read_back == limits,
         **{name: alter(cluster, CLIENT, **{name: 1.0}) for name in wrong},
-        "a rate of 0": alter(cluster, CLIENT, producer_byte_rate=0.0),
     }
 
 
@@ -120,9 +128,10 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
     request = fetching(TOPIC)
     request.max_bytes = 1  # one batch, of any size
     name = new_client_id()
-    limit = limited(cluster, {"client-id": name}, consumer_byte_rate=1_000)
+    limit = limited(cluster, {"client-id": name}, consumer_byte_rate=CONSUMER_RATE)
     with limit, RawClient(cluster, 101, name) as c:
         first, began = c.ask(request), time.monotonic()
+        answer_bytes = c.bytes_in
         second = c.ask(request)
         third = c.ask(request)
         while not records_in(third) and third.throttle_time_ms:  # a millisecond too early
@@ -132,6 +141,9 @@ def consumer_over_its_rate(cluster: Cluster) -> Seen:
         "first fetch: records, throttled": [records_in(first), first.throttle_time_ms > 0],
         "second fetch: records, throttled": [records_in(second), second.throttle_time_ms > 0],
         "throttle_time_ms": measured(second.throttle_time_ms, "ms"),
+        "mean rate with the wait is the limit": settles(
+            2 * answer_bytes, CONSUMER_RATE, second.throttle_time_ms / 1000
+        ),
         "asked again, not before that time: records": (
             records_in(third) if silence_s >= 0.9 * second.throttle_time_ms / 1000 else "too early"
         ),
@@ -148,9 +160,11 @@ def many_tiny_requests(cluster: Cluster) -> Seen:
         while not throttle_ms and asked < 5_000:
             throttle_ms = client.ask(request).throttle_time_ms
             asked += 1
+    threads = settings(cluster)
+    whole = 100 * (int(threads["num.io.threads"]) + int(threads["num.network.threads"]))
     return {
         "throttled, for a window at most": 0 < throttle_ms <= 1_000,
-        "after": measured(asked, "requests"),
+        "the whole, for all threads of 101": f"{whole} %",
     }
 
 

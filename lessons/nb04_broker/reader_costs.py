@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +16,64 @@ from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.raw_client import RawClient
 from kit.probes.requests import fetching, producing, records_in
+from lessons.nb04_broker import scenes
 from lessons.nb04_broker.scenes import TOPIC, placed
 
 Seen = Mapping[str, Any]
 MEGABYTE = 1_000_000
+READERS = (1, 10, 100)
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def idle_readers(cluster: Cluster, readers: int = 100) -> Seen:
-    """Readers at the end of a quiet log: where they wait, and what that costs."""
+def idle_readers(cluster: Cluster, crowds: Sequence[int] = READERS) -> Seen:
+    """Readers at the end of a quiet log, which ask for many bytes: what their waiting costs."""
     placed(cluster)
+    with_nothing, rounds, costs = True, 2, {}
+    for readers in crowds:
+        with _crowd(cluster, readers) as clients:
+            began, before = time.monotonic(), cpu_s(cluster)
+            for _ in range(rounds):
+                answers = _ask_all(clients)
+                with_nothing &= not any(map(records_in, answers))
+            took, spent = time.monotonic() - began, cpu_s(cluster) - before
+        who = f"{readers} reader{'s' if readers > 1 else ''}"
+        costs[f"{who}: fetches"] = measured(rounds * readers / took, "a second")
+        costs[f"{who}: the process is busy for"] = measured(100 * spent / took, "% of the time")
+    return {
+        "each was answered, with nothing": with_nothing,
+        "such a fetch takes": measured(1000 * took / rounds, "ms"),
+        **costs,
+        f"fetches in purgatory, {readers} readers": parked(cluster, readers),
+    }
+
+
+@contextmanager
+def _crowd(cluster: Cluster, readers: int) -> Iterator[list[RawClient]]:
     clients = [RawClient(cluster, 101, "idle") for _ in range(readers)]
     try:
-        began, before = time.monotonic(), cpu_s(cluster)
-        for _ in range(2):
-            for client in clients:
-                client.send(fetching(TOPIC, 0, max_wait_ms=500))
-            answers = [client.receive() for client in clients]
-        took, spent = time.monotonic() - began, cpu_s(cluster) - before
+        yield clients
     finally:
         for client in clients:
             client.close()
-    return {
-        "each was answered, with nothing": all(a and not records_in(a[1]) for a in answers),
-        "fetches of one reader": measured(2 / took, "a second"),
-        "the broker's process was busy for": measured(100 * spent / took, "% of that time"),
-    }
+
+
+def _ask_all(clients: list[RawClient]) -> list[Any]:
+    for client in clients:
+        client.send(_for_a_megabyte(500))
+    heard = [client.receive() for client in clients]
+    return [answer for _, answer in filter(None, heard)]
+
+
+def _for_a_megabyte(max_wait_ms: int) -> Any:
+    return fetching(TOPIC, 0, max_wait_ms=max_wait_ms, min_bytes=MEGABYTE)
+
+
+def parked(cluster: Cluster, readers: int) -> Any:
+    """The fetches in 101's purgatory while these readers wait, with those of followers."""
+    with _crowd(cluster, readers) as clients:
+        for client in clients:
+            client.send(_for_a_megabyte(5_000))
+        return scenes.purgatory(cluster)["fetch requests in purgatory"]
 
 
 def pid(cluster: Cluster) -> int:

@@ -8,8 +8,10 @@ library retries, batches or waits.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from engine.wire import framing
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
@@ -57,6 +59,14 @@ def in_sync(cluster: Cluster, topic: str) -> list[int]:
     return sorted(partition(cluster, topic)["isr"])
 
 
+def in_log_file(cluster: Cluster, records: bytes, topic: str = TOPIC) -> Any:
+    """Where these bytes begin in a segment file of 101; -1: in none, nan: no file can be read."""
+    data = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
+    segments = sorted(Path(data).glob(f"{topic}-0/*.log")) if data else []
+    begins = max((each.read_bytes().find(records) for each in segments), default=float("nan"))
+    return measured(begins, "bytes from its start")
+
+
 # -- brokers and their requests
 
 
@@ -74,10 +84,25 @@ def three_brokers(cluster: Cluster) -> Seen:
         "brokers": sorted(each.broker_id for each in described.brokers),
         "the controller": quorum.topics[0].partitions[0].leader_id,
         "addresses of their own": len(set(addresses(cluster).values())) == len(nodes),
+        **places(cluster),
         "the record got the offset": base,
-        "bytes of the batch, sent": len(one_batch(bytes(100))),
-        "bytes of the batch, fetched": stored,
+        "bytes of the batch, sent and fetched": [len(one_batch(bytes(100))), stored],
         **counted(cluster),
+    }
+
+
+def places(cluster: Cluster) -> Seen:
+    """Directories and processes of the three brokers; nan where this machine does not see them."""
+    provider: Any = cluster.provider  # type: ignore[attr-defined]
+    nodes = provider.nodes()
+    directories = {nodes[broker].data_dir for broker in ALL} - {None}
+    processes: set[int] = set()
+    if directories:
+        is_engine = cluster.name == "engine"
+        processes = {provider.pid() if is_engine else provider.pid(broker) for broker in ALL}
+    return {
+        "data directories": measured(len(directories) or float("nan"), "of their own"),
+        "processes that serve them": measured(len(processes) or float("nan"), "for all three"),
     }
 
 
@@ -122,20 +147,24 @@ def two_generations(cluster: Cluster) -> Seen:
         fetching_today.topics[0].topic_id = topic_id
         requests = ((4, fetching(TOPIC)), (18, fetching_today))
         read = [records_in(client.ask(body, version)) for version, body in requests]
-        brokers = [len(client.ask(m.MetadataRequest(topics=[]), v).brokers) for v in (1, 13)]
-        correlation_id = client.last
     with RawClient(cluster, 101, "of the year 2014") as ancient:
         ancient.send_bytes(_ancient_list_offsets())
         closed = ancient.is_closed()
     return {
         "Produce as version 3, then 13: offsets": offsets,
         "records read by Fetch 4 and 18": read,
-        "brokers in Metadata 1 and 13": brokers,
         "Fetch versions offered": ranges[m.FetchRequest.API_KEY],
         "Metadata versions offered": ranges[m.MetadataRequest.API_KEY],
-        "the last correlation id came back": correlation_id,
+        "first two bytes of Produce, Fetch, Metadata": [
+            api_key(body) for body in (producing_today, fetching_today, m.MetadataRequest())
+        ],
         "ListOffsets 0, gone since 4.0: connection closed": closed,
     }
+
+
+def api_key(request: Any) -> int:
+    """What a broker reads first, behind the length: the kind of the request."""
+    return int.from_bytes(framing.write_request(13, 1, "lesson", request)[4:6], "big")
 
 
 def _ancient_list_offsets() -> bytes:
@@ -176,11 +205,17 @@ def first_requests(cluster: Cluster) -> Seen:
 # -- waiting
 
 
-def purgatory(cluster: Cluster) -> Any:
+def purgatory(cluster: Cluster) -> Seen:
+    """What waits at 101 now; nan where the cluster does not tell."""
     try:
-        return measured(broker_metrics.gauges(cluster, 101).delayed_produce, "waiting")
+        now = broker_metrics.gauges(cluster, 101)
+        produce, fetch = float(now.delayed_produce), float(now.delayed_fetch)
     except NotOffered:
-        return measured(float("nan"), "waiting")
+        produce = fetch = float("nan")
+    return {
+        "produce requests in purgatory": measured(produce, "waiting"),
+        "fetch requests in purgatory": measured(fetch, "waiting"),
+    }
 
 
 def fetch_session(cluster: Cluster) -> Seen:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.sim.world.world import World
+from kit.drawings.chart import Chart
 from kit.probes.one_partition import TOPIC, cluster
 from kit.probes.virtual import readable, send
 from kit.tables import Table
@@ -55,6 +56,18 @@ def what_still_loses_records(factors: Sequence[int] = (1, 2, 3)) -> Table:
             rows.append((str(replicas), what, found))
     columns = ("replicas, all in sync", "then", "the acknowledged record")
     return Table("Committed is not the same as safe from everything", columns, rows)
+
+
+def chance_of_loss(
+    factors: Sequence[int] = (1, 2, 3), chances: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.1)
+) -> Chart:
+    """How likely all copies are gone, if each disk dies with the same chance by itself."""
+    series = {
+        f"{copies} {'copy' if copies == 1 else 'copies'}": [(p, p**copies) for p in chances]
+        for copies in factors
+    }
+    axes = ("chance that one disk dies in the time", "chance that all do")
+    return Chart("Copies that die independently", series, *axes, log_y=True)
 
 
 def _lose_disk(world: World) -> None:

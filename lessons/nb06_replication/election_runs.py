@@ -60,9 +60,10 @@ def leaders_after_a_rolling_restart(
         world.run(until=_whole, for_s=30)
         rows.append((f"{broker} restarted", *_leads(world)))
     if settings.get("auto.leader.rebalance.enable"):
-        every_s = settings["leader.imbalance.check.interval.seconds"]
+        every_s, since_us = settings["leader.imbalance.check.interval.seconds"], world.now_us
         world.run(until=lambda w: len(set(_leads(w))) == 1, for_s=4 * every_s)
-        rows.append(("the controller's check", *_leads(world)))
+        after_s = (world.now_us - since_us) / 1e6
+        rows.append((f"the controller's check, after {after_s:.1f} s", *_leads(world)))
     else:
         world.run(for_s=60)
         rows.append(("a minute later", *_leads(world)))

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 
+from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
+from kit.probes import requests
 from kit.probes.background_load import BackgroundLoad
 from kit.probes.clients import (
     admin,
+    ask,
     fetch_at,
     in_sync,
     name,
@@ -28,6 +32,7 @@ from kit.probes.clients import (
     produce_at,
     send,
     set_broker_config,
+    topic_id,
     values,
     whole,
 )
@@ -36,6 +41,8 @@ ALL = (101, 102, 103)
 PATIENCE_S = 60.0
 SLOW_MS = 4_000
 """Each way: a fetch takes longer than replica.lag.time.max.ms."""
+SILENCE_MS = 200
+"""For a write that cannot be acknowledged: much shorter than replica.lag.time.max.ms."""
 FACTORS = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2))
 OFFLINE = "factor-2-minimum-1"
 """All of its brokers are down for a while."""
@@ -50,11 +57,10 @@ Seen = Mapping[str, Any]
 def leaders_and_followers(cluster: Cluster) -> Seen:
     """The roles in a healthy cluster, and a follower's answers to clients."""
     cluster.create_topic("fleet", partitions=6, replicas=3)
-    cluster.create_topic("orders", assignment={0: ALL})
+    cluster.create_topic("orders", assignment={0: ALL, 1: ALL})
     send(cluster, "orders", "A")
     cluster.wait_until(lambda c: _high_watermarks(c) == {1}, PATIENCE_S, "A to be committed")
     fleet = cluster.snapshot()["topics"]["fleet"]["partitions"].values()
-    copies = _copies(cluster)
     to_leader = produce_at(cluster, 101, "orders", "B")
     # A follower answers up to the HW that it knows, and it hears of B's one fetch later.
     cluster.wait_until(lambda c: _high_watermarks(c) == {2}, PATIENCE_S, "B to be committed")
@@ -62,10 +68,13 @@ def leaders_and_followers(cluster: Cluster) -> Seen:
         "leaders of six partitions": sorted(Counter(p["leader"] for p in fleet).values()),
         "each led by its first replica": all(p["leader"] == p["replicas"][0] for p in fleet),
         "all in sync": all(len(p["isr"]) == 3 for p in fleet),
-        "copies of the record": copies,
+        "partition 0 of orders": _copies(cluster),
+        "partition 1 of orders": _copies(cluster, 1),
         "produce to the leader": to_leader,
         "produce to a follower": produce_at(cluster, 102, "orders", "C"),
         "consumer's fetch from a follower": fetch_at(cluster, 102, "orders"),
+        "a consumer without a rack asks the leader": _asked(cluster, 101, ""),
+        "one in the rack of 102 asks the leader": _asked(cluster, 101, "b"),
         "a topic with 4 replicas on 3 brokers": _creation(cluster, 4),
         "default.replication.factor": {
             "Kafka's default": _own_default(cluster),
@@ -78,10 +87,29 @@ def _high_watermarks(cluster: Cluster) -> set[int]:
     return {log["high_watermark"] for log in partition(cluster, "orders")["logs"].values()}
 
 
-def _copies(cluster: Cluster) -> list[str]:
-    logs = cluster.snapshot(values=True)["topics"]["orders"]["partitions"][0]["logs"]
-    return [f"{b}: {' '.join(v for e in log['batches'] for v in e['values'])}"
-            for b, log in sorted(logs.items())]  # fmt: skip
+def _copies(cluster: Cluster, index: int = 0) -> list[str]:
+    logs = cluster.snapshot(values=True)["topics"]["orders"]["partitions"][index]["logs"]
+    stored = {broker: [value for each in log["batches"] for value in each["values"]]
+              for broker, log in sorted(logs.items())}  # fmt: skip
+    return [f"{broker}: {' '.join(values) or 'nothing'}" for broker, values in stored.items()]
+
+
+def _asked(cluster: Cluster, broker: int, rack: str) -> str:
+    """A consumer's Fetch from a rack (KIP-392): records, or the replica that it should ask."""
+    request = requests.fetching(topic_id(cluster, "orders"))
+    request.rack_id = rack
+    answer = ask(cluster, broker, request)
+    preferred = requests.first_partition(answer).preferred_read_replica
+    return f"{requests.records_in(answer)} records" if preferred < 0 else f"read from {preferred}"
+
+
+def asks_again(cluster: Cluster, broker: int, topic: str, value: str) -> list[Any]:
+    """What a client does: a write, the leader by that broker's metadata, the write there."""
+    refused = produce_at(cluster, broker, topic, value)
+    named = m.MetadataRequest.MetadataRequestTopic(name=topic)
+    answer = ask(cluster, broker, m.MetadataRequest(topics=[named]))
+    leader = next(p.leader_id for p in answer.topics[0].partitions if p.partition_index == 0)
+    return [refused, leader, produce_at(cluster, leader, topic, value)]
 
 
 def _creation(cluster: Cluster, replicas: int) -> str:
@@ -123,6 +151,20 @@ def elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> s
     return name(client.elect_leaders(kind, [wanted]).result(20)[wanted])
 
 
+def send_to_each(cluster: Cluster, topics: Iterable[str], value: str) -> dict[str, str]:
+    """One record with acks=all to each topic at the same time; the answers."""
+    names = list(topics)
+    with ThreadPoolExecutor(len(names)) as pool:
+        answers = pool.map(lambda topic: send(cluster, topic, value), names)
+    return dict(zip(names, answers, strict=True))
+
+
+def missing(cluster: Cluster, value: str, answers: Mapping[str, str]) -> list[str]:
+    """The topics in which a value was acknowledged and no consumer finds it."""
+    acknowledged = [topic for topic, answer in answers.items() if answer == "NONE"]
+    return [topic for topic in acknowledged if value not in values(cluster, topic)]
+
+
 # -- out of the ISR, and back
 
 
@@ -136,6 +178,7 @@ def out_and_back(cluster: Cluster) -> Seen:
     cluster.cut(101, 103)
     for value in ("B", "C"):
         send(cluster, "orders", value, acks="1")
+    cluster.wait_until(lambda c: _log_end(c, 102) == 3, PATIENCE_S, "102 to have B and C")
     behind = partition(cluster, "orders")
     asked = time.monotonic()
     answer = send(cluster, "orders", "D")  # waits for 103, until 103 is out
@@ -144,6 +187,7 @@ def out_and_back(cluster: Cluster) -> Seen:
     cut_off = partition(cluster, "orders")
     cluster.heal()
     cluster.wait_until(all_in, PATIENCE_S, "103 to be back")
+    healed, copies = partition(cluster, "orders"), _copies(cluster)
     controller = cluster.snapshot()["controller"]["id"]
     cluster.cut(controller, 103)
     cluster.wait_until(lambda c: c.snapshot()["brokers"][103]["fenced"], PATIENCE_S, "a fence")
@@ -155,7 +199,8 @@ def out_and_back(cluster: Cluster) -> Seen:
         cluster.wait_until(without_103, PATIENCE_S, "103 to be out once more")
     return {
         "103 is two records behind": {
-            "log ends of 101 and 103": [behind["logs"][b]["log_end_offset"] for b in (101, 103)],
+            "leader": behind["leader"],
+            "log ends of 101, 102, 103": [behind["logs"][b]["log_end_offset"] for b in ALL],
             "high watermark": behind["logs"][101]["high_watermark"],
             "ISR": behind["isr"],
         },
@@ -165,24 +210,31 @@ def out_and_back(cluster: Cluster) -> Seen:
             "ISR": cut_off["isr"],
             "high watermark": cut_off["logs"][101]["high_watermark"],
         },
+        "the link is healed": {"ISR": healed["isr"], "logs": copies},
         "103 loses its heartbeats only: fenced, ISR 101 102": True,
         "103 fetches, too slowly for the load: ISR 101 102": True,
     }
+
+
+def _log_end(cluster: Cluster, broker: int) -> int:
+    return int(partition(cluster, "orders")["logs"][broker]["log_end_offset"])
 
 
 # -- acks=1
 
 
 def acks_and_silent_followers(cluster: Cluster) -> Seen:
-    """The leader acknowledges B alone, and dies before a follower can fetch it."""
+    """The leader alone has B, C and D, and dies before a follower can fetch them."""
     cluster.create_topic("orders", assignment={0: ALL})
     send(cluster, "orders", "A")
     cluster.wait_until(lambda c: _high_watermarks(c) == {1}, PATIENCE_S, "A to be committed")
     cluster.cut(101, 102)
     cluster.cut(101, 103)
-    asked = time.monotonic()
-    answer = send(cluster, "orders", "B", acks="1")
-    waited = time.monotonic() - asked
+    answers, waited_ms = [], []
+    for value, acks in zip("BCD", ("0", "1", "all"), strict=True):
+        asked = time.monotonic()
+        answers.append(send(cluster, "orders", value, acks=acks, timeout_ms=SILENCE_MS))
+        waited_ms.append(1000 * (time.monotonic() - asked))
     logs = partition(cluster, "orders")["logs"]
     cluster.kill(101)
     cluster.wait_until(lambda c: c.leader("orders") == 102, PATIENCE_S, "102 to lead")
@@ -192,8 +244,11 @@ def acks_and_silent_followers(cluster: Cluster) -> Seen:
     cluster.start(101)
     cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "101 to be back in the ISR")
     return {
-        "B, acks=1, both followers cut off": answer,
-        "B waited": measured(waited, "s"),
+        "B acks=0, C acks=1, D acks=all": answers,
+        **{
+            f"{value} waited": measured(ms, "ms")
+            for value, ms in zip("BCD", waited_ms, strict=True)
+        },
         "log ends": [log["log_end_offset"] for log in logs.values()],
         "101 killed: a consumer reads": under_102,
         "101 back in the ISR: a consumer reads": values(cluster, "orders"),
@@ -224,6 +279,7 @@ def brokers_go_and_return(cluster: Cluster) -> Seen:
     cluster.wait_until(whole("fleet"), PATIENCE_S, "all to be in sync")
     cluster.wait_until(lambda c: c.leader(OFFLINE) != -1, PATIENCE_S, "a leader again")
     leaders.append(_leaders(cluster))
+    again = asks_again(cluster, 101, "fleet", "D")
     elected = Counter(elect(cluster, "fleet", ElectionType.PREFERRED, each) for each in FLEET)
     cluster.wait_until(lambda c: _leaders(c) == leaders[0], PATIENCE_S, "leaders at home")
     moments = ("at first", "101 killed", "102 stopped", "both are back")
@@ -232,9 +288,9 @@ def brokers_go_and_return(cluster: Cluster) -> Seen:
         "two are down: factor 3, minimum 1: a consumer reads": alone,
         "both are back: factor 2, minimum 1": send(cluster, OFFLINE, "C"),
         "leaders of fleet": dict(zip(moments, leaders, strict=True)),
+        "a write to 101, its metadata, the write there": again,
         "preferred elections for the six": elected,
         "leaders then": _leaders(cluster),
-        "and once more": elect(cluster, "fleet", ElectionType.PREFERRED),
     }
 
 
@@ -284,25 +340,33 @@ def settings_and_defaults(cluster: Cluster) -> Seen:
     internal = "unclean.leader.election.interval.ms"
     hidden = set_broker_config(cluster, "101", internal, "7000")
     one = set_broker_config(cluster, "101", "min.insync.replicas", "2")
-    everywhere = set_broker_config(cluster, "", "min.insync.replicas", "2")
-    cluster.create_topic("later")
-    effective = _effective(client, "later", "min.insync.replicas")
-    set_broker_config(cluster, "", "min.insync.replicas", "1")
     return {
         "default": defaults,
         f"{internal}=7000 while it runs": hidden,
         "min.insync.replicas=2 for broker 101 alone": one,
-        "min.insync.replicas=2 for the cluster": everywhere,
-        "a new topic then has": effective,
-    }
+        **{f"{setting}={value} for the cluster; a new topic has": _for_new_topics(
+            cluster, setting, value, before) for setting, value, before in CHANGES},
+    }  # fmt: skip
+
+
+CHANGES = (("min.insync.replicas", "2", "1"), ("unclean.leader.election.enable", "true", "false"))
+
+
+def _for_new_topics(cluster: Cluster, setting: str, value: str, before: str) -> list[str]:
+    """Changes a default of all brokers while they run, and looks at a topic made after it."""
+    answer = set_broker_config(cluster, "", setting, value)
+    try:
+        cluster.create_topic("later")
+        return [answer, _effective(admin(cluster), "later", setting)]
+    finally:
+        set_broker_config(cluster, "", setting, before)
 
 
 def _default(entry: Any) -> str:
     if entry is None:
         return "not listed"
-    values = {synonym.source: synonym.value for synonym in entry.synonyms.values()}
-    found = values.get(ConfigSource.DEFAULT_CONFIG.value, entry.value)
-    return "not set" if found is None or found == "" else str(found)
+    found = {each.source: each.value for each in (entry, *entry.synonyms.values())}
+    return str(found.get(ConfigSource.DEFAULT_CONFIG.value) or "not set")
 
 
 def _effective(client: Any, topic: str, setting: str) -> str:

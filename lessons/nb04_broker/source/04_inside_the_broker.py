@@ -28,6 +28,7 @@
 # %% doorway tags=["setup"]
 import random
 import time
+from bisect import bisect_right
 from heapq import heappop, heappush
 
 from IPython.display import display
@@ -121,6 +122,7 @@ def there_and_back(cluster):
         "the record got the offset": base_offset,
         "bytes sent and fetched": [len(sent), len(stored)],
         "fields that differ": request_bytes.changed_fields(sent, stored),
+        "the fetched bytes in 101's log file": scenes.in_log_file(cluster, stored),
     }
 
 
@@ -156,8 +158,7 @@ def stand_in(cluster):
     cluster.create_topic("orders", assignment={0: [101, 102, 103]})
     with RawClient(cluster, 101, "producer") as producer, RawClient(cluster, 101, "other") as other:
         producer.ask(producing("orders", acks=-1))  # offset 0, on all three
-        cluster.pause(102)
-        cluster.pause(103)
+        [cluster.pause(broker) for broker in (102, 103)]
         producer.send(producing("orders", acks=-1))  # offset 1, on 101 alone
         waits = producer.receive(0.2) is None
         before = records_in(other.ask(fetching("orders", 1)))
@@ -167,6 +168,7 @@ def stand_in(cluster):
         answer = producer.receive(0.4)
         after = records_in(other.ask(fetching("orders", 1)))
     return {
+        "replica ids: a consumer's, then these": [fetching("orders").replica_id, *stand_ins],
         "the write waits at first": waits,
         "a consumer sees the record then": before == 1,
         "the fetches with a replica id": error,
@@ -190,8 +192,8 @@ lab.verdict("04-12", outcome)
 #
 # A client has several requests in flight on one connection. 102 is paused, so the first one, a
 # write with `acks=all`, has to wait. The second asks for metadata, which any broker answers from
-# its memory. The third is a write with `acks=1`, which waits for no follower. After 0.3 s 102
-# continues.
+# its memory. The third is a write with `acks=1`, which waits for no follower. On another connection
+# a consumer waits for the next record. After 0.3 s 102 continues.
 
 # %% 04-14 tags=["stub", "predict"]
 lab.predict("04-14")
@@ -212,16 +214,17 @@ def one_connection(cluster):
         cluster.pause(102)
         numbers = [one.send(request) for request in in_flight]
         answers = list(iter(lambda: one.receive(patience_s), None))
-        early = len(answers)
-        other_served = len(other.ask(metadata).brokers) > 0
+        early, other_served = len(answers), len(other.ask(metadata).brokers) > 0
+        other.send(fetching("orders", 1, max_wait_ms=15_000))
         waiting = scenes.purgatory(cluster)
         cluster.resume(102)
-        while len(answers) < len(in_flight):
-            answers.append(one.receive())
+        answers += [one.receive() for _ in in_flight[early:]]
+        news = records_in(other.receive()[1])
     return {
         "answers while 102 is paused": early,
         "another connection is served": other_served,
-        "produce requests in purgatory": waiting,
+        **waiting,
+        "then the fetch brings a record": news > 0,
         "order of the answers": [numbers.index(number) + 1 for number, _ in answers],
     }
 
@@ -305,27 +308,31 @@ handlers, slow_ms, idle_percent = 8, 300, 50  # try 16 handlers; try 30 ms
 
 
 def quick_waits(idle_percent, slow_ms, handlers=handlers, requests=40_000, quick_ms=0.5):
-    """The 99th percentile of what quick requests wait for a handler, in ms."""
-    chance, now, waits = random.Random(4), 0.0, []
+    """99th percentiles: what quick requests wait for a handler, in ms; the queue's length."""
+    chance, now, waits, starts, queue = random.Random(4), 0.0, [], [], []
     free_at = [0.0] * handlers
     mean_ms = 0.99 * quick_ms + 0.01 * slow_ms
     for _ in range(requests):
         now += chance.expovariate((1 - idle_percent / 100) * handlers / mean_ms)
+        queue.append(len(starts) - bisect_right(starts, now))
         start = max(now, heappop(free_at))
+        starts.append(start)
         is_slow = chance.random() < 0.01
         heappush(free_at, start + (slow_ms if is_slow else quick_ms))
-        if not is_slow:
-            waits.append(start - now)
-    return sorted(waits)[len(waits) * 99 // 100]
+        waits += [] if is_slow else [start - now]
+    return [sorted(each)[len(each) * 99 // 100] for each in (waits, queue)]
 
 
 shares = (80, 70, 60, 50, 40, 30, 20, 10, 5)
 slow = {"all take 0.5 ms": 0.5, f"one in 100 takes {slow_ms} ms": slow_ms}
-waits = {name: [(s, max(0.01, quick_waits(s, ms))) for s in shares] for name, ms in slow.items()}
+found = {name: [(s, *quick_waits(s, ms)) for s in shares] for name, ms in slow.items()}
+waits = {name: [(s, max(0.01, wait)) for s, wait, _ in rows] for name, rows in found.items()}
+queues = {name: [(s, max(0.1, queue)) for s, _, queue in rows] for name, rows in found.items()}
 marks = {20: "20 %: warning", 10: "10 %: problem"}
 title = "A quick request's wait for a handler, 99th percentile"
 display(Chart(title, waits, "handlers idle, %", "ms (0.01: none)", marks=marks, log_y=True))
-seen = {"wait": quick_waits(idle_percent, slow_ms), "alone": quick_waits(idle_percent, 0.5)}
+display(Chart("Queued (0.1: none), 99th percentile", queues, "handlers idle, %", log_y=True))
+seen = {"wait": quick_waits(idle_percent, slow_ms)[0], "alone": quick_waits(idle_percent, 0.5)[0]}
 lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
 
 
@@ -333,7 +340,7 @@ lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
 # At the same idle share: what do more handlers change, and what does a faster disk?
 def handlers_or_disk(handlers=8, slow_ms=300):
     slow = {"all take 0.5 ms": 0.5, f"one in 100 takes {slow_ms} ms": slow_ms}
-    waits = {name: [(s, max(0.01, quick_waits(s, ms, handlers, 20_000))) for s in shares]
+    waits = {name: [(s, max(0.01, quick_waits(s, ms, handlers, 20_000)[0])) for s in shares]
              for name, ms in slow.items()}  # fmt: skip
     axes = "handlers idle, %", "ms (0.01: none)"
     return Chart(title, waits, *axes, marks=marks, log_y=True, y_within=(0.01, 10_000))
@@ -353,8 +360,9 @@ lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 10
 #
 # A broker times every request in five stages, from socket to socket, and they add up to the whole.
 # A sixth timer, `ThrottleTimeMs`, is how long the client is muted for a quota. The next run causes
-# three waits: a distant follower, large batches, and a consumer that asks for megabytes and then
-# does not read its socket for 0.4 s. A real broker gives its timers by JMX, in whole milliseconds.
+# four waits: a distant follower, large batches, a client over its quota, and a consumer that asks for
+# megabytes and then does not read its socket for 0.4 s. A real broker gives its timers by JMX, in
+# whole milliseconds.
 
 # %% 04-16 tags=["stub", "predict"]
 lab.predict("04-16")
@@ -367,19 +375,19 @@ away_ms, batch_bytes, pause_s = 25, 1_000_000, 0.4
 measured = {}
 
 
-def three_causes(cluster):
+def four_causes(cluster):
     with ONE_SIDE, RawClient(cluster, 101, "client") as client:
         scenes.led(cluster, client, "orders", [101, 102, 103])
         scenes.led(cluster, client, "large", [101])
         timers = StageTimers(cluster, 101)
         cluster.slow(101, 103, away_ms)
-        for _ in range(6):
-            client.ask(producing("orders", acks=-1))
+        [client.ask(producing("orders", acks=-1)) for _ in range(6)]
         cluster.heal()
         distant = timers.read("a distant follower")
-        for _ in range(20):
-            client.ask(producing("large", batch_bytes))
+        [client.ask(producing("large", batch_bytes)) for _ in range(20)]
         timers.read("large batches")
+        quota_scenes.over_a_limit(cluster, "large", batch_bytes)
+        timers.read("over its quota")
         client.shrink()  # a small buffer, so that the answer does not fit
         client.send(large_fetch("large", 8 * batch_bytes))
         time.sleep(pause_s)
@@ -389,7 +397,7 @@ def three_causes(cluster):
     return {"longest, distant follower": longest(distant), "longest, slow reader": longest(reader)}
 
 
-outcome = lab.both(three_causes)
+outcome = lab.both(four_causes)
 display(outcome, StageChart(measured))
 lab.verdict("04-16", outcome)
 
@@ -634,7 +642,9 @@ request_path.measured_timeline(eng, "followed")
 # You may read that network threads only move bytes and are therefore seldom the limit. Let the run
 # decide. Six connections write without a pause, first small records, then large ones; the table
 # shows how much of the time each kind of thread had nothing to do. A connection belongs to one
-# network thread, so these stand one by one; handlers take work from anywhere.
+# network thread, so these stand one by one; handlers take work from anywhere. The last table has
+# what a dashboard shows of each kind of request: how many, and how long they took from socket to
+# socket, as a mean and as a high percentile.
 
 # %% threads tags=["both"]
 from lessons.nb04_broker import broker_threads
@@ -648,6 +658,7 @@ if real is not None and real.name == "local":
     for size in sizes:
         with broker_threads.flood(real, "orders", size):
             idle[f"{size:,} bytes a record"] = broker_threads.idle_shares(real, seconds)
+    display(broker_threads.total_times(real))
 broker_threads.idle_table(idle)
 
 # %% [markdown]
@@ -711,22 +722,29 @@ lab.both(scenes.first_requests)
 #
 # The leader is paused. A client gives up four times, each time on a new connection, and makes
 # another attempt. Then the leader continues.
+#
+# The chart after it is a model: 80 requests a second and one handler, which needs 10 ms for each,
+# and 50 ms for three seconds. In one line all clients wait for their answer; in the other each gives
+# up after a second and makes a second attempt.
 
 # %% retries tags=["both"]
-lab.both(scenes.retries_pile_up)
+display(lab.both(scenes.retries_pile_up))
+broker_runs.queue_with_retries(timeout_s=1)
 
 # %% [markdown]
 # The broker cannot know that no client waits: it does all the old work. So a `request.timeout.ms` that
-# is too short makes a slow broker slower. (The producer here is not idempotent; notebook 08 has the
-# cure for the duplicates.)
+# is too short makes a slow broker slower. In the model the handler is quick again after 8 s, and the
+# queue of the second line still grows: each request waits for more than a second, so each is sent
+# twice. (The producer here is not idempotent; notebook 08 has the cure for the duplicates.)
 #
 # ## Deeper: metadata, and requests that change it
 #
 # Any broker answers a Metadata request from its own copy, and a client keeps what it learned. No
 # broker passes a Produce request on; the wrong one says so. A client without an error looks at the
 # metadata again after `metadata.max.age.ms` (5 minutes; here librdkafka's
-# `topic.metadata.refresh.interval.ms`, set to half a second). Requests that change the cluster go
-# on to the controller.
+# `topic.metadata.refresh.interval.ms`, set to half a second). A broker sends requests that change the
+# cluster on to the controller, each inside an *Envelope* request. The deletion below is sent to 102,
+# while 103 is cut off from the controller.
 
 # %% metadata tags=["both"]
 from lessons.nb04_broker import metadata_scenes
@@ -734,7 +752,8 @@ from lessons.nb04_broker import metadata_scenes
 lab.both(metadata_scenes.metadata_and_admin)
 
 # %% [markdown]
-# A deletion is answered when the controller has written it down. The files may still be there: a
+# 103 answers from an old copy as long as it hears no news. A deletion is answered when the controller
+# has written it down. The files may still be there: a
 # real broker renames the directory and removes it after `file.delete.delay.ms`, a minute; the
 # engine removes it at once.
 #
@@ -847,8 +866,8 @@ lab.quiz("04-10", "a", "c")
 # %% [markdown]
 # ## Deeper: what readers cost
 #
-# A hundred idle readers: each has one fetch in purgatory and asks again when its half second is
-# over. Then readers at the tail, and a replay from the beginning. For the replay the pages are
+# Idle readers: each has one fetch in purgatory, for a megabyte of a topic that is quiet, and asks
+# again when its half second is over. Then readers at the tail, and a replay from the beginning. For the replay the pages are
 # dropped from the cache first, as they might be after some hours.
 
 # %% readers tags=["both"]

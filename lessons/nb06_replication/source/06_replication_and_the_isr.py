@@ -306,13 +306,13 @@ lab.verdict("06-3", outcome)
 #
 # ### Out of sync may not lead
 #
-# Two topics, `careful` and `bold`, have their replicas on 101 and 103, and hold A. The link is
-# cut, so 103 falls behind. Each topic gets B with `acks=all`, and B is acknowledged as soon as 103
-# is out of the ISR. Then 101 is stopped; 103 is alive.
+# Three topics, `careful`, `bold` and `patient`, have their replicas on 101 and 103, and hold A. The
+# link is cut, so 103 falls behind. Each topic gets B with `acks=all`, and B is acknowledged as soon
+# as 103 is out of the ISR. Then 101 is stopped; 103 is alive.
 #
 # `bold` allows an *unclean election*: any live replica may lead. For `careful` an operator asks for
 # two elections: a preferred one (the first replica of the list, if it is in sync), then an unclean
-# one. At last the link heals and 101 returns.
+# one. `patient` is left alone. At last the link heals and 101 returns.
 #
 # While no replica leads `careful`, the cell asks Kafka's own tool, as you would at work.
 
@@ -323,41 +323,41 @@ lab.predict("06-14")
 lab.predict("06-14", "A")
 
 # %% out-of-sync tags=["both"]
-unclean, elections = "true", ["PREFERRED", "UNCLEAN"]
-screens = {}
+setting, unclean, elections = "unclean.leader.election.enable", "true", ["PREFERRED", "UNCLEAN"]
+screens, topics = {}, {"careful": "false", "bold": unclean, "patient": "false"}
 
 
 def out_of_sync(cluster):
-    for topic, allowed in (("careful", "false"), ("bold", unclean)):
-        config = {"unclean.leader.election.enable": allowed}
-        cluster.create_topic(topic, assignment={0: [101, 103]}, config=config)
+    for topic, allowed in topics.items():
+        cluster.create_topic(topic, assignment={0: [101, 103]}, config={setting: allowed})
         clients.send(cluster, topic, "A")
     cluster.cut(101, 103)
-    [clients.send(cluster, topic, "B") for topic in ("careful", "bold")]  # waits for 103
+    sent = scenes.send_to_each(cluster, topics, "B")  # waits for 103
     cluster.stop(101)
-    cluster.wait_until(lambda c: 101 not in (c.leader("careful"), c.leader("bold")), 60)
-    leaders = [cluster.leader("careful"), cluster.leader("bold")]
+    cluster.wait_until(lambda c: 101 not in map(c.leader, topics), 60)
+    leaders = [cluster.leader(topic) for topic in topics]
     screens[cluster.name] = lab.tool(cluster, "kafka-topics", "--describe", "--topic", "careful")
     answers = [scenes.elect(cluster, "careful", ElectionType[kind]) for kind in elections]
     cluster.heal()
     cluster.start(101)
-    cluster.wait_until(clients.in_sync("careful", 101, 103), 60, "101 to be back in the ISR")
+    cluster.wait_until(lambda c: all(clients.whole(t)(c) for t in topics), 60, "101 to be back")
     return {
-        "101 stopped: leaders of careful, bold": leaders,
+        f"101 stopped: leaders of {', '.join(topics)}": leaders,
         "answers to the operator": answers,
-        **{f"{t}: a consumer reads": clients.values(cluster, t) for t in ("careful", "bold")},
+        **{f"{t}: a consumer reads": clients.values(cluster, t) for t in topics},
+        "B, acknowledged, is missing in": scenes.missing(cluster, "B", sent),
     }
 
 
 outcome = lab.both(out_of_sync)
-word, last = ("Shrinking ISR", 2) if lab.real() else ("isr careful", 4)  # Kafka's, the engine's
+word, last = ("Shrinking ISR", 3) if lab.real() else ("isr careful", 4)  # Kafka's, the engine's
 display(outcome, *screens.values(), lab.broker_log(lab.real() or eng, 101, word, last=last))
 lab.verdict("06-14", outcome)
 
 # %% [markdown]
 # 103 is alive, has a log, and may not lead: its log lacks B, which was acknowledged. An unclean
 # election is the emergency exit. It costs B for good, because even 101, which had B, follows its
-# new leader and cuts B off.
+# new leader and cuts B off. `patient` could not be used while 101 was away, and lost nothing.
 #
 # Read the raw output. `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is down:
 # that is the one to start. The next section explains the name. On a real Kafka the broker's own
@@ -655,10 +655,11 @@ world.run(until=lambda w: w.is_fenced(101), for_s=10)
 election_runs.roles(world)
 
 # %% [markdown]
-# Now a healthy cluster on both sides. The same bytes lie at the same offset on three brokers. A
-# write sent to a follower is refused. A client does not notice: it asks for the leader and tries
-# again. A read from a follower is answered (KIP-392), though ordinary consumers go to the leader
-# unless the brokers have a `replica.selector.class`.
+# Now a healthy cluster on both sides. Three brokers have the same records in the same order, and
+# another partition has none of them. A write sent to a follower is refused. A client does not
+# notice: it asks for the leader and tries again. A read from a follower is answered (KIP-392), though
+# ordinary consumers go to the leader. If the brokers have a `replica.selector.class`, as the course's
+# do, the leader sends a consumer that names its rack to a replica there.
 #
 # A topic that is created with -1 replicas gets `default.replication.factor`. Kafka's default for
 # it is 1; the course's clusters set it to 3.
@@ -684,8 +685,10 @@ display(isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200))
 isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 
 # %% [markdown]
-# The same on both sides: 103 is cut off, comes back, loses its heartbeats, comes back, and is then
-# slow under load. While a silent follower is still in the ISR, an `acks=all` write waits for it.
+# The same on both sides: 103 is cut off from 101, comes back, loses its heartbeats, comes back, and is
+# then slow under load. While a silent follower is still in the ISR, an `acks=all` write waits for it.
+# The link between 102 and 103 is whole, and 102 has what 103 lacks: a follower fetches from the leader
+# only.
 
 # %% out-and-back tags=["both"]
 lab.both(scenes.out_and_back)
@@ -694,7 +697,8 @@ lab.both(scenes.out_and_back)
 # ## Deeper: acks=1 on a real Kafka
 #
 # *The leader dies after its answer* was a race. Here the links between the leader and its followers
-# are cut first, so the answer always wins, on both sides.
+# are cut first, so the answer always wins, on both sides. Three writes differ in `acks` only, and the
+# producers of all three give the leader 0.2 s. Then the leader dies with all three records.
 
 # %% acks-on-both tags=["both"]
 lab.both(scenes.acks_and_silent_followers)
@@ -783,7 +787,8 @@ lab.both(scenes.brokers_go_and_return)
 # Replication guards against losing some copies, not against losing all at once. A committed record
 # is in the memory of every in-sync replica; Kafka does not flush to disk before it acknowledges. If
 # the power fails everywhere in the same second, three copies vanish together. That is what racks
-# and zones are for.
+# and zones are for. The chart shows how much a copy is worth if disks die independently of each other:
+# its x is the chance that one disk dies before the lost copy is made again.
 #
 # The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When these
 # die, 103 is alive and may not lead. Then the topic is changed to
@@ -792,6 +797,7 @@ lab.both(scenes.brokers_go_and_return)
 
 # %% all-at-once tags=["sim"]
 display(durability_runs.what_still_loses_records(factors=(1, 2, 3)))
+display(durability_runs.chance_of_loss(factors=(1, 2, 3)))
 election_runs.unclean_election(interval_ms=300_000)
 
 # %% [markdown]
@@ -841,6 +847,8 @@ lab.both(scenes.settings_and_defaults)
 #   broker.
 # * A topic created with -1 replicas gets `default.replication.factor`. The default that a broker
 #   reports is 1; the value in use here is 3.
+# * `replica.selector.class` has no default; the course's clusters have Kafka's
+#   `RackAwareReplicaSelector`.
 #
 # ## Deeper: Source check
 #

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -14,11 +15,13 @@ from kit.clusters.kafka_cluster import KafkaCluster
 from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing
+from kit.probes.requests import fetching, first_partition, one_batch, producing
 from lessons.nb04_broker import (
     broker_runs,
+    broker_threads,
     connection_scenes,
     fetch_rates,
+    metadata_scenes,
     quota_scenes,
     reader_costs,
     request_bytes,
@@ -130,6 +133,27 @@ def test_every_broker_counts_for_itself() -> None:
     assert [row[2] for row in broker_runs.one_broker_or_three().rows] == ["1.0", "3.0"]
 
 
+def test_second_attempts_keep_the_queue_long_after_the_slow_time() -> None:
+    patient, impatient = broker_runs.queue_with_retries().series.values()
+    slow_until = broker_runs.SLOW_WHILE[1]
+    assert patient[-1][1] < 5 < max(length for _, length in patient)
+    assert impatient[-1][1] > 2 * max(length for at, length in impatient if at <= slow_until)
+
+
+def test_a_dashboard_adds_up_the_rates_of_all_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = broker_threads.REQUESTS
+    beans = {
+        f"{base},name=TotalTimeMs,request=Produce": {"Mean": 1.5, "99thPercentile": 7.0},
+        f"{base},name=RequestsPerSec,request=Produce,version=12": {"OneMinuteRate": 30.0},
+        f"{base},name=RequestsPerSec,request=Produce,version=13": {"OneMinuteRate": 3.0},
+    }
+    monkeypatch.setattr(broker_threads.java_management, "beans", lambda *_: beans)
+    real = SimpleNamespace(provider=SimpleNamespace(pid=lambda broker: 1))
+    rows = broker_threads.total_times(real).rows  # type: ignore[arg-type]
+    assert rows[0] == ("Produce", "33.0", "1.5 ms", "7.0 ms")
+    assert [row[1] for row in rows[1:]] == ["0.0", "0.0"]
+
+
 # -- pictures
 
 
@@ -163,6 +187,24 @@ def test_stages_are_charted_for_both_sides() -> None:
 # -- on a live engine
 
 
+def test_a_fetch_brings_the_bytes_of_the_log_file(served: KafkaCluster) -> None:
+    scenes.placed(served)
+    with RawClient(served, 101, "client") as client:
+        first = one_batch(b"A")
+        client.ask(producing(scenes.TOPIC, acks=-1, records=first))
+        client.ask(producing(scenes.TOPIC, acks=-1))
+        stored = first_partition(client.ask(fetching(scenes.TOPIC, 1))).records
+    assert scenes.in_log_file(served, stored).value == len(first)
+    assert scenes.in_log_file(served, b"no such bytes").value == -1
+
+
+def test_a_broker_that_is_cut_off_answers_from_its_old_copy(served: KafkaCluster) -> None:
+    seen = metadata_scenes.deleted_topic(served)
+    answers = seen["102's answer about it, and that of 103, cut off"]
+    assert answers == ["UNKNOWN_TOPIC_OR_PARTITION", "NONE"]
+    assert seen["DeleteTopics requests that reached it"].value == 2
+
+
 def test_old_work_is_done_when_the_leader_wakes(served: KafkaCluster) -> None:
     assert scenes.retries_pile_up(served, 3)["records after the broker moved on"] == 3
 
@@ -175,6 +217,7 @@ def test_a_session_names_partitions_once(served: KafkaCluster) -> None:
 
 def test_limits_on_connections(served: KafkaCluster) -> None:
     seen = connection_scenes.connection_limits(served)
+    assert seen["127.0.0.2 as an exception: too many from 127.0.0.1"]
     assert seen["127.0.0.1 as an exception: served"] == connection_scenes.CROWD
     assert seen["max.connections"] == {
         "the next one": "waits",
@@ -200,7 +243,7 @@ def test_a_limited_flood_obeys_its_throttle_time(served: KafkaCluster) -> None:
 
 
 def test_idle_readers_are_answered_with_nothing(served: KafkaCluster) -> None:
-    assert reader_costs.idle_readers(served, 5)["each was answered, with nothing"] is True
+    assert reader_costs.idle_readers(served, (5,))["each was answered, with nothing"] is True
 
 
 def test_the_last_request_is_drawn_as_measured(served: KafkaCluster) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
 from kit.probes.virtual import post, readable, send
@@ -81,6 +83,19 @@ def test_leaders_pile_up_and_go_home() -> None:
     rows = election_runs.leaders_after_a_rolling_restart().rows
     assert rows[0][1:] == rows[-1][1:] == ("2", "2", "2")
     assert rows[-2][1:] != ("2", "2", "2")
+
+
+def test_the_controllers_check_comes_within_its_interval() -> None:
+    automatic = {"auto.leader.rebalance.enable": True, "leader.imbalance.check.interval.seconds": 5}
+    what, *leads = election_runs.leaders_after_a_rolling_restart(**automatic).rows[-1]
+    after_s = float(what.removeprefix("the controller's check, after ").removesuffix(" s"))
+    assert 0 < after_s <= 5
+    assert leads == ["2", "2", "2"]
+
+
+def test_each_more_copy_multiplies_the_chances() -> None:
+    series = durability_runs.chance_of_loss(chances=(0.01, 0.1)).series
+    assert [points[0][1] for points in series.values()] == pytest.approx([1e-2, 1e-4, 1e-6])
 
 
 def test_the_slowest_in_the_isr_counts_and_not_their_number() -> None:
