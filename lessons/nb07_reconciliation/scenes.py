@@ -23,6 +23,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
+from engine.wire import messages as m
 from kit.both.comparison import mend
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import requests
@@ -34,7 +35,7 @@ ALL = (101, 102, 103)
 TOPIC = "orders"
 PATIENCE_S = 60.0
 ATTEMPTS = 8
-LATEST, EARLIEST = -1, -2
+LATEST = -1
 Seen = Mapping[str, Any]
 Scenario = Callable[[Cluster], Seen]
 
@@ -99,6 +100,19 @@ class Orders:
             lambda c: c.leader(TOPIC) == broker, PATIENCE_S, f"{broker} to lead"
         )
 
+    def leader_by(self, broker: int) -> str:
+        """The leader by this broker's Metadata answer, once it has heard of the present epoch."""
+        wanted = m.MetadataRequest([m.MetadataRequest.MetadataRequestTopic(name=TOPIC)])
+        epoch = partition(self.cluster, TOPIC)["leader_epoch"]
+        heard: list[Any] = []
+
+        def has_heard(cluster: Cluster) -> bool:
+            heard.append(ask(cluster, broker, wanted).topics[0].partitions[0])
+            return bool(heard[-1].leader_epoch >= epoch)
+
+        self.cluster.wait_until(has_heard, ANSWER_S, f"{broker} to have heard of epoch {epoch}")
+        return f"{heard[-1].leader_id} leads epoch {heard[-1].leader_epoch}"
+
     def until_in_sync(self) -> None:
         self.cluster.wait_until(
             in_sync(TOPIC, *self.replicas), PATIENCE_S, "every replica to be in sync"
@@ -152,9 +166,9 @@ def _reconcile(cluster: Cluster, orders: Orders, split: Seen) -> Seen:
         "ISR": partition(cluster, TOPIC)["isr"],
         "HW of 102": orders.high_watermarks()[0],
         "ListOffsets latest": list_offset(cluster, 102, LATEST),
-        "ListOffsets earliest": list_offset(cluster, 102, EARLIEST),
         "Fetch from 0": fetch(cluster, 102, 0),
         "Fetch from 1": fetch(cluster, 102, 1),
+        "Metadata of 103": orders.leader_by(103),
     }
     before = [replica_files.take(cluster, broker, TOPIC) for broker in ALL]
     if partition(cluster, TOPIC)["isr"] != [102, 103]:

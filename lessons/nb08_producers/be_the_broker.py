@@ -11,11 +11,13 @@ each batch as it arrived, and the producer's report at the end.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import confluent_kafka
 
 from engine.client.producer import Producer
+from engine.client.producer_batch import Sent
 from engine.client.sockets import SocketDriver
 from engine.wire.errors import Errors
 from kit.probes.scripted_broker import BROKER, TOPIC, WORDS, ScriptedBroker
@@ -39,7 +41,11 @@ def meets(values: str, *steps: list[str], client: str = "engine", **settings: An
     broker = ScriptedBroker([list(step) for step in steps])
     given = {**SETTINGS, **{key.replace("_", "."): value for key, value in settings.items()}}
     try:
-        heard = (_engines if client == "engine" else _librdkafkas)(broker, values.split(), given)
+        if client == "engine":
+            sends = _engines(broker, values.split(), given)
+            heard = ", ".join(f"{each.text} {each.error or each.verdict}" for each in sends)
+        else:
+            heard = _librdkafkas(broker, values.split(), given)
     finally:
         broker.close()
     rows = [list(each.rsplit(" -> ", 1)) for each in broker.seen]
@@ -48,7 +54,17 @@ def meets(values: str, *steps: list[str], client: str = "engine", **settings: An
     return Table(heading, ("arrives", "you answer"), rows, closing)
 
 
-def _engines(broker: ScriptedBroker, values: list[str], settings: dict[str, Any]) -> str:
+def meets_once(error: str) -> tuple[int, str]:
+    """One record whose first attempt gets this answer: its requests, and the verdict."""
+    broker = ScriptedBroker([[error]])
+    try:
+        (record,) = _engines(broker, ["A"], SETTINGS)
+        return len(broker.seen), record.verdict
+    finally:
+        broker.close()
+
+
+def _engines(broker: ScriptedBroker, values: list[str], settings: Mapping[str, Any]) -> list[Sent]:
     own = {"request.timeout.ms": ANSWER_MS, "batch.size": 0}
     producer = Producer("tape", (BROKER,), {**own, **settings})
     driver = SocketDriver(producer, {BROKER: ("127.0.0.1", broker.port)})
@@ -58,7 +74,7 @@ def _engines(broker: ScriptedBroker, values: list[str], settings: dict[str, Any]
         driver.run(lambda: producer.idle, PATIENCE_S)
     finally:
         driver.close()
-    return ", ".join(f"{each.text} {each.error or each.verdict}" for each in producer.sends)
+    return producer.sends
 
 
 def _librdkafkas(broker: ScriptedBroker, values: list[str], settings: dict[str, Any]) -> str:

@@ -1,8 +1,12 @@
-"""Plays one fault tape for three producers, and lets the history checker judge each.
+"""Plays one fault tape for five producers, and lets the history checker judge each.
 
+    blind     acks=0, idempotence off
     fast      acks=1, idempotence off, five requests in flight
+    old       acks=all, idempotence off, one request in flight
     default   the settings of Kafka's own client
-    safe      the same client, and min.insync.replicas=2 on the topic
+    safe      the same client
+
+The topic of *default* has min.insync.replicas=1, the other topics have 2.
 
 The tape, with leader 101 and followers 102 and 103:
 
@@ -21,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol
 
 from engine.client.producer import Producer
@@ -34,8 +39,9 @@ QUICK = {
     "reconnect.backoff.max.ms": 200,
     "delivery.timeout.ms": 60_000,
 }
-FAST: Mapping[str, Any] = {"acks": "1", "enable.idempotence": False}
+PLAIN: Mapping[str, Any] = {"enable.idempotence": False}
 LEADER, FOLLOWERS = 101, (102, 103)
+ALL_IN_SYNC = -1
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,9 @@ class Recipe:
 
 
 RECIPES: Mapping[str, Recipe] = {
-    "fast": Recipe(FAST, 1),
+    "blind": Recipe({**PLAIN, "acks": "0"}, 2),
+    "fast": Recipe({**PLAIN, "acks": "1"}, 2),
+    "old": Recipe({**PLAIN, "max.in.flight.requests.per.connection": 1}, 2),
     "default": Recipe({}, 1),
     "safe": Recipe({}, 2),
 }
@@ -92,9 +100,14 @@ class Stage(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """One producer's result: its records, the log, and the checker's verdict."""
+    """One producer's result: its records, the log, and the checker's verdict.
+
+    `alone` are the records that were a success for it while 101 had no follower.
+    """
 
     verdicts: Mapping[str, int]
+    alone: tuple[str, ...]
+    unclean: bool
     log: tuple[str, ...]
     findings: Findings
     history: History
@@ -102,6 +115,12 @@ class Judged:
     def named(self, kind: str) -> str:
         """The values of an anomaly."""
         return " ".join(each.value for each in self.findings.of(kind)) or "–"
+
+    @property
+    def harm(self) -> str:
+        """Every anomaly with its values, in one line."""
+        found = [f"{kind} {self.named(kind)}" for kind in KINDS if self.findings.of(kind)]
+        return ", ".join(found) or "none"
 
 
 def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Judged]:
@@ -120,7 +139,8 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
         stage.send(name, "D")
     stage.until(all_answered, "D to be answered")
     for name in recipes:
-        stage.lose_connection(name, 2)
+        in_flight = stage.producers[name].settings.max_in_flight_requests_per_connection
+        stage.lose_connection(name, min(2, in_flight))
         stage.send(name, "E", "F")
     stage.until(all_answered, "E and F to be answered")
     # With acks=1 the leader alone has answered; its followers copy the records later.
@@ -130,32 +150,40 @@ def play(stage: Stage, recipes: Mapping[str, Recipe] = RECIPES) -> dict[str, Jud
     for name in recipes:
         stage.send(name, "G", "H")
     stage.until(lambda: all(stage.isr(name) == [LEADER] for name in recipes), "the ISR to shrink")
-    alone = [name for name, recipe in recipes.items() if recipe.minimum == 1]
-    stage.until(
-        lambda: all(stage.producers[name].idle for name in alone), "the leader to answer alone"
-    )
+    answering = [
+        producer
+        for name, producer in stage.producers.items()
+        if producer.settings.acks_code != ALL_IN_SYNC or recipes[name].minimum == 1
+    ]
+    stage.until(lambda: all(each.idle for each in answering), "the leader to answer alone")
     if any(stage.leader(name) != LEADER for name in recipes):
         raise Disturbed(
             "101 lost its leadership too early; try again when the machine is less busy."
         )
+    alone = {name: _acknowledged(stage.producers[name], "G", "H") for name in recipes}
     stage.kill(LEADER)
     stage.until(lambda: all(stage.leader(name) != LEADER for name in recipes), "101 to be gone")
-    for name in recipes:
-        if stage.leader(name) == -1:
-            stage.elect_unclean(name)
+    unclean = {name for name in recipes if stage.leader(name) == -1}
+    for name in sorted(unclean):
+        stage.elect_unclean(name)
     stage.until(lambda: all(stage.leader(name) in FOLLOWERS for name in recipes), "a new leader")
     stage.heal()
     for value in "IJ":
         for name in recipes:
             stage.send(name, value)
         stage.until(all_answered, "everything to be answered")
-    return {name: _judged(stage, name) for name in recipes}
+    return {name: _judged(stage, name, alone[name], name in unclean) for name in recipes}
 
 
-def _judged(stage: Stage, name: str) -> Judged:
+def _acknowledged(producer: Producer, *values: str) -> tuple[str, ...]:
+    sends = (each for each in producer.sends if each.verdict == "acknowledged")
+    return tuple(each.text for each in sends if each.text in values)
+
+
+def _judged(stage: Stage, name: str, alone: tuple[str, ...], unclean: bool) -> Judged:
     producer, log = stage.producers[name], stage.log(name)
     history = history_of(producer, name, log)
-    return Judged(producer.verdicts.count(), tuple(log), check(history), history)
+    return Judged(producer.verdicts.count(), alone, unclean, tuple(log), check(history), history)
 
 
 def history_of(producer: Producer, topic: str, log: list[str]) -> History:
@@ -177,32 +205,41 @@ def history_of(producer: Producer, topic: str, log: list[str]) -> History:
 
 
 KINDS = ("lost", "duplicate", "reordered")
+COSTS = ("records/s", "p99, ms")
+Cost = tuple[float, float]
+"""Records a second, and the 99th percentile of a record's time to its callback in ms."""
 
 
-def table(judged: Mapping[str, Judged]) -> Table:
-    """One row per producer."""
+def table(judged: Mapping[str, Judged], costs: Mapping[str, Cost]) -> Table:
+    """One row per producer; `costs` come from a run without a fault."""
     rows = [
-        [name, _counted(each.verdicts), " ".join(each.log), *(each.named(kind) for kind in KINDS)]
+        [name, _counted(each), " ".join(each.log), *(each.named(kind) for kind in KINDS),
+         *_spoken(*costs[name])]
         for name, each in judged.items()
-    ]
+    ]  # fmt: skip
     return Table(
         "One fault tape, judged by the history checker",
-        ("settings", "what the producer heard", "what the log holds", *KINDS),
+        ("settings", "what the producer heard", "what the log holds", *KINDS, *COSTS),
         rows,
     )
 
 
-def observed(judged: Mapping[str, Judged]) -> dict[str, dict[str, str]]:
-    """The same for `lab.both`."""
-    return {
+def _spoken(rate: float, p99_ms: float) -> tuple[str, str]:
+    return f"{rate:.0f}" if isfinite(rate) else "no wait", f"{p99_ms:.1f}"
+
+
+def observed(judged: Mapping[str, Judged]) -> dict[str, Any]:
+    """The same for `lab.both`, without the costs."""
+    seen: dict[str, Any] = {
         name: {
-            "verdicts": _counted(each.verdicts),
+            "heard": f"{_counted(each)}, {' '.join(each.alone) or 'none'} with 101 alone",
             "log": " ".join(each.log),
-            **{kind: each.named(kind) for kind in KINDS},
+            "harm": each.harm,
         }
         for name, each in judged.items()
     }
+    return seen | {"unclean elections": [name for name, each in judged.items() if each.unclean]}
 
 
-def _counted(verdicts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+def _counted(judged: Judged) -> str:
+    return ", ".join(f"{number} {verdict}" for verdict, number in judged.verdicts.items())

@@ -6,21 +6,20 @@ on purpose and show every batch's numbers.  Rates come from confluent-kafka (mea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from confluent_kafka import ElectionType, TopicPartition
+
 from engine.wire import messages as m
-from engine.wire.errors import Errors
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes import requests
-from kit.probes.clients import ask, in_sync, partition, produce_at, topic_id, values
-from kit.probes.raw_client import RawClient
-from kit.tables import Table
+from kit.probes.clients import admin, ask, in_sync, partition, topic_id, values
 from lessons.nb08_producers import fault_tape, measure
 from lessons.nb08_producers.fault_stages import Live
-from lessons.nb08_producers.shop import Shop, committed
+from lessons.nb08_producers.shop import Shop, committed, outcome
 
 ALL = (101, 102, 103)
 PATIENCE_S = 30.0
@@ -29,6 +28,10 @@ COUNT = 40
 SLOW_MS = 5
 QUICK = {"request.timeout.ms": 250, "delivery.timeout.ms": 600}
 PLAIN = {"enable.idempotence": False}
+TOGETHER = {"linger.ms": 1_000, "batch.size": 16_384}
+ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
+DEFAULTS = {"enable.idempotence": True, "max.in.flight.requests.per.connection": 5}
+"""Of the Java client, where confluent-kafka's are others."""
 Seen = Mapping[str, Any]
 
 
@@ -37,32 +40,53 @@ Seen = Mapping[str, Any]
 
 def numbers(cluster: Cluster) -> Seen:
     """The numbers that a producer writes into its batches."""
-    cluster.create_topic("orders", assignment={0: ALL})
-    off = _numbers(cluster, PLAIN, "A")
-    on = _numbers(cluster, {}, "B", "C")
-    again = _numbers(cluster, {}, "C")
+    cluster.create_topic("orders", assignment={0: ALL, 1: ALL})
+    off = _numbers(cluster, PLAIN, ("A", 0))
+    on = _numbers(cluster, {}, ("B", 0), ("B", 0), ("C D E", 0), ("F", 0), ("G", 1))
+    again = _numbers(cluster, {}, ("F", 0))
     return {
-        "idempotence off": {"asks for an id": off["asked"], "numbers": off["numbers"]},
-        "idempotence on": {"asks for an id": on["asked"], "numbers": on["numbers"]},
+        "idempotence off": {
+            "asks for an id": off["asked"],
+            "id": off["ids"],
+            "numbers": off["numbers"],
+        },
+        "idempotence on": {
+            "asks for an id": on["asked"],
+            "one id in all five batches, 0 or more": len(on["ids"]) == 1 and on["ids"][0] >= 0,
+            "numbers of B, B, C D E and F": on["numbers"],
+            "numbers of G, in partition 1": on["elsewhere"],
+        },
         "the same value from a new producer": {
-            "another id": again["id"] != on["id"],
+            "another id": again["ids"] != on["ids"],
             "numbers": again["numbers"],
             "the log then": " ".join(values(cluster, "orders")),
         },
     }
 
 
-def _numbers(cluster: Cluster, settings: Mapping[str, Any], *sent: str) -> dict[str, Any]:
-    """One producer's run: whether it asked for an id, the id, and the numbers that it wrote."""
-    with Shop(cluster, "orders", settings) as shop:
-        shop.send(*sent)
-        shop.wait()
-        wrote = shop.lines("sent")
+def _numbers(
+    cluster: Cluster, settings: Mapping[str, Any], *sent: tuple[str, int]
+) -> dict[str, Any]:
+    """One producer's run: whether it asked for an id, and what it wrote into its batches."""
+    with Shop(cluster, "orders", {**settings, **TOGETHER}) as shop:
+        for batch, index in sent:
+            shop.own.send(*batch.split(), partition=index)
+            shop.own.flush()
+        wrote = [each for each in shop.own.lines("sent") if each["attempt"] == 1]
         return {
             "asked": bool(shop.lines("producer_id")),
-            "id": wrote[0]["producer_id"],
-            "numbers": [f"epoch {each['epoch']}, sequence {each['sequence']}" for each in wrote],
+            "ids": sorted({each["producer_id"] for each in wrote}),
+            "numbers": _said(each for each in wrote if each["partition"] == "orders-0"),
+            "elsewhere": _said(each for each in wrote if each["partition"] != "orders-0"),
         }
+
+
+def _said(batches: Iterable[dict[str, Any]]) -> str:
+    """The epochs and the first sequence numbers of batches, in order."""
+    each_epoch: dict[int, list[str]] = {}
+    for batch in batches:
+        each_epoch.setdefault(batch["epoch"], []).append(str(batch["sequence"]))
+    return "; ".join(f"epoch {n}, sequence {', '.join(all_)}" for n, all_ in each_epoch.items())
 
 
 def window(cluster: Cluster) -> Seen:
@@ -101,11 +125,13 @@ def numbered(cluster: Cluster, topic: str, producer_id: int, epoch: int, sequenc
 
 
 def lost_on_the_way(cluster: Cluster) -> Seen:
-    """The answer to B is lost, then a connection under C D E, with three ways to send."""
+    """The answer to B is lost, then a connection under C D E, with five ways to send."""
     seen: dict[str, Any] = {}
     for label, settings in (
         ("idempotence off, 5 in flight", PLAIN),
-        ("idempotence off, 1 in flight", {**PLAIN, "max.in.flight.requests.per.connection": 1}),
+        ("idempotence off, 5 in flight, retries=0", {**PLAIN, "retries": 0}),
+        ("idempotence off, 1 in flight", {**PLAIN, **ONE_IN_FLIGHT}),
+        ("idempotence on, 1 in flight", ONE_IN_FLIGHT),
         ("idempotence on, 5 in flight", {}),
     ):
         cluster.create_topic("orders", assignment={0: ALL})
@@ -120,10 +146,17 @@ def lost_on_the_way(cluster: Cluster) -> Seen:
             shop.wait()
             seen[label] = {
                 "errors that the application saw": len(shop.having("unknown")),
-                "most requests under way": shop.most_under_way,
+                "B, by attempt": _attempts(shop, batch=2),
                 "the log": " ".join(shop.log()),
             }
     return seen
+
+
+def _attempts(shop: Shop, batch: int) -> list[str]:
+    """The number that each attempt carried, and its outcome."""
+    sent = [line["sequence"] for line in shop.lines("sent") if line["batch"] == batch]
+    heard = [outcome(line["error"]) for line in shop.lines("answered") if line["batch"] == batch]
+    return [f"sequence {number} {error}" for number, error in zip(sent, heard, strict=True)]
 
 
 # -- time that runs out
@@ -144,12 +177,14 @@ def time_runs_out(cluster: Cluster) -> Seen:
         _, sent, _, outside = shop.producer.sends
         first_pause = shop.lines("retry")[0]["backoff_us"] / 1000
         attempts = sum(line["batch"] == 2 for line in shop.lines("sent"))
+        allowed = shop.producer.settings.retries
     with Shop(cluster, "nowhere", settings) as lost:
         lost.send("A")
         lost.wait()
         unknown = lost.producer.sends[0]
     return {
         "sent, and no answer": {
+            "retries": allowed,
             "attempts": measured(attempts, "attempts"),
             "first pause between attempts": measured(first_pause, "ms"),
             **_ending(sent),
@@ -204,16 +239,17 @@ def _is_led_by(*brokers: int) -> Any:
 
 
 def retries(cluster: Cluster) -> Seen:
-    """Two troubles that pass, with retries=0 and with the default."""
+    """Three troubles that pass, with retries=0 and with the default."""
     cluster.create_topic("strict", assignment={0: ALL}, config={"min.insync.replicas": 3})
     cluster.create_topic("orders", assignment={0: ALL})
+    cluster.create_topic("moved", assignment={0: (103, 101, 102)})
     seen: dict[str, Any] = {}
     with _pair(cluster, "strict") as (never, default):
         cluster.stop(103)
         cluster.wait_until(in_sync("strict", 101, 102), PATIENCE_S, "103 to leave the ISR")
-        never.send("A")
+        never.send("retries=0")
         never.wait()
-        default.send("A")
+        default.send("default")
         default.wait(for_s=1)
         refused = default.lines("retry")
         cluster.start(103)
@@ -223,8 +259,22 @@ def retries(cluster: Cluster) -> Seen:
             "the default": default.verdicts[-1],
             "after attempt 1 the client logs": f"{refused[0]['left']} attempts left",
             "attempts that were refused": measured(len(refused), "attempts"),
+            "the log": " ".join(default.log()),
         }
-    cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "the ISR to be whole again")
+    for topic in ("moved", "orders"):
+        cluster.wait_until(in_sync(topic, *ALL), PATIENCE_S, "the ISR to be whole again")
+    with _pair(cluster, "moved") as (never, default):
+        _lead(cluster, "moved", 103)
+        for each in (never, default):
+            each.send("A")
+            each.wait()
+        answers = [f"{each['broker']} {outcome(each['error'])}" for each in
+                   default.lines("answered") if each["batch"] == 2]  # fmt: skip
+        seen["the leader has moved from 101 to 103"] = {
+            "retries=0": never.errors[-1],
+            "the default hears first": answers[0],
+            "and in the end": answers[-1],
+        }
     with _pair(cluster, "orders") as (never, default):
         cluster.stop(101)
         for each in (never, default):
@@ -235,6 +285,13 @@ def retries(cluster: Cluster) -> Seen:
             "the default succeeds": default.verdicts[-1] == "acknowledged",
         }
     return seen
+
+
+def _lead(cluster: Cluster, topic: str, preferred: int) -> None:
+    """Partition 0's preferred leader leads it again."""
+    client = admin(cluster)
+    client.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0)]).result(PATIENCE_S)
+    cluster.wait_until(lambda c: c.leader(topic) == preferred, PATIENCE_S, f"{preferred} to lead")
 
 
 @contextmanager
@@ -272,7 +329,7 @@ def _far_followers(cluster: Cluster) -> None:
 
 
 def styles(cluster: Cluster) -> Seen:
-    """Three requests are lost with their connection; then the rate of waiting for each answer."""
+    """Three requests are lost with their connection; then the rates of three ways to send."""
     seen: dict[str, Any] = {}
     for acks in ("0", "all"):
         cluster.create_topic("orders", assignment={0: ALL})
@@ -285,13 +342,40 @@ def styles(cluster: Cluster) -> Seen:
             seen[f"acks={acks}"] = {
                 "reported as success": len(shop.having("acknowledged")),
                 "offset of D, as reported": shop.producer.sends[-1].offset,
+                "requests, answers": f"{len(shop.lines('sent'))}, {_answers(shop)}",
                 "the log": " ".join(shop.log()),
             }
-    for label, waits in (("waits for each answer", True), ("sends on", False)):
-        batches = {"acks": "all", "batch.num.messages": 1_000}
+        seen[f"acks={acks}, retries=0, B is lost"] = {
+            "waits after each: hears of it": _hears(cluster, acks, waits=True),
+            "sends on: hears of it": _hears(cluster, acks, waits=False),
+        }
+    for label, acks, waits in (("waits for each answer", "all", True), ("sends on", "all", False),
+                               ("sends on, acks=0", "0", False)):  # fmt: skip
+        batches = {"acks": acks, "batch.num.messages": 1_000}
         rate = measure.send_all(cluster, "orders", COUNT, batches, waits=waits).rate
         seen[label] = {"rate": measured(rate, "records/s")}
     return seen
+
+
+def _answers(shop: Shop) -> int:
+    """Answers that came from a broker: a lost connection is none."""
+    return sum(line["error"] != "NETWORK_EXCEPTION" for line in shop.lines("answered"))
+
+
+def _hears(cluster: Cluster, acks: str, waits: bool) -> str:
+    """When the application hears of B, which is lost with its connection and not sent again."""
+    with Shop(cluster, "orders", {**PLAIN, "acks": acks, "retries": 0}) as shop:
+        shop.send("A")
+        shop.wait()
+        shop.lose_requests(1)
+        for value in "BCD":
+            shop.send(value)
+            if waits:
+                shop.wait()
+            if shop.errors[1]:
+                return f"after {value}"
+        shop.wait()
+        return "after D" if shop.errors[1] else "never"
 
 
 def dead_letters(cluster: Cluster) -> Seen:
@@ -316,73 +400,27 @@ def dead_letters(cluster: Cluster) -> Seen:
     }
 
 
-# -- errors
-
-
-def errors_on_the_wire(cluster: Cluster) -> Seen:
-    """Errors that pass, and one that does not, provoked one by one."""
-    cluster.create_topic("orders", assignment={0: ALL})
-    cluster.create_topic("small", assignment={0: ALL}, config={"max.message.bytes": 500})
-    cluster.create_topic("one-copy", assignment={0: [103]})
-    with Shop(cluster, "small") as shop:
-        shop.send("x" * 1_000)
-        shop.wait()
-        large = f"{shop.verdicts[-1]}: {shop.errors[-1]}"
-        attempts = len(shop.lines("sent"))
-    with RawClient(cluster, 101, "lesson") as client:
-        answer = client.ask(requests.producing("nowhere", 10))
-        nowhere = requests.refusal(requests.first_partition(answer))
-    follower = produce_at(cluster, 102, "orders", "y")
-    cluster.kill(103)
-    cluster.wait_until(lambda c: partition(c, "one-copy")["leader"] == -1, PATIENCE_S, "no leader")
-    return {
-        "larger than max.message.bytes": {"verdict": large, "attempts": attempts},
-        "a topic that is not there": nowhere,
-        "produce to a follower": follower,
-        "metadata of a partition without a leader": _metadata_error(cluster, "one-copy"),
-    }
-
-
-def _metadata_error(cluster: Cluster, topic: str) -> str:
-    request = m.MetadataRequest
-    body = request(topics=[request.MetadataRequestTopic(name=topic)])
-    answer = ask(cluster, 101, body)
-    return Errors(answer.topics[0].partitions[0].error_code).name
-
-
-PASSING = ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION",
-           "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "REQUEST_TIMED_OUT",
-           "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR")  # fmt: skip
-SEQUENCE = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER")
-SAID_OTHERWISE = {
-    "REQUEST_TIMED_OUT": ["yes", "no; yes if no answer came", "yes"],
-    "OUT_OF_ORDER_SEQUENCE_NUMBER": ["with idempotence", "no", "not this attempt"],
-    "DUPLICATE_SEQUENCE_NUMBER": ["no: it is success", "no", "it is stored"],
-}
-"""Where a flag of the protocol is not all there is to say."""
-FINAL = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "TOPIC_AUTHORIZATION_FAILED",
-         "INVALID_REQUIRED_ACKS", "INVALID_PRODUCER_EPOCH")  # fmt: skip
-
-
-def errors_by_name() -> Table:
-    """Which errors are retriable, and what one attempt with each does to a record's verdict."""
-    from engine.client.completion import AFTER_APPEND, STALE_METADATA
-
-    rows = []
-    for each in (*PASSING, *SEQUENCE, *FINAL):
-        error = Errors[each]
-        yes_no = [error.retriable, error in STALE_METADATA, error in AFTER_APPEND]
-        says = ["yes" if each else "no" for each in yes_no]
-        rows.append([each, str(int(error)), *SAID_OTHERWISE.get(each, says)])
-    columns = ("error", "code", "sent again", "looks up the leader", "may be stored")
-    return Table("What a producer makes of an error", columns, rows)
-
-
 # -- the fault tape
 
 
+def without_a_fault(cluster: Cluster) -> Seen:
+    """What the recipes for a minimum of two cost while all is well."""
+    cluster.create_topic("calm", assignment={0: ALL}, config={"min.insync.replicas": 2})
+    measure.send_all(cluster, "calm", COUNT // 2, {"acks": "1"})  # a Java broker is slow at first
+    _far_followers(cluster)
+    seen: dict[str, Any] = {}
+    for name, recipe in fault_tape.RECIPES.items():
+        if recipe.minimum == 2:
+            sending = measure.send_all(cluster, "calm", COUNT // 2, {**DEFAULTS, **recipe.settings})
+            seen[name] = {
+                "rate": measured(sending.rate, "records/s"),
+                "p99": measured(sending.p99_ms, "ms"),
+            }
+    return seen
+
+
 def one_fault_tape(cluster: Cluster) -> Seen:
-    """Fast, default and safe settings under the same faults, judged by the history checker."""
+    """Five recipes under the same faults, judged by the history checker."""
     for attempt in range(REPEATS):
         stage = Live(cluster)
         try:

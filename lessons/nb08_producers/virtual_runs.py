@@ -9,8 +9,10 @@ The same seed gives the same run, to the microsecond.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from math import ceil, inf
 from typing import Any
 
 from engine.sim.cases import play_case
@@ -23,6 +25,7 @@ from lessons.nb08_producers.shop import BROKERS, Shop
 TOPIC = "orders"
 GAP, LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER", "NETWORK_EXCEPTION"
 SETTLED_S = 2.0
+RECORDS = 60
 COMPANY = {"linger.ms": 20, "batch.size": 16_384, "request.timeout.ms": 1_500}
 """A record waits in its batch for others."""
 
@@ -72,20 +75,56 @@ def too_few_replicas(delivery_ms: int = 3_000) -> World:
     return world
 
 
+def no_answer(lost: str, delivery_ms: int = 5_000) -> World:
+    """`lost` is "answers" or "requests": none arrives until the record expires.
+
+    Returns the world when the link is whole again.
+    """
+    world = orders(2)
+    shop = Shop(world, TOPIC, {**COMPANY, "delivery.timeout.ms": delivery_ms})
+    ends = (101, shop.name) if lost == "answers" else (shop.name, 101)
+    world.cut_one_way(*ends)
+    shop.send("A")
+    shop.wait()
+    world.heal()
+    world.run(for_s=SETTLED_S)
+    return world
+
+
+def without_a_fault(settings: Mapping[str, Any], far_ms: int = 2) -> tuple[float, float]:
+    """Records a second and the p99 of their time to the callback in ms, a record per request.
+
+    The producer is that far from the leader.  The rate is infinite if nothing is waited for.
+    """
+    world = orders()
+    shop = Shop(world, TOPIC, settings)
+    world.slow(101, shop.name, ms=far_ms)
+    shop.send("first")  # opens the connection
+    shop.wait()
+    began = world.now_us
+    shop.send(*map(str, range(RECORDS)))
+    shop.wait()
+    took_us = world.now_us - began
+    waits_ms = sorted(shop.own.waits_ms[1:])
+    return RECORDS * 1e6 / took_us if took_us else inf, waits_ms[ceil(0.99 * RECORDS) - 1]
+
+
 def slow_answers(
     timeout_ms: int, answer_ms: int = 1_200, seconds: int = 8
-) -> list[tuple[float, int]]:
-    """A record a second while answers take so long: (seconds, requests sent so far)."""
+) -> dict[str, list[tuple[float, int]]]:
+    """A record a second while answers take so long: by second, requests and acknowledgements."""
     world = orders()
     shop = Shop(world, TOPIC, {"request.timeout.ms": timeout_ms, "delivery.timeout.ms": 60_000})
     world.slow(101, shop.name, ms=answer_ms // 2)
     before = shop.producer.connections.sent
-    points = [(0.0, 0)]
+    requests, acknowledged = [(0.0, 0)], [(0.0, 0)]
     for second in range(1, seconds + 1):
         shop.send(f"record {second}")
         world.run(for_s=1)
-        points.append((float(second), shop.producer.connections.sent - before))
-    return points
+        requests.append((float(second), shop.producer.connections.sent - before))
+        acknowledged.append((float(second), len(shop.having("acknowledged"))))
+    return {f"{timeout_ms} ms: requests": requests,
+            f"{timeout_ms} ms: acknowledged": acknowledged}  # fmt: skip
 
 
 # -- the memory of a partition

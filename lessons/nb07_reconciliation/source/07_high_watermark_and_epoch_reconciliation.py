@@ -185,14 +185,16 @@ lab.predict("07-3", "3 3")
 tail, rival = ("D", "E"), ("W", "X", "Y", "Z")
 
 world = runs.settled(101, 103, 102)
-walk = Walkthrough(world, first=10)
+walk, client = Walkthrough(world, first=10), world.client("admin")
 walk.send("A", "B", "C")
 walk.quietly(high_watermarks(3, 101, 102, 103))
 world.cut(101, 103)
+first = client.asked + 1
 walk.send(*tail)
 walk.quietly(log_ends(3 + len(tail), 102))
 world.cut(101, 102)
 walk.send("F")
+requests = range(first, client.asked + 1)
 walk.quietly(log_ends(4 + len(tail), 101))
 world.cut(102, 103)
 walk.kill(101)
@@ -208,6 +210,7 @@ world.start(101)
 walk.shot("101 is back and cuts its tail", runs.has_cut(101))
 walk.shot("101 rejoins the ISR", in_sync(101, 102, 103))
 display(walk)
+print("answers to", *tail, "F so far:", sum(world.answer(n) is not None for n in requests))
 lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 
 # %% [markdown]
@@ -673,6 +676,7 @@ outcome
 # %% [markdown]
 # * **102 leads, 103 has not fetched yet** is the window on a real broker: `OFFSET_NOT_AVAILABLE`
 #   from ListOffsets, an empty Fetch, and B, which was acknowledged, cannot be read for a moment.
+#   103 has heard of the new leader from the controller's metadata log, and names it to clients.
 # * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. 102's has two: `1 2`
 #   says that epoch 1 begins at offset 2. A leader notes that when it takes over, before it has
 #   written a record; 103 notes it with the first record that it copies. 101's epoch 0 goes on to its

@@ -519,7 +519,8 @@ lab.check("08-7", ledger)
 # <i>Follow-up:</i> does acks=1 with min.insync.replicas=2 give half of that?
 # <b>Weak:</b> "acks=all waits for all brokers." <b>Good:</b> the whole current ISR, with the minimum
 # as the floor. <b>Strong:</b> adds that it is memory, not disk, and that acks=1 never asks for the
-# minimum. Evidence: <a href="#The-leader-dies">The leader dies</a>.
+# minimum. Evidence: <a href="#The-leader-dies">The leader dies</a>; loss, rate and p99 of each acks in
+# <a href="#Deeper:-One-fault-tape">One fault tape</a>.
 # </details>
 # <details><summary><b>2. How does the broker tell a repeat from a new record?</b></summary>
 # By producer id, epoch and first sequence number of the batch, within one partition and the last
@@ -579,9 +580,13 @@ lab.quiz("08-10", "b", "c", "d")
 # %% timelines tags=["sim"]
 from lessons.nb08_producers import virtual_runs
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
+from lessons.nb08_producers.fault_stages import log_of
 
 display(DeliveryTimeline.of(virtual_runs.late_answer(delivery_ms=10_000), "shop"))
 display(DeliveryTimeline.of(virtual_runs.too_few_replicas(delivery_ms=3_000), "shop"))
+lost = {each: virtual_runs.no_answer(each, delivery_ms=5_000) for each in ("answers", "requests")}
+display(DeliveryTimeline.of(lost["answers"], "shop"))
+{f"the log, {each} lost": log_of(world, "orders") for each, world in lost.items()}
 
 # %% [markdown]
 # First, the leader stood still just after the record was handed over. The record waited in its batch
@@ -595,9 +600,14 @@ display(DeliveryTimeline.of(virtual_runs.too_few_replicas(delivery_ms=3_000), "s
 # `retry.backoff.max.ms`, 1 s (KIP-580; until 3.7 each was 100 ms). The verdict is *refused*: no
 # attempt can have been stored.
 #
+# In the third picture no answer arrives, and `delivery.timeout.ms`, 5 s, ends the wait. The verdict
+# is *unknown*. The same was run with the requests lost, and the producer saw the same. The line below
+# the picture is what the two logs hold.
+#
 # The next cell shows two cases on both sides. In the first, requests get no answer. In the second,
 # a record never gets into a batch, because `buffer.memory` is full or the topic is unknown. Then
-# `send()` itself blocks for `max.block.ms`, and `delivery.timeout.ms` has not begun.
+# `send()` itself blocks for `max.block.ms`, and `delivery.timeout.ms` has not begun. `retries` has its
+# default, which ends nothing.
 
 # %% time-runs-out tags=["both"]
 lab.both(scenes.time_runs_out)
@@ -608,14 +618,14 @@ lab.both(scenes.time_runs_out)
 
 # %% request-timeout-too-low tags=["sim"]
 patient, brisk = 30_000, 1_000
-requests_sent = {f"{ms} ms": virtual_runs.slow_answers(ms) for ms in (patient, brisk)}
-Chart("A record a second, answers take 1.2 s", requests_sent,
-      x="seconds", y="requests sent", kind="step")  # fmt: skip
+counts = {**virtual_runs.slow_answers(patient), **virtual_runs.slow_answers(brisk)}
+Chart("A record a second, answers take 1.2 s", counts,
+      x="seconds", y="requests, records", kind="step")  # fmt: skip
 
 # %% [markdown]
 # With 30 s of patience the answers arrive late, and that is all. With 1 s no answer is ever in time,
 # each timeout takes the connection with everything under way on it, and the broker gets more
-# requests while it is in trouble.
+# requests while it is in trouble. No record is acknowledged, so the queue grows by one a second.
 #
 # **08-6, how many attempts.** No answer ever comes. An attempt takes `request_ms`; after the n-th
 # attempt the batch waits `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. An attempt begins as
@@ -651,21 +661,25 @@ display(lab.both(scenes.numbers))
 lab.both(scenes.window)
 
 # %% [markdown]
-# A producer asks for an id only with idempotence, and its numbers start at 0 per partition. Two
-# sends of one value are two records; another producer instance has another id.
+# A producer asks for an id only with idempotence; without it the field is -1. Its numbers start at 0
+# per partition, and the next batch starts where the last one ended: C, D and E are one batch. Two
+# sends of one value, B, are two records with two numbers. Another producer instance has another id.
 #
 # A repeat of one of the last five is a success, and the log does not grow. A batch that came too
 # early is refused and stored when it is sent again after the one that was missing. A higher epoch
 # begins a new sequence; an older epoch is refused, because its producer was replaced. A
 # producer that the partition does not know may begin with any number.
 #
-# All faults of the core once more, in three ways to send: the answer to B is lost, then the
+# All faults of the core once more, in five ways to send: the answer to B is lost, then the
 # connection under C, D and E.
 
 # %% lost-on-the-way tags=["both"]
 lab.both(scenes.lost_on_the_way)
 
 # %% [markdown]
+# With `retries=0` the order is kept and records are lost. With idempotence the second B has the number
+# of the first, and the leader answers it as a success.
+#
 # The memory is not the leader's alone. Followers fill it from the batches that they copy, so a new
 # leader judges a retry correctly at once. (After a crash it is rebuilt from the log, with `.snapshot`
 # files as a shortcut; it is forgotten after a day of silence, `producer.id.expiration.ms`.)
@@ -715,7 +729,8 @@ lab.both(scenes.minimum)
 lab.both(scenes.retries)
 
 # %% [markdown]
-# Refusals and elections pass, and the default rides them out: the application hears of no error. A
+# Refusals and elections pass, and the default rides them out: the application hears of no error. Where
+# the leader has moved, the old one refuses the record, and the client finds the new one. A
 # rolling restart is three such moments. `2147483646 attempts left` looks alarming in a log; it says
 # that this was attempt 1.
 
@@ -737,9 +752,10 @@ display(lab.both(scenes.styles))
 lab.both(scenes.dead_letters)
 
 # %% [markdown]
-# With `acks=0` all four are reported as success, three of them are nowhere, and the offset is -1. No
-# request is repeated. With `acks=all` the client sends them again. Waiting for each answer is a
-# choice of its own: it costs a round trip per record, and batches stay small.
+# With `acks=0` all four are reported as success, three of them are nowhere, and the offset is -1. There
+# is no answer, and no request is repeated. With `acks=all` the client sends them again. Waiting for
+# each answer is a choice of its own: it costs a round trip per record, and batches stay small. It
+# decides when the application hears of a failure. `acks` decides whether it hears of one at all.
 #
 # The second table is an outage that outlasts `delivery.timeout.ms`. A handler that only prints loses
 # such records; this one keeps them. Stored plus kept is everything, and the overlap is a record that
@@ -749,30 +765,47 @@ lab.both(scenes.dead_letters)
 # %% [markdown]
 # ## Deeper: One fault tape
 #
-# Three producers live through the same faults, and the history checker compares what was promised
-# with what is there. *fast* is `acks=1` without idempotence, *default* is Kafka's client as it is,
-# *safe* adds `min.insync.replicas=2`.
+# Five producers live through the same faults, and the history checker compares what was promised
+# with what is there. *blind* is `acks=0` and *fast* is `acks=1`, both without idempotence. *old* is the
+# recipe of the days before idempotence: `acks=all` and one request in flight. *default* and *safe* are
+# Kafka's client as it is. The topic of *default* has `min.insync.replicas=1`, all others have 2.
+#
+# The last two columns are measured without a fault, with the producer 2 ms away from the leader: records
+# a second, and the 99th percentile of the time to a callback.
 
 # %% fault-tape tags=["sim"]
 from lessons.nb08_producers import fault_tape
 from lessons.nb08_producers.fault_stages import Simulated
 from lessons.nb08_producers.history_view import HistoryView
+from lessons.nb08_producers.virtual_runs import without_a_fault
 
 judged = fault_tape.play(Simulated(lab.world(seed=8)))
-display(fault_tape.table(judged))
+recipes = fault_tape.RECIPES.items()
+costs = {name: without_a_fault(recipe.settings) for name, recipe in recipes}
+display(fault_tape.table(judged, costs))
 HistoryView(judged["fast"].findings)
 
 # %% [markdown]
 # An answer is lost (D), a connection ends under two requests (E F), the leader is cut off from its
 # followers and goes on alone (G H), then dies. Where no replica may lead, an operator allows an
-# unclean election. All thirty records were acknowledged, so no application noticed anything. With
-# the settings *safe*, the lone leader did not acknowledge G and H, so every acknowledged record is
-# on the followers too. The checker proves each anomaly by the few operations that contradict each other.
+# unclean election. All fifty records were reported as a success, so no application noticed anything.
+# The checker proves each anomaly by the few operations that contradict each other.
+#
+# Each recipe breaks a link of its own. *blind* hears of no loss. *fast* loses G and H in a clean
+# election, because `acks=1` never asks for the minimum. *default* loses them in an unclean one, with a
+# minimum of 1. *old* loses nothing, but D is there twice, and it is the slowest. With *safe* the lone
+# leader did not acknowledge G and H, so every acknowledged record is on the followers too. (In virtual
+# time a producer learns of a dead broker by its next request, so *blind* loses I as well.)
+#
+# A consumer has a link too. The producer's `acks` say when a write counts; a consumer's commit says
+# what it need not read again, and can lose a record that is safe in the log (notebook 10).
 #
 # The same tape on sockets: brokers are killed, links are cut, an unclean election is held. Expect
-# half a minute.
+# half a minute. The first table is the cost there, without a fault, with the producer near the
+# leader, so the two rates with `acks=all` differ little.
 
 # %% fault-tape-both tags=["both"]
+display(lab.both(scenes.without_a_fault))
 outcome = lab.both(scenes.one_fault_tape)
 assert outcome.engine["safe"]["log"] == "A B C D E F G H I J"
 outcome
@@ -797,13 +830,19 @@ producer_config.compared()
 # A gap that nothing explains is then fatal for the producer, where Java's begins a new epoch.
 
 # %% errors tags=["both"]
-display(scenes.errors_by_name())
-lab.both(scenes.errors_on_the_wire)
+from lessons.nb08_producers import error_scenes
+
+display(error_scenes.errors_by_name())
+lab.both(error_scenes.errors_on_the_wire)
 
 # %% [markdown]
-# *Sent again* is what the protocol calls retriable. The last column decides between refused and
+# *Sent again* is what the protocol calls retriable. *May be stored* decides between refused and
 # unknown. Three errors say yes there though they mostly come before the append: with `acks=all` a
 # leader that loses leadership, topic or disk while it waits for its followers answers with them too.
+#
+# For the last column the engine's producer meets that answer once. Errors that pass cost a second
+# request; the final ones end the record at the first. A topic that is not there may still appear:
+# the client keeps asking for it until `max.block.ms` is over.
 
 # %% [markdown]
 # ## Deeper: Source check

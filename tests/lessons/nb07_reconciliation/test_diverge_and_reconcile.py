@@ -31,6 +31,7 @@ def check(seen: scenes.Seen) -> None:
     """What either side must have seen."""
     window = seen["102 leads, 103 has not fetched yet"]
     assert window["leader epoch"] == 1
+    assert window["Metadata of 103"] == "102 leads epoch 1"
     assert window["ListOffsets latest"] == "OFFSET_NOT_AVAILABLE"
     assert window["Fetch from 1"] == "no records, HW 1"
     assert seen["103 has fetched, Y1 is written"]["Fetch from 1"] == "B, HW 2"

@@ -8,9 +8,9 @@ import pytest
 
 from engine.sim.world.world import World
 from lessons.nb08_producers import fault_tape, virtual_runs
-from lessons.nb08_producers.be_the_broker import meets
+from lessons.nb08_producers.be_the_broker import meets, meets_once
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
-from lessons.nb08_producers.fault_stages import Simulated
+from lessons.nb08_producers.fault_stages import Simulated, log_of
 from lessons.nb08_producers.shop import Shop
 
 
@@ -31,8 +31,12 @@ def test_a_timeline_of_refusals_ends_at_the_delivery_timeout() -> None:
 
 
 def test_a_low_request_timeout_makes_more_requests() -> None:
-    patient, brisk = (virtual_runs.slow_answers(ms)[-1][1] for ms in (30_000, 1_000))
-    assert brisk > 1.5 * patient
+    requests, acknowledged = (
+        {ms: virtual_runs.slow_answers(ms)[f"{ms} ms: {what}"][-1][1] for ms in (30_000, 1_000)}
+        for what in ("requests", "acknowledged")
+    )
+    assert requests[1_000] > 1.5 * requests[30_000]
+    assert acknowledged[1_000] == 0 < acknowledged[30_000]
 
 
 def test_a_gap_cost_a_record_and_the_id_before_kip_360() -> None:
@@ -48,14 +52,50 @@ def test_a_new_leader_knows_the_batch_that_the_old_one_did_not_answer() -> None:
     assert len({row[1].partition("remembers")[2] for row in rows[:3]}) == 1
 
 
+@pytest.mark.parametrize(("lost", "log"), [("answers", ["A"]), ("requests", [])])
+def test_no_answer_is_unknown_stored_or_not(lost: str, log: list[str]) -> None:
+    world = virtual_runs.no_answer(lost)
+    timeline = DeliveryTimeline.of(world, "shop")
+    assert timeline.verdict == "unknown after 5000.0 ms: delivery.timeout.ms"
+    assert log_of(world, "orders") == log
+
+
 def test_the_fault_tape_harms_fast_most_and_safe_not_at_all() -> None:
     judged = fault_tape.play(Simulated(World(seed=8)))
-    harms = {name: [each.named(kind) for kind in fault_tape.KINDS] for name, each in judged.items()}
-    assert harms == {
-        "fast": ["G H", "D", "E"],
-        "default": ["G H", "–", "–"],
-        "safe": ["–", "–", "–"],
+    assert {name: each.harm for name, each in judged.items()} == {
+        "blind": "lost E F G H I",
+        "fast": "lost G H, duplicate D, reordered E",
+        "old": "duplicate D",
+        "default": "lost G H",
+        "safe": "none",
     }
+    assert [name for name, each in judged.items() if each.unclean] == ["default"]
+    assert [name for name, each in judged.items() if not each.alone] == ["old", "safe"]
+
+
+def test_idempotence_costs_no_rate_and_one_in_flight_does() -> None:
+    """The producer is 2 ms away from the leader; see the table of the fault tape."""
+    rates, p99_ms = zip(
+        *(
+            virtual_runs.without_a_fault(fault_tape.RECIPES[name].settings)
+            for name in ("fast", "safe", "old")
+        ),
+        strict=True,
+    )
+    assert rates[0] > rates[1] > 3 * rates[2]
+    assert p99_ms[0] < p99_ms[1] < p99_ms[2] / 3
+
+
+@pytest.mark.parametrize(
+    ("error", "requests", "verdict"),
+    [
+        ("NOT_LEADER_OR_FOLLOWER", 2, "acknowledged"),
+        ("DUPLICATE_SEQUENCE_NUMBER", 1, "acknowledged"),
+        ("TOPIC_AUTHORIZATION_FAILED", 1, "refused"),
+    ],
+)
+def test_an_error_that_is_met_once(error: str, requests: int, verdict: str) -> None:
+    assert meets_once(error) == (requests, verdict)
 
 
 # -- one producer, and what it notes
