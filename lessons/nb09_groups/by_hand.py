@@ -30,12 +30,15 @@ COORDINATOR_S = 20.0
 BUSY = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-def coordinator_of(cluster: Cluster, group: str) -> int:
-    """The id of the broker that FindCoordinator names; the first call makes the offsets topic."""
+def coordinator_of(cluster: Cluster, group: str, asked: int | None = None) -> int:
+    """The id of the broker that FindCoordinator names; the first call makes the offsets topic.
+
+    `asked` is the broker that is asked.
+    """
     deadline = time.monotonic() + COORDINATOR_S
     request = m.FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
     while time.monotonic() < deadline:
-        found = clients.ask(cluster, cluster.brokers[0], request).coordinators[0]
+        found = clients.ask(cluster, asked or cluster.brokers[0], request).coordinators[0]
         if found.error_code == Errors.NONE:
             return int(found.node_id)
         time.sleep(0.1)

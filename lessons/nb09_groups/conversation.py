@@ -36,7 +36,8 @@ class Conversation:
         """The author of each assignment: a member's name, or the coordinator."""
         self.member_lists: dict[str, int] = {}
         """By member: how many members its answer to JoinGroup lists."""
-        self.coordinator = -1
+        self.brokers: set[int] = set()
+        """Those to which the members have sent requests about the group."""
 
     def run(self, for_s: float) -> Conversation:
         self.world.listen(self._listen)
@@ -54,10 +55,11 @@ class Conversation:
         client = str(what.call.sender)
         is_answer = isinstance(what.message, Answer)
         told = self._told(client, what.message.body, is_answer)
+        is_about_it = getattr(what.message.body, "group_id", None) == self.group
+        if is_about_it and isinstance(what.call.destination, int):
+            self.brokers.add(what.call.destination)
         if told is None:
             return
-        if not is_answer and isinstance(what.call.destination, int):
-            self.coordinator = what.call.destination
         source, destination = (COORDINATOR, client) if is_answer else (client, COORDINATOR)
         at_us = what.at_us - self.world.cluster.now + self.world.now_us
         kind = ANSWER if is_answer else REQUEST

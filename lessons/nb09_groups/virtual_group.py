@@ -12,6 +12,7 @@ from engine.sim.world.world import World
 from kit import lab
 from kit.group_panel import members
 from kit.group_panel.view import GONE
+from kit.tables import Table
 
 Owned = Mapping[str, tuple[tuple[str, int], ...]]
 
@@ -94,6 +95,17 @@ def expired(world: World, group: str) -> int:
     )
 
 
+def given_back(world: World, group: str, since_us: int) -> int:
+    """Partitions that members which are still there have given back since then."""
+    there = owned(world, group)
+    offset_us = world.now_us - world.cluster.now
+    return sum(
+        len(str(dict(line.fields)["partitions"]).split())
+        for at, node, line in world.cluster.trace
+        if line.kind == "revoked" and node in there and at + offset_us >= since_us
+    )
+
+
 OF_SIZE = {
     "fetch.max.wait.ms": 20_000,
     "heartbeat.interval.ms": 3_000,
@@ -132,12 +144,16 @@ def delay_heartbeat(world: World, group: str, member: str, ms: int) -> None:
 
 
 class Moves:
-    """The owner of each partition before and after, and what moved."""
+    """The owner of each partition before and after, and what moved.
 
-    def __init__(self, before: Owned, after: Owned) -> None:
+    `given_back` is the number of partitions that members which stay have given back for that.
+    """
+
+    def __init__(self, before: Owned, after: Owned, given_back: int = 0) -> None:
         self.before = {place: name for name, each in before.items() for place in each}
         self.after = {place: name for name, each in after.items() for place in each}
         self.members = set(after)
+        self.given_back = given_back
 
     @property
     def needed(self) -> list[tuple[str, int]]:
@@ -179,3 +195,16 @@ class Moves:
             f"<table><thead><tr><th>partition</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
             "<p>Bold: moved although its owner stayed.</p>"
         )
+
+
+def compared(moves: Mapping[str, Moves]) -> Table:
+    """What each assignor made of it, a row each."""
+    rows = []
+    for assignor, each in moves.items():
+        readers = [each.after.get(place, "-") for place in sorted(each.before)]
+        shares = sorted((readers.count(name) for name in each.members), reverse=True)
+        counts = (len(each.needed) + len(each.needless), len(each.needless), each.given_back)
+        rows.append([assignor, " ".join(readers), " ".join(map(str, shares)), *map(str, counts)])
+    columns = ["assignor", "readers afterwards", "shares", "moved", "needlessly",
+               "given back by those that stay"]  # fmt: skip
+    return Table("With each assignor", columns, rows)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -83,6 +84,11 @@ class Worker:
         self._end.set()
         self._thread.join()
 
+    @property
+    def read(self) -> list[tuple[str, int]]:
+        """Its partitions of which it has taken a record since they were assigned."""
+        return [each for each in dict(self.owned) if each not in dict(self._fresh)]
+
     def stall(self, seconds: float, timeout_s: float = 20.0) -> None:
         """Its next record takes so much longer: one slow call to another service.
 
@@ -144,6 +150,20 @@ class Worker:
         named = tuple(f"{topic}-{index}" for topic, index in sorted(places))
         fields = {"client": self.name, "partitions": named}
         return Line(time.time_ns() // 1000, -1, kind, "", fields)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A member's place in its group."""
+
+    member_id: str
+    partitions: tuple[int, ...]
+
+    def beside(self, before: Place) -> str:
+        """What it has kept of an earlier one, in words."""
+        member_id = "the same" if self.member_id == before.member_id else "a new"
+        partitions = "the same" if self.partitions == before.partitions else "other"
+        return f"{member_id} member id, {partitions} partitions"
 
 
 class Team:
@@ -213,6 +233,11 @@ class Team:
         """Records that all members together have processed."""
         return sum(len(each.processed) for each in self.workers.values())
 
+    @property
+    def offsets(self) -> set[tuple[int, int]]:
+        """Partition and offset of what they have processed: a record twice is here once."""
+        return {place for each in self.workers.values() for place in list(each.processed)}
+
     def write(self, topic: str, count: int, partitions: int) -> None:
         """So many records, one partition after the other."""
         servers = self._settings["bootstrap.servers"]
@@ -225,15 +250,32 @@ class Team:
     def now_us(self) -> int:
         return time.time_ns() // 1000
 
-    def count(self, name: str, kind: str) -> int:
+    def count(self, name: str, kind: str, since_us: int = 0) -> int:
         """How often a member's callback said so: assigned, revoked, lost."""
-        return sum(line.kind == kind for line in self.workers[name].lines)
+        lines = self.workers[name].lines
+        return sum(line.kind == kind and line.time_us >= since_us for line in lines)
 
     @property
     def owned(self) -> dict[str, list[int]]:
         """What each member believes it owns."""
         return {name: sorted(index for _, index in dict(each.owned))
                 for name, each in self.workers.items()}  # fmt: skip
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """Where each member has taken a record since its assignment: `orders 0 1, payments 2`."""
+        found = {}
+        for name, worker in self.workers.items():
+            by_topic: dict[str, list[str]] = {}
+            for topic, index in sorted(worker.read):
+                by_topic.setdefault(topic, []).append(str(index))
+            found[name] = ", ".join(f"{topic} {' '.join(by_topic[topic])}" for topic in by_topic)
+        return found
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether each member has taken a record of each of its partitions."""
+        return all(len(each.read) == len(each.owned) for each in self.workers.values())
 
     def wait(self, holds: Callable[[Team], bool], timeout_s: float, what: str) -> None:
         deadline = time.monotonic() + timeout_s
@@ -246,6 +288,24 @@ class Team:
     def least(self) -> str:
         """A member with the smallest share: not the one that will give a partition away."""
         return min(self.owned, key=lambda name: (len(self.owned[name]), name))
+
+    def place(self, name: str) -> Place:
+        """What the coordinator calls a member, and what the member believes it owns."""
+        members = self._cluster.snapshot()["groups"][self.group]["members"]
+        ids = {each["client_id"]: each["id"] for each in members}
+        return Place(ids[name], tuple(self.owned[name]))
+
+    def kept_for(self, indexes: Sequence[int]) -> list[str]:
+        """Members for which the coordinator keeps these partitions of the first topic.
+
+        A static member by its instance id, another one by its name.
+        """
+        members = self._cluster.snapshot()["groups"][self.group]["members"]
+        return sorted(
+            each["instance_id"] or each["client_id"]
+            for each in members
+            if {*indexes} & {*each["owns"].get(self.topics[0], ())}
+        )
 
     @property
     def agreed(self) -> bool:
@@ -319,15 +379,18 @@ class Team:
                     had.pop(name, None)
         return found
 
-    def gap(self, partitions: Sequence[int], since_us: int) -> float:
-        """Seconds from a moment until each of these, of the first topic, was assigned again."""
-        waiting = {f"{self.topics[0]}-{index}" for index in partitions}
-        for line in self.lines(since_us):
-            if line.kind == "assigned":
-                waiting -= {*(line.fields or {}).get("partitions", ())}
-                if not waiting:
-                    return (line.time_us - since_us) / 1e6
-        raise ValueError(f"{sorted(waiting)} have no reader yet")
+    def handed_over(self, since_us: int = 0) -> int:
+        """How often a partition was assigned to another member than the one that had it last."""
+        had: dict[str, str] = {}
+        found = 0
+        for line in self.lines():
+            fields = line.fields or {}
+            for name in fields.get("partitions", ()) if line.kind == "assigned" else ():
+                found += had.get(name, fields["client"]) != fields["client"] and (
+                    line.time_us >= since_us
+                )
+                had[name] = fields["client"]
+        return found
 
     def pauses(self, since_us: int = 0) -> list[Pause]:
         """When a partition had no reader, from a moment on."""

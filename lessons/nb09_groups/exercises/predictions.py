@@ -5,6 +5,8 @@ from __future__ import annotations
 from kit.exercises.exercise import Observed, Prediction
 
 PROTOCOLS = ("range", "cooperative-sticky", "consumer")
+RESTART = "static-long › "
+SHARES = "range › partitions of each worker"
 
 
 def number(count: int, one: str, more: str) -> str:
@@ -19,8 +21,8 @@ def assigned_by(seen: Observed) -> str:
 
 
 def two_topics(answer: str, seen: Observed) -> str:
-    shares = seen["partitions of each worker"]
-    if idle := seen["workers without a partition"]:
+    shares = seen[SHARES]
+    if idle := shares.split().count("0"):
         return (
             f"The shares are {shares}: a partition has one reader, and each topic is dealt out "
             f"by itself, so {number(idle, 'worker has', 'workers have')} none."
@@ -78,11 +80,21 @@ def between_rebalances(seen: Observed) -> str:
 
 
 def restarted(seen: Observed) -> str:
-    if not seen["rebalances that A took part in"]:
-        return "d" if seen["partitions without a reader when B is back"] else ""
-    if seen["partitions without a reader when B is back"]:
+    waits = seen[f"{RESTART}records that wait"]
+    if not seen[f"{RESTART}rebalances that A took part in"]:
+        return "d" if waits else ""
+    if waits:
         return "a"
-    return "b" if seen["B has what it had"] else "c"
+    return "b" if "the same partitions" in seen[f"{RESTART}B is back with"] else "c"
+
+
+def after_the_restart(seen: Observed) -> str:
+    rebalances = number(seen[f"{RESTART}rebalances that A took part in"], "rebalance", "rebalances")
+    waits = number(seen[f"{RESTART}records that wait"], "record", "records")
+    return (
+        f"A took part in {rebalances}. When B came back, {waits} of its partitions had not been "
+        f"read. It is back with {seen[f'{RESTART}B is back with']}."
+    )
 
 
 def slow(seen: Observed) -> str:
@@ -136,7 +148,7 @@ PREDICTIONS = (
         "assignor is range. How many partitions has each worker, the larger share first?",
         form="two numbers, such as 5 1",
         tempting="3 3",
-        settle=lambda seen: seen["partitions of each worker"],
+        settle=lambda seen: seen[SHARES],
         explain=two_topics,
     ),
     Prediction(
@@ -167,22 +179,17 @@ PREDICTIONS = (
     ),
     Prediction(
         "09-5",
-        "B has two of six partitions, a session timeout of 10 s and a group.instance.id. It "
-        "closes its consumer and comes back after 3 s. What happens to its partitions?",
+        "B has two of six partitions, a session timeout of 30 s and a group.instance.id. It "
+        "closes its consumer and comes back after 4 s. What happens to its partitions?",
         (
-            "no worker reads them for 3 s, then a rebalance gives them to another one",
+            "no worker reads them for 4 s, then a rebalance gives them to another one",
             "the others read them after a rebalance, and a second one gives them back to B",
             "the others read them, and B gets other ones when it is back",
-            "no worker reads them for 3 s, and B goes on with them, without a rebalance",
+            "no worker reads them for 4 s, and B goes on with them, without a rebalance",
         ),
         tempting="a",
         settle=restarted,
-        because=dict.fromkeys(
-            "abcd",
-            "A took part in {rebalances that A took part in} rebalances. When B "
-            "came back, {partitions without a reader when B is back} partitions had no reader. It "
-            "has what it had: {B has what it had}.",
-        ),
+        because=dict.fromkeys("abcd", after_the_restart),
     ),
     Prediction(
         "09-14",

@@ -96,8 +96,9 @@ panel
 # ## Two topics
 #
 # Two workers subscribe to `orders` and `payments`, which have three partitions each. They use
-# `range`, the assignor that Kafka's clients use by default. In runs on the engine and a real Kafka
-# the workers are confluent-kafka consumers; in virtual time they are the engine's own.
+# `range`, the assignor that Kafka's clients use by default. A second group does the same with
+# `roundrobin`. In runs on the engine and a real Kafka the workers are confluent-kafka consumers; in
+# virtual time they are the engine's own.
 
 # %% 09-2 tags=["stub", "predict"]
 lab.predict("09-2")
@@ -106,23 +107,30 @@ lab.predict("09-2")
 lab.predict("09-2", "4 2")
 
 # %% two-topics tags=["both"]
-assignor, count = "range", 2  # also "roundrobin" and "consumer"; 3, 4 and 7 workers
-per_topic = 3
+assignors, count = ("range", "roundrobin"), 2  # also 3, 4 and 7 workers
+topics, per_topic = ("orders", "payments"), 3
 
 
 def two_topics(cluster):
-    for topic in ("orders", "payments"):
+    for topic in topics:
         cluster.create_topic(topic, partitions=per_topic)
-    with Team(cluster, ("orders", "payments"), "two-topics", assignor) as team:
-        for number in range(count):
-            team.add("ABCDEFG"[number])
-        team.covered(2 * per_topic)
-        shares = sorted(map(len, team.owned.values()), reverse=True)
-        return {
-            "partitions of each worker": " ".join(map(str, shares)),
-            "partitions in all": sum(shares),
-            "workers without a partition": shares.count(0),
-        }
+
+    def shared(assignor):
+        with Team(cluster, topics, f"two-topics-{assignor}", assignor) as team:
+            for number in range(count):
+                team.add("ABCDEFG"[number])
+            team.covered(2 * per_topic)
+            for topic in topics:
+                team.write(topic, 10 * per_topic, per_topic)
+            team.wait(lambda team: team.reads_all, 30, "a record of every partition")
+            shares = sorted(map(len, team.owned.values()), reverse=True)
+            return {
+                "partitions of each worker": " ".join(map(str, shares)),
+                "A reads": team.reads["A"],
+                "B reads": team.reads["B"],
+            }
+
+    return at_once(assignors, shared)
 
 
 outcome = lab.both(two_topics)
@@ -131,8 +139,8 @@ lab.verdict("09-2", outcome)
 
 # %% [markdown]
 # Range deals out each topic by itself, and what does not divide goes to the first members, in every
-# topic again. So one worker reads partition 1 of both topics: it needs that to match records of one key.
-# `roundrobin` deals out all partitions together.
+# topic again. So A reads partition 1 of both topics: it needs that to match records of one key.
+# `roundrobin` deals out all partitions together, one by one.
 #
 # Set `count = 7`. A group has at most one reader for a partition, so a worker may have none: it
 # stays in the group as a stand-by. With range and three partitions a topic, even the fourth is idle.
@@ -149,29 +157,37 @@ lab.predict("09-3")
 lab.predict("09-3", 4)
 
 # %% one-leaves tags=["sim"]
-assignor, leaves = "roundrobin", "A"  # also "range", "sticky" and "cooperative-sticky"; "C"
-partitions = 9
+assignors = ("roundrobin", "range", "sticky", "cooperative-sticky")
+partitions, leaves = 9, "A"  # also "B" and "C"
 
-world = lab.world(seed=9)
-world.create_topic("orders", partitions=partitions)
-for name in "ABC":
-    members.join(world, name, "orders", "billing", assignor)
-world.run(for_s=10)
-before = groups.owned(world, "billing")
-members.act(world, "remove", leaves)
-world.run(for_s=8)
-moves = groups.Moves(before, groups.owned(world, "billing"))
 
-display(moves)
-seen = {"needless moves": len(moves.needless), "needed moves": len(moves.needed)}
+def one_leaves(assignor):
+    world = lab.world(seed=9)
+    world.create_topic("orders", partitions=partitions)
+    for name in "ABC":
+        members.join(world, name, "orders", "billing", assignor)
+    world.run(for_s=8)
+    before, since_us = groups.owned(world, "billing"), world.now_us
+    members.act(world, "remove", leaves)
+    world.run(for_s=5)
+    given_back = groups.given_back(world, "billing", since_us)
+    return groups.Moves(before, groups.owned(world, "billing"), given_back)
+
+
+moves = {assignor: one_leaves(assignor) for assignor in assignors}
+first = moves["roundrobin"]
+display(first, groups.compared(moves))
+seen = {"needless moves": len(first.needless), "needed moves": len(first.needed)}
 lab.verdict("09-3", seen)
 
 # %% [markdown]
-# Round robin starts again at the first partition, and does not know who had what. Set
-# `assignor = "sticky"`: it makes the shares equal, and moves as few
-# partitions as it can for that.
-# Each needless move costs you a cache. `cooperative-sticky` gives the same shares as `sticky`; the
-# next run shows what it does differently.
+# Round robin starts again at the first partition, and does not know who had what. Range shifts its
+# blocks. `sticky` makes the shares equal, and moves as few partitions as it can for that. Each
+# needless move costs you a cache.
+#
+# With the first three, B and C give back all that they have, and get most of it again: `sticky` spares
+# moves, not the stop. `cooperative-sticky` ends with the same readers, and B and C give nothing back.
+# The next run shows what that is worth.
 #
 # ## A worker joins while another is busy
 #
@@ -328,6 +344,7 @@ seen = {
     "times B left by itself": groups.told(world, "B", "left"),
     "sessions that ran out": groups.expired(world, "billing"),
     "records processed twice": len(repeated),
+    "commits of B that failed": groups.told(world, "B", "commit failed"),
 }
 print(seen)
 lab.verdict("09-6", seen)
@@ -642,7 +659,9 @@ lab.check("09-10", needless_moves)
 # %% coordinator tags=["both"]
 from engine.coordinators.offsets_topic import partition_for
 from engine.wire import messages as m
+from engine.wire.errors import Errors
 from kit.probes import clients
+from lessons.nb09_groups.by_hand import coordinator_of
 from lessons.nb09_groups.workers import Team
 
 names = [f"group-{number}" for number in range(20)]
@@ -660,14 +679,21 @@ def coordinator(cluster):
         topic = clients.admin(cluster).list_topics("__consumer_offsets", 10)
         kept = topic.topics["__consumer_offsets"].partitions
         computed = {name: kept[partition_for(name, len(kept))].leader for name in names}
-        dead = said[names[0]]
+        dead, keeps = said[names[0]], kept[partition_for(names[0], len(kept))]
+        other = next(broker for broker in cluster.brokers if broker != dead)
+        refused = clients.ask(cluster, other, m.HeartbeatRequest(names[0], 1, "A"))
         team.write("orders", 20, partitions=2)
         team.wait(lambda t: t.processed == 20, 30, "20 records")
         cluster.kill(dead)
         team.write("orders", 20, partitions=2)
         team.wait(lambda t: t.processed >= 40, 60, "20 more")
+        cluster.wait_until(lambda _: coordinator_of(cluster, names[0], other) != dead, 30)
+        heir = coordinator_of(cluster, names[0], other)
         return {
             "groups whose coordinator is the leader": sum(said[n] == computed[n] for n in names),
+            "different groups have different coordinators": len({*said.values()}) > 1,
+            "a heartbeat to another broker": Errors(refused.error_code).name,
+            "the next coordinator was an in-sync replica": heir in keeps.isrs,
             "records processed": team.processed,
             "partitions that A lost": team.count("A", "lost"),
         }
@@ -676,8 +702,9 @@ def coordinator(cluster):
 lab.both(coordinator)
 
 # %% [markdown]
-# The new leader of that partition loads the group's records and goes on with the same generation. The
-# members learn of it by `NOT_COORDINATOR`, and ask again where the coordinator is.
+# Groups are spread over the brokers. Another replica of that partition becomes its leader, loads the
+# group's records and goes on with the same generation. The members learn of it by `NOT_COORDINATOR`, the
+# answer of every broker that is not their coordinator, and ask again where it is.
 
 # %% [markdown]
 # ## Deeper: Lag and scaling
@@ -694,6 +721,10 @@ work_s, backlog = 0.01, 600
 counts = (1, 3, 6)
 
 
+def shares_of(team):
+    return " ".join(map(str, sorted(map(len, team.owned.values()), reverse=True)))
+
+
 def drain(cluster, count):
     topic = f"lag-{count}"
     cluster.create_topic(topic, partitions=3)
@@ -704,10 +735,13 @@ def drain(cluster, count):
         team.write(topic, backlog, partitions=3)
         began = time.monotonic()
         team.wait(lambda t: t.processed >= backlog, 60, "the backlog to be read")
-        return {
-            "records a second": lab.measured(backlog / (time.monotonic() - began), "records/s"),
-            "workers without a partition": sum(not each for each in team.owned.values()),
-        }
+        rate = lab.measured(backlog / (time.monotonic() - began), "records/s")
+        seen = {"records a second": rate, "partitions of each worker": shares_of(team)}
+        if count > 3:
+            team.remove("A")
+            team.wait(lambda t: sum(map(len, t.owned.values())) == 3, 30, "another reader")
+            seen["and when A has left"] = shares_of(team)
+        return seen
 
 
 def scaling(cluster):
@@ -718,8 +752,8 @@ lab.both(scaling)
 
 # %% [markdown]
 # Three workers are about three times as fast as one. The other three have no partition: the partition is
-# the unit of parallelism. Divide the rate that you need by the rate of one worker: that is the least
-# number of partitions.
+# the unit of parallelism. They are stand-bys: one of them took over when A left. Divide the rate that
+# you need by the rate of one worker: that is the least number of partitions.
 
 # %% [markdown]
 # ## Deeper: Two members of one name
@@ -765,22 +799,29 @@ shares = ([0, 1, 2], [3, 4, 5])  # what the leader gives to each
 
 def by_hand(cluster):
     cluster.create_topic("orders", partitions=6)
-    with ByHand(cluster, "by-hand") as first, ByHand(cluster, "by-hand") as second:
-        first.join()
-        alone = first.generation
-        first.sync({first: [0, 1, 2, 3, 4, 5]})
-        second.knock()
-        cluster.wait_until(lambda _: first.beat() != "NONE", 10)
-        told = first.beat()
-        first.join(), second.joined()
-        second.sync()  # it waits for the leader's
-        got = first.sync({first: shares[0], second: shares[1]}), second.synced()
+    with ByHand(cluster, "by-hand") as second:
+        with ByHand(cluster, "by-hand") as first:
+            first.join()
+            alone, had = first.generation, first.sync({first: [0, 1, 2, 3, 4, 5]})
+            second.knock()
+            cluster.wait_until(lambda _: first.beat() != "NONE", 10)
+            told = first.beat()
+            first.join(), second.joined()
+            second.sync()  # it waits for the leader's
+            got = first.sync({first: shares[0], second: shares[1]}), second.synced()
+            generations = [alone, first.generation, second.generation]
+            listed = [first.member_count, second.member_count]
+            leads, old = [first.leads, second.leads], first.beat(alone)
+        second.join()  # the first one has left
         return {
+            "partitions of the first member, alone": had,
             "the first member hears, by heartbeat": told,
-            "generations": [alone, first.generation, second.generation],
-            "members in each answer to JoinGroup": [first.member_count, second.member_count],
+            "generations": generations,
+            "members in each answer to JoinGroup": listed,
             "partitions in each answer to SyncGroup": list(got),
-            "a heartbeat of the old generation": first.beat(alone),
+            "the first leads, the second leads": leads,
+            "the second leads when the first has left": second.leads,
+            "a heartbeat of the old generation": old,
         }
 
 
@@ -789,15 +830,18 @@ lab.both(by_hand)
 # %% [markdown]
 # The coordinator does not call a member: the member learns of a rebalance from the answer to its
 # next heartbeat, and joins again. JoinGroup is a meeting: its answer waits until all have come.
-# Only the leader learns who the members are, and each member learns only its own partitions. With
+# Only the leader learns who the members are, and each member learns only its own partitions. The first
+# member leads, and when it leaves, another does. With
 # the consumer protocol all of this is one request, ConsumerGroupHeartbeat, and the coordinator
 # never waits for all.
 
 # %% [markdown]
 # ## Deeper: A worker restarts
 #
-# A deployment restarts B: it closes its consumer and is back three seconds later. The workers have a
-# `group.instance.id`, a name that survives the restart.
+# A deployment restarts B: it closes its consumer and is back four seconds later. That happens in three
+# groups. In two of them the workers have a `group.instance.id`, a name that survives the restart: they
+# are static members, with a session of 30 s or of 3 s. In the third they have no such name: they are
+# *dynamic*. While B is away, ten records are written to each partition.
 
 # %% 09-5 tags=["stub", "predict"]
 lab.predict("09-5")
@@ -806,31 +850,31 @@ lab.predict("09-5")
 lab.predict("09-5", "d")
 
 # %% restart tags=["both"]
-static, away_s = True, 3.0  # also False; and 15 s
-session_ms = 10_000
+away_s, count = 4.0, 60  # also 1 s
+sessions_ms = {"static-long": 30_000, "static-short": 3_000, "dynamic": 30_000}
 
 
 def restart(cluster):
-    cluster.create_topic("orders", partitions=6)
-    settings = {"session.timeout.ms": session_ms}
-    with Team(cluster, ("orders",), "restart", "range", settings) as team:
-        names = {name: f"worker-{name}" if static else "" for name in "ABC"}
-        for name, instance in names.items():
-            team.add(name, instance=instance)
-        team.covered(6)
-        had, rebalances = team.owned["B"], team.count("A", "assigned")
-        since = team.now_us
-        team.workers["B"].leave()
-        time.sleep(away_s)
-        orphans = 6 - len(team.owned["A"]) - len(team.owned["C"])
-        team.add("B", instance=names["B"])
-        team.covered(6)
-        return {
-            "partitions without a reader when B is back": orphans,
-            "seconds without a reader": lab.measured(team.gap(had, since), "s"),
-            "rebalances that A took part in": team.count("A", "assigned") - rebalances,
-            "B has what it had": team.owned["B"] == had,
-        }
+    def one(kind):
+        topic, session_ms, is_static = f"orders-{kind}", sessions_ms[kind], kind != "dynamic"
+        cluster.create_topic(topic, partitions=6)
+        with Team(cluster, (topic,), topic, settings={"session.timeout.ms": session_ms}) as team:
+            for name in "ABC":
+                team.add(name, instance=f"worker-{name}" if is_static else "")
+            team.covered(6)
+            before, since = team.place("B"), team.now_us
+            team.workers["B"].leave(), team.write(topic, count, partitions=6)
+            time.sleep(away_s)
+            if not is_static or session_ms < 1000 * away_s:
+                team.wait(lambda t: len(t.offsets) == count, 30, "the others to read all")
+            has, waits = team.kept_for(before.partitions), count - len(team.offsets)
+            team.add("B", instance="worker-B" if is_static else ""), team.covered(6)
+            return {"its partitions meanwhile belong to": has, "records that wait": waits,
+                    "rebalances that A took part in": team.count("A", "assigned", since),
+                    "B is back with": team.place("B").beside(before),
+                    "partitions that changed hands": team.handed_over(since)}  # fmt: skip
+
+    return at_once((*sessions_ms,), one)
 
 
 outcome = lab.both(restart)
@@ -840,9 +884,13 @@ lab.verdict("09-5", outcome)
 # %% [markdown]
 # A static member does not leave when it closes. The coordinator keeps its place and its partitions
 # until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
-# rebalance. The price: no worker reads them in the meantime, and after a real crash the others wait for
-# the same timeout. Set `away_s = 15`: after 10 s the session ends, and the others take over. Set
-# `static = False` for two rebalances and a short gap.
+# rebalance. Its member id is a new one all the same. No partition changed hands, so no worker had to
+# load a cache again. The price: no worker reads them in the meantime, and after a real crash their
+# records wait for the same timeout.
+#
+# Where the session is shorter than the restart, the others take over, and B's return is another
+# rebalance. A dynamic member leaves at once: two rebalances as well. So make the session longer
+# than a restart, and shorter than an outage that you can bear.
 
 # %% [markdown]
 # ## Deeper: Four ways to go
@@ -857,7 +905,19 @@ from kit.group_panel.crew import Crew
 from lessons.nb09_groups.workers import Team, at_once
 
 ways = ("remove", "kill", "freeze", "stuck")
-settings = {"session.timeout.ms": 6_000, "max.poll.interval.ms": 15_000}
+settings = {"session.timeout.ms": 6_000, "max.poll.interval.ms": 15_000,
+            "auto.commit.interval.ms": 60_000}  # so that a commit comes with a close  # fmt: skip
+everything = {(partition, offset) for partition in range(2) for offset in range(20)}
+
+
+def processed_by(crew, name):
+    ends = crew.beliefs()[name].positions
+    return {(partition, offset) for by_partition in ends.values()
+            for partition, end in by_partition.items() for offset in range(end)}  # fmt: skip
+
+
+def heard(lines):
+    return [line.kind for line in lines if line.kind in ("lost", "revoked")]
 
 
 def goes(cluster, way):
@@ -869,17 +929,28 @@ def goes(cluster, way):
         team.wait(lambda _: len(stays.owned) == 1, 30, "a partition each")
         team.write(topic, 20, partitions=2)
         team.wait(lambda _: len(stays.processed) == 10, 30, "its half of the records")
+        if way != "stuck":
+            team.wait(lambda _: len(processed_by(crew, goer)) == 10, 30, "the other half")
+        by_goer = processed_by(crew, goer)
         began = team.now_us
         if way != "stuck":
             getattr(crew, way)(goer)  # a clean close, SIGKILL, or SIGSTOP
         team.wait(lambda _: len(stays.owned) == 2, 60, "both partitions")
         seconds = (team.now_us - began) / 1e6
+        team.write(topic, 20, partitions=2)
+        team.wait(lambda _: {(0, 19), (1, 19)} <= {*stays.processed}, 30, "20 more records")
+        by_both = by_goer & {*stays.processed}
+        by_none = everything - by_goer - {*stays.processed}
+        found = {"seconds": lab.measured(seconds, "s"),
+                 "it waited for": "nothing" if seconds < 4 else
+                 "the session" if seconds < 11 else "the poll interval",
+                 "records processed twice, and never": [len(by_both), len(by_none)]}  # fmt: skip
         if way == "freeze":
-            crew.thaw(goer)
-            team.wait(lambda _: any(each.kind == "lost" for each in crew.lines()), 20, "lost")
-        return {"seconds": lab.measured(seconds, "s"),
-                "it waited for": "nothing" if seconds < 4 else
-                "the session" if seconds < 11 else "the poll interval"}  # fmt: skip
+            crew.lines(), crew.thaw(goer)
+            told = []
+            team.wait(lambda _: told.extend(crew.lines()) or heard(told), 20, "a callback")
+            found["the frozen one hears"] = heard(told)[0]
+        return found
 
 
 def four_ways(cluster):
@@ -892,7 +963,9 @@ lab.both(four_ways)
 # A clean close sends LeaveGroup, and the rebalance begins at once. No message reports a dead or
 # frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is no dead process,
 # since its heartbeats arrive. Its own client leaves, after `max.poll.interval.ms`. The frozen one
-# went on afterwards, and heard by `lost` that its partitions had gone to another member. So a long
+# went on afterwards, and heard by `lost` that its partitions had gone to another member. No record is
+# left out. The killed and the frozen one had processed ten records and not committed them, so these are
+# processed again: here only a clean close commits. So a long
 # session timeout delays the rescue from a crash, and a long poll interval the rescue from a stuck
 # loop.
 
@@ -919,10 +992,14 @@ def listeners(cluster, protocol):
         team.add("D")
         team.covered(7)
         gone = [line for line in team.lines(since) if line.kind == "revoked"]
+        came = [line.fields for line in team.lines(since) if line.kind == "assigned"]
+        empty = {each["client"] for each in came if not each["partitions"]}
         return {
             "members that give back": len({line.fields["client"] for line in gone}),
             "partitions given back": sum(len(line.fields["partitions"]) for line in gone),
             "assigned before it was given back": team.too_early(since),
+            "D hears of an assignment": lab.measured(team.count("D", "assigned"), "×"),
+            "members that hear of an empty one": lab.measured(len(empty), "of 4"),
         }
 
 
@@ -934,7 +1011,9 @@ lab.both(d_joins)
 
 # %% [markdown]
 # Eager: every member hears that all of its partitions go, and then which ones come, even if they are
-# the same. The other two: only the member that gives something hears of it. In all three, no
+# the same. In the other two, only the member that gives something hears that it goes. A cooperative group
+# rebalances twice here, so D hears twice what it gets, and each time `assigned` is called at every member,
+# often with an empty list. In all three, no
 # member gets a partition before its owner's callback has ended, so a commit in that callback reaches the
 # coordinator in time. Callbacks run inside `poll`. A member that was put out of its group hears `lost`
 # instead: its partitions belong to others already, and a commit there is refused.
@@ -1011,15 +1090,24 @@ def before_poll(cluster):
 def without_group(cluster):
     cluster.create_topic("orders", partitions=2)
     with Team(cluster, ("orders",), "billing") as two, Team(cluster, ("orders",), "audit") as one:
-        two.add("A"), two.add("B"), one.add("alone")
+        one.add("alone"), two.add("A")
+        two.covered(2)
+        had = two.owned["A"]
+        two.add("B")
         two.covered(2)
         two.write("orders", count, partitions=2)
         two.wait(lambda team: team.processed == one.processed == count, 30, "all records")
         offsets = [set(each.processed) for each in two.workers.values()]
+        owned, alone = [had, *two.owned.values()], one.processed
+        shares = [len(each.processed) for each in two.workers.values()]
+        two.write("orders", 60, partitions=1)  # of one key
+        two.wait(lambda team: team.processed == count + 60, 30, "60 more")
         return {
             "two readers by assign": [by_assign(cluster), by_assign(cluster)],
-            "the group of one": one.processed,
-            "the group of two": [len(each) for each in offsets],
+            "the group of one": alone,
+            "partitions of A alone, then of A and B": [" ".join(map(str, each)) for each in owned],
+            "the group of two": shares,
+            "and with 60 more of one key": [len(each.processed) for each in two.workers.values()],
             "records that both of the two got": len(offsets[0] & offsets[1]),
             "is the reader by assign a member": "unused" in cluster.snapshot()["groups"],
             "a member before its first poll": before_poll(cluster),
@@ -1029,7 +1117,8 @@ def without_group(cluster):
 lab.both(without_group)
 
 # %% [markdown]
-# A group divides the partitions among its members; each group by itself gets everything, and so does
+# A group divides the partitions among its members, and not the records: a key that comes often makes one
+# share large. Each group by itself gets everything, and so does
 # a reader that assigns. Reading removes nothing. A new `group.id` is a new reader, and
 # `auto.offset.reset` says where it begins. This client joins from a thread of its own as soon as it
 # subscribes; the Java client joins in its first `poll`.
@@ -1064,14 +1153,21 @@ def triggers(cluster):
         cluster.create_topic("payments", partitions=1)
         note("another topic is created", 5)
         team.write("events", 40, partitions=4), note("records are written", 5)
-        return seen
+        team.wait(lambda t: t.processed == 40, 30, "all records")
+        team.write("events.eu", 10, partitions=1)
+        team.wait(lambda t: t.processed == 50, 30, "the records of the new topic")
+        return seen | {
+            "records of the new topic that are read": team.processed - 40,
+            "partitions that ever had two owners": team.too_early(),
+        }
 
 
 lab.both(triggers)
 
 # %% [markdown]
 # The group learns of new partitions and topics when a client refreshes its metadata, after
-# `metadata.max.age.ms` (5 minutes) at the latest. Here the clients ask every second. In the consumer
+# `metadata.max.age.ms` (5 minutes) at the latest, and then reads it. Here the clients ask every second.
+# Through all of these rebalances no partition had two owners. In the consumer
 # protocol the broker sees it by itself, and the pattern may be sent to the broker (RE2/J).
 
 # %% [markdown]
@@ -1122,9 +1218,10 @@ for interval_ms in (2_000, 5_500):
     members.join(world, "A", "orders", "billing", settings=settings)
     world.run(for_s=10)
     talk = Conversation(world, "billing").run(for_s=30)
+    brokers = " ".join(map(str, sorted(talk.brokers)))
     groups.delay_heartbeat(world, "billing", "A", late_ms)
     world.run(for_s=15)
-    print(f"every {interval_ms} ms: {talk.quiet_heartbeats} in 30 s; "
+    print(f"every {interval_ms} ms: {talk.quiet_heartbeats} in 30 s, to broker {brokers}; "
           f"one late: {groups.expired(world, 'billing')} sessions ended")  # fmt: skip
 
 # %% [markdown]
@@ -1149,4 +1246,5 @@ for interval_ms in (2_000, 5_500):
 # | each consumer gets at least one partition | a member may have none, and is a stand-by | [Two topics](#Two-topics) |
 # | a second static member of one name gets an error | classic fences the older one, KIP-848 refuses the newer one | [Two members](#Deeper:-Two-members-of-one-name) |
 # | the coordinator throws a slow consumer out | the consumer's own heartbeat thread leaves | [A slow loop](#A-slow-loop) |
+# | computing needs more brokers, and ksqlDB is part of Kafka | workers come and go without a change to the brokers; ksqlDB is a product of Confluent, and a Kafka Streams application is a group with members and lag | [Lag and scaling](#Deeper:-Lag-and-scaling) |
 # | one partition has one consumer | in a consumer group; share groups (KIP-932) let several read it | notebook 01 |

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons.nb09_groups.virtual_group import Moves
+from lessons.nb09_groups.virtual_group import Moves, compared
 
 
 def places(*indexes: int) -> tuple[tuple[str, int], ...]:
@@ -26,3 +26,12 @@ def test_a_member_that_stays_and_keeps_nothing_has_lost_its_partition_needlessly
 def test_a_partition_without_an_owner_is_shown_so() -> None:
     moves = Moves({"A": places(0)}, {"B": places()})
     assert moves.text == "orders-0  A → -"
+
+
+def test_assignors_are_compared_by_what_moves_and_what_is_given_back() -> None:
+    before = {"A": places(0, 3), "B": places(1, 4), "C": places(2, 5)}
+    dealt = Moves(before, {"B": places(0, 2, 4), "C": places(1, 3, 5)}, given_back=4)
+    kept = Moves(before, {"B": places(0, 1, 4), "C": places(2, 3, 5)})
+    rows = [*compared({"roundrobin": dealt, "cooperative-sticky": kept}).rows]
+    assert rows[0] == ["roundrobin", "B C B C B C", "3 3", "4", "2", "4"]
+    assert rows[1] == ["cooperative-sticky", "B B C C B C", "3 3", "2", "0", "0"]

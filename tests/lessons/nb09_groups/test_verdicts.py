@@ -94,6 +94,28 @@ def test_a_place_that_is_kept_decides_who_reads_after_a_restart(
     assert settled("09-14", seen) == letter
 
 
+@pytest.mark.parametrize(
+    ("waits", "rebalances", "partitions", "letter"),
+    [(20, 0, "the same", "d"), (20, 2, "other", "a"), (0, 2, "the same", "b"), (0, 2, "other", "c"),
+     (0, 0, "the same", "")],
+)  # fmt: skip
+def test_a_restart_is_settled_by_its_rebalances_and_by_what_waits(
+    waits: int, rebalances: int, partitions: str, letter: str
+) -> None:
+    seen = {
+        "static-long › records that wait": waits,
+        "static-long › rebalances that A took part in": rebalances,
+        "static-long › B is back with": f"a new member id, {partitions} partitions",
+    }
+    assert settled("09-5", seen) == letter
+
+
+def test_shares_with_an_idle_worker_are_explained_by_it() -> None:
+    seen = {"range › partitions of each worker": "2 2 2 0"}
+    assert settled("09-2", seen) == "2 2 2 0"
+    assert "1 worker has none" in DEFINED["09-2"].explain("3 3", seen)
+
+
 def test_every_choice_has_its_sentence() -> None:
     for each in DEFINED.values():
         if each.choices:

@@ -10,7 +10,7 @@ import pytest
 
 from kit.clusters import engine
 from kit.film.source import Line
-from lessons.nb09_groups.workers import Team
+from lessons.nb09_groups.workers import Place, Team
 
 
 def team(owned: dict[str, list[int]], members: list[dict[str, Any]], state: str = "Stable") -> Team:
@@ -63,6 +63,41 @@ def test_too_early_is_before_the_owners_callback_has_ended(given_back_us: int, f
     ]
     both.workers["B"].lines[:] = [line(20, "B", "assigned", "orders-0")]
     assert both.too_early() == found
+
+
+def test_a_partition_is_handed_over_when_another_member_than_the_last_one_gets_it() -> None:
+    both = team({"A": [], "B": []}, [])
+    both.workers["A"].lines[:] = [
+        line(10, "A", "assigned", "orders-0", "orders-1"),
+        line(30, "A", "assigned", "orders-0"),
+    ]
+    both.workers["B"].lines[:] = [
+        line(20, "B", "assigned", "orders-1"),
+        line(40, "B", "assigned", "orders-1"),
+    ]
+    assert (both.handed_over(), both.handed_over(25)) == (1, 0)
+
+
+def test_a_place_is_kept_for_an_instance_or_for_a_member_without_one() -> None:
+    members = [said("A", [0], id="A-7", instance_id=None),
+               said("B", [1, 2], id="B-8", instance_id="worker-B")]  # fmt: skip
+    both = team({"A": [0], "B": [1, 2]}, members)
+    assert (both.kept_for([2]), both.kept_for([0, 1])) == (["worker-B"], ["A", "worker-B"])
+    assert both.place("B") == Place("B-8", (1, 2))
+
+
+def test_a_place_says_what_it_has_kept() -> None:
+    before = Place("B-8", (1, 2))
+    assert Place("B-9", (1, 2)).beside(before) == "a new member id, the same partitions"
+    assert Place("B-8", (0,)).beside(before) == "the same member id, other partitions"
+
+
+def test_a_worker_reads_what_it_has_taken_a_record_of() -> None:
+    both = team({"A": [0, 1]}, [])
+    worker: Any = both.workers["A"]
+    worker.read = [("payments", 2), ("orders", 1), ("orders", 0)]
+    assert both.reads == {"A": "orders 0 1, payments 2"}
+    assert not both.reads_all
 
 
 def test_a_worker_that_is_to_be_slow_is_slow_at_its_next_record() -> None:
