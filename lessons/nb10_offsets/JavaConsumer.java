@@ -11,14 +11,19 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.network.PlaintextTransportLayer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.IntegerDeserializer;
 
 /**
@@ -26,6 +31,8 @@ import org.apache.kafka.common.serialization.IntegerDeserializer;
  * A line in: a question and its words, separated by tabs.  A line out: the fields of the answer.
  */
 public class JavaConsumer {
+    /** The client's clock counts whole milliseconds. */
+    static final long CLOCK_MS = 5;
     static String bootstrap;
 
     public static void main(String[] arguments) throws Exception {
@@ -46,7 +53,11 @@ public class JavaConsumer {
     static String answer(String[] words) throws Exception {
         switch (words[0]) {
             case "polls": return polls(words[1], words[2]);
+            case "waits": return waits(words[1]);
             case "starts": return starts(words[1], words[2]);
+            case "invalid topic": return invalidTopic(words[1]);
+            case "shared producer": return sharedProducer(words[1]);
+            case "three threads": return threeThreads(words[1]);
             case "wakeup": return wakeup(words[1]);
             case "second thread": return secondThread(words[1]);
             case "exclusive": return exclusive(words[1]);
@@ -85,9 +96,10 @@ public class JavaConsumer {
         return consumer;
     }
 
-    /** topic, settings separated by commas: how many records each poll returns, to the end. */
+    /** topic, settings separated by commas: the records of each poll, to the end, and of a fetch. */
     static String polls(String topic, String given) {
         List<String> counts = new ArrayList<>();
+        double fetched = 0;
         try (KafkaConsumer<byte[], byte[]> consumer = assigned(topic, given.split(","))) {
             TopicPartition place = new TopicPartition(topic, 0);
             long end = consumer.endOffsets(Set.of(place)).get(place);
@@ -96,15 +108,61 @@ public class JavaConsumer {
                 int count = consumer.poll(Duration.ofSeconds(2)).count();
                 if (count > 0) counts.add(String.valueOf(count));
             }
+            fetched = metric(consumer, "consumer-fetch-manager-metrics", "records-per-request-avg");
         }
-        return String.join(" ", counts);
+        return String.join(" ", counts) + "\t" + fetched;
     }
 
-    /** topic, auto.offset.reset: the first offset of a group without one, or the exception. */
+    /** The metric of the whole client, without the topics' own. */
+    static double metric(KafkaConsumer<byte[], byte[]> consumer, String group, String name) {
+        for (var metric : consumer.metrics().values()) {
+            boolean whole = !metric.metricName().tags().containsKey("topic");
+            if (whole && metric.metricName().group().equals(group) && metric.metricName().name().equals(name)) {
+                return (double) metric.metricValue();
+            }
+        }
+        throw new IllegalStateException("no metric " + name);
+    }
+
+    /** Polls of 300 ms and of 0 ms at the end of the log, and of 60 s before records. */
+    static String waits(String topic) {
+        List<String> found = new ArrayList<>();
+        try (KafkaConsumer<byte[], byte[]> consumer = assigned(topic)) {
+            TopicPartition place = new TopicPartition(topic, 0);
+            consumer.seekToEnd(Set.of(place));
+            consumer.position(place);
+            found.add(waits(consumer, 300));
+            found.add(waits(consumer, 0));
+            consumer.seekToBeginning(Set.of(place));
+            found.add(waits(consumer, 60_000));
+        }
+        return String.join("\t", found);
+    }
+
+    static String waits(KafkaConsumer<byte[], byte[]> consumer, long limitMs) {
+        long began = System.nanoTime();
+        int count = consumer.poll(Duration.ofMillis(limitMs)).count();
+        long tookMs = (System.nanoTime() - began) / 1_000_000;
+        boolean whole = limitMs > 0 && tookMs >= limitMs - CLOCK_MS;
+        return (whole ? "waits" : "at once") + (count > 0 ? ", records" : "");
+    }
+
+    /** topic, auto.offset.reset: the first offset of a group without one, or the exception of poll. */
     static String starts(String topic, String reset) {
         try (KafkaConsumer<byte[], byte[]> consumer =
                 assigned(topic, "auto.offset.reset=" + reset, "group.id=java-" + reset.replace(':', '-'))) {
-            return String.valueOf(consumer.position(new TopicPartition(topic, 0)));
+            var records = consumer.poll(Duration.ofSeconds(5));
+            return records.isEmpty() ? "nothing" : String.valueOf(records.iterator().next().offset());
+        } catch (Exception e) {
+            return name(e);
+        }
+    }
+
+    static String invalidTopic(String topic) {
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings())) {
+            consumer.subscribe(List.of(topic));
+            consumer.poll(Duration.ofSeconds(5));
+            return "returned";
         } catch (Exception e) {
             return name(e);
         }
@@ -145,6 +203,69 @@ public class JavaConsumer {
             other.shutdown();
             return answer;
         }
+    }
+
+    /** Eight threads send a hundred records each with one producer: how many are acknowledged. */
+    static String sharedProducer(String topic) throws Exception {
+        Properties given = new Properties();
+        given.put("bootstrap.servers", bootstrap);
+        given.put("key.serializer", ByteArraySerializer.class.getName());
+        given.put("value.serializer", ByteArraySerializer.class.getName());
+        AtomicInteger acknowledged = new AtomicInteger();
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(given)) {
+            for (int thread = 0; thread < 8; thread++) {
+                threads.submit(() -> {
+                    for (int i = 0; i < 100; i++) {
+                        producer.send(new ProducerRecord<>(topic, new byte[10]), (place, e) -> {
+                            if (e == null) acknowledged.incrementAndGet();
+                        });
+                    }
+                });
+            }
+            threads.shutdown();
+            threads.awaitTermination(20, TimeUnit.SECONDS);
+        }
+        return String.valueOf(acknowledged.get());
+    }
+
+    /**
+     * Three threads, each with a consumer of its own, in one group: how many partitions each gets.
+     * They read until SIGTERM; then the shutdown hook wakes them up and waits for them.
+     */
+    static String threeThreads(String topic) throws Exception {
+        AtomicIntegerArray owned = new AtomicIntegerArray(3);
+        List<KafkaConsumer<byte[], byte[]>> consumers = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            int number = i;
+            KafkaConsumer<byte[], byte[]> consumer =
+                    new KafkaConsumer<>(settings("group.id=java-threads", "heartbeat.interval.ms=300"));
+            consumers.add(consumer);
+            threads.add(new Thread(() -> {
+                try {
+                    consumer.subscribe(List.of(topic));
+                    while (true) {
+                        consumer.poll(Duration.ofMillis(100));
+                        owned.set(number, consumer.assignment().size());
+                    }
+                } catch (WakeupException e) {
+                    // the way out of the loop
+                } finally {
+                    consumer.close();
+                }
+            }));
+        }
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            consumers.forEach(KafkaConsumer::wakeup);
+            for (Thread thread : threads) {
+                try { thread.join(); } catch (InterruptedException e) { return; }
+            }
+        }));
+        threads.forEach(Thread::start);
+        long ends = System.nanoTime() + 20_000_000_000L;
+        while (!owned.toString().equals("[2, 2, 2]") && System.nanoTime() < ends) Thread.sleep(20);
+        return owned.get(0) + "\t" + owned.get(1) + "\t" + owned.get(2);
     }
 
     static String exclusive(String topic) {
@@ -195,19 +316,20 @@ public class JavaConsumer {
         return String.join("\t", found);
     }
 
-    /** position() when no broker answers: the exception, and after how long. */
+    /** No broker answers: seekToBeginning, poll, and the exception of position(), after how long. */
     static String patience(String limitMs) {
         Properties given = settings("default.api.timeout.ms=" + limitMs, "request.timeout.ms=500");
         given.put("bootstrap.servers", "127.0.0.1:1");
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(given)) {
             TopicPartition place = new TopicPartition("orders", 0);
             consumer.assign(List.of(place));
-            long began = System.nanoTime();
+            String sought = "returned";
+            try { consumer.seekToBeginning(List.of(place)); } catch (Exception e) { sought = name(e); }
             String polled = consumer.poll(Duration.ofMillis(200)).isEmpty() ? "nothing" : "records";
             String heard = "an offset";
-            began = System.nanoTime();
+            long began = System.nanoTime();
             try { consumer.position(place); } catch (Exception e) { heard = name(e); }
-            return polled + "\t" + heard + "\t" + (System.nanoTime() - began) / 1_000_000;
+            return sought + "\t" + polled + "\t" + heard + "\t" + (System.nanoTime() - began) / 1_000_000;
         }
     }
 
@@ -222,8 +344,14 @@ public class JavaConsumer {
             consumer.seekToBeginning(consumer.assignment());
             ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofSeconds(5));
             ConsumerRecord<byte[], byte[]> first = records.iterator().next();
-            return first.topic() + "-" + first.partition() + "@" + first.offset() + "\t" + first.leaderEpoch().orElse(-1)
-                    + "\t" + String.join(" ", producers);
+            List<String> headers = new ArrayList<>();
+            for (var header : first.headers()) headers.add(header.key() + "=" + new String(header.value()));
+            return String.join("\t",
+                    first.topic() + "-" + first.partition() + "@" + first.offset(),
+                    String.valueOf(first.leaderEpoch().orElse(-1)),
+                    new String(first.key()), new String(first.value()),
+                    String.join(" ", headers), first.timestampType().toString(),
+                    String.join(" ", producers));
         }
     }
 
@@ -262,18 +390,14 @@ public class JavaConsumer {
         return String.valueOf(waiting.poll(Duration.ofSeconds(10)).count());
     }
 
-    /** ms: that consumer polls for so long; how many of its connections it has closed. */
+    /** ms: that consumer polls for so long; how many connections it closes, and opens, meanwhile. */
     static String closed(String ms) {
+        double opened = metric(waiting, "consumer-metrics", "connection-creation-total");
         long ends = System.nanoTime() + Long.parseLong(ms) * 1_000_000;
         while (System.nanoTime() < ends) waiting.poll(Duration.ofMillis(200));
-        double sum = 0;
-        for (var metric : waiting.metrics().values()) {
-            if (metric.metricName().name().equals("connection-close-total")
-                    && metric.metricName().group().equals("consumer-metrics")) {
-                sum = (double) metric.metricValue();
-            }
-        }
-        return String.valueOf((int) sum);
+        double closed = metric(waiting, "consumer-metrics", "connection-close-total");
+        opened = metric(waiting, "consumer-metrics", "connection-creation-total") - opened;
+        return (int) closed + "\t" + (int) opened;
     }
 
     static Object field(Object owner, String name) throws Exception {

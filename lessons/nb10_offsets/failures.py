@@ -1,4 +1,4 @@
-"""Ten records, of which one can never be processed, and five ways for a loop to go on.
+"""Ten records, of which one can never be processed, and six ways for a loop to go on.
 
 Each way is a function of the record: it processes, or decides what happens instead.  The loop
 around them is the same: at least once, a synchronous commit after each record.
@@ -7,19 +7,18 @@ around them is the same: at least once, a synchronous commit after each record.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from random import Random
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients
-from kit.tables import Table
 from lessons.nb10_offsets.reading import PATIENCE_S, TOPIC, Reader, numbered, write
 
 REPLICAS = {0: [101, 102, 103]}
 RETRY, DEAD = "orders-retry", "orders-dlq"
 POISON = "order-3"
+BAD_OFFSET = 3
 COUNT, CAP = 10, 3
 Seen = Mapping[str, Any]
 
@@ -33,32 +32,37 @@ class Stopped(Exception):
 
 
 class Handler:
-    """Does the work; `attempts` counts calls for the record that fails."""
+    """Does the work; `attempts` counts its calls for the bad record, repaired or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, broken: str = POISON) -> None:
+        self.broken = broken
         self.done: list[str] = []
         self.attempts = 0
 
     def __call__(self, value: str) -> None:
-        if value == POISON:
-            self.attempts += 1
+        self.attempts += value.startswith(POISON)
+        if value == self.broken:
             raise Broken(f"{value} breaks a rule")
         self.done.append(value)
 
 
-def five_ways(cluster: Cluster) -> Seen:
-    """What is processed, where the record is then, and the lag, for each way."""
-    ways: Mapping[str, Callable[[Cluster, Handler, str, int], None]] = {
+Way = Callable[[Cluster, Handler, str, int], None]
+
+
+def six_ways(cluster: Cluster) -> Seen:
+    """What is processed, the lag, and where the bad record is then, for each way."""
+    ways: Mapping[str, Way] = {
         "stop": _stop,
         "skip": _skip,
         "retry in place, then stop": _retry,
+        "another handler": _other_handler,
         "retry topic": _retry_topic,
         "dead-letter topic": _dead_letter,
     }
     return {label: _played(cluster, way) for label, way in ways.items()}
 
 
-def _played(cluster: Cluster, way: Callable[[Cluster, Handler, str, int], None]) -> Seen:
+def _played(cluster: Cluster, way: Way) -> Seen:
     for topic in (TOPIC, RETRY, DEAD):
         cluster.create_topic(topic, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(COUNT), key="customer-1")
@@ -73,13 +77,57 @@ def _played(cluster: Cluster, way: Callable[[Cluster, Handler, str, int], None])
         except Stopped:
             pass
         committed = reader.committed() or 0
-    return {
-        "processed": len(handler.done),
-        "attempts with the bad record": handler.attempts,
-        "lag": COUNT - committed,
-        "in the retry topic": len(clients.values(cluster, RETRY)),
-        "in the dead-letter topic": len(clients.values(cluster, DEAD)),
+    retries, dead = clients.values(cluster, RETRY), clients.values(cluster, DEAD)
+    place = _place(handler, committed, retries, dead)
+    seen: dict[str, Any] = {
+        "records": f"{len(handler.done)} processed, lag {COUNT - committed}",
+        "the bad record": f"attempts {handler.attempts}, {place}",
     }
+    if retries:
+        seen |= _drained(cluster, handler)
+    if dead:
+        seen["its headers"] = _headers(cluster)
+    return seen
+
+
+def _place(handler: Handler, committed: int, retries: list[str], dead: list[str]) -> str:
+    """Where the bad record is when the loop has ended."""
+    if retries:
+        return f"in {RETRY}"
+    if dead:
+        return f"in {DEAD}"
+    if any(value.startswith(POISON) for value in handler.done):
+        return "processed"
+    return "left behind" if committed > BAD_OFFSET else "the next to read"
+
+
+def _drained(cluster: Cluster, first: Handler) -> Seen:
+    """A reader with a group of its own handles the retry topic, when the failure has passed."""
+    handler = Handler(broken="")
+    with Reader(cluster, {"group.id": RETRY}, topic=RETRY, partitions=[0]) as reader:
+        before = reader.committed()
+        reader.read(1)
+        handler(reader.values[-1])
+        reader.commit(reader.offsets[-1] + 1)
+        committed = [before, reader.committed()]
+    order = [value.removeprefix("order-") for value in [*first.done, *handler.done]]
+    return {
+        "order of its key": " ".join(order),
+        f"committed in {RETRY}, before and after": committed,
+    }
+
+
+def _headers(cluster: Cluster) -> list[str]:
+    """The headers of the first dead letter."""
+    own = {"bootstrap.servers": cluster.bootstrap, "group.id": DEAD, "log_level": 0}
+    consumer = Consumer({**own, "auto.offset.reset": "earliest"})
+    try:
+        consumer.assign([TopicPartition(DEAD, 0, 0)])
+        message = consumer.poll(PATIENCE_S)
+        headers: Any = message.headers() if message else None
+        return [value.decode() for _, value in headers or ()]
+    finally:
+        consumer.close()
 
 
 def _stop(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:
@@ -104,6 +152,13 @@ def _retry(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:
         except Broken:
             continue
     raise Stopped
+
+
+def _other_handler(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:
+    try:
+        handler(value)
+    except Broken:
+        handler(f"{value} with another amount")
 
 
 def _retry_topic(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:
@@ -149,35 +204,54 @@ def _send(
 # -- what goes wrong with dead letters and retries
 
 
+def pitfalls(cluster: Cluster) -> Seen:
+    """A partition that waits, a dead letter that is refused, and one that is copied back."""
+    return {
+        "one of two partitions retries in place": blocked(cluster),
+        "the dead-letter write": refused(cluster),
+        "a dead letter is copied back": copied_back(cluster),
+    }
+
+
 def refused(cluster: Cluster) -> Seen:
-    """The dead-letter topic refuses the record; a loop that does not look, and one that waits."""
-    seen = {}
-    for label, waits in (("goes on without looking", False), ("waits for the write", True)):
-        cluster.create_topic(TOPIC, assignment=REPLICAS)
-        cluster.create_topic(DEAD, assignment=REPLICAS, config={"max.message.bytes": 10})
-        write(cluster, TOPIC, numbered(COUNT))
-        handler = Handler()
-        with Reader(cluster, partitions=[0]) as reader:
-            ended = "at the end"
-            for _ in range(COUNT):
-                reader.read(1)
-                _, offset, value = reader.processed[-1]
-                try:
-                    _dead_letter(cluster, handler, value, offset)
-                except ClusterError:
-                    if waits:
-                        ended = f"at offset {offset}"
-                        break
-                reader.commit(offset + 1)
-            committed = reader.committed() or 0
-        seen[label] = {
-            "the loop ends": ended,
-            "committed": committed,
-            "records that are processed or kept": len(handler.done)
-            + len(clients.values(cluster, DEAD)),
-            "lost": committed - len(handler.done) - len(clients.values(cluster, DEAD)),
-        }
-    return seen
+    """A loop that does not look at the write's result, one that waits, one that dies behind it."""
+    return {
+        "refused, goes on without looking": _written(cluster, 10, waits=False),
+        "refused, waits for it": _written(cluster, 10),
+        "taken, dies before the commit, starts again": _written(cluster, 1_000, dies=True),
+    }
+
+
+def _written(cluster: Cluster, limit: int, waits: bool = True, dies: bool = False) -> str:
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    cluster.create_topic(DEAD, assignment=REPLICAS, config={"max.message.bytes": limit})
+    write(cluster, TOPIC, numbered(COUNT))
+    handler = Handler()
+    committed = _until_it_ends(cluster, handler, 0, waits, dies)
+    if dies:
+        committed = _until_it_ends(cluster, handler, committed, waits)
+    dead = clients.values(cluster, DEAD)
+    lost = committed - len({*handler.done, *dead})
+    return f"committed {committed}, lost {lost}, dead letters {len(dead)}"
+
+
+def _until_it_ends(
+    cluster: Cluster, handler: Handler, start: int, waits: bool, dies: bool = False
+) -> int:
+    """One life of the loop, from the committed offset on; the committed offset at its end."""
+    with Reader(cluster, partitions=[TopicPartition(TOPIC, 0, start)]) as reader:
+        while reader.offsets[-1:] != [COUNT - 1]:
+            reader.read(1)
+            _, offset, value = reader.processed[-1]
+            try:
+                _dead_letter(cluster, handler, value, offset)
+            except ClusterError:
+                if waits:
+                    break
+            if dies and offset == BAD_OFFSET:
+                break
+            reader.commit(offset + 1)
+        return reader.committed() or 0
 
 
 def copied_back(cluster: Cluster) -> Seen:
@@ -193,25 +267,10 @@ def copied_back(cluster: Cluster) -> Seen:
     table: dict[str, str] = {}
     for value in clients.values(cluster, TOPIC):
         table["order-7"] = value
-    return {"the topic": clients.values(cluster, TOPIC), "a table of the last state": table}
-
-
-def pauses() -> Table:
-    """The pause after each attempt: the sample's, an exponential one, and one with jitter."""
-    chance = Random(10)
-    rows = []
-    for attempt in range(1, 6):
-        exponential = min(2 ** (attempt - 1), 10)
-        jittered = exponential * chance.uniform(0.8, 1.2)
-        rows.append([str(attempt), f"{attempt} s", f"{exponential} s", f"{jittered:.1f} s"])
-    linear = sum(range(1, 4))
-    return Table(
-        "Pauses between attempts",
-        ("after attempt", "1000 ms x attempt", "exponential, at most 10 s", "with jitter"),
-        rows,
-        f"Three tries of the first kind cost {linear} s for each bad record; "
-        f"{300 // linear} bad records in one poll reach max.poll.interval.ms (300 s).",
-    )
+    return {
+        "the topic": clients.values(cluster, TOPIC),
+        "a table of the last state": table["order-7"],
+    }
 
 
 def blocked(cluster: Cluster) -> Seen:
@@ -234,6 +293,6 @@ def blocked(cluster: Cluster) -> Seen:
                     done = offset
                 lags[partition].append(COUNT - done)
     return {
-        "lag of the partition that retries": lags[0],
+        "its lag": lags[0],
         "lag of the other one": lags[1],
     }

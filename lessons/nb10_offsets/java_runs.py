@@ -1,99 +1,191 @@
 """Kafka's own Java consumer on either side: what only it can show.
 
-One JVM for each side answers all questions (JavaConsumer.java).  Without Java and the jars, one
-row says so.
+One JVM for each side answers a table's questions (JavaConsumer.java).  Without Java and the jars,
+one row says so.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Consumer, KafkaException, Producer
+
 from kit import jars
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
+from kit.probes import clients
 from kit.probes.java_client import JavaProgram
-from lessons.nb10_offsets.reading import TOPIC, numbered, write
+from lessons.nb10_offsets.reading import PATIENCE_S, TOPIC, numbered, write
 
 SOURCE = Path(__file__).with_name("JavaConsumer.java")
+ALL = [101, 102, 103]
+REPLICAS = {0: ALL}
 WAITING = 1_200
 LARGE, LARGE_BYTES = "large", 200_000
+SHARED, THREADS = "shared", "java-threads"
+LIMIT_MS = "1500"
+CLOCK_MS = 5
+"""The client's clock counts whole milliseconds."""
+BY_DURATION = "by_duration:PT1H"
+LEAVES_WITHIN_S = 10.0
+"""Less than session.timeout.ms: a member that is gone by then has left by itself."""
 Seen = Mapping[str, Any]
 
 
-def polls(cluster: Cluster) -> Seen:
-    """How many records a poll returns, and what cuts a fetch."""
-    cluster.create_topic(TOPIC, assignment={0: [101, 102, 103]})
-    cluster.create_topic(LARGE, assignment={0: [101, 102, 103]})
-    write(cluster, TOPIC, numbered(WAITING))
+def calls(cluster: Cluster) -> Seen:
+    """Polls, threads and records of the Java client."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
+    cluster.create_topic(LARGE, assignment=REPLICAS)
+    cluster.create_topic(SHARED, assignment=dict.fromkeys(range(6), ALL))
+    _describe(cluster)
+    write(cluster, TOPIC, numbered(WAITING - 1, start=1))
     for _ in range(3):  # a batch each
         write(cluster, LARGE, ["x" * LARGE_BYTES])
     try:
         with JavaProgram(SOURCE, cluster.bootstrap) as java:
             return {
-                "1,200 wait, the default": java.ask("polls", TOPIC, "")[0],
-                "max-poll-records 1000": java.ask("polls", TOPIC, "max.poll.records=1000")[0],
-                "three of 200 kB, max-partition-fetch-bytes 100": java.ask(
-                    "polls", LARGE, "max.partition.fetch.bytes=100"
-                )[0],
-                "three of 200 kB, fetch-max-bytes 100": java.ask(
-                    "polls", LARGE, "fetch.max.bytes=100"
-                )[0],
-                "three of 200 kB, the defaults": java.ask("polls", LARGE, "")[0],
+                "one poll": _poll(java),
+                "the records of each poll": _polls(java),
+                "a record": _record(java),
+                "threads": _threads(cluster, java),
             }
     except jars.JarsMissing as missing:
         return {"the Java client": str(missing)}
 
 
-def calls(cluster: Cluster) -> Seen:
-    """Threads, wakeup, policies and errors of the Java client."""
-    cluster.create_topic(TOPIC, assignment={0: [101, 102, 103]})
+def _describe(cluster: Cluster) -> None:
+    """Offset 0 is a record with a key and a header."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    headers: list[Any] = [("source", "web")]
+    producer.produce(TOPIC, "order-0", "customer-1", partition=0, headers=headers)
+    producer.flush(PATIENCE_S)
+
+
+def _poll(java: JavaProgram) -> Seen:
+    idle, zero, ready = java.ask("waits", TOPIC)
+    first, took, following, last = java.ask("wakeup", TOPIC)
+    return {
+        "of 300 ms, of 0 ms, nothing to read": [idle, zero],
+        "of 60 s, records wait": ready,
+        "of 60 s, wakeup after 0.3 s": first,
+        "ended after": measured(float(took), "ms"),
+        "wakeup, then poll": f"{following}; the poll after it: {last}",
+    }
+
+
+def _polls(java: JavaProgram) -> Seen:
+    tiny = "max.partition.fetch.bytes=100,fetch.max.bytes=100"
+    counts, fetched = java.ask("polls", TOPIC, "")
+    return {
+        "1,200 wait, the default": counts,
+        "records-per-request-avg": measured(float(fetched), "records"),
+        "three of 200 kB, fetch limits of 100 bytes": java.ask("polls", LARGE, tiny)[0],
+    }
+
+
+def _threads(cluster: Cluster, java: JavaProgram) -> Seen:
+    return {
+        "a consumer, called by two threads": java.ask("second thread", TOPIC)[0],
+        "a producer of eight, records acknowledged": int(java.ask("shared producer", SHARED)[0]),
+        "a consumer in each of three, partitions": java.ask("three threads", SHARED),
+        "members after SIGTERM, with a hook": _terminated(cluster, java),
+    }
+
+
+def _terminated(cluster: Cluster, java: JavaProgram) -> int:
+    """Ends the program by SIGTERM; its group's members when it has ended."""
+    java.process.terminate()
+    java.process.wait(PATIENCE_S)
+    ends = time.monotonic() + LEAVES_WITHIN_S
+    while (left := _members(cluster)) and time.monotonic() < ends:
+        time.sleep(0.1)
+    return left
+
+
+def _members(cluster: Cluster) -> int:
+    return len(cluster.snapshot()["groups"].get(THREADS, {}).get("members", ()))
+
+
+def _record(java: JavaProgram) -> Seen:
+    place, epoch, key, value, headers, stamp, producers = java.ask("fields", TOPIC)
+    return {
+        "its place": f"{place}, leader epoch {epoch}",
+        "key, value, header, timestamp": [key, value, headers, stamp],
+        "its producer's id or sequence number": producers or "nothing",
+    }
+
+
+def refusals(cluster: Cluster) -> Seen:
+    """Where the Java client refuses a setting or a call, and what comes out of poll."""
+    cluster.create_topic(TOPIC, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(100))
     try:
         with JavaProgram(SOURCE, cluster.bootstrap) as java:
-            return {**_threads(java), **_starts(java), **_errors(java)}
+            return {
+                "before a request": _before(cluster, java),
+                "out of poll": _out_of_poll(java),
+                "no broker": _no_broker(java),
+                f"{BY_DURATION} starts at": int(java.ask("starts", TOPIC, BY_DURATION)[0]),
+                "SO_RCVBUF and SO_SNDBUF": _buffers(java),
+            }
     except jars.JarsMissing as missing:
         return {"the Java client": str(missing)}
 
 
-def _threads(java: JavaProgram) -> Seen:
-    first, took, following, last = java.ask("wakeup", TOPIC)
-    return {
-        "a poll of 60 s, wakeup after 0.3 s": first,
-        "that took": measured(float(took), "ms"),
-        "wakeup, then poll": f"{following}; the poll after it: {last}",
-        "a call from a second thread": java.ask("second thread", TOPIC)[0],
-        "assign after subscribe": java.ask("exclusive", TOPIC)[0],
-    }
-
-
-def _starts(java: JavaProgram) -> Seen:
-    policies = ("earliest", "latest", "none", "by_duration:PT1H")
-    return {
-        f"auto-offset-reset {each}".replace(":", " "): java.ask("starts", TOPIC, each)[0]
-        for each in policies
-    }
-
-
-def _errors(java: JavaProgram) -> Seen:
+def _before(cluster: Cluster, java: JavaProgram) -> Seen:
     subscribed, read, committed = java.ask("no group", TOPIC)
-    missing, error, at, again, still, skipped = java.ask("deserializers", TOPIC)
-    polled, timeout, after_ms = java.ask("patience", "1500")
-    record, epoch, producers = java.ask("fields", TOPIC)
-    plain, system = java.ask("sockets", TOPIC)
+    missing = java.ask("deserializers", TOPIC)[0]
+    own = {"bootstrap.servers": cluster.bootstrap, "log_level": 0}
+    policies = [{"group.id": "g", "auto.offset.reset": each} for each in ("none", BY_DURATION)]
     return {
-        "no bootstrap-servers": java.ask("no bootstrap")[0],
-        "SO_RCVBUF and SO_SNDBUF, by default": plain,
-        "SO_RCVBUF with -1": measured(float(system.split()[0]), "bytes"),
-        "SO_SNDBUF with -1": measured(float(system.split()[1]), "bytes"),
-        "no group id: subscribe, assign and read, commit": [subscribed, read, committed],
-        "no key deserializer": missing,
-        "values that do not decode": f"{error} at {at}, again {again} at {still}",
-        "position after a seek behind it": int(skipped),
-        "no broker: poll returns": polled,
-        "no broker: position() throws": timeout,
-        "after": measured(float(after_ms), "ms"),
-        "a record knows": f"{record}, leader epoch {epoch}",
-        "its producer's id or sequence number": producers or "nothing",
+        "no bootstrap.servers, no key.deserializer": [java.ask("no bootstrap")[0], missing],
+        "no group.id: subscribe, commit": [subscribed, committed],
+        "no group.id: assign and poll": read,
+        "assign after subscribe": java.ask("exclusive", TOPIC)[0],
+        "confluent-kafka: no group.id, none, by_duration": [
+            _made(own | each) for each in ({}, *policies)
+        ],
+    }
+
+
+def _made(settings: Mapping[str, Any]) -> str:
+    """The exception of confluent-kafka's constructor, with Kafka's name where it has one."""
+    try:
+        Consumer(dict(settings)).close()
+    except KafkaException as failure:
+        return clients.name(failure.args[0])
+    except ValueError as failure:
+        return type(failure).__name__
+    return "made"
+
+
+def _out_of_poll(java: JavaProgram) -> Seen:
+    _, error, at, _, still, skipped = java.ask("deserializers", TOPIC)
+    return {
+        "auto.offset.reset none": java.ask("starts", TOPIC, "none")[0],
+        "a topic called no topic!": java.ask("invalid topic", "no topic!")[0],
+        "values that do not decode": error,
+        "position then, after a poll, after a seek": [int(at), int(still), int(skipped)],
+    }
+
+
+def _no_broker(java: JavaProgram) -> Seen:
+    sought, polled, timeout, after_ms = java.ask("patience", LIMIT_MS)
+    kept = "not before" if int(after_ms) >= int(LIMIT_MS) - CLOCK_MS else "before"
+    return {
+        "seekToBeginning, poll": [sought, polled],
+        f"position(), default.api.timeout.ms {LIMIT_MS}": f"{timeout}, {kept} {LIMIT_MS} ms",
+    }
+
+
+def _buffers(java: JavaProgram) -> Seen:
+    plain, system = java.ask("sockets", TOPIC)
+    receives, sends = map(float, system.split())
+    return {
+        "by default": plain,
+        "SO_RCVBUF with -1": measured(receives, "bytes"),
+        "SO_SNDBUF with -1": measured(sends, "bytes"),
     }

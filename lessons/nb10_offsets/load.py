@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Producer
 
+from engine.records import batch
 from engine.wire import messages as m
 from kit import jars
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
+from kit.probes import requests
 from kit.probes.java_client import JavaProgram
 from kit.probes.raw_client import RawClient
 from lessons.nb10_offsets.java_runs import SOURCE
@@ -26,8 +28,43 @@ ALL = [101, 102, 103]
 REPLICAS = {0: ALL}
 FILLED, WORK_S = 300, 0.003
 TINY = {"max.partition.fetch.bytes": 1_000}
+BATCH_BYTES = 40_000
 OLD, OLD_BYTES, SLOW_RATE = 50, 100_000, 350_000
 Seen = Mapping[str, Any]
+
+
+def answers(cluster: Cluster) -> Seen:
+    """What the two byte limits leave of one answer: batches of 40 kB in six partitions."""
+    cluster.create_topic(TOPIC, assignment=dict.fromkeys(range(6), ALL))
+    for partition in (0, 1, 2, 3, 4, 4, 4, 5, 5, 5):
+        write(cluster, TOPIC, ["x" * BATCH_BYTES], partition)
+    return {
+        "kB of whole batches in one answer": {
+            "two partitions, 100 kB for each": _kilobytes(cluster, (4, 5), partition_bytes=100_000),
+            "six partitions, 100 kB in all": _kilobytes(cluster, range(6), answer_bytes=100_000),
+            "six partitions, 100 bytes in all": _kilobytes(cluster, range(6), answer_bytes=100),
+        }
+    }
+
+
+def _kilobytes(
+    cluster: Cluster,
+    partitions: Sequence[int],
+    partition_bytes: int = requests.PARTITION_BYTES,
+    answer_bytes: int = requests.ANSWER_BYTES,
+) -> list[int]:
+    """The whole batches of each partition in the answer to one Fetch request."""
+    request = requests.fetching(TOPIC, partitions=partitions)
+    request.max_bytes = answer_bytes
+    for part in request.topics[0].partitions:
+        part.partition_max_bytes = partition_bytes
+    with RawClient(cluster, 101, "reader") as client:
+        answer = client.ask(request)
+    whole = {
+        part.partition_index: sum(h.size_in_bytes for h, _ in batch.iterate(part.records or b""))
+        for part in answer.responses[0].partitions
+    }
+    return [whole[partition] // 1_000 for partition in partitions]
 
 
 def one_stands_still(cluster: Cluster) -> Seen:
@@ -61,19 +98,21 @@ def no_answer(cluster: Cluster) -> Seen:
     try:
         with JavaProgram(SOURCE, cluster.bootstrap) as java:
             return {
-                "request-timeout-ms 1000, closes a connection": _closes(cluster, java, "1000"),
-                "the default of 30000, closes a connection": _closes(cluster, java, "30000"),
+                "request.timeout.ms 1000: closes a connection, opens one": _closes(
+                    cluster, java, "1000"
+                ),
+                "the default of 30000": _closes(cluster, java, "30000"),
             }
     except jars.JarsMissing as missing:
         return {"the Java client": str(missing)}
 
 
-def _closes(cluster: Cluster, java: JavaProgram, limit_ms: str) -> bool:
+def _closes(cluster: Cluster, java: JavaProgram, limit_ms: str) -> list[bool]:
     cluster.create_topic(TOPIC, assignment={0: [101]})
     write(cluster, TOPIC, numbered(4))
     java.ask("open", TOPIC, limit_ms)
     with _paused(cluster):
-        return int(java.ask("closed", "3000")[0]) > 0
+        return [int(count) > 0 for count in java.ask("closed", "3000")]
 
 
 def bottleneck(cluster: Cluster) -> Seen:
@@ -116,12 +155,15 @@ def live_reader(cluster: Cluster) -> Seen:
         alone = _delay_ms(cluster, reader)
         with _replaying(cluster, f"{name}-beside"):
             beside = _delay_ms(cluster, reader)
+        with _limited(cluster, f"{name}-slow"), _replaying(cluster, f"{name}-slow"):
+            slowed = _delay_ms(cluster, reader)
     free_s = _replay_s(cluster, f"{name}-free")
     with _limited(cluster, f"{name}-once"):
         took_s = _replay_s(cluster, f"{name}-once")
     return {
         "a live record, no replay": measured(alone, "ms"),
         "a live record, beside a replay": measured(beside, "ms"),
+        "a live record, beside a replay with a quota": measured(slowed, "ms"),
         "5 MB of history, without a quota": measured(free_s, "s"),
         "5 MB of history, with 350 kB/s": measured(took_s, "s"),
         "the quota slows the replay": took_s > 2 * free_s,

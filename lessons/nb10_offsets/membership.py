@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from kit.clusters.interface import Cluster
 from kit.probes import clients
@@ -28,7 +28,12 @@ def long_work(cluster: Cluster) -> Seen:
 def _worked(cluster: Cluster, polls: bool) -> Seen:
     cluster.create_topic(TOPIC, assignment={0: [101, 102, 103]})
     write(cluster, TOPIC, numbered(10))
-    with Reader(cluster, LIMITS) as reader:
+    taken: list[str] = []
+
+    def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        taken.extend(f"{each.topic}-{each.partition}" for each in partitions)
+
+    with Reader(cluster, LIMITS, on_revoke=on_revoke) as reader:
         reader.read(1)
         consumer = reader.consumer
         owned = consumer.assignment()
@@ -46,4 +51,13 @@ def _worked(cluster: Cluster, polls: bool) -> Seen:
             committed = "NONE"
         except KafkaException as failure:
             committed = clients.name(failure.args[0])
-        return {"the commit": committed, "records read meanwhile": read_meanwhile}
+        if polls:
+            consumer.resume(owned)
+        stayed = committed == "NONE"
+        reader.run(lambda: (stayed and reader.at_end) or reader.offsets.count(0) > 1, for_s=10)
+        return {
+            "the commit": committed,
+            "records read meanwhile": read_meanwhile,
+            "partitions taken away": list(taken),
+            "times the first record is processed": reader.offsets.count(0),
+        }

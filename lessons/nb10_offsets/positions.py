@@ -149,7 +149,11 @@ class Positions:
         return "\n".join(lines)
 
     def _told(self, index: int, seen: Seen) -> str:
-        said = [f"{self.topic}-{index}: {seen.end} records"]
+        commits = [f"{value} at {at - self._first:.1f} s" for at, value in _moved(seen.committed)]
+        said = [
+            f"{self.topic}-{index}: {seen.end} records",
+            f"committed: {', '.join(commits) or 'none'}",
+        ]
         for at, name in self.crashes:
             done = sum(work.member == name for work in seen.processed)
             committed = _at(seen.committed, at)
@@ -266,6 +270,11 @@ class Positions:
 def _note(steps: Steps, at_s: float, value: int) -> None:
     if not steps or steps[-1][1] != value:
         steps.append((at_s, value))
+
+
+def _moved(steps: Steps) -> Steps:
+    """Where the committed offset got beyond the start of the log."""
+    return [(at, value) for at, value in steps if value > 0]
 
 
 def _at(steps: Steps, at_s: float) -> int:

@@ -10,6 +10,8 @@ import sqlite3
 import struct
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from confluent_kafka import (
@@ -21,7 +23,7 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
 
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC, partition_for
 from kit.both.outcomes import measured
@@ -63,8 +65,16 @@ def starts(cluster: Cluster) -> Seen:
     seen["no committed offset, log 0-99"] = _by_policy(cluster, "new")
     seen["20 committed, log 0-99"] = _by_policy(cluster, "valid")
     remove_before(cluster, TOPIC, 50)
+    seen["a fetch of offset 20, log 50-99"] = _refusal(cluster, 20)
     seen["20 committed, log 50-99"] = _by_policy(cluster, "gone")
     return seen
+
+
+def _refusal(cluster: Cluster, offset: int) -> str:
+    """The error of the leader's answer to a Fetch request; NONE if it has none."""
+    with RawClient(cluster, 101, "reader") as client:
+        answer = client.ask(requests.fetching(TOPIC, offset))
+    return requests.refusal(requests.first_partition(answer)) or "NONE"
 
 
 def _by_policy(cluster: Cluster, state: str) -> Seen:
@@ -130,8 +140,9 @@ def replays(cluster: Cluster) -> Seen:
     with Reader(cluster, partitions=[0]) as reader:
         reader.read(10)
         reader.commit(10)
-        seen: dict[str, Any] = {"seek": _seeks(reader), "committed after the seeks":
-                                reader.committed()}  # fmt: skip
+        seen: dict[str, Any] = {"a consumer seeks": _seeks(reader)}
+        admin = clients.admin(cluster)
+        seen["committed(), listConsumerGroupOffsets"] = [reader.committed(), _listed(admin)]
     with Reader(cluster, {"group.id": "audit"}, partitions=[0]) as other:
         other.rest()
         other.commit(20)
@@ -139,26 +150,61 @@ def replays(cluster: Cluster) -> Seen:
     with Reader(cluster) as member:
         member.read(1)
         seen["the first group goes on at"] = member.offsets[0]
-        seen["an administrator moves its offset to 0"] = _move(cluster, 0)
-    seen["the same, when it has no member"] = _move(cluster, 0)
-    seen["lag then"] = _lag(cluster)
+        with_member = _move(cluster, 0)
+    seen["an administrator moves its offset to 0"] = {
+        "while it has a member": with_member,
+        "when it has none": _move(cluster, 0),
+        **_read_again(cluster),
+    }
     return seen
 
 
 def _seeks(reader: Reader) -> Seen:
     by_time = reader.consumer.offsets_for_times([TopicPartition(TOPIC, 0, at(7))], PATIENCE_S)
-    found = {}
-    for label, offset in (
-        ("offset 3", 3),
-        ("minute 7", by_time[0].offset),
-        ("the beginning", OFFSET_BEGINNING),
-    ):
+    reader.seek(3)
+    reader.read(1)
+    found: dict[str, Any] = {
+        "offset 3": reader.offsets[-1],
+        "paused: records; then resumed": _resumed(reader),
+    }
+    for label, offset in (("minute 7", by_time[0].offset), ("the beginning", OFFSET_BEGINNING)):
         reader.seek(offset)
         reader.read(1)
         found[label] = reader.offsets[-1]
     reader.seek(OFFSET_END)
     reader.rest()
     return {**found, "the end": reader._next[0]}
+
+
+def _resumed(reader: Reader) -> list[int]:
+    """How many records come while the partition is paused, and the next offset after it."""
+    paused, count = reader.consumer.assignment(), len(reader.offsets)
+    reader.consumer.pause(paused)
+    reader.run(for_s=0.3)
+    came = len(reader.offsets) - count
+    reader.consumer.resume(paused)
+    reader.read(1)
+    return [came, reader.offsets[-1]]
+
+
+def _read_again(cluster: Cluster, step: int = 5) -> Seen:
+    """Reads to the end and commits every `step` records: the lag, and when it should be over."""
+    lags = [_lag(cluster)]
+    with _stored(cluster, GROUP) as reader:
+        reader.read(1)
+        began, estimate_s = time.perf_counter(), 0.0
+        while lags[-1] > 0:
+            reader.read(step - len(reader.offsets) % step)
+            reader.commit(reader.offsets[-1] + 1)
+            lags.append(_lag(cluster))
+            so_far_s = time.perf_counter() - began
+            if lags[-1] * 2 <= lags[0] and not estimate_s:
+                estimate_s = so_far_s * lags[0] / (lags[0] - lags[-1])
+    return {
+        "lag while it reads again": lags,
+        "at half of it: expected to end after": measured(estimate_s * 1000, "ms"),
+        "it ended after": measured(so_far_s * 1000, "ms"),
+    }
 
 
 def _move(cluster: Cluster, offset: int) -> str:
@@ -176,10 +222,15 @@ def _move(cluster: Cluster, offset: int) -> str:
 def _lag(cluster: Cluster) -> int:
     """The end of the log minus the committed offset, asked of the admin client."""
     admin = clients.admin(cluster)
-    (ends,) = admin.list_offsets({TopicPartition(TOPIC, 0): OffsetSpec.latest()}).values()
+    (end,) = admin.list_offsets({TopicPartition(TOPIC, 0): OffsetSpec.latest()}).values()
+    return int(end.result(PATIENCE_S).offset) - (_listed(admin) or 0)
+
+
+def _listed(admin: AdminClient) -> int | None:
+    """The group's committed offset, asked of the admin client; None if there is none."""
     (found,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)]).values()
-    (place,) = found.result(PATIENCE_S).topic_partitions
-    return int(ends.result(PATIENCE_S).offset - place.offset)
+    places = found.result(PATIENCE_S).topic_partitions or ()
+    return next((int(each.offset) for each in places if each.topic == TOPIC), None)
 
 
 def effects(cluster: Cluster) -> Seen:
@@ -210,12 +261,43 @@ def effects(cluster: Cluster) -> Seen:
         def ask(query: str) -> int:
             return int(database.execute(query).fetchone()[0])
 
-        return {
+        seen = {
             "records processed": len(reader.values),
             "a sum that is added to": ask("SELECT amount FROM sum"),
             "a row for each payment": ask("SELECT SUM(amount) FROM payment"),
             "a balance, with the ids that are done": ask("SELECT amount FROM balance"),
         }
+    return seen | {
+        "a crash between id and balance": {
+            "each in a transaction of its own": _after_a_crash(reader.values, together=False),
+            "both in one transaction": _after_a_crash(reader.values, together=True),
+        }
+    }
+
+
+def _after_a_crash(payments: list[str], together: bool) -> int:
+    """The balance if the process dies once, between the id of a payment and its amount."""
+    with TemporaryDirectory(prefix="kafkalab-effects-") as folder:
+        for dies in (True, False):  # it is started again, and reads the payments from the start
+            database = sqlite3.connect(Path(folder, "effects.db"), isolation_level=None)
+            database.execute("CREATE TABLE IF NOT EXISTS done (id TEXT PRIMARY KEY, amount INT)")
+            for payment in payments:
+                database.execute("BEGIN")
+                new = database.execute(
+                    "INSERT OR IGNORE INTO done VALUES (?, 0)", (payment,)
+                ).rowcount
+                if not together:
+                    database.execute("COMMIT")
+                    database.execute("BEGIN")
+                if dies:
+                    break
+                database.execute(
+                    "UPDATE done SET amount = amount + ? WHERE id = ?", (10 * new, payment)
+                )
+                database.execute("COMMIT")
+            (balance,) = database.execute("SELECT SUM(amount) FROM done").fetchone()
+            database.close()
+    return int(balance)
 
 
 # -- who knows what
@@ -226,12 +308,15 @@ def who_knows(cluster: Cluster) -> Seen:
     cluster.create_topic(TOPIC, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(10))
     before = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+    positions = []
     with Reader(cluster, {"client.id": "billing-on-host-7"}) as reader:
         reader.run(lambda: bool(reader.owned))
-        subscribed = reader.committed()
-        reader.read(6)
-        position = reader.consumer.position([TopicPartition(TOPIC, 0)])[0].offset
+        subscribed, lags = reader.committed(), [_lag(cluster)]
+        for _ in range(6):
+            reader.read(1)
+            positions.append(reader.consumer.position([TopicPartition(TOPIC, 0)])[0].offset)
         read = reader.committed()
+        lags.append(_lag(cluster))
         reader.commit(6)
         committed = reader.committed()
         kept = _last_commit(cluster)
@@ -239,6 +324,8 @@ def who_knows(cluster: Cluster) -> Seen:
         coordinator = group["coordinator"]
     members_left = len(cluster.snapshot()["groups"][GROUP]["members"])
     after = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
+    closes = [_committed_by_close(cluster, auto_commit) for auto_commit in (False, True)]
+    kept_in = _kept_in(cluster)
     cluster.kill(coordinator)
     try:
         with Reader(cluster) as another:
@@ -247,16 +334,45 @@ def who_knows(cluster: Cluster) -> Seen:
     finally:
         cluster.start(coordinator)
     return {
-        "the member's client id": group["members"][0]["client_id"],
-        "members after close": members_left,
-        "committed after subscribe": subscribed,
-        "position after six records": position,
-        "committed after six records": read,
-        "committed after the commit": committed,
-        "the last commit in __consumer_offsets": kept,
-        "records in the topic, before and after": [before, after],
-        "the coordinator is killed, and the group goes on at": goes_on,
+        "the consumer": {
+            "offsets of six polls": reader.offsets,
+            "its position after each": positions,
+            "its client id in the group": group["members"][0]["client_id"],
+            "members after close": members_left,
+        },
+        "committed": {
+            "after subscribe": subscribed,
+            "after six records": read,
+            "lag before and after them": lags,
+            "after the commit": committed,
+            "by close, without and with auto-commit": closes,
+        },
+        "the log": {
+            "records in the topic, before and after": [before, after],
+            "the last commit in __consumer_offsets": kept,
+            "its partitions and cleanup.policy": kept_in,
+            "the coordinator is killed, and the group goes on at": goes_on,
+        },
     }
+
+
+def _committed_by_close(cluster: Cluster, auto_commit: bool) -> int | None:
+    """What a consumer has committed that reads six records and is closed."""
+    name = f"closed-{auto_commit}"
+    own = {"enable.auto.commit": auto_commit, "auto.commit.interval.ms": 60_000}
+    with Reader(cluster, {**own, "group.id": name}, partitions=[0]) as reader:
+        reader.read(6)
+    with _stored(cluster, name) as another:
+        return another.committed()
+
+
+def _kept_in(cluster: Cluster) -> list[str | int]:
+    """How many partitions the topic of the offsets has, and how it is cleaned."""
+    admin = clients.admin(cluster)
+    (found,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC)]).values()
+    policy = found.result(PATIENCE_S)["cleanup.policy"].value
+    topic = admin.list_topics(OFFSETS_TOPIC, timeout=PATIENCE_S).topics[OFFSETS_TOPIC]
+    return [len(topic.partitions), policy]
 
 
 def _last_commit(cluster: Cluster) -> str:

@@ -1,6 +1,7 @@
 """Failures of a handler, each a real exception, and which of them passes when it tries again.
 
     sorted_failures()       a table: the exception, the attempts, and the end
+    pauses()                a table: the pauses between attempts, and the calls that a service gets
 
 A small HTTP server on this machine is the sick service; a database in memory has the versions.
 """
@@ -12,9 +13,10 @@ import socket
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
 from threading import Thread
 from typing import ClassVar
 from urllib.error import HTTPError
@@ -26,6 +28,10 @@ CAP = 4
 """Attempts that one record gets."""
 PATIENCE_S, SLOW_S = 0.2, 0.5
 PASSING_CODES = (429, 502, 503, 504)
+DENIED_CODES = (401, 403)
+PASSES, CONCERNS_ALL, FAILS_AGAIN = "may pass", "concerns all records", "will fail again"
+FASTER = 100
+"""The run's pauses are so many times as short as those in the table."""
 Handler = Callable[[], object]
 
 
@@ -37,11 +43,13 @@ class BrokenRule(Exception):
     """The record says what cannot be."""
 
 
-def may_pass(error: Exception) -> bool:
-    """Whether another attempt can help."""
+def kind(error: Exception) -> str:
+    """Whether another attempt can help; and if not, whether another record can."""
     if isinstance(error, HTTPError):
-        return error.code in PASSING_CODES
-    return isinstance(error, (OSError, StaleVersion))
+        if error.code in DENIED_CODES:
+            return CONCERNS_ALL
+        return PASSES if error.code in PASSING_CODES else FAILS_AGAIN
+    return PASSES if isinstance(error, (OSError, StaleVersion)) else FAILS_AGAIN
 
 
 def sorted_failures() -> Table:
@@ -51,9 +59,9 @@ def sorted_failures() -> Table:
         for failure, handler in _failures(address, database).items():
             seen, outcome = _tried(handler)
             first = seen[0] if seen else None
-            kind = "may pass" if first is None or may_pass(first) else "will fail again"
             attempts = len(seen) + (outcome == "processed")
-            rows.append([failure, _named(first), kind, str(attempts), outcome])
+            sort = PASSES if first is None else kind(first)
+            rows.append([failure, _named(first), sort, str(attempts), outcome])
     titles = ("failure", "exception", "kind", "attempts", "outcome")
     return Table("When to retry", titles, rows)
 
@@ -66,7 +74,9 @@ def _tried(handler: Handler) -> tuple[list[Exception], str]:
             return seen, "processed"
         except Exception as error:
             seen.append(error)
-            if not may_pass(error):
+            if kind(error) == CONCERNS_ALL:
+                return seen, "stop"
+            if kind(error) == FAILS_AGAIN:
                 break
     return seen, "dead letter"
 
@@ -82,6 +92,7 @@ def _failures(address: str, database: sqlite3.Connection) -> dict[str, Handler]:
         "a connection that breaks": asks("breaks"),
         "another writer was first": _raced(database),
         "a service that stays down": asks("down"),
+        "a wrong password": asks("private"),
         "a request that the service refuses": asks("malformed"),
         "bytes that do not decode": lambda: json.loads(b'{"amount": \xff}'),
         "an amount below zero": lambda: _checked({"amount": -1}),
@@ -120,6 +131,50 @@ def _named(error: Exception | None) -> str:
     return f"{type(error).__name__}{code}"
 
 
+# -- the pauses between attempts
+
+
+def pauses() -> Table:
+    """No pause, the sample's, an exponential one, and one with jitter; what a service gets."""
+    chance = Random(10)
+    doubled = [min(2.0**attempt, 10.0) for attempt in range(CAP)]
+    ways: Mapping[str, Sequence[float]] = {
+        "none": [0.0] * CAP,
+        "1000 ms x attempt": [attempt + 1.0 for attempt in range(CAP)],
+        "exponential, at most 10 s": doubled,
+        "with jitter": [pause * chance.uniform(0.8, 1.2) for pause in doubled],
+    }
+    rows = [
+        [str(attempt + 1), *(f"{pauses[attempt]:.2g} s" for pauses in ways.values())]
+        for attempt in range(CAP)
+    ]
+    with _service() as address:
+        _calls_per_second(f"{address}/down", [0.0])  # the first call of a service is slow
+        calls = [_calls_per_second(f"{address}/down", pauses) for pauses in ways.values()]
+    rows.append(["calls per second", *(f"{each:.0f}" for each in calls)])
+    linear = sum(range(1, 4))
+    return Table(
+        "Pauses between attempts, and what a service that is down gets",
+        ("after attempt", *ways),
+        rows,
+        f"Three attempts of the second kind cost {linear} s for each bad record; "
+        f"{300 // linear} bad records in one poll reach max.poll.interval.ms (300 s). "
+        f"The calls are measured with pauses that are {FASTER} times as short.",
+    )
+
+
+def _calls_per_second(address: str, pauses: Sequence[float]) -> float:
+    """The rate of the calls that fail, each followed by its pause."""
+    began = time.perf_counter()
+    for pause in pauses:
+        try:
+            urlopen(address, timeout=PATIENCE_S).read()
+        except HTTPError as refusal:
+            refusal.close()
+        time.sleep(pause / FASTER)
+    return len(pauses) / (time.perf_counter() - began)
+
+
 # -- the service
 
 
@@ -143,6 +198,8 @@ class _Answers(BaseHTTPRequestHandler):
                 code = 429
             case "/down":
                 code = 502
+            case "/private":
+                code = 401
             case "/malformed":
                 code = 400
         self.send_response(code)

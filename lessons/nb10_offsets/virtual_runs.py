@@ -11,34 +11,57 @@ from kit.tables import Table
 from lessons.nb10_offsets.reading import TOPIC, numbered
 
 ALL = [101, 102, 103]
+LEAVERS = {"idle": "A", "empty": "BC", "moved": "D"}
+"""Group -> its members; each member has a group of its own."""
 
 
 def expiry(minutes: int) -> Table:
-    """How long committed offsets stay: a living idle group, and one whose last member left."""
+    """How long committed offsets stay: of three groups, and what one of them reads then."""
     settings = {
         "offsets.retention.minutes": minutes,
         "offsets.retention.check.interval.ms": 10_000,
     }
     world = World(10, settings=settings)
-    world.create_topic(TOPIC, assignment={0: ALL})
+    for topic in (TOPIC, "invoices"):
+        world.create_topic(topic, assignment={0: ALL})
     virtual.post(world, TOPIC, *numbered(5))
-    for group, name in (("idle", "A"), ("empty", "B")):
-        members.join(world, name, TOPIC, group, work_us=1_000)
-    world.run(lambda w: all(_committed(w, group) == 5 for group in ("idle", "empty")), for_s=60)
-    world.tell("B", "finish")
+    for group, names in LEAVERS.items():
+        for name in names:
+            members.join(world, name, TOPIC, f"{group}-{name}", work_us=1_000)
+    groups = [f"{group}-{name}" for group, names in LEAVERS.items() for name in names]
+    world.run(lambda w: all(_committed(w, group) == 5 for group in groups), for_s=60)
+    members.join(world, "D2", "invoices", "moved-D", work_us=1_000)
+    for name in ("B", "C", "D"):
+        world.tell(name, "finish")
     rows = []
     for label, for_s in (
-        ("B has left", 5),
+        ("B and D have left", 5),
         ("half of the retention later", 30 * minutes),
         ("after the retention", 30 * minutes + 15),
     ):
         world.run(for_s=for_s)
-        rows.append([label, _shown(world, "idle"), _shown(world, "empty")])
+        rows.append([label, *(_shown(world, group) for group in ("idle-A", "empty-B", "moved-D"))])
+    for name, reset in (("B", "earliest"), ("C", "latest")):
+        rows.append([f"the group starts again, {reset}", "", _read(world, name, reset), ""])
     return Table(
         f"Committed offsets, offsets.retention.minutes={minutes}",
-        ("moment", "A lives, and has nothing to read", "B has left its group"),
+        (
+            "moment",
+            "A lives, and has nothing to read",
+            "B has left its group",
+            "its members now read another topic",
+        ),
         rows,
     )
+
+
+def _read(world: World, name: str, reset: str) -> str:
+    """What a new member of an empty group reads."""
+    own = {"auto.offset.reset": reset}
+    member = members.join(world, f"{name}2", TOPIC, f"empty-{name}", settings=own, work_us=1_000)
+    world.run(for_s=10)
+    assert member.application is not None
+    return f"reads {len(member.application.processed)} of 5"
 
 
 def _committed(world: World, group: str) -> int | None:

@@ -756,7 +756,8 @@ from lessons.nb10_offsets import scenes
 lab.both(scenes.starts)
 
 # %% [markdown]
-# The policy counts in the first and the last column only. So "set earliest to read everything again" does nothing
+# The policy counts in the first and the last group only. The fetch of offset 20 shows what a client gets whose offset has
+# left the log. So "set earliest to read everything again" does nothing
 # for a group that has an offset: take a new group, or reset the offsets.
 #
 # **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the offsets
@@ -782,7 +783,7 @@ lab.check("10-11", first_offset)
 
 # %% [markdown]
 # Committed offsets do not stay forever either. In virtual time, with `offsets.retention.minutes=1`: a
-# group whose member is alive but idle, and a group that became empty.
+# group whose member is alive but idle, a group that became empty, and one whose members now read another topic.
 
 # %% expiry tags=["sim"]
 from lessons.nb10_offsets import virtual_runs
@@ -791,13 +792,14 @@ virtual_runs.expiry(minutes=1)
 
 # %% [markdown]
 # The clock of a group starts when its last member leaves (KIP-211, since 2.1), not at its last commit. The default is 7 days
-# since 2.0; before, it was 1 day. When the offsets are gone, the group starts as a new one.
+# since 2.0; before, it was 1 day. In a group that is alive, the offsets of a topic that it no longer reads expire as well.
+# When the offsets are gone, the group starts as a new one: `auto.offset.reset` decides between all records and none.
 
 # %% [markdown]
 # ## Deeper: Replay
 #
 # Read again from the beginning, from an offset, from a time, or as another group; and what that does to the
-# group that is at work.
+# group that is at work. Last, an administrator moves the group's offset, and its next member reads all again.
 
 # %% replays tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -807,12 +809,25 @@ lab.both(scenes.effects)
 
 # %% [markdown]
 # `seek` moves one consumer's position and nothing else. An administrator can move the group's offsets, but only while it has no
-# member: with a member the coordinator refuses (`UNKNOWN_MEMBER_ID`). A new group leaves all others as they are.
+# member: with a member the coordinator refuses (`UNKNOWN_MEMBER_ID`). That is what `kafka-consumer-groups --reset-offsets` does. A
+# new group leaves all others as they are.
+#
+# Watch the lag of a replay: it has to fall, and from its speed you know the end. Half of the lag after 10 minutes means 10 more.
 #
 # In the second table five payments, with a copy that the producer's application sent, are processed twice (the producer's
 # `enable.idempotence` is off): by a handler that adds to a sum, by one that writes a row for each
 # payment, and by a table with the ids of what was done, in one transaction with the balance. The sum is wrong after the second
-# pass; the two others do not change. A replay is as safe as its effects are.
+# pass; the two others do not change. If the process dies between the id and the amount, the id alone is not enough: in a
+# transaction of its own it hides the payment that was not made. A replay is as safe as its effects are.
+
+# %% replay-choices [markdown]
+# Three settings decide what a service can read again after a stop. Choose them together, and on purpose:
+#
+# | service | retention of the data | retention of its offsets | without a valid offset |
+# |---|---|---|---|
+# | a ledger | longer than any stop | longer than any stop | `none`: it fails, and a person decides |
+# | mails to customers | as long as a mail is of use | at least as long | `latest`: an old mail does harm |
+# | a search index | all that it is built from | it does not matter | `earliest`: it is built again, with upserts |
 
 # %% [markdown]
 # ## Deeper: Who knows what
@@ -826,9 +841,11 @@ display(lab.both(scenes.who_knows))
 lab.both(scenes.maintenance)
 
 # %% [markdown]
-# Subscribing writes no offset, and reading changes nothing in the topic. The `client.id` names the member in the group, in
-# the broker's log, and in quotas. `close` leaves the group at once; a member that dies is removed after its session. A commit writes one
-# record to `__consumer_offsets`; the row shows it decoded. It survives the consumer and the coordinator: after a broker was killed the group goes on there.
+# Subscribing writes no offset, and reading changes nothing in the topic: the position moves with each poll, and with
+# auto-commit off the lag stays. The `client.id` names the member in the group, in
+# the broker's log, and in quotas. `close` leaves the group at once, and commits only with auto-commit on; a member that dies is removed after its
+# session. A commit writes one record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
+# partitions by default, here five. The record survives the consumer and the coordinator: after a broker was killed the group goes on there.
 #
 # The second table: readers may be stopped for maintenance. The producer does not notice, the records wait in the log, and the
 # group goes on where it was, as long as retention has not passed it.
@@ -836,38 +853,42 @@ lab.both(scenes.maintenance)
 # %% [markdown]
 # ## Deeper: A record that cannot be processed
 #
-# Ten records of one key, and the handler fails on the fourth, always. Five ways to go on.
+# Ten records of one key, and the handler fails on the fourth. Six ways to go on. Then what goes wrong on the way: a
+# partition waits, a dead letter is refused, or it is copied back.
 
 # %% poison tags=["both"]
 from lessons.nb10_offsets import failures, sick_service
 
-display(lab.both(failures.five_ways), lab.both(failures.blocked), lab.both(failures.refused))
-display(lab.both(failures.copied_back), sick_service.sorted_failures())
-failures.pauses()
+display(lab.both(failures.six_ways), lab.both(failures.pitfalls))
+display(sick_service.sorted_failures(), sick_service.pauses())
 
 # %% [markdown]
 # * *stop*: nothing is lost, and nothing goes on. Right where order is everything.
 # * *skip*: the lag is 0, and one record is missing.
 # * *retry in place*: the partition waits. Cap the attempts, and keep the whole pause below
 #   `max.poll.interval.ms`, or poll with the partition paused.
-# * *retry topic*: the partition goes on, and the order of that key is lost. It is a record in another
-#   topic, read by another consumer: the broker delivers nothing again by itself.
-# * *dead-letter topic*: after the cap, with the origin, the offset and the error in headers. Wait for that write before
+# * *another handler*: a second function repairs the record, where you know what is wrong with it.
+# * *retry topic*: the partition goes on, and the order of that key is lost: a second reader, with a group of its own, handles
+#   record 3 after record 9, when the failure has passed. The broker delivers nothing again by itself.
+# * *dead-letter topic*: after the cap, with the origin, the error and the attempts in headers. Wait for that write before
 #   you commit the source's offset: if it is refused, the record would be in no topic.
+#
+# *What goes wrong*: while one partition retries in place its lag stays, and the other partition goes on (their readers are two
+# consumers; with one, both would wait). A loop that does not look at the result of the dead-letter write commits on, and
+# the record is in no topic. A loop that dies between that write and the commit writes the dead letter twice, and loses nothing. The
+# last: *paid* failed, and *sent* went through. When the dead letter is copied back, *paid* comes last, and a table of
+# states is wrong. Copy back only what does not depend on order, or compare versions in the handler.
 #
 # *When to retry*: the exceptions are real, from a sick HTTP service and a database on this machine. Retry what may pass (a
 # timeout, 503, a lost connection, a conflict of versions). Do not retry what will fail again: a malformed request, bytes
-# that do not decode, a record that breaks a rule.
+# that do not decode, a record that breaks a rule. Stop where the failure concerns all records, such as a wrong password: each
+# of them would become a dead letter.
 #
-# The second table: while one partition retries in place its lag stays, and the other partition goes on (their readers are two
-# consumers; with one, both would wait). The third: a loop that does not look at the result of the dead-letter write commits on, and the record is in no
-# topic. The fourth: *paid* failed, and *sent* went through. When the dead letter is copied back, *paid* comes last, and a table of
-# states is wrong. Copy back only what does not depend on order, or compare versions in the handler.
+# *How long to wait*: pauses that grow spare a service that is down, and jitter keeps its clients from calling in step. A sample
+# that sleeps in its handler stops polling, and one that retries every exception spends its pauses on records that will
+# never pass. Bytes that a deserializer of the Java client refuses never reach the handler (Kafka's Java consumer).
 
 # %% [markdown]
-# A sample that sleeps in its handler stops polling, and one that retries every exception spends its pauses on
-# records that will never pass. Cap the attempts, add jitter so that a sick service is not called in step, and sort the errors first.
-#
 # A retry topic can keep the order of a key, too: while one of its records waits there, the later ones
 # follow it instead of being handled.
 #
@@ -899,29 +920,34 @@ lab.check("10-15", route)
 # %% [markdown]
 # ## Deeper: Kafka's Java consumer
 #
-# Threads, `wakeup`, reset policies and errors, on both sides. Then what one `poll` returns: 1,200 records wait; and three
-# records of 200 kB.
+# What a `poll` waits for, and what it returns: 1,200 records wait in one topic, three of 200 kB in another. What threads may
+# share. Then what the client refuses: before a request, out of `poll`, and without a broker.
 
 # %% java-calls tags=["both"]
 from lessons.nb10_offsets import java_runs
 
 display(lab.both(java_runs.calls))
-lab.both(java_runs.polls)
+lab.both(java_runs.refusals)
 
 # %% [markdown]
-# A consumer belongs to one thread; a second one gets ConcurrentModificationException. The exception is `wakeup`, which
-# ends a poll, or the next one if none is running. A shutdown hook calls it, waits for the loop's thread, and the loop's
-# `finally` closes the consumer: it leaves the group, and others take over at once. (A producer may be shared.)
-#
-# `none` fails where no valid offset is, and `by_duration` (KIP-1106, since 4.0) starts so long ago; librdkafka knows
-# neither. A value that does not decode stops `poll` at its offset each time, until you seek past
-# it. No accessor of a record tells the producer's id or sequence number. `poll` itself needs no
-# broker: it returns nothing. `position` and `committed` wait for `default.api.timeout.ms`, one minute by default.
-#
-# `max.poll.records`, 500 by default, limits what one `poll` returns. It does not change a fetch request: what was fetched beyond that
+# `poll` takes a `Duration`, and waits that long only where there is nothing to read. `max.poll.records`, 500 by default, limits what
+# it returns. It does not change a fetch request (`records-per-request-avg`): what was fetched beyond that
 # waits in the client's memory. confluent-kafka accepts the name for share consumers only; there you
 # choose with `consume(num_messages=...)`.
 #
+# A consumer belongs to one thread; a second one gets ConcurrentModificationException. The exception is `wakeup`, which
+# ends a poll, or the next one if none is running. So each of three threads has a consumer of its own, and they share six
+# partitions. SIGTERM ends their program: a shutdown hook calls `wakeup` and waits for the threads, and each loop's
+# `finally` closes its consumer. It leaves the group, and others take over at once. (A producer may be shared.)
+#
+# Most errors come out of `poll`. `none` fails where no valid offset is, and `by_duration` (KIP-1106, since 4.0) starts so
+# long ago; confluent-kafka's constructor refuses both, and a consumer without a `group.id`. A value that does not decode stops
+# `poll` at its offset each time, until you seek past it. No accessor of a record tells the producer's id or sequence number.
+#
+# Without a broker `poll` returns nothing, and `seekToBeginning` only notes what the next `poll` or `position` has to ask.
+# `position` and `committed` wait for `default.api.timeout.ms`, one minute by default.
+
+# %% size-limits [markdown]
 # The byte limits are soft. The first batch is returned even if it is larger (KIP-74, since 0.10.1), so a consumer with a
 # small limit goes on, one batch at a time. Which limits a large record meets on its way:
 #
@@ -970,7 +996,8 @@ from lessons.nb10_offsets import membership
 lab.both(membership.long_work)
 
 # %% [markdown]
-# Without polls the member is out of the group when it wants to commit. With `pause` and `poll` it stays:
+# Without polls the member is out of the group when it wants to commit. Its partition is taken away, and when it has joined
+# again it processes the first record once more. With `pause` and `poll` it stays:
 # a poll of a paused partition returns nothing and keeps the membership. Ten records at 2 s
 # each break a limit of 15 s as well: lower what one poll returns before you raise the limit.
 
@@ -978,24 +1005,28 @@ lab.both(membership.long_work)
 # ## Deeper: What slows a consumer
 #
 # First look for what limits you; then change one setting. 300 records in batches of ten, with a handler that takes
-# 3 ms and without work. One setting lets each fetch bring one batch.
-
+# 3 ms and without work. One setting lets each fetch bring one batch. The second table has single answers: each partition
+# has a batch of 40 kB or three, and the limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
 #
-# A consumer fetches from several brokers at the same time: in the second table three brokers lead a partition each, and 101
-# stands still. In the third the Java client waits for a broker that does not answer.
+# A consumer fetches from several brokers at the same time: in the third table three brokers lead a partition each, and 101
+# stands still. In the fourth the Java client waits for a broker that does not answer.
 #
-# A replay reads much, and others use the same brokers. Last come a live reader's delay, alone and beside a reader that goes
-# through 5 MB again and again, and the time that one such replay takes, without and with a quota.
+# A replay reads much, and others use the same brokers. Last come a live reader's delay, alone, beside a reader that goes
+# through 5 MB again and again, and with a quota for that one; and the time that one such replay takes, without and with a quota.
 
 # %% load tags=["both"]
 from lessons.nb10_offsets import load
 
-display(lab.both(load.bottleneck), lab.both(load.one_stands_still), lab.both(load.no_answer))
+display(lab.both(load.bottleneck), lab.both(load.answers))
+display(lab.both(load.one_stands_still), lab.both(load.no_answer))
 lab.both(load.live_reader)
 
 # %% [markdown]
 # The slow handler hides the fetches: larger ones change little. Without work they count. So measure how long one record
 # takes in your own code before you touch `fetch.max.bytes`.
+#
+# An answer keeps to its limits in whole batches, and gives one batch even where none fits. With the defaults a hundred
+# partitions need two answers or more: 100 times 1 MiB against 50 MiB.
 #
 # When 101 stands still, the two other partitions go on. After `request.timeout.ms` without an answer (30 s by default) the
 # Java client closes the connection and connects again. librdkafka calls it `socket.timeout.ms`, 60 s by default.

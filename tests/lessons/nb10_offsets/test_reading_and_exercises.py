@@ -48,8 +48,9 @@ def test_what_may_pass_is_tried_again_and_what_cannot_is_not(
     assert found["a service that is back after three attempts"][2:] == ["4", "processed"]
     assert found["another writer was first"] == ["StaleVersion", "may pass", "2", "processed"]
     assert found["a service that stays down"][2:] == ["4", "dead letter"]
+    assert found["a wrong password"][1:] == ["concerns all records", "1", "stop"]
     assert found["bytes that do not decode"][2:] == ["1", "dead letter"]
-    monkeypatch.setattr(sick_service, "may_pass", lambda error: True)
+    monkeypatch.setattr(sick_service, "kind", lambda error: sick_service.PASSES)
     found = {row[0]: row[1:] for row in sick_service.sorted_failures().rows}
     assert found["bytes that do not decode"][2:] == ["4", "dead letter"]
 
@@ -63,6 +64,25 @@ def test_commits_of_the_quiet_run_are_counted_outside_of_listeners() -> None:
     assert at_least_once._commits([crashed, quiet]) == 2
 
 
-def test_offsets_of_an_empty_group_expire_and_those_of_an_idle_group_stay() -> None:
+def test_offsets_expire_where_a_group_is_empty_or_no_longer_reads_the_topic() -> None:
     found = virtual_runs.expiry(minutes=1)
-    assert [row[1:] for row in found.rows] == [["5", "5"], ["5", "5"], ["5", "none"]]
+    assert [row[1:] for row in found.rows] == [
+        ["5", "5", "5"],
+        ["5", "5", "5"],
+        ["5", "none", "none"],
+        ["", "reads 5 of 5", ""],
+        ["", "reads 0 of 5", ""],
+    ]
+
+
+def test_pauses_that_grow_spare_a_service_that_is_down() -> None:
+    *attempts, calls = sick_service.pauses().rows
+    assert [row[2:4] for row in attempts] == [
+        ["1 s", "1 s"],
+        ["2 s", "2 s"],
+        ["3 s", "4 s"],
+        ["4 s", "8 s"],
+    ]
+    _, linear, exponential, _ = map(int, calls[1:])
+    assert linear <= 40, "four calls, and 0.1 s of pauses"
+    assert exponential <= 27, "four calls, and 0.15 s of pauses"

@@ -1,0 +1,62 @@
+"""Scenes of notebook 10 on the engine: records that fail, replays, and what a fetch brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kit.clusters import engine
+from kit.clusters.interface import Cluster
+from lessons.nb10_offsets import failures, load, scenes
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with engine.start() as live:
+        yield live
+
+
+def test_each_way_leaves_the_bad_record_in_a_place_of_its_own(cluster: Cluster) -> None:
+    seen = failures.six_ways(cluster)
+    places = {way: of["the bad record"].split(", ")[1] for way, of in seen.items()}
+    assert places == {
+        "stop": "the next to read",
+        "skip": "left behind",
+        "retry in place, then stop": "the next to read",
+        "another handler": "processed",
+        "retry topic": "in orders-retry",
+        "dead-letter topic": "in orders-dlq",
+    }
+    drained = seen["retry topic"]
+    assert drained["order of its key"].endswith("9 3")
+    assert drained["committed in orders-retry, before and after"] == [None, 1]
+    assert seen["dead-letter topic"]["its headers"][::2] == ["orders-0@3", str(failures.CAP)]
+
+
+def test_only_a_loop_that_does_not_look_at_the_write_loses_a_record(cluster: Cluster) -> None:
+    assert list(failures.refused(cluster).values()) == [
+        "committed 10, lost 1, dead letters 0",
+        "committed 3, lost 0, dead letters 0",
+        "committed 10, lost 0, dead letters 2",
+    ]
+
+
+def test_the_lag_of_a_replay_falls_to_zero(cluster: Cluster) -> None:
+    seen = scenes.replays(cluster)
+    assert seen["an administrator moves its offset to 0"]["lag while it reads again"] == [
+        20, 15, 10, 5, 0
+    ]  # fmt: skip
+    assert seen["committed(), listConsumerGroupOffsets"] == [10, 10]
+
+
+def test_an_id_in_a_transaction_of_its_own_hides_a_payment(cluster: Cluster) -> None:
+    after = scenes.effects(cluster)["a crash between id and balance"]
+    assert list(after.values()) == [40, 50]
+
+
+def test_an_answer_keeps_to_its_limits_but_for_the_first_batch(cluster: Cluster) -> None:
+    (kilobytes,) = load.answers(cluster).values()
+    assert list(kilobytes.values()) == [[80, 80], [40, 40, 0, 0, 0, 0], [40, 0, 0, 0, 0, 0]]
