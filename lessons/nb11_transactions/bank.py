@@ -189,9 +189,21 @@ def values(cluster: Cluster, *where: Any) -> list[str]:
     return [value for _, value in read(cluster, *where)]
 
 
+def total(cluster: Cluster, isolation: str = "read_committed") -> int:
+    """The sum of all bookings that a reader of this isolation level gets."""
+    bookings = [value for n in (0, 1) for value in values(cluster, n, isolation)]
+    return sum(int(booking.split()[1]) for booking in bookings)
+
+
 def log_of(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> list[str]:
     """What stands at each offset of the leader's log: values, and markers in capital letters."""
     return entries(fetched(cluster, partition, topic))
+
+
+def logs(cluster: Cluster) -> dict[str, list[str]]:
+    """Both partitions of `accounts`, as soon as no transaction is open in them."""
+    wait_until_stable(cluster, ACCOUNTS, 0, 1)
+    return {f"the log of partition {n}": log_of(cluster, n) for n in (0, 1)}
 
 
 def entries(part: Any) -> list[str]:

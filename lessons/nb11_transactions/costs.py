@@ -15,28 +15,34 @@ from lessons.nb11_transactions import bank
 from lessons.nb11_transactions.bank import ACCOUNTS, PATIENCE_S
 
 Seen = Mapping[str, Measured | int]
-SIZES = (1, 10, 100, 1_000)
-TRANSACTIONS = 12
+SIZES = {1: 12, 10: 12, 100: 12, 1_000: 12, 10_000: 3}
+"""Records in a transaction, and how many transactions."""
 HELD_S = (0.0, 0.3, 0.6, 0.9)
 
 
 def sizes(cluster: Cluster) -> Seen:
-    """Records per second by the size of a transaction, as a multiple of size 1."""
+    """Records per second by the size of a transaction, as a multiple of size 1, and its time."""
     bank.open_bank(cluster)
     till = bank.producer_of(cluster, "till-4", **{"linger.ms": 5})
     rates: dict[int, float] = {}
     for size in (1, *SIZES):  # the first round warms up
         began = time.monotonic()
-        for _ in range(TRANSACTIONS):
+        for _ in range(SIZES[size]):
             till.begin_transaction()
             for number in range(size):
                 till.produce(ACCOUNTS, f"Alice -{number}", partition=0)
                 till.poll(0)
             till.commit_transaction(PATIENCE_S)
-        rates[size] = TRANSACTIONS * size / (time.monotonic() - began)
+        rates[size] = SIZES[size] * size / (time.monotonic() - began)
     bank.wait_until_stable(cluster)
-    written = {"records and markers in the log": bank.ends(cluster)[1]}
-    return written | {f"{n} in each": measured(rates[n] / rates[1], "times") for n in SIZES}
+    return {
+        "records and markers in the log": bank.ends(cluster)[1],
+        **{f"{n} in each": measured(rates[n] / rates[1], "times") for n in SIZES},
+        **{
+            f"time of a transaction of {n}": measured(1_000 * n / rates[n], "ms")
+            for n in (min(SIZES), max(SIZES))
+        },
+    }
 
 
 def curves(outcome: Comparison) -> dict[str, list[tuple[float, float]]]:
@@ -88,4 +94,12 @@ def waiting(cluster: Cluster) -> Seen:
         bank.wait_for_marker(cluster, number)
         waited = time.monotonic() - written
         seen[f"held open for {held_s:g} s"] = measured(waited, "s")
-    return {**seen, "records that were read in the end": len(bank.values(cluster))}
+    seen["records that were read in the end"] = len(bank.values(cluster))
+    slow.begin_transaction()
+    bank.booked(slow, ACCOUNTS, "held", 0)
+    bank.write(cluster, ACCOUNTS, ["behind"])
+    for level in bank.LEVELS:
+        there = "behind" in bank.values(cluster, 0, level)
+        seen[f"read behind an open transaction, {level}"] = there
+    slow.abort_transaction(PATIENCE_S)
+    return seen

@@ -48,33 +48,56 @@ def coordinator_dies(amount: int = 10) -> Table:
     producers.start(world, "app", "transfer")
     producers.wait(world, "app")
     producers.act(world, "begin", "app")
+    between: list[tuple[int, tuple[str, ...]]] = []
     for partition, value in ((0, f"Alice -{amount}"), (1, f"Bob +{amount}")):
-        producers.send(world, "app", "accounts", value, partition)
-        world.run(for_s=0.2)
+        between.append(_written(world, value, partition))
     producers.act(world, "commit", "app")
     world.run(lambda now: "PrepareCommit" in str(_steps(now)), for_s=30)
     coordinator = world.leader("__transaction_state", 0)
-    decided = len(_steps(world))
+    between.append((len(_steps(world)), (_seconds(world), str(coordinator), "is killed", "")))
     world.kill(coordinator)
-    world.run(lambda now: "CompleteCommit" in str(_steps(now)), for_s=10)
-    killed = ("", str(coordinator), "is killed", "")
-    steps = _steps(world)
-    rows = [*steps[:decided], killed, *steps[decided:]]
+    if world.run(lambda now: "CompleteCommit" in str(_steps(now)), for_s=10):
+        producers.wait(world, "app")
+        producers.act(world, "begin", "app")
+        between.append(_written(world, "the next record", 0))
+    rows = _steps(world)
+    for place, row in reversed(between):
+        rows.insert(place, row)
     return Table(
-        "What the coordinators wrote down",
+        "What the coordinators wrote down, and when the records were in the log",
         ("seconds", "broker", "state of the transaction", "partitions"),
         rows,
     )
 
 
+def _written(world: World, value: str, partition: int) -> tuple[int, tuple[str, ...]]:
+    """A record is sent and gets into its leader's log: how many states came first, and a row."""
+    leader = world.leader("accounts", partition)
+    log = world.replica(leader, "accounts", partition).log
+    end = log.log_end_offset
+    producers.send(world, "app", "accounts", value, partition)
+    world.run(lambda _: log.log_end_offset > end, for_s=10)
+    row = (_seconds(world), str(leader), f"{value} is in the log", f"accounts-{partition}")
+    return len(_steps(world)), row
+
+
+def _seconds(world: World) -> str:
+    """Since a coordinator first wrote something down."""
+    return f"{(world.cluster.now - _began(world)) / 1e6:.3f}"
+
+
+def _began(world: World) -> int:
+    return next(at for at, _, line in world.cluster.trace if line.kind == "transaction")
+
+
 def _steps(world: World) -> list[tuple[str, ...]]:
     """The transaction's states as coordinators have them once a record is replicated."""
     found: list[tuple[str, ...]] = []
-    began = 0
     for at, node, line in world.cluster.trace:
         if line.kind == "transaction":
             said = dict(line.fields)
             places = " ".join(said["partitions"])
-            began = began or at
-            found.append((f"{(at - began) / 1e6:.3f}", str(node), str(said["state"]), places))
+            found.append(
+                (f"{(at - _began(world)) / 1e6:.3f}", str(node), str(said["state"]), places)
+            )
     return found

@@ -53,12 +53,12 @@ def wait_for_state(cluster: Cluster, name: str, state: str) -> list[str]:
 
 def partition_of(cluster: Cluster, name: str) -> int:
     """The partition of `__transaction_state` that has an id, by the hash of its name."""
-    return partition_for(name, len(_partitions(cluster, TRANSACTIONS_TOPIC)))
+    return partition_for(name, len(partitions(cluster, TRANSACTIONS_TOPIC)))
 
 
 def leader_of(cluster: Cluster, partition: int) -> int:
     """The broker that coordinates the ids of a partition."""
-    return int(_partitions(cluster, TRANSACTIONS_TOPIC)[partition].leader)
+    return int(partitions(cluster, TRANSACTIONS_TOPIC)[partition].leader)
 
 
 def coordinator_of(cluster: Cluster, name: str) -> int:
@@ -66,17 +66,18 @@ def coordinator_of(cluster: Cluster, name: str) -> int:
     return leader_of(cluster, partition_of(cluster, name))
 
 
-def _partitions(cluster: Cluster, topic: str) -> Any:
+def partitions(cluster: Cluster, topic: str) -> Any:
+    """The partitions of any topic, by number; a cluster's snapshot has no internal ones."""
     return clients.admin(cluster).list_topics(topic, bank.PATIENCE_S).topics[topic].partitions
 
 
 def _records(cluster: Cluster, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     """Key and value of every record that is in all partitions of a topic now."""
-    partitions = _partitions(cluster, topic)
+    numbers = partitions(cluster, topic)
     reader = bank.consumer_of(cluster, "states", "read_uncommitted")
-    reader.assign([TopicPartition(topic, each, 0) for each in partitions])
+    reader.assign([TopicPartition(topic, each, 0) for each in numbers])
     found: list[tuple[bytes | None, bytes | None]] = []
-    unread = set(partitions)
+    unread = set(numbers)
     try:
         while unread:
             message = reader.poll(bank.PATIENCE_S)

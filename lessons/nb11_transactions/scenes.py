@@ -104,7 +104,14 @@ def state_log(cluster: Cluster) -> Seen:
     for place in prepared.split()[1:]:
         topic, _, partition = place.rpartition("-")
         seen[f"the last batch of {place}"] = in_the_log.batches(cluster, topic, int(partition))[-1]
-    return {**seen, "cleanup.policy": _setting(cluster, TRANSACTIONS_TOPIC, "cleanup.policy")}
+    offsets = [offset for offset, _ in bank.read(cluster)]
+    states_in = in_the_log.partitions(cluster, TRANSACTIONS_TOPIC)
+    return {
+        **seen,
+        "accounts-0: offsets of records, and the end": [*offsets, bank.ends(cluster)[1]],
+        "cleanup.policy": _setting(cluster, TRANSACTIONS_TOPIC, "cleanup.policy"),
+        "partitions of __transaction_state": len(states_in),
+    }
 
 
 def _setting(cluster: Cluster, topic: str, name: str) -> Any:
@@ -125,7 +132,9 @@ def attributes(cluster: Cluster) -> Seen:
     till.abort_transaction(bank.PATIENCE_S)
     bank.wait_for_marker(cluster, 1)
     names = ("a plain batch", "a compressed one", "one of a transaction", "its marker")
-    return dict(zip(names, in_the_log.batches(cluster, bank.ACCOUNTS), strict=True))
+    found = dict(zip(names, in_the_log.batches(cluster, bank.ACCOUNTS), strict=True))
+    nameless = bank.ended(bank.producer_of(cluster).begin_transaction)
+    return {**found, "begin, and no transactional.id": nameless}
 
 
 # -- time-outs, and what readers get

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import OFFSET_STORED, Consumer, KafkaError, Producer, TopicPartition
 
+from engine.records import batch
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients, requests
 from kit.probes.raw_client import RawClient
@@ -33,6 +34,13 @@ class Record(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.offset} {self.key}={'nothing' if self.value is None else self.value}"
+
+
+class Batch(NamedTuple):
+    """A batch in a log: its first offset, and the seven low bits of its attributes."""
+
+    offset: int
+    attributes: str
 
 
 def write(
@@ -73,11 +81,15 @@ def reader(cluster: Cluster, isolation: str = "read_committed") -> Consumer:
 
 
 def read(
-    cluster: Cluster, topic: str, partition: int = 0, isolation: str = "read_committed"
+    cluster: Cluster,
+    topic: str,
+    partition: int = 0,
+    isolation: str = "read_committed",
+    offset: int = 0,
 ) -> list[Record]:
-    """What a new consumer gets now, from the beginning to the end."""
+    """What a new consumer gets now, from an offset to the end."""
     consumer = reader(cluster, isolation)
-    consumer.assign([TopicPartition(topic, partition, 0)])
+    consumer.assign([TopicPartition(topic, partition, offset)])
     found: list[Record] = []
     try:
         while True:
@@ -91,6 +103,18 @@ def read(
                 return found
     finally:
         consumer.close()
+
+
+def batches(cluster: Cluster, topic: str, offset: int) -> list[Batch]:
+    """What one Fetch from an offset on brings: batches of one segment at most."""
+    fetch = requests.fetching(clients.topic_id(cluster, topic), offset)
+    answer = requests.first_partition(clients.ask(cluster, cluster.leader(topic), fetch))
+    if refusal := requests.refusal(answer):
+        raise ClusterError(f"A fetch of offset {offset} of {topic} is answered with {refusal}.")
+    return [
+        Batch(header.base_offset, f"{header.attributes:07b}")
+        for header, _ in batch.iterate(bytes(answer.records or b""))
+    ]
 
 
 def commit(cluster: Cluster, topic: str, group: str, offset: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import ConfigResource
 
+from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.engine import EngineProvider
@@ -38,22 +39,31 @@ def _pairs(text: str) -> list[records.Pair]:
 
 def both_policies(cluster: Cluster) -> Seen:
     """Users that were written long ago and lately, under three policies."""
-    found = {}
+    found: dict[str, Any] = {}
     policies = ("delete", "compact", "compact,delete")
     for number, policy in enumerate(policies):
         config = {**TWO, **NEVER, "cleanup.policy": policy, "retention.ms": -1}
         passes.create(cluster, f"users-{number}", config)
         ages = [90, 90, 90, 90, 5, 5, 5]
         records.write(cluster, f"users-{number}", _pairs("a1 b1 a2 c1 a3 d1 d2"), ages)
+        found |= {"before": _held(cluster, number), "before: segments": _begins(cluster, number)}
         if "compact" in policy:
             passes.clean(cluster, f"users-{number}")
         passes.alter(cluster, f"users-{number}", retention_ms=HOUR_MS)
     passes.wait_for_retention(cluster, "users-0")
     passes.wait_for_retention(cluster, "users-2", "compact,delete")
     for number, policy in enumerate(policies):
-        left = records.read(cluster, f"users-{number}")
-        found[f"{policy}: left"] = " ".join(f"{each.key}{each.value}" for each in left)
+        found[f"{policy}: left"] = _held(cluster, number)
+        found[f"{policy}: segments"] = _begins(cluster, number)
     return found
+
+
+def _held(cluster: Cluster, number: int) -> list[str]:
+    return [str(each) for each in records.read(cluster, f"users-{number}")]
+
+
+def _begins(cluster: Cluster, number: int) -> list[int]:
+    return passes.segments(cluster, f"users-{number}")
 
 
 def keyless(cluster: Cluster) -> Seen:
@@ -100,18 +110,22 @@ def clocks(cluster: Cluster) -> Seen:
 
 def per_partition(cluster: Cluster) -> Seen:
     """retention.bytes on a topic of three partitions, of which one gets most of the records."""
-    counts = {0: 12, 1: 3, 2: 1}
+    counts, limit, replicas = {0: 12, 1: 3, 2: 1}, 150, 1
     config = {**TWO, "retention.ms": -1}
     passes.create(cluster, "orders", config, partitions=len(counts))
     for partition, count in counts.items():
         records.write(cluster, "orders", [("a", "1")] * count, partition=partition)
     before = [passes.size(cluster, "orders", each) for each in counts]
-    passes.alter(cluster, "orders", retention_bytes=150)
+    passes.alter(cluster, "orders", retention_bytes=limit)
     passes.wait_for_retention(cluster, "orders")
+    after = [passes.size(cluster, "orders", each) for each in counts]
+    segment = TWO["internal.segment.bytes"]
     return {
         "bytes before, by partition": before,
-        "retention.bytes": 150,
-        "bytes after": [passes.size(cluster, "orders", each) for each in counts],
+        "retention.bytes": limit,
+        "bytes after": after,
+        "bytes of the whole topic": sum(after),
+        "partitions × (limit + a segment) × replicas": len(counts) * (limit + segment) * replicas,
         "first offsets": [passes.first_offset(cluster, "orders", each) for each in counts],
     }
 
@@ -186,37 +200,84 @@ BROKER_SETTINGS = (
 
 
 def topic_settings(cluster: Cluster) -> Seen:
-    """What a new topic has."""
+    """What a new topic has, and one that keeps its records forever."""
     cluster.create_topic("orders")
-    return _settings(cluster, ConfigResource.Type.TOPIC, "orders", TOPIC_SETTINGS)
+    cluster.create_topic("kept", config={"retention.ms": -1})
+    return {
+        **_settings(cluster, ConfigResource.Type.TOPIC, "orders", TOPIC_SETTINGS),
+        "retention.ms of a topic that keeps forever": config_of(cluster, "kept", "retention.ms"),
+    }
+
+
+def config_of(cluster: Cluster, topic: str, name: str) -> Any:
+    """One setting of a topic."""
+    return _settings(cluster, ConfigResource.Type.TOPIC, topic, [name])[name]
 
 
 def broker_settings(cluster: Cluster) -> Seen:
-    """What a broker has; `unset` where the coarser setting counts."""
-    return _settings(cluster, ConfigResource.Type.BROKER, "101", BROKER_SETTINGS)
+    """What a broker has, `unset` where the coarser setting counts; then log.retention.ms is set."""
+    seen = _settings(cluster, ConfigResource.Type.BROKER, "101", BROKER_SETTINGS)
+    cluster.create_topic("orders")
+    before = config_of(cluster, "orders", "retention.ms")
+    try:
+        clients.set_broker_config(cluster, "", "log.retention.ms", str(HOUR_MS))
+        shorter = _another_retention(cluster, before)
+    finally:
+        _unset_everywhere(cluster, "log.retention.ms")
+    _another_retention(cluster, shorter)
+    return {
+        **seen,
+        "log.retention.ms set to an hour: retention.ms of a topic": shorter,
+    }
+
+
+def _another_retention(cluster: Cluster, before: str) -> str:
+    """The retention.ms of `orders`, as soon as the broker that answers has heard of a change."""
+    found = [before]
+
+    def has_changed(seen: Cluster) -> bool:
+        found.append(str(config_of(seen, "orders", "retention.ms")))
+        return found[-1] != before
+
+    cluster.wait_until(has_changed, records.PATIENCE_S, "another retention.ms")
+    return found[-1]
+
+
+def _unset_everywhere(cluster: Cluster, setting: str) -> None:
+    """Removes the default of all brokers."""
+    request = m.IncrementalAlterConfigsRequest
+    entry = request.AlterableConfig(name=setting, config_operation=1, value=None)
+    resource = request.AlterConfigsResource(resource_type=4, resource_name="", configs=[entry])
+    clients.ask(cluster, cluster.brokers[0], request(resources=[resource], validate_only=False))
 
 
 CLEANER_THREAD = "kafka-log-cleaner-thread"
 
 
 def cleaner_threads(cluster: Cluster) -> Seen:
-    """log.cleaner.threads is set to 2 while broker 103 runs, and back to 1.
+    """log.cleaner.threads is set to 2 while broker 103 runs, which cleans, and back to 1.
 
     New threads take new buffers.  The default of 128 MB does not fit twice into a broker of this
     course: Kafka would go on without a cleaner, with a line in its log.  So 103 gets a small
     buffer first, and keeps it.
     """
     clients.set_broker_config(cluster, "103", "log.cleaner.dedupe.buffer.size", str(16 << 20))
-    running = [_threads(cluster, 1)]
-    outcomes = []
+    running, outcomes = [_threads(cluster, 1)], []
+    passes.create(cluster, "users", {**TWO, **NEVER, "cleanup.policy": "compact"}, broker=103)
+    records.write(cluster, "users", [("a", "1")] * 5)
+    held = [len(records.read(cluster, "users"))]
     for count in (2, 1):
         outcome = clients.set_broker_config(cluster, "103", "log.cleaner.threads", str(count))
         outcomes.append(outcome)
         running.append(_threads(cluster, count))
+        if count == 2:
+            passes.clean(cluster, "users")
+            held.append(len(records.read(cluster, "users")))
     listed = all(running)
     return {
         "log.cleaner.threads set to 2, then to 1": outcomes,
         "threads of that name in 103's process": running if listed else "it is not a Java process",
+        "records before, and after a pass with two threads": held,
     }
 
 

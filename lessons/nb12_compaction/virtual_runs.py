@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.records import batch
 from engine.sim.world.world import World
+from engine.storage.cleaner.log_to_clean import log_to_clean
 from engine.storage.cleaner.offset_map import BYTES_PER_ENTRY, OffsetMap
 from engine.storage.log import Log
 from engine.storage.remote.local_tiered_storage import ROOT
@@ -150,23 +151,30 @@ def lags(until_minutes: int = 25) -> Table:
         for number in range(len(topics)):
             if passes(world, f"users-{number}"):
                 first.setdefault(number, minute)
-    rows = [
-        [label, f"{first[number]} min" if number in first else "never",
-         str(len(held(world, f"users-{number}")))]
-        for number, label in enumerate(topics)
-    ]  # fmt: skip
+    rows = []
+    for number, label in enumerate(topics):
+        name = f"users-{number}"
+        left = len(held(world, name))
+        put(world, name, [("anna", "9")])
+        active = log_of(world, name).segments.active.base_offset
+        cleaned = f"{first[number]} min" if number in first else "never"
+        rows.append([label, cleaned, str(left), str(active)])
     return Table(
         "The first pass over 17 values of one key, 16 of them in closed segments",
-        ("topic", "cleaned within", f"records left after {until_minutes} minutes"),
+        ("topic", "cleaned within", f"records left after {until_minutes} minutes",
+         "with one more, the active segment begins at"),
         rows,
-    )
+    )  # fmt: skip
 
 
 def order(ratios: tuple[float, ...] = (0.55, 0.9, 0.4, 0.7)) -> Table:
-    """Partitions with these shares of dirty bytes, while the cleaner is off; then it may begin."""
+    """Partitions with these shares of dirty bytes, and young ones; then the cleaner may begin."""
     world = World(12, brokers=1, settings={"log.cleaner.backoff.ms": 60_000},
                   checked=False, rewindable=False)  # fmt: skip
     world.create_topic("users", assignment={n: [101] for n in range(len(ratios))}, config=COMPACT)
+    hour = {**COMPACT, "min.compaction.lag.ms": 60 * MINUTE_MS}
+    world.create_topic("young", assignment={0: [101]}, config=hour)
+    put(world, "young", [("anna", "1")] * 17)
     for index in range(len(ratios)):
         put(world, "users", [(f"u{n:02}", "1") for n in range(41)], index)
     world.run(until=lambda w: len(passes(w, "users")) == len(ratios), for_s=300)
@@ -179,8 +187,22 @@ def order(ratios: tuple[float, ...] = (0.55, 0.9, 0.4, 0.7)) -> Table:
         [each["partition"], str(each["dirty_ratio"]), each["why"]]
         for each in passes(world, "users")[len(ratios) :]
     ]
-    return Table("Partitions in the order in which they were cleaned",
+    cleaned = {row[0] for row in rows}
+    places = [("users", n) for n in range(len(ratios))] + [("young", 0)]
+    rows += [_waits(world, *at) for at in places if f"{at[0]}-{at[1]}" not in cleaned]
+    return Table("Partitions in the order in which they were cleaned; then those that wait",
                  ("partition", "dirty ratio", "why"), rows)  # fmt: skip
+
+
+def _waits(world: World, topic: str, partition: int) -> list[str]:
+    """Why a log is not due."""
+    log = log_of(world, topic, partition)
+    found = log_to_clean(log, log.log_end_offset, world.cluster.now // 1000)
+    young = log.segments.active.base_offset - found.first_uncleanable_offset
+    why = f"waits: {found.dirty_ratio:.0%} of its bytes are dirty"
+    if young:
+        why = f"waits: {young} records of closed segments are too young"
+    return [f"{topic}-{partition}", str(round(found.dirty_ratio, 3)), why]
 
 
 def inside(history: Iterable[Pair]) -> tuple[Table, Table]:
@@ -331,24 +353,28 @@ def quiet(days: int = 40, roll_days: int = 7) -> list[tuple[int, float]]:
 
 
 def ratios(rounds: int = 30) -> Table:
-    """Ten users, written again and again: passes and bytes, by min.cleanable.dirty.ratio."""
+    """Ten users, written again and again: passes and bytes, by ratio and by size of segments."""
     world = World(12, brokers=1, settings=OFTEN, checked=False, rewindable=False)
-    limits = (0.1, 0.5, 0.9)
-    for limit in limits:
-        config = {**COMPACT, "min.cleanable.dirty.ratio": limit}
-        world.create_topic(f"users-{limit}", assignment={0: [101]}, config=config)
+    small = int(str(COMPACT["internal.segment.bytes"]))
+    topics = {str(limit): (limit, small) for limit in (0.1, 0.5, 0.9)}
+    topics["0.5, segments five times as large"] = (0.5, 5 * small)
+    names = {label: f"users-{number}" for number, label in enumerate(topics)}
+    for label, (limit, size) in topics.items():
+        config = {**COMPACT, "min.cleanable.dirty.ratio": limit, "internal.segment.bytes": size}
+        world.create_topic(names[label], assignment={0: [101]}, config=config)
     for _ in range(rounds):
-        for limit in limits:
-            put(world, f"users-{limit}", [(f"u{n:02}", "1") for n in range(10)])
+        for name in names.values():
+            put(world, name, [(f"u{n:02}", "1") for n in range(10)])
         world.run(for_s=2)
     rows = []
-    for limit in limits:
-        found = passes(world, f"users-{limit}")
+    for label, name in names.items():
+        found = passes(world, name)
         read = sum(each["bytes_before"] for each in found)
-        left = len(held(world, f"users-{limit}"))
-        rows.append([str(limit), str(len(found)), f"{read:,}", str(left)])
+        tail = log_of(world, name).segments.active.size
+        rows.append([label, str(len(found)), f"{read:,}", str(len(held(world, name))), f"{tail:,}"])
     return Table(
         f"{rounds * 10} records of ten keys",
-        ("min.cleanable.dirty.ratio", "passes", "bytes read by passes", "records left"),
+        ("min.cleanable.dirty.ratio", "passes", "bytes read by passes", "records left",
+         "bytes of the active segment"),
         rows,
-    )
+    )  # fmt: skip

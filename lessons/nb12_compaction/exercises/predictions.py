@@ -133,7 +133,7 @@ def records_read(answer: str, seen: Observed) -> str:
             f"{read}: one for each of {users} users, and the {tail} of the active segment, which "
             "no pass touches."
         )
-    if answer == str(seen["records before the cleaner"]):
+    if answer == str(seen["records written"]):
         return f"{read}: the cleaner had removed what was replaced in closed segments."
     return f"{read}: of the closed segments one record for each user, and {tail} of the active one."
 

@@ -47,14 +47,17 @@ def by_size(cluster):
     cluster.create_topic("orders", replicas=1, config=config)
     records.write(cluster, "orders", [(None, "x" * 100)] * 20)
     before = passes.segments(cluster, "orders")
+    default = scenes.config_of(cluster, "orders", "retention.bytes")
     passes.alter(cluster, "orders", retention_bytes=limit)
     passes.wait_for_retention(cluster, "orders")
     return {
+        "retention.bytes by default": default,
         "segments before": before,
         "segments after": passes.segments(cluster, "orders"),
         "first offset that a consumer gets": passes.first_offset(cluster, "orders"),
         "bytes left": passes.size(cluster, "orders"),
         "limit": limit,
+        "a fetch of offset 13 brings": [b.offset for b in records.batches(cluster, "orders", 13)],
     }
 
 
@@ -67,6 +70,8 @@ lab.verdict("12-1", outcome)
 # a partition keeps up to a segment more than `retention.bytes`; it also keeps what arrives before the
 # next look, which comes every five minutes by default (here four times a second). The limit counts for
 # each partition: 8 partitions of 1 GB with three replicas are 24 GB, and up to 24 segments more.
+# A record in the middle is read at once: the names of the files tell which segment has it, and a fetch
+# ends with its segment.
 #
 # `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
 # 1 GiB, and at least 1 MiB. Here is what you see at work: the topic, a line of the broker's log, and
@@ -99,14 +104,15 @@ retention_ms = 3_600_000
 
 
 def by_time(cluster):
-    config = {"internal.segment.bytes": 200, "retention.ms": -1}
-    cluster.create_topic("orders", replicas=1, config=config)
+    cluster.create_topic("orders", replicas=1, config={"internal.segment.bytes": 200})
     records.write(cluster, "orders", [(None, f"{age} minutes") for age in ages], ages)
     before = passes.segments(cluster, "orders")
+    default = scenes.config_of(cluster, "orders", "retention.ms")
     passes.alter(cluster, "orders", retention_ms=retention_ms)
     passes.wait_for_retention(cluster, "orders")
     left = records.read(cluster, "orders")
     return {
+        "retention.ms by default": default,
         "segments before": before,
         "segments after": passes.segments(cluster, "orders"),
         "first offset": passes.first_offset(cluster, "orders"),
@@ -258,16 +264,19 @@ def tombstones(cluster):
     cluster.create_topic("cities", replicas=1, config={**config, **more})
     moves = [("anna", "Rome"), ("bert", "Oslo"), ("bert", None), ("anna", "Bern")]
     records.write(cluster, "cities", [*moves, ("carl", "Bonn")])
+    before, at_first = records.read(cluster, "cities"), records.batches(cluster, "cities", 2)[0]
     passes.clean(cluster, "cities")
-    once = records.read(cluster, "cities")
+    once, then = records.read(cluster, "cities"), records.batches(cluster, "cities", 2)[0]
     records.write(cluster, "cities", [("carl", "Lima"), ("carl", "Nice")])  # a new active segment
     passes.wait_until_clean(cluster, "cities")
     twice = records.read(cluster, "cities")
     return {
+        "before": [str(each) for each in before],
         "after one pass": [str(each) for each in once],
         "after another": [str(each) for each in twice],
         "of bert, after one pass": [e.value or "a tombstone" for e in once if e.key == "bert"],
         "of bert, after another": [e.value or "a tombstone" for e in twice if e.key == "bert"],
+        "the tombstone's batch, before and after": [at_first.attributes, then.attributes],
         "table": str(records.table(twice)),
     }
 
@@ -309,7 +318,7 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 
 # %% [markdown]
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* into the
-# batch: now plus `delete.retention.ms`. The first pass after that time drops it, and a pass needs
+# batch, now plus `delete.retention.ms`, and sets the seventh bit of its attributes. The first pass after that time drops it, and a pass needs
 # something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower
 # than the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a
 # reader may safely take from the beginning of the log to its end. Above, carl moves every second,
@@ -318,8 +327,8 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 # ## A table from a topic
 #
 # A service keeps the last amount of each of five users in memory, and writes each change to a
-# compacted topic: 300 changes, in turn. A segment takes 20 records. The cleaner has been everywhere it
-# may go. Then the service crashes, and a new one reads the topic from its beginning.
+# compacted topic: 300 changes, in turn. A segment takes 20 records. After each 100 changes the cleaner
+# has been everywhere it may go. Then the service crashes, and a new one reads the topic from its beginning.
 
 # %% 12-6 tags=["stub", "predict"]
 lab.predict("12-6")
@@ -328,26 +337,30 @@ lab.predict("12-6")
 lab.predict("12-6", 25)
 
 # %% rebuild tags=["both"]
-users, changes = 5, 300  # also 301
-segment_bytes = 1_600  # 20 records; also 8_000
+users, changes, segment_bytes = 5, 300, 1_600  # 20 records; also 301 changes, or 8_000 bytes
 
 
 def rebuild(cluster):
     config = {"cleanup.policy": "compact", "internal.segment.bytes": segment_bytes}
-    config |= {"min.cleanable.dirty.ratio": 1}
     cluster.create_topic("amounts", replicas=1, config=config)
     made = [(f"user-{number % users}", f"{number:03}") for number in range(changes)]
     memory = dict(made)  # what the service holds when it crashes
-    records.write(cluster, "amounts", made)
-    full = len(records.read(cluster, "amounts"))
-    passes.clean(cluster, "amounts")
-    read = records.read(cluster, "amounts")
+    sizes = []
+    for first in range(0, changes, 100):
+        records.write(cluster, "amounts", made[first : first + 100])
+        passes.clean(cluster, "amounts")
+        sizes.append(passes.size(cluster, "amounts"))
+    read, active = records.read(cluster, "amounts"), passes.segments(cluster, "amounts")[-1]
+    records.write(cluster, "amounts", [("user-0", "999")])  # and the new service reads on
+    went_on = read + records.read(cluster, "amounts", offset=changes)
     return {
-        "records before the cleaner": full,
+        "records written": changes,
+        "bytes after each 100 of them": sizes,
         "records that the new service reads": len(read),
-        "of them in the active segment": full - passes.segments(cluster, "amounts")[-1],
+        "of them in the active segment": changes - active,
         "users": len(memory),
         "its table is the old one": records.table(read) == memory,
+        "and with one more change": records.table(went_on) == {**memory, "user-0": "999"},
     }
 
 
@@ -358,7 +371,7 @@ lab.verdict("12-6", outcome)
 # %% [markdown]
 # One record for each user, and the whole active segment. The topic is the table's *changelog*. Kafka
 # Streams keeps its state in such topics, and consumer groups keep their offsets in one. Restoring costs
-# the number of keys and the dirty tail, not the history. So large segments make a restart slow: this
+# the number of keys and the dirty tail, not the history: the bytes do not grow with the changes. So large segments make a restart slow: this
 # is why Streams' changelogs have smaller ones. One code path serves both: read from the beginning,
 # then go on with what comes.
 #
@@ -456,6 +469,8 @@ world.start(101)
 world.run(until=lambda w: len(virtual_runs.passes(w, "users")) > 0, for_s=30)
 print("later:      ", ", ".join(virtual_runs.files(world, 101, "users")))
 print("the table:  ", virtual_runs.table(world, "users"))
+world.run(for_s=61)
+print("a minute on:", ", ".join(virtual_runs.files(world, 101, "users")))
 
 # %% [markdown]
 # A new segment is written under the name `.cleaned`, which a starting broker throws away. When it is
@@ -665,12 +680,14 @@ def overtaken(cluster):
     cluster.create_topic("orders", replicas=1, config=config)
     records.write(cluster, "orders", [(None, "x" * 100)] * 20)
     records.commit(cluster, "orders", "billing", 3)
+    waiting = len(records.read(cluster, "orders", offset=3))
     passes.alter(cluster, "orders", retention_bytes=1_500)
     passes.wait_for_retention(cluster, "orders")
     goes_on, error = records.go_on(cluster, "orders", "billing", reset)
     first = passes.first_offset(cluster, "orders")
     return {
         "committed offset": 3,
+        "records from there on, before the limit": waiting,
         "first offset in the log": first,
         "end of the log": 20,
         "the consumer goes on at": goes_on,
@@ -684,7 +701,8 @@ outcome = lab.both(overtaken)
 display(outcome)
 
 # %% [markdown]
-# A broker keeps nothing for a reader: a queue deletes what was read, a log what is old. The committed
+# A broker keeps nothing for a reader: a queue deletes what was read, a log what is old. A consumer that
+# comes back inside the retention gets everything. Here the committed
 # offset has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy
 # decides. `earliest` reads what is left, `error` (`none` in Java) stops with an error. With `latest`
 # records that could still be read are skipped, and the lag is 0. Watch the lag against the retention,
@@ -801,7 +819,7 @@ display(lab.both(scenes.rolls), lab.both(scenes.small_segments))
 # ## Deeper: Lags
 #
 # `min.compaction.lag.ms` protects records that are younger; `max.compaction.lag.ms` forces a pass and
-# also ends the active segment. In virtual time, 17 values of one key each.
+# also ends the active segment. In virtual time, 17 values of one key each, and one more in the end.
 
 # %% lags tags=["sim"]
 display(virtual_runs.lags(), virtual_runs.ratios())
@@ -812,13 +830,15 @@ display(virtual_runs.lags(), virtual_runs.ratios())
 # `min.compaction.lag.ms` is 0, so lowering it makes no restart faster; a lower ratio, a longest lag and
 # smaller segments do.
 #
-# A low ratio cleans often and reads much; a high one leaves more records that were replaced.
+# A low ratio cleans often and reads much; a high one leaves more records that were replaced. Large
+# segments leave a long tail that no pass may touch.
 
 # %% [markdown]
 # ## Deeper: Inside a pass
 #
 # The map of one pass over five records, and what it did with each of them. Then four partitions with
-# different shares of dirty bytes, while the cleaner is off.
+# different shares of dirty bytes, and a topic with a `min.compaction.lag.ms` of an hour, while the
+# cleaner is off.
 
 # %% offset-map tags=["sim"]
 history = [("anna", "1"), ("bert", "1"), ("anna", "2"), ("carl", "1"), ("bert", "2")]
@@ -827,7 +847,7 @@ display(*virtual_runs.inside(history), virtual_runs.order())
 # %% [markdown]
 # 24 bytes for each key, however long it is. When the map is full, the pass ends there, and the next
 # one goes on. The cleaner has `log.cleaner.threads` (1), and takes the filthiest log first; a log below
-# the ratio waits.
+# the ratio waits, and so do records that are too young.
 
 # %% files tags=["both"]
 display(lab.both(scenes.files_of_a_pass))

@@ -52,6 +52,7 @@ def test_a_lost_debit_is_aborted_and_its_teller_fenced(cluster: Cluster) -> None
     assert bank.log_of(cluster, 1) == ["Bob +10", "COMMIT"]
     assert bank.read(cluster) == [(2, "Alice -10")]
     assert bank.ends(cluster) == (4, 4)
+    assert [bank.total(cluster, level) for level in bank.LEVELS] == [-10, 0]
     assert second.committed() == 1
 
     first.book("Bob +10", 1)

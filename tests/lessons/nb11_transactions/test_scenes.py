@@ -8,7 +8,7 @@ import pytest
 
 from kit.clusters import engine
 from kit.clusters.interface import Cluster
-from lessons.nb11_transactions import bank, chains, hanging, in_the_log
+from lessons.nb11_transactions import bank, chains, costs, hanging, in_the_log, scenes
 from lessons.nb11_transactions.by_hand import ByHand
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
@@ -62,3 +62,14 @@ def test_a_late_record_hangs_only_where_no_leader_asks_the_coordinator(cluster: 
 
 def test_a_step_that_crashes_is_done_once_in_a_transaction_only(cluster: Cluster) -> None:
     assert list(chains.torn(cluster).values()) == [2, 0, 1, 1]
+
+
+def test_a_marker_takes_an_offset_that_no_reader_gets(cluster: Cluster) -> None:
+    seen = scenes.state_log(cluster)
+    assert seen["accounts-0: offsets of records, and the end"] == [0, 2]
+
+
+def test_behind_an_open_transaction_only_read_committed_waits(cluster: Cluster) -> None:
+    seen = costs.waiting(cluster)
+    behind = [seen[f"read behind an open transaction, {level}"] for level in bank.LEVELS]
+    assert behind == [True, False]

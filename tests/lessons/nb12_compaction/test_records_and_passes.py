@@ -180,3 +180,27 @@ def test_a_pass_is_traced_phase_by_phase_and_shown_in_the_panel() -> None:
     assert panel.jump("101 has cleaned")
     assert "1 of 4 records are left" in panel.text
     panel.close()
+
+
+def test_the_first_pass_marks_a_tombstones_batch_and_a_fetch_ends_with_its_segment(
+    cluster: KafkaCluster,
+) -> None:
+    cluster.create_topic("users", config=COMPACTED)
+    records.write(cluster, "users", HISTORY)
+    assert [each.offset for each in records.batches(cluster, "users", 2)] == [2, 3]
+    assert records.batches(cluster, "users", 2)[0].attributes == "0000000"
+    passes.clean(cluster, "users")
+    assert records.batches(cluster, "users", 2)[0].attributes == "1000000"
+    assert [each.offset for each in records.read(cluster, "users", offset=3)] == [3, 4]
+
+
+def test_retention_in_ms_wins_over_hours_and_is_taken_back(cluster: KafkaCluster) -> None:
+    seen = scenes.broker_settings(cluster)
+    assert seen["log.retention.ms set to an hour: retention.ms of a topic"] == "3600000"
+    assert seen["log.retention.hours"] == "168"
+    assert scenes.broker_settings(cluster)["log.retention.ms"] == "unset"
+
+
+def test_the_cleaner_goes_on_with_another_number_of_threads(cluster: KafkaCluster) -> None:
+    seen = scenes.cleaner_threads(cluster)
+    assert seen["records before, and after a pass with two threads"] == [5, 2]

@@ -130,7 +130,7 @@ RATIO = {"dirty segments": 5, "clean": 4, "ratio": 0.5, "passes": 2}
 NEVER = {"dirty segments": 20, "clean": 4, "ratio": 0.9, "passes": 1}
 NOTHING_CLEAN = {"dirty segments": 0, "clean": 4, "ratio": 1, "passes": 0}
 READ = {"records that the new service reads": 25, "of them in the active segment": 20,
-        "users": 5, "records before the cleaner": 300}  # fmt: skip
+        "users": 5, "records written": 300}  # fmt: skip
 
 BERT = {"of bert, after one pass": ["a tombstone"], "of bert, after another": []}
 
@@ -205,16 +205,21 @@ def test_the_judge_of_the_next_log_knows_exactly_half() -> None:
 
 
 def test_lags_move_the_first_pass() -> None:
-    rows = {row[0]: row[1] for row in virtual_runs.lags().rows}
-    assert list(rows.values()) == ["1 min", "11 min", "never", "21 min"]
+    rows = virtual_runs.lags().rows
+    assert [row[1] for row in rows] == ["1 min", "11 min", "never", "21 min"]
+    assert [row[3] for row in rows] == ["16", "16", "16", "17"]
 
 
-def test_the_filthiest_log_is_cleaned_first_and_one_below_the_ratio_is_not() -> None:
-    assert [row[0] for row in virtual_runs.order().rows] == ["users-1", "users-3", "users-0"]
+def test_the_filthiest_log_is_cleaned_first_and_one_below_the_ratio_waits() -> None:
+    rows = virtual_runs.order().rows
+    assert [row[0] for row in rows] == ["users-1", "users-3", "users-0", "users-2", "young-0"]
+    assert [row[2].startswith("waits") for row in rows] == [False, False, False, True, True]
+    assert "16 records" in rows[-1][2]
 
 
 def test_a_lower_ratio_cleans_more_often_and_leaves_less() -> None:
-    rows = virtual_runs.ratios().rows
+    *rows, large = virtual_runs.ratios().rows
+    assert int(large[4].replace(",", "")) > int(rows[1][4].replace(",", ""))
     counts = [int(row[1]) for row in rows]
     assert counts == sorted(counts, reverse=True)
     left = [int(row[3]) for row in rows]
