@@ -10,7 +10,8 @@ coverage` writes it.  Where the ledger asks for both sides and the cell shows fe
 needs a reason: what a real broker cannot be made to show.
 
 A row's check is what the ledger wants to be seen.  `seen` quotes the words in which the cell's
-stored output shows it, so a cell that no longer shows them is a fault.
+stored output shows it, so a cell that no longer shows them is a fault.  Where a part of the check
+is not shown, `missing` says which.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One row of the project's map."""
+    """One line of the project's map.  A row has several where several cells show its check."""
 
     row: str
     notebook: str
@@ -60,6 +61,8 @@ class Covered:
     """Why the cell shows a weaker side than the ledger asks for."""
     seen: str = ""
     """The words of the cell's output that show the row's check; several are split by ` | `."""
+    missing: str = ""
+    """What of the check is not shown."""
 
 
 def ledger() -> list[Concept]:
@@ -97,7 +100,7 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
     A finished notebook has a row without a cell; a mapped cell does not exist; a mapped row
     is not in the ledger (where there is one); a row's side is not the one that the run reached;
     a row that asks for both sides has a weaker one and no reason; the words that a row quotes
-    are not in its cell.
+    are not in its cell; a row of a finished notebook neither quotes any nor says what is missing.
     """
     mapped = {row.row for row in rows}
     found = [
@@ -121,10 +124,11 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
         if (side := reached[row.notebook].get(row.cell, row.side)) != row.side
     ]
     asks_for_both = {concept.id for concept in concepts if concept.evidence == "both"}
+    settled = {row.row for row in rows if row.side == "both" or row.reason}
     found += [
         f"{row.row} asks for both sides, {row.cell!r} shows {row.side!r}, and no reason is given"
         for row in rows
-        if row.row in asks_for_both and row.side != "both" and not row.reason
+        if row.row in asks_for_both - settled
     ]
     shown = {number: texts(number) for number in cells}
     found += [
@@ -132,6 +136,12 @@ def faults(concepts: list[Concept], rows: list[Covered], done: list[str]) -> lis
         for row in rows
         for words in filter(None, row.seen.split(" | "))
         if words not in shown[row.notebook].get(row.cell, "")
+    ]
+    found += [
+        f"{row.row}: {row.cell!r} in notebook {row.notebook} quotes nothing that shows its check, "
+        "and says nothing that is missing"
+        for row in rows
+        if row.notebook in done and not row.seen and not row.missing
     ]
     return found
 
@@ -191,7 +201,7 @@ def state() -> Table:
     concepts, rows, done = ledger(), covered(), finished()
     mapped = {row.row for row in rows}
     if not concepts:
-        cells = Counter(row.notebook for row in rows)
+        cells = Counter(notebook for _, notebook in {(row.row, row.notebook) for row in rows})
         return Table(
             "Coverage (there is no ledger beside the project)",
             ("notebook", "rows with a cell", "state"),
@@ -204,22 +214,26 @@ def state() -> Table:
         for n in sorted(owned)
     ]
     reasons = sum(bool(row.reason) for row in rows)
+    missing = sum(bool(row.missing) for row in rows)
     closing = (
         f"{have.total()} of {owned.total()} rows have a cell. {reasons} ask for both sides and "
-        "have a reason why one is shown."
+        f"have a reason why one is shown. {missing} show a part of what their check asks."
     )
     return Table("Coverage", ("notebook", "rows", "with a cell", "open", "state"), lines, closing)
 
 
 def open_rows(notebook: str) -> Table:
-    """The rows of one notebook that have no cell yet."""
-    mapped = {row.row for row in covered()}
+    """The rows of one notebook that have no cell yet, or whose cell shows a part of the check."""
+    rows = covered()
+    mapped = {row.row for row in rows}
     lines = [
-        (concept.id, concept.concept)
+        (concept.id, "", concept.concept)
         for concept in ledger()
         if concept.notebook == notebook and concept.id not in mapped
     ]
-    return Table(f"Open rows of notebook {notebook}", ("row", "concept"), lines, f"{len(lines)}")
+    lines += [(r.row, r.cell, r.missing) for r in rows if r.notebook == notebook and r.missing]
+    title = f"Open rows of notebook {notebook}"
+    return Table(title, ("row", "cell", "what is missing"), lines, f"{len(lines)}")
 
 
 def _words(text: str) -> str:

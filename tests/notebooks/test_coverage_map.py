@@ -29,12 +29,14 @@ def test_finished_notebooks_cover_every_row_they_own() -> None:
 def test_each_kind_of_fault_is_named(monkeypatch) -> None:
     monkeypatch.setenv("KAFKALAB_COURSE", str(SAMPLE))
     concepts = [Concept("D001", "99", "the ISR"), Concept("D002", "12", "compaction")]
-    good = Covered("D001", "99", "how-a-high-watermark-moves")
+    good = Covered("D001", "99", "how-a-high-watermark-moves", missing="its chart")
     assert coverage.faults(concepts, [good], ["99"]) == []
     (uncovered,) = coverage.faults(concepts, [], ["99"])
     assert "D001 belongs to notebook 99, which is finished, and has no cell" in uncovered
-    (absent,) = coverage.faults(concepts, [Covered("D001", "99", "nowhere")], ["99"])
+    (absent,) = coverage.faults(concepts, [replace(good, cell="nowhere")], ["99"])
     assert absent == "D001: notebook 99 has no cell 'nowhere'"
+    (silent,) = coverage.faults(concepts, [replace(good, missing="")], ["99"])
+    assert "quotes nothing that shows its check" in silent
     both = [Concept("D001", "99", "the ISR", "both")]
     (weak,) = coverage.faults(both, [replace(good, side="sim")], [])
     assert weak.startswith("D001 asks for both sides")
