@@ -6,7 +6,7 @@ it when it goes back and forth.  Truncation has a scale of its own:
 engine/replication/truncation.py.
 
     KIP-207   2.2   "latest" right after an election was the new leader's high watermark,
-                    even when that lay below what had been answered before
+                    even when that was below what had been answered before
     KIP-360   2.5   a leader that did not remember a producer refused any batch of it that
                     was not its first: UNKNOWN_PRODUCER_ID; today it takes the batch
     KIP-890   4.0   the epoch of a transactional producer stayed the same from one transaction to

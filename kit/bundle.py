@@ -167,7 +167,7 @@ def _jars(each: jars.JarSet, folder: Path) -> bool:
 
 
 def _linked(source: str, target: str) -> None:
-    """A hard link where that is possible: the same jars lie in the cache."""
+    """A hard link where that is possible: the same jars are in the cache."""
     try:
         os.link(source, target)
     except OSError:

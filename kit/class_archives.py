@@ -33,7 +33,7 @@ class ClassArchive:
     name: str
     class_path: Callable[[], str]
     home: Callable[[], Path]
-    """The directory that it lies in: it goes when the class path's jars go."""
+    """The directory that it is in, which goes when the class path's jars go."""
 
     def file(self) -> Path:
         """Where the archive is or would be; JarsMissing without Java or the jars."""

@@ -7,7 +7,7 @@ shows this table.
 
 The set-up decides about a few.  confluent-kafka's test_incremental_alter_configs expects that
 unclean.leader.election.enable is at its default, which the kit sets, and ran without that line.
-kafka-python's test_alter_replica_log_dirs passes when a new replica happens to lie on the broker
+kafka-python's test_alter_replica_log_dirs passes when a new replica happens to be on the broker
 that is listed first; its two tests of transactions ran later than the others, on a topic that was
 there, from the sources of 17 August 2026.
 

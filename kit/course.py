@@ -9,7 +9,7 @@ A lesson is a folder, and a lab is one of the same shape:
       facilitator.md   for the teacher
 
 A kernel sees only the modules at the top.  A lesson's notebooks are written to
-`notebooks/`, where learners look for them; a lab's stand in its own folder.
+`notebooks/`, where learners look for them; a lab's are in its own folder.
 
 The environment variable KAFKALAB_COURSE names another folder with a course of this shape;
 the tests use it for a course of one small notebook.

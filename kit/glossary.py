@@ -1,7 +1,7 @@
 """The field's words, from docs/glossary.md, as cards and as a table.
 
 The page is a Markdown table with the columns term, meaning and see.  Other names of a term
-stand behind it in parentheses: `in-sync replicas (ISR)`.  Case, hyphens and the plural make no
+follow it in parentheses: `in-sync replicas (ISR)`.  Case, hyphens and the plural make no
 difference when a term is looked up.
 """
 

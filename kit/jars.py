@@ -1,7 +1,7 @@
 """The jars of the JVM side: resolved once by Maven, checked against a list, then usable offline.
 
 A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it that lists
-every file they pull in.  The jars lie in the cache, in a directory named after the hash of
+every file they pull in.  The jars are stored in the cache, in a directory named after the hash of
 both files: a new course version gets a new directory, and never half of an old one.  There
 are five sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
 of Kafka's tests for tiered storage (`kit/kafka_tiered`), Kafka Streams (`kit/kafka_streams`), and

@@ -153,7 +153,7 @@ def timetable(day: Sequence[Lesson]) -> Iterator[tuple[int, str, int]]:
 
 
 def section() -> str:
-    """What stands between the marks in the instructor guide."""
+    """What is between the marks in the instructor guide."""
     return "\n\n".join(document(plan) for plan in PLANS)
 
 

@@ -12,7 +12,7 @@ PySpark starts a JVM of its own beside the kernel.  This module settles four thi
 * **Life.**  The JVM reads a pipe from the kernel and ends when the pipe closes, however the
   kernel died.  It ignores SIGINT: an interrupted cell cancels its Spark jobs, and the
   session goes on.
-* **Place.**  Warehouse, checkpoints and shuffle files lie in one directory of the kit's.
+* **Place.**  Warehouse, checkpoints and shuffle files are in one directory of the kit's.
   A reaper removes it when the kernel is gone, SIGKILL included.
 * **Quiet.**  What the JVM prints goes to a log file; a notebook shows results only.
 

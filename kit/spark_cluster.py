@@ -13,7 +13,7 @@ Unlike `local[2]`, where the tasks are threads of the driver, here each part can
              └── worker ─── executor
 
 All of them listen on 127.0.0.1 only, and ask for a secret: a submitted job runs as the owner of the
-cluster, and a machine may have more users.  The secret lies in a file of the cluster's
+cluster, and a machine may have more users.  The secret is stored in a file of the cluster's
 directory, which `kit.spark.session()` finds by the master's address.  The jars are those of the
 PySpark wheel.  A reaper ends everything with the kernel, or at `kafkalab down`.
 """

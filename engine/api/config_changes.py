@@ -5,7 +5,7 @@ first checks whether a running broker may make the change: Kafka does it there b
 broker knows its own file and listeners.  The controller then writes the ConfigRecords, and every
 broker applies them.
 
-Each resource of a request stands for itself: what is refused here stays here, the others go on,
+Each resource of a request is handled alone: what is refused here stays here, the others go on,
 and the client gets one answer with both.
 
     asked      topic orders     broker 102     topic nope

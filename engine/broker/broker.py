@@ -83,7 +83,7 @@ class AutoCreation:
 
 @dataclass(frozen=True)
 class Apis:
-    """The functions of engine/api that answer requests; engine/api stands above this room.
+    """The functions of engine/api that answer requests; engine/api is above this room.
 
     An API works with the parts of a broker, but a broker imports no API, so the cluster hands
     them in.  `dispatch` answers a request, now or later; `refusal` makes the answer that refuses

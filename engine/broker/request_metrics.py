@@ -2,8 +2,8 @@
 
 In Kafka, network threads read the sockets, a queue leads to the I/O threads that handle
 requests, and another queue leads back.  Six timers show which stage is slow
-(kafka.network:RequestMetrics).  This engine has one thread, an event loop, in which the same
-six stages lie between these moments:
+(kafka.network:RequestMetrics).  This engine has one thread, an event loop, in which these
+moments separate the same six stages:
 
     Kafka                 here
     RequestQueueTimeMs    frame complete and decoded ... its step begins

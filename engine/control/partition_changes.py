@@ -23,7 +23,7 @@ everything committed, and is remembered in the ELR:
 
     min.insync.replicas 2       isr 1 2 3  elr -
     3 dies                      isr 1 2    elr -       2 is enough: 3 may fall behind
-    2 dies                      isr 1      elr 2       HW stands; 2 has all below it
+    2 dies                      isr 1      elr 2       HW stays; 2 has all below it
     1 dies                      isr -      elr 1 2     leader none, last known 1
     2 restarts uncleanly        isr -      elr 1       2 may have lost records
     1 comes back                isr 1      elr -       elected from the ELR: clean

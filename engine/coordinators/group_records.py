@@ -14,7 +14,7 @@ The topic is compacted: the last value of a key is the truth, a null value (a
 takes over reads it from the start.  Kafka's own tools read it too
 (`kafka-dump-log --offsets-decoder`).
 
-Offsets that are committed in a transaction lie in batches that carry the producer's id, and a
+Offsets that are committed in a transaction are in batches that carry the producer's id, and a
 control batch ends them.
 
 Values are written as 4.3 writes them: offsets in version 4 (which carries the topic id),

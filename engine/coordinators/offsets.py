@@ -6,7 +6,7 @@ decides which clients may store one, see `classic.offset_rules`.
 An offset becomes visible when its record is replicated, not before: no later
 coordinator forgets what a consumer reads here.  What is removed is chosen among the offsets
 as they are *written*, those on their way included: a commit that is under way when its
-topic, its group or the offset itself is deleted lies before the tombstone in the log.
+topic, its group or the offset itself is deleted comes before the tombstone in the log.
 
 Offsets go away with their group, when an administrator deletes them, with their topic,
 or by age: `offsets.retention.minutes` after they began to age.  Commits of versions 2-4 may
@@ -35,7 +35,7 @@ def metadata_length(metadata: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """Where a group stands in one partition; times in milliseconds, -1 for none."""
+    """Where a group is in one partition; times in milliseconds, -1 for none."""
 
     offset: int
     leader_epoch: int

@@ -1,7 +1,7 @@
 """How groups and offsets go away: deleted, deleted with their topic, or too old.
 
 Each removal writes tombstones.  It starts from the offsets as they are written: a commit
-on its way lies before the tombstone in the log and is removed with the others.
+on its way comes before the tombstone in the log and is removed with the others.
 
 A group goes when it is empty and has no offsets left.  It leaves memory when its removal
 is appended, so that a member which joins now finds no group and makes a new one.

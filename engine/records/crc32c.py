@@ -3,7 +3,7 @@
 A batch travels from the producer through the leader's disk to every follower and consumer
 as the same bytes; one checksum, made by the producer, covers the whole way.  Kafka chose
 this polynomial because processors compute it in hardware.  It covers the batch from its
-attributes to its end; base offset, length, leader epoch and magic stand before it, so
+attributes to its end; base offset, length, leader epoch and magic come before it, so
 that a broker can assign offsets without touching the checksum.
 
 The rule: divide the bits, lowest first, by the polynomial and keep the remainder, eight

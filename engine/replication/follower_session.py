@@ -7,7 +7,7 @@ forget.  The leader's half: engine/replication/fetch_sessions.py.
 
     request   session 0, epoch 0        everything; the answer opens session 9
     request   session 9, epoch 1        orders-0 from 7, forget orders-1
-    request   session 9, epoch 2        nothing new: the session's partitions as they stand
+    request   session 9, epoch 2        nothing new: the session's partitions as they are
     answer    FETCH_SESSION_ID_NOT_FOUND: from the start, in a new session
 """
 

@@ -288,7 +288,7 @@ class Partition:
         return True
 
     def truncate(self, offset: int, why: str) -> None:
-        """Cuts the log at `offset`; the high watermark never stands beyond the log's end.
+        """Cuts the log at `offset`; the high watermark is never beyond the log's end.
 
         With no record to cut there may still be an epoch to forget: a last one without records.
         """

@@ -1,6 +1,6 @@
 """A group's own configs must stay within what the broker allows all groups (KIP-848, KIP-932).
 
-`consumer.session.timeout.ms` of a group lies between the broker's
+`consumer.session.timeout.ms` of a group is between the broker's
 `group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms`; every other
 config that has such neighbors follows the same pattern.  And the session timeout must be longer
 than the heartbeat interval, or a member would be dead between two heartbeats.

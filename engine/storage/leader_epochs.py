@@ -83,7 +83,7 @@ class LeaderEpochs:
             self._write()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Drops the epochs that end below `start_offset`; the one it lies in now begins there."""
+        """Drops the epochs that end below `start_offset`; the one it is in now begins there."""
         below = bisect_right(self.entries, start_offset, key=_start)
         if below and self.entries[below - 1][1] != start_offset:
             self.entries[:below] = [(self.entries[below - 1][0], start_offset)]

@@ -364,7 +364,7 @@ class Log:
         self.snapshots.take(self.producers, offset)
 
     def advance_log_start(self, offset: int) -> None:
-        """Forgets what lies below `offset`; segments wholly below it are deleted."""
+        """Forgets what is below `offset`; segments wholly below it are deleted."""
         if offset > self.log_end_offset:
             raise KafkaError(
                 Errors.OFFSET_OUT_OF_RANGE,

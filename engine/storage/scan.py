@@ -1,4 +1,4 @@
-"""Walks along the batch headers of a segment's file, reading little of what lies between.
+"""Walks along the batch headers of a segment's file, reading little between them.
 
 A batch says how long it is, so a reader can go from header to header.  Only the headers
 matter for finding an offset, so a window of the file is read at a time, and where batches

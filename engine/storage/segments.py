@@ -5,7 +5,7 @@
 
 There is always at least one; the last is the active one.  A read is answered out of one
 segment, as in Kafka: the reader comes back for more.  A segment may hold nothing at or
-above an offset that lies in its range (compaction removes records, offsets stay), and
+above an offset in its range (compaction removes records, offsets stay), and
 then the next segment is read.
 
 Simplified: a look-up by time goes on, too, where compaction has left no record in the first
@@ -154,7 +154,7 @@ class Segments:
         return transactions
 
     def _limit_in(self, number: int, limit_offset: int | None) -> int | None:
-        """The limit for one segment; None when all of it lies below."""
+        """The limit for one segment; None when all of it is below."""
         if limit_offset is None or number + 1 == len(self._segments):
             return limit_offset
         return None if self._segments[number + 1].base_offset <= limit_offset else limit_offset

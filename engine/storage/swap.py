@@ -53,7 +53,7 @@ def finish(disk: Disk, directory: str) -> None:
 
 
 def _delete_replaced(disk: Disk, directory: str, swap: str) -> None:
-    """Deletes the segments that lie within the offsets of a complete new one."""
+    """Deletes the segments within the offsets of a complete new one."""
     path = f"{directory}/{swap}"
     base = end = _offset(swap)
     for header, _ in scan.headers(disk, path, 0, disk.size(path)):

@@ -173,7 +173,7 @@ def _field(words: list[str], structs: dict[str, Struct]) -> Field:
 
 
 def parse(text: str) -> list[Message]:
-    """Reads schema text into messages, in the order they stand there."""
+    """Reads schema text into messages, in the order of the text."""
     messages: list[Message] = []
     for block in text.strip().split("\n\n"):
         lines = [line for line in block.splitlines() if line.split("#")[0].strip()]

@@ -18,7 +18,7 @@ ORDER = ("right", "wrong", "failed", "empty")
 
 
 def page(finished: Sequence[Done[OneMarked]], master: str) -> str:
-    """The page of one run; the marks themselves stand in class.html."""
+    """The page of one run; the marks themselves are in class.html."""
     return document(
         "Marked on Spark",
         f"{parts.STYLE}<h1>Marked on Spark</h1>"

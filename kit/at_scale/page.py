@@ -95,7 +95,7 @@ def key(looks: Iterable[tuple[str, str]]) -> str:
 def bars(
     rows: Iterable[tuple[str, Sequence[tuple[str, float, str]], str]], caption: str = ""
 ) -> str:
-    """A table of bars: name, parts (class, percent, text), and what stands at the end."""
+    """A table of bars: name, parts (class, percent, text), and what is at the end."""
     body = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td><div class='bar'>"
         + "".join(

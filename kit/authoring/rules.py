@@ -1,6 +1,6 @@
 """The lesson's template as rules, each a function from a lesson to sentences about faults.
 
-A prediction stands directly before its run, the run shows its scenario, the explanation comes
+A prediction comes directly before its run, the run shows its scenario, the explanation comes
 after.  The core of a lesson is small, and every section of *Deeper* works by itself.
 docs/authoring.md explains the reasons.
 """
@@ -205,7 +205,7 @@ def right_letters(source: Path) -> list[str]:
 
 
 def positions(by_lesson: dict[str, Sequence[str]]) -> list[str]:
-    """Faults in where right answers stand: no letter is a good guess."""
+    """Faults in where right answers are: no letter is a good guess."""
     found = []
     for group, letters in by_lesson.items():
         for three in zip(letters, letters[1:], letters[2:], strict=False):

@@ -6,7 +6,7 @@ a second is stated for a reference core, the first of these, and each run measur
 how its own core compares.  The loop does what the simulator does most: it takes the next item
 from an agenda, changes an object that was not touched for a while, and notes it in a dict.
 
-The reference rate stands between the two estimates that such a run gives (820,000 by events,
+The reference rate is between the two estimates that such a run gives (820,000 by events,
 640,000 by states).  Never change the loop without estimating the rate again, in the same run as
 both rows.
 """

@@ -1,8 +1,8 @@
 """A class of sixty marked through Spark, on two cores and on one; and by the local run.
 
 `kafkalab bench grading` runs `kafkalab grade --spark` as a command of its own for each master, so
-both times hold everything: Python, the JVM, the session, the tasks, the table and the page.  Beside
-them stands the local run with two jobs.  All must write the same reports, or nothing is timed.
+both times hold everything: Python, the JVM, the session, the tasks, the table and the page.  The
+local run with two jobs is timed beside them.  All must write the same reports, or nothing is timed.
 
 It takes about ten minutes, so it does not run with the other parts, and it has one round.
 """

@@ -18,7 +18,7 @@ from kit.clusters.interface import Cluster, NotOffered
 Scenario = Callable[[Cluster], Mapping[str, Any]]
 ABSENT = "–"
 WIDEST = 60
-"""Longer values stand below the table of the plain text."""
+"""Longer values are below the table of the plain text."""
 ONE_LINE = 40
 """Letters of a value that a narrow table does not break."""
 CELL = "text-align:left;padding:3px 16px 3px 0"

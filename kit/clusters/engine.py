@@ -5,7 +5,7 @@
 
 The engine runs outside the kernel, so a blocked cell does not stop its brokers.  "Kill"
 and "pause" affect one broker within that process; its files stay as a killed process
-would leave them.  Data lies in the cluster's temporary area, in Kafka's own formats.
+would leave them.  Data is stored in the cluster's temporary area, in Kafka's own formats.
 
 A cluster belongs to the process that started it and dies with it, unless it is shared:
 then it stays until `kafkalab down`, and any process can attach to it.

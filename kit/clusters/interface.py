@@ -2,7 +2,7 @@
 
 `Cluster` is the interface.  `Provider` is the smaller part that differs between a child
 process of ours, Java processes, containers and a remote cluster.  Everything that a client
-can ask any Kafka (topics, leaders, snapshots) is shared and stands in `kafka_cluster.py`.
+can ask any Kafka (topics, leaders, snapshots) is shared and is in `kafka_cluster.py`.
 """
 
 from __future__ import annotations

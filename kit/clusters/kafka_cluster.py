@@ -1,7 +1,7 @@
 """A cluster as a notebook sees it: a provider's nodes, and questions that any Kafka answers.
 
 The provider starts and breaks nodes; topics, leaders, snapshots and waiting are the same
-for all of them and stand here.  `interface.Cluster` documents the methods.
+for all of them and are here.  `interface.Cluster` documents the methods.
 """
 
 from __future__ import annotations

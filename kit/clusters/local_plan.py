@@ -90,7 +90,7 @@ class Plan:
 
 
 def new_plan(links: bool) -> Plan:
-    """A fresh cluster on free ports; without `links`, nothing stands between its nodes."""
+    """A fresh cluster on free ports; without `links`, nothing is between its nodes."""
     nodes = (CONTROLLER, *BROKERS)
     ports = iter(free_ports(len(BROKERS) + 2 * len(nodes)))
     client = {node: next(ports) for node in BROKERS}

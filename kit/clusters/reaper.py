@@ -2,7 +2,7 @@
 
 Jupyter interrupts a cell by sending SIGINT to the kernel's whole process group: a JVM in
 that group stops too.  Put into a session of its own, it would outlive a kernel that was
-killed.  So a small process stands between them:
+killed.  So a small process runs between them:
 
     kernel ══ socket ══ reaper ─┬─ java (session of its own)
                                 └─ java (session of its own)

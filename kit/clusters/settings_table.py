@@ -1,7 +1,7 @@
 """One table of cluster settings, for every provider.
 
 Comparing the engine with a real Kafka compares rules only if both run under the same
-settings.  So the settings stand here once; the local provider writes them into
+settings.  So the settings are here once; the local provider writes them into
 `server.properties`, `docker-compose.yml` into the environment of its containers, and the
 engine takes them as its own.  A test compares this table with what a live cluster
 answers to DescribeConfigs, and with the compose file.

@@ -151,7 +151,7 @@ def _partition(evidence: Evidence, partition: int) -> str:
 
 
 def _row(name: str, inside: list[str], row: list[Cell], stands: int) -> str:
-    """A label and its cells; a bar stands before the first record that is not committed."""
+    """A label and its cells; a bar is before the first record that is not committed."""
     parts = [f"<small style='{_LABEL}'>{escape(name)}</small>"]
     for cell, text in zip(row, inside, strict=True):
         bar = "border-left:3px solid currentcolor" if cell.offset == stands else (

@@ -88,7 +88,7 @@ class Evidence:
         return self.crash.details[0] if self.crash is not None else 0
 
     def committed_after(self, note: Note) -> dict[int, int]:
-        """Where the next application started, or the group stood at the end."""
+        """Where the next application started, or where the group was at the end."""
         found: dict[int, int] = {}
         for each in self.after(note):
             if each.kind in ("assigned", "idle"):

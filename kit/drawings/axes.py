@@ -1,6 +1,6 @@
 """Axes of a chart: from numbers to pixels, ticks at round numbers, and numbers as words.
 
-    Axis(low, high, first_pixel, last_pixel).at(value)     where a value stands
+    Axis(low, high, first_pixel, last_pixel).at(value)     where a value is
     .ticks(5)                                              about five round values
 
 A logarithmic axis goes from one power of ten to another; 2 and 5 times a power of ten are
@@ -27,7 +27,7 @@ class Axis:
     end: float
     logarithmic: bool = False
     whole: bool = False
-    """All values are whole numbers, so no tick stands between two of them."""
+    """All values are whole numbers, so no tick is between two of them."""
 
     def at(self, value: float) -> float:
         low, high = self.low, self.high

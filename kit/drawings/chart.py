@@ -8,9 +8,9 @@
 
 The picture is SVG and needs no plot library: it is small enough to stay in the notebook's
 file, so a reader without a kernel sees it.  The page around it is unknown, so it brings its
-own background and follows the reader's system for light or dark.  A series has a colour
+own background and follows the reader's system for light or dark.  A series has a color
 (Okabe and Ito's), and a shape as well: a dash and a marker, or a bar's stripes.  Its name
-stands at the end of its line.  The same data and arguments give the same bytes.
+is at the end of its line.  The same data and arguments give the same bytes.
 """
 
 from __future__ import annotations

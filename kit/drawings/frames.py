@@ -159,7 +159,7 @@ def _row(replica: Replica, places: int) -> str:
 
 
 def _hatch(epoch: int) -> str:
-    """Defined once per strip, as a variable: it is long, and stands in many cells."""
+    """Defined once per strip, as a variable: it is long, and used in many cells."""
     return f"repeating-linear-gradient(45deg,{PALETTE[epoch % len(PALETTE)]}4d 0 2px,#0000 2px 7px)"
 
 

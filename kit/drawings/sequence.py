@@ -7,7 +7,7 @@
 
 It has a lane per node and a row per event, in order of virtual time.  Followers' fetches
 and their answers are arrows; a replica's decision (an append, a high watermark that moves)
-stands in its lane.  Idle fetches carry no news and are left out.
+is in its lane.  Idle fetches carry no news and are left out.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     )
 
 `rows` has a row for each value of the second setting and in it a number for each of the first.  The
-two settings stand on category axes: their values are far apart, and only the order matters.  The
+two settings are on category axes: their values are far apart, and only the order matters.  The
 upward axis is logarithmic, so every measurement must be above 0.  The text form is a table, so that
 the numbers can be read without Plotly.
 """

@@ -74,7 +74,7 @@ class Card:
 
 
 def _inline(text: str) -> str:
-    """Escaped, with what stands between backticks as code."""
+    """Escaped, with what is between backticks as code."""
     return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
 
 

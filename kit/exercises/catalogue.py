@@ -1,7 +1,7 @@
 """Finds the definition that belongs to an exercise id.  Judge side only.
 
 An id is the notebook's number or the lab's name, a dash, and a running number: "06-2",
-"L1-3".  The definitions of one notebook or lab stand in its own folder's `exercises`.  No
+"L1-3".  The definitions of one notebook or lab are in its own folder's `exercises`.  No
 module imports them; this one loads them by the name of the folder.
 """
 

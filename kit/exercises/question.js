@@ -7,7 +7,7 @@ function element(tag, className, text) {
   return made;
 }
 
-// Text, with what stands between backticks as code.
+// Text, with what is between backticks as code.
 function inline(text) {
   return text.split(/`([^`]+)`/).map((part, place) => {
     if (place % 2 === 0) return part;

@@ -9,7 +9,7 @@ If a rule writes its trace line through another function, the rule is shown from
 line.
 
 A truncation is traced in one place and decided in others.  A line's `why` leads to the
-decision: the same words stand as text in the module that decides.
+decision: the module that decides has the same words as text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The frame of the grader's pages: one file each, no script, light and dark, fit to print.
 
-Texts of learners stand in the pages, so a policy in the page forbids scripts and every request.
+The pages hold texts of learners, so a policy in the page forbids scripts and every request.
 """
 
 from __future__ import annotations

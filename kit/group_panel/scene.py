@@ -1,7 +1,7 @@
 """Turns a frame into a scene to draw: members, and each partition where it is read.
 
-A partition is a piece.  It lies in the lane of the member that believes it owns it, because that
-member's process reads it; a partition without a reader lies in the tray above.  What the
+A partition is a piece.  It is in the lane of the member that believes it owns it, because that
+member's process reads it; a partition without a reader is in the tray above.  What the
 coordinator says otherwise is drawn beside it:
 
     own        member and coordinator agree

@@ -20,7 +20,7 @@ POLLED_LATE = ("consumer poll timeout has expired.", "the member is stale")
 
 
 def caption(frames: Sequence[Frame], number: int, topic: str, ownership: Ownership) -> str:
-    """The sentence under a live frame: its weightiest step, a recent one, or how things stand."""
+    """The sentence under a live frame: its weightiest step, a recent one, or the current state."""
     place = number - frames[0].number
     later: list[Step] = []
     for earlier in range(place, 0, -1):

@@ -5,7 +5,7 @@
 The panel records a copy of the world; yours stays where it is.  At any moment a member's button
 makes another future: A is killed here instead.  `fork("cooperative-sticky")` takes the members that
 join from this moment on by another protocol; forked at the beginning, the whole story is played
-again with it.  Both timelines' bars stand one below the other.
+again with it.  Both timelines' bars are one below the other.
 
 All state is in traits, so a test needs no browser: `position` is the place on the timeline,
 `press("kill", "A")` is what a button sends, `film` is everything a browser draws.

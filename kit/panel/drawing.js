@@ -25,7 +25,7 @@ const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
 const WIDE = 860, MID = 560, DIGIT = 7.8; // DIGIT: a mark's letter is at most that wide
 
 /* `more`: `free` places follow the newest record, `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
-   lower, `wide` is the panel width from which the trace stands beside the picture. */
+   lower, `wide` is the panel width from which the trace is beside the picture. */
 function geometry(offsets, panelWidth, more = {}) {
   const mode = panelWidth >= (more.wide ?? WIDE) ? "wide" : panelWidth >= MID ? "mid" : "narrow";
   const beside = { wide: 208 + 264, mid: 208, narrow: 0 }[mode];
@@ -110,7 +110,7 @@ function bracket(row, g) {
 }
 
 /* HW to the left of its mark, LEO to the right: they never cover each other.  Where the words
-   would not fit between the mark and the lane's beginning, they stand to its right, and LEO's
+   would not fit between the mark and the lane's beginning, they are to its right, and LEO's
    behind them. */
 function marks(row, g) {
   const y = g.top + g.cell + 3;

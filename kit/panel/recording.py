@@ -61,7 +61,7 @@ class Recording(WorldRecording):
     questions: dict[int, list[Message]] = field(default_factory=dict)
     awaited: list[Flight] = field(default_factory=list)
     held: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    """By kind and call: where in `flights` stand those that are held at a cut."""
+    """By kind and call: the places in `flights` of those that are held at a cut."""
 
     def __post_init__(self) -> None:
         cluster = self.world.cluster

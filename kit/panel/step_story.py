@@ -96,7 +96,7 @@ def _parts(state: State) -> list[int]:
 
 
 def begin(frame: Frame, topic: str, partition: int) -> Caption:
-    """The sentence of a recording's first frame: how things stand."""
+    """The sentence of a recording's first frame: the state at that time."""
     state = partition_of(frame.snapshot, topic, partition)
     if state is None:
         return Caption(f"The recording begins; {topic} does not exist yet.", "start", "start")

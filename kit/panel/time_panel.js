@@ -205,7 +205,7 @@ function render({ model, el }) {
     requestAnimationFrame(() => { waiting = false; draw(); });
   };
 
-  /* At a moment: the clock stands at its time; what is on its way then is in the air. */
+  /* At a moment: the clock is at its time; what is on its way then is in the air. */
   const arrive = (at) => {
     cancelAnimationFrame(flying);
     flying = 0;

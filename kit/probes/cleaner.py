@@ -3,7 +3,7 @@
     clean(cluster, "users")                   the cleaner may begin, and is through
     wait_until_clean(cluster, "users")        it was allowed to before
 
-How far a log is clean stands in `cleaner-offset-checkpoint`, in the directory of each broker.  On a
+`cleaner-offset-checkpoint`, in the directory of each broker, says how far a log is clean.  On a
 loaded machine a broker can lose its leadership at any moment, so each look asks for the leader
 again.
 """

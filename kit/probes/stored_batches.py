@@ -2,7 +2,7 @@
 
     stored(cluster, "orders", 2)     [StoredBatch(base_offset=0, records=60, size=6102, …)]
 
-A consumer's Fetch brings the bytes that lie in the log.  Header fields are never compressed, so
+A consumer's Fetch brings the bytes that are in the log.  Header fields are never compressed, so
 they can be read with any codec.
 """
 

@@ -37,7 +37,7 @@ class Commit:
 
     @property
     def line(self) -> str:
-        """What stands in VERSION."""
+        """What is in VERSION."""
         day = time.strftime("%Y-%m-%d", time.gmtime(self.made_at))
         return f"{self.version}, commit {self.id[:12]} of {day}"
 

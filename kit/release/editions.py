@@ -1,4 +1,4 @@
-"""Which files each edition of the course has, and what stands in them.
+"""Which files each edition of the course has, and what is in them.
 
     edition    notebooks/                       sources            facilitator pages
     student    stubs, no outputs                solutions sealed   left out

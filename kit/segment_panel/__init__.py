@@ -1,7 +1,7 @@
 """The Segment panel: a replica's files as they are on its broker's disk, down to the byte.
 
 Every byte that it shows was read from the files of a cluster, an engine or a real Kafka: the
-segments of a partition and what lies beside them, the batches inside a segment, one batch opened
+segments of a partition and what is beside them, the batches inside a segment, one batch opened
 field by field, and a look-up through the indexes read by read.
 
 The parts, in the order of the data: `source` finds a replica's folder and what its broker says of

@@ -34,7 +34,7 @@ function piece([position, size, first, last, batches, epoch, codec, control], se
   chosen && h("path", { key: "tip", class: "tip", d: `M${left + width / 2 - 6},${BAR.above + BAR.high + 9} h12 l-6,-7z` }));
 }
 
-/* Marks that would lie over each other are one label. */
+/* Marks that would overlap are one label. */
 function segmentMarks(scene, segment, x, width) {
   const here = scene.marks.filter(([, , base]) => base === segment.base).sort((a, b) => a[3] - b[3]);
   const groups = [];

@@ -130,7 +130,7 @@ def _packed(codec: str, header: BatchHeader, before: int, after: int) -> str:
 
 
 def _records(data: bytes, start: int, header: BatchHeader, first: int) -> list[Field]:
-    """The fields of a window of records, and one each for what lies before and behind."""
+    """The fields of a window of records, and one each for what is before and behind."""
     found: list[Field] = []
     count = max(0, header.records_count)
     end, seen = start, 0

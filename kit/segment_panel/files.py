@@ -79,7 +79,7 @@ class Read:
 class Moment:
     """The files of `directory` as they are when this object is made; a `Disk` that refuses writes.
 
-    The files `also` lie elsewhere.  `reserved` are the bytes of zeros behind an index's entries.
+    The files `also` are elsewhere.  `reserved` are the bytes of zeros behind an index's entries.
     """
 
     full = False

@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """A question, the steps to its answer, and where the answer lies (-1: nowhere)."""
+    """A question, the steps to its answer, and where the answer is (-1: nowhere)."""
 
     question: str
     steps: tuple[Step, ...]

@@ -52,7 +52,7 @@ class Place:
 
 
 def places(data: bytes, start: int, count: int) -> Iterator[Place]:
-    """Where each of `count` records lies; ends early where a length cannot be right."""
+    """Where each of `count` records is; ends early where a length cannot be right."""
     at = start
     for number in range(count):
         try:

@@ -6,7 +6,7 @@
     progress(query).batches[-1].lag       # {"fleet.positions": 0}
 
 Spark joins no consumer group, so `kafka-consumer-groups` shows nothing of it.  What a streaming
-query reads and keeps stands in its own reports (`query.recentProgress`), one for each micro-batch.
+query reads and keeps is in its own reports (`query.recentProgress`), one for each micro-batch.
 """
 
 from __future__ import annotations

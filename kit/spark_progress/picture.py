@@ -1,8 +1,8 @@
 """Draws a streaming query's micro-batches: lanes below each other over the same numbers.
 
 Rows, lag by topic, rows in the state, event time beside the watermark, and milliseconds by stage.
-A lane without data is left out.  The picture is SVG in the looks of `kit.drawings.chart`; beside
-each lane stand its series, and the value of the newest micro-batch.
+A lane without data is left out.  The picture is SVG in the looks of `kit.drawings.chart`; each
+lane has its series beside it, and the value of the newest micro-batch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lane:
     title: str
     series: Series
     kind: str = "line"
-    """`line`; `bars`; or `stack`, where the series stand on each other."""
+    """`line`; `bars`; or `stack`, where the series are on top of each other."""
     times: bool = False
     """The values are instants, in seconds since 1970."""
 

@@ -7,7 +7,7 @@ const MEANINGS = {
   "transactional ids": "The names that producers have given: one coordinator state each.",
   open: "Transactions that are running, or whose markers are not all written.",
 };
-/* Where a state stands: column, line. */
+/* Where a state is: column, line. */
 const STANDS = {
   Empty: [0, 0], Ongoing: [1, 0], PrepareCommit: [2, 0], CompleteCommit: [3, 0],
   Dead: [0, 1], PrepareEpochFence: [1, 1], PrepareAbort: [2, 1], CompleteAbort: [3, 1],

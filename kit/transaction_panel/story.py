@@ -49,7 +49,7 @@ def tell(before: Frame | None, frame: Frame) -> Told:
 
 
 def caption(frames: Sequence[Frame], number: int) -> str:
-    """The sentence under a live frame: its weightiest step, a recent one, or how things stand."""
+    """The sentence under a live frame: its weightiest step, a recent one, or the current state."""
     place = number - frames[0].number
     later: list[Step] = []
     for earlier in range(place, 0, -1):

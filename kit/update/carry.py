@@ -13,7 +13,7 @@ learner's, and the one of the new version.  Two rules decide everything:
     yes, another cell    yes                 the new text            the learner's, as text
 
 Where the new notebook has work of its own (the learner has begun there, too), that work stays,
-and the older one stands below it.  A cell that the course has given another name is found by
+and the older one is below it.  A cell that the course has given another name is found by
 its digest.  What a learner deleted comes back: deleting a cell is no answer.
 """
 
@@ -185,7 +185,7 @@ class _Carrier:
             self._below(cell, anchor)
 
     def _keep(self, cell: Cell, anchor: int, title: str) -> bool:
-        """Adds the text as prose below the anchor; False if it stands there already."""
+        """Adds the text as prose below the anchor; False if it is there already."""
         text = text_of(cell)
         longest = max((len(run) for run in re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)

@@ -137,7 +137,7 @@ def _readable(source: Path, remarks: list[str]) -> Notebook:
 
 
 def _keep(file: Path, here: Path, target: Path, backup: Path) -> Path:
-    """Copies a file into the backup, unless it lies there already; gives where it is."""
+    """Copies a file into the backup, unless it is there already; gives where it is."""
     if file.is_relative_to(backup):
         return file
     kept = backup / target.relative_to(here)

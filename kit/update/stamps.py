@@ -5,7 +5,7 @@ A learner's notebook carries, in its metadata, the digest of each cell's text:
     "kafkalab": {"notebook": "06", "cells": {"doorway": "4c1d…", "exercise-06-4": "91be…", …}}
 
 So the file alone says whose a cell is: text that fits its digest is the course's, and other
-text is the learner's.  It makes no difference whether the file lies in a clone or came
+text is the learner's.  It makes no difference whether the file is in a clone or came
 out of a zip archive, and which version it is of.
 """
 

@@ -1,6 +1,6 @@
 """The learner's side: joins a room, and reports after a check.
 
-The room's address, the alias and the key stand in a file beside the kit's other state; without
+The room's address, the alias and the key are in a file beside the kit's other state; without
 the file nothing is ever sent.  A report goes out in the background and is given up after two
 seconds: a room that is gone must not hold up a check.
 """

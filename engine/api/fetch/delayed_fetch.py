@@ -16,7 +16,7 @@ from engine.wire.errors import KafkaError
 
 @dataclass(slots=True, eq=False)
 class DelayedFetch:
-    """`known` has the partitions that are worth waiting for, `segments` where each reader stood.
+    """`known` has the partitions that are worth waiting for, `segments` where each reader was.
 
     That is the base offset of a segment.  Only bytes in that segment are worth waiting for:
     once a newer segment begins, the reader gets what its own still holds.
@@ -62,5 +62,5 @@ class DelayedFetch:
 
 
 def segment_with(partition: Partition, offset: int) -> int:
-    """The base offset of the segment in which an offset lies."""
+    """The base offset of the segment that holds an offset."""
     return partition.log.segments.from_offset(offset)[0].base_offset

@@ -5,7 +5,7 @@ of all their topics, also of those that it does not read itself, runs the assign
 agreed on, and sends each member's share with its SyncGroup.  From then on it watches these topics:
 if one gets more partitions, the leader joins again, which makes the whole group rebalance.
 
-`skip_assignment` is for a static leader that came back: the assignment still stands (KIP-814).
+`skip_assignment` is for a static leader that came back: the assignment is still valid (KIP-814).
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class Group:
         return self.joins_waiting == len(self.members) and not self.pending_members
 
     def waits_for(self, member: Member) -> str:
-        """Where a member stands in a rebalance: `joined` and `synced` wait for the others."""
+        """Where a member is in a rebalance: `joined` and `synced` wait for the others."""
         if self.is_in(GroupState.PREPARING_REBALANCE):
             return "joined" if member.joining is not None else "to join"
         if self.is_in(GroupState.COMPLETING_REBALANCE):

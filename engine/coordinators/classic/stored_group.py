@@ -25,7 +25,7 @@ class GroupRecord:
 
 
 def group_record(group: Group, assignments: dict[str, bytes]) -> GroupRecord:
-    """The group as it stands, with `assignments` by member id."""
+    """The group as it is now, with `assignments` by member id."""
     value = m.GroupMetadataValue(
         protocol_type=group.protocol_type,
         generation=group.generation,

@@ -259,7 +259,7 @@ def _apply_current(group: ConsumerGroup, member_id: str, value: m.Message | None
 
 
 def _owned(rows: Sequence[_Current.TopicPartitions], member_epoch: int) -> Owned:
-    """Before Kafka 4.3 the assignment epochs were not stored: the member's stands for them."""
+    """Before Kafka 4.3 the assignment epochs were not stored: the member's is used for them."""
     owned: Owned = {}
     for row in rows:
         epochs = row.assignment_epochs or [member_epoch] * len(row.partitions)

@@ -5,7 +5,7 @@ before.  The members learn of it with their next heartbeats.
 
 One target is not computed within `group.consumer.assignment.interval.ms` of the last (KIP-1263).
 Members that come one after the other then share one target; until the interval is over the
-last one stands, and a newcomer waits with nothing in it.  A group's first target is computed
+last one stays, and a newcomer waits with nothing in it.  A group's first target is computed
 at once.
 
 The assignor is the one that most members ask for, else the broker's first.

@@ -29,7 +29,7 @@ class Log(Protocol):
 
 
 class Partition(Protocol):
-    """A replica on this broker; what lies below its high watermark cannot be lost."""
+    """A replica on this broker; what is below its high watermark cannot be lost."""
 
     @property
     def log(self) -> Log: ...

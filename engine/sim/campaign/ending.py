@@ -105,7 +105,7 @@ def judge(world: World, clients: Clients) -> None:
 
 
 def is_deleted(world: World, finding: Finding) -> bool:
-    """Whether a finding lies below the log start, which only traced deletions may move."""
+    """Whether a finding is below the log start, which only traced deletions may move."""
     leader = world.leader(finding.topic, finding.partition)
     log = world.replica(leader, finding.topic, finding.partition).log
     return finding.offset < int(log.log_start_offset)

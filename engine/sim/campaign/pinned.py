@@ -1,6 +1,6 @@
 """Pinned tapes: for each mutant the shortest run known to catch it, as a script to keep.
 
-The tapes lie with the tests, which replay them.  A tape knows only times, so it may go stale
+The tapes are stored with the tests, which replay them.  A tape knows only times, so it may go stale
 when a change to the engine sends one message more: the run no longer meets the mutant, though a
 campaign still catches it.  Then search for a new tape:
 

@@ -96,7 +96,7 @@ def latest_goes_back(player: CasePlayer, findings: Findings) -> Verdict:
 
 
 def passed_over(player: CasePlayer, findings: Findings) -> Verdict:
-    """A reader stands behind acknowledged records that it was never given."""
+    """A reader is past acknowledged records that it was never given."""
     name, reader = next(iter(player.readers.items()))
     leader = player.case_stage.world.leader("orders", 0)
     log = log_of(player, leader)
@@ -184,7 +184,7 @@ def taken_for_another(player: CasePlayer, findings: Findings) -> Verdict:
 
 
 def stalled(player: CasePlayer, findings: Findings) -> Verdict:
-    """A reader with read_committed stands before a transaction that no client will end."""
+    """A reader with read_committed waits before a transaction that no client will end."""
     name, reader = next(iter(player.readers.items()))
     leader = player.case_stage.world.leader("orders", 0)
     log = log_of(player, leader)

@@ -10,7 +10,7 @@ Two kinds, from before and after KIP-320:
 
 From before KIP-516 it names the topic, not its id.  With the id, a topic that was deleted and made
 again is another one: the answer is UNKNOWN_TOPIC_ID, the reader asks for metadata, and goes on
-where it stood, as clients of today do.
+where it was, as clients of today do.
 
 With read_committed it stops before the first open transaction, and drops what was aborted.
 

@@ -131,7 +131,7 @@ def _lost(evidence: Evidence, send: Send, sights: list[Sight]) -> Iterator[Findi
 
 
 def _replaced(evidence: Evidence, partition: PartitionEvidence) -> Iterator[Finding]:
-    """A record was read, and later its offset holds another one or lies beyond the end."""
+    """A record was read, and later its offset holds another one or is beyond the end."""
     end = partition.reached
     for offset, now_there in partition.settled.items():
         for value, seen in partition.seen[offset].items():

@@ -6,7 +6,7 @@ Every batch of every replica gets a *link*: a hash of its bytes and of the link 
     link     a = h(batch)       b = h(a, batch)    c = h(b, batch)
 
 Two replicas agree on everything up to an offset exactly if they have the same link there,
-so one comparison stands for the whole history.  A chain is read from the log as it grows
+so one comparison covers the whole history.  A chain is read from the log as it grows
 and cut as the log is cut; nothing is read twice.
 """
 
@@ -62,7 +62,7 @@ class Chain:
         return self.links[-1][0] + 1 if self.links else log.local_log_start_offset
 
     def cut(self, end_offset: int) -> None:
-        """Forgets what lies at or above `end_offset`."""
+        """Forgets what is at or above `end_offset`."""
         while self.links and self.links[-1][0] >= end_offset:
             self.links.pop()
         for sent in self.producers.values():

@@ -81,7 +81,7 @@ class Ledger:
             )
 
     def cut(self, end_offset: int) -> None:
-        """Forgets what lies at or above `end_offset`."""
+        """Forgets what is at or above `end_offset`."""
         kept = [each for each in self.entries if each.last_offset < end_offset]
         if len(kept) == len(self.entries):
             return

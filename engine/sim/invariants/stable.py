@@ -7,7 +7,7 @@
 
 A replica that has read its log again, or was cut, may have forgotten that the marker of an ended
 transaction is above its high watermark.  Kafka forgets it, too (ProducerStateManager keeps no such
-transaction in its snapshots).  Then the last stable offset may lie behind that transaction, and
+transaction in its snapshots).  Then the last stable offset may be past that transaction, and
 only an open one holds it.  The same is true where a high watermark went back, as a follower's does
 when its new leader was started with an older checkpoint: what the higher one passed is forgotten.
 """

@@ -26,7 +26,7 @@ offsets as each replica that believes it leads, below that replica's high waterm
 The steps are in engine/sim/model/steps.py; what differs from rung to rung of the ladder is a
 `Rung` (engine/sim/model/rules.py).  In two points the model differs.  The
 specification has a rule for a follower that hears of an epoch without a leader, but no step that
-leads there; here there is one.  Where KIP-101's answer lies beyond the follower's log, the
+leads there; here there is one.  Where KIP-101's answer is beyond the follower's log, the
 specification disables the step; here the follower cuts at its log's end.
 """
 

@@ -114,7 +114,7 @@ def at_any_time(leader: Replica) -> bool:
 
 
 def own_epoch_reached(leader: Replica) -> bool:
-    """Every record of former epochs lies below its high watermark."""
+    """Every record of former epochs is below its high watermark."""
     committed = leader.high_watermark
     return committed == len(leader.log) or leader.log[committed].epoch == leader.epoch
 

@@ -21,7 +21,7 @@ class Command:
 
     @property
     def text(self) -> str:
-        """As it stood in the script, without its comment."""
+        """As it was in the script, without its comment."""
         return " ".join((self.verb, *self.words, *(f"{n}={v}" for n, v in self.options.items())))
 
     def number(self, index: int = 0) -> int:

@@ -37,7 +37,7 @@ class Run:
     """`cluster` and what was done to it.
 
     `held` are the objects that users hold on to, by name ("" is the cluster): going back changes
-    what is in them and keeps the objects.  `on_tape` is how much of the tape lies behind us.
+    what is in them and keeps the objects.  `on_tape` is how much of the tape is done.
     """
 
     def __init__(self, cluster: Cluster, chance: Random, checked: bool) -> None:

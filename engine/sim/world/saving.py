@@ -3,7 +3,7 @@
 A notebook holds on to a world, to its cluster, to a producer that it added.  These must stay
 the same objects when the world goes back, or the notebook's variables would show a world that
 does not exist any more.  So they are not pickled as a whole.  Within the pickle a *name* stands
-for each object, and its contents lie beside it.  Loading gives each named object its contents.
+for each object; its contents are stored beside it.  Loading gives each named object its contents.
 
     pickle   parts:     … <cluster> … <producer-1> …
              contents:  cluster: {now: …, queue: […]}   producer-1: {made: 17, …}

@@ -135,7 +135,7 @@ class World:
 
     @property
     def on_tape(self) -> int:
-        """How much of the tape lies behind us."""
+        """How much of the tape is done."""
         return self._run.on_tape
 
     @property

@@ -26,7 +26,7 @@ function html(name, attributes = {}, ...children) {
 const bytes = (n) => (n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(n % (1 << 20) ? 1 : 0)} MiB` : n >= 1024 ? `${(n / 1024).toFixed(n >= 10240 ? 0 : 1)} KiB` : `${n} B`);
 const spaced = (count, from, to, w) => (count < 2 ? 0 : Math.min(w + 8, (to - from - w) / (count - 1)));
 
-/* Where each batch of a moment stands: waiting ones end at the sender, the oldest next to it. */
+/* Where each batch of a moment is: waiting ones end at the sender, the oldest next to it. */
 function places(film, moment) {
   const found = new Map();
   film.partitions.forEach(({ index }, row) => {

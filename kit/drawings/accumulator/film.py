@@ -5,7 +5,7 @@
 
 A batch is a box in its partition's row.  It fills on the left, leaves to the right when its request
 goes out, and ends in the log.  State lives in traits: `position` is the place on the timeline.  The
-browser only draws what `film` holds.  Without a kernel the timeline picture stands in its place.
+browser only draws what `film` holds.  Without a kernel the timeline picture takes its place.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def assign(topics: Topics, members: Members) -> Assignment:
 
 
 def _match_racks(states: list[_Topic], shares: Assignment) -> None:
-    """Gives out what lies in its member's rack; topics that go together, together."""
+    """Gives out what is in its member's rack; topics that go together, together."""
     groups: dict[tuple[object, ...], list[_Topic]] = {}
     for state in states:
         if state.has_racks:
