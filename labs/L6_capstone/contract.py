@@ -69,7 +69,7 @@ def promised(records: Sequence[Record]) -> Promised:
 
 
 def tables(session: SparkSession, folder: str | Path) -> dict[str, Any]:
-    """What lies in the pipeline's folder, as JSON can carry it."""
+    """What is in the pipeline's folder, as JSON can carry it."""
     from pyspark.errors import AnalysisException
 
     found: dict[str, Any] = {}

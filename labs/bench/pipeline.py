@@ -6,7 +6,7 @@ the cluster matters most, and from the topics to gold.  A full run of each side 
 first round warms up Spark's JVM, which would otherwise slow the side that starts.
 
 Most of the time is Spark's, and a busy machine makes one run three times as long and not the next.
-So the two runs of a round stand next to each other in time, each round gives a ratio, and
+So the two runs of a round are next to each other in time, each round gives a ratio, and
 the median of the ratios is what counts.
 """
 

@@ -1,6 +1,6 @@
 """From one core to two: the pipeline's work that needs a processor, and no broker.
 
-A bronze table lies on the disk; the work parses its JSON, applies the rules of a valid event, and
+A bronze table is on the disk; the work parses its JSON, applies the rules of a valid event, and
 aggregates.  It runs with one and with two cores, as threads of one JVM (`local[1]`, `local[2]`)
 and on a standalone cluster with one and two workers.  The two drivers of a pair live side by
 side and work in turns, so that both see the same machine; each round gives a ratio, and the

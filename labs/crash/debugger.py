@@ -54,7 +54,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A thread that stands at the first instruction of a method."""
+    """A thread that has stopped at the first instruction of a method."""
 
     method: Method
     thread: str

@@ -2,10 +2,10 @@
 
     python -m labs.crash.driver --bootstrap HOST:PORT --folder DIRECTORY --point after-sink
 
-The queries start one after the other.  Each runs until it stands at the point, in the chosen
-micro-batch.  When all stand, the process sends SIGKILL to its whole process group: to itself, and
-to its JVM.  Nothing is closed, flushed or rolled back.  Started again without `--point`, it lets
-every query go on to its end.
+The queries start one after the other.  Each runs until it stops at the point, in the chosen
+micro-batch.  When all have stopped, the process sends SIGKILL to its whole process group: to
+itself, and to its JVM.  Nothing is closed, flushed or rolled back.  Started again without
+`--point`, it lets every query go on to its end.
 
 On `local[*]` the tasks run in the driver's JVM, so an executor cannot die alone.  For the point
 `executor` the master is `local-cluster`: a JVM of its own runs the tasks, and only that one is
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 STANDS_S = 300.0
 ENDS_S = 300.0
 THREADS = TASKS * (len(SINKS) + 1)
-"""Tasks that stand keep their threads, so there must be enough for the queries after them."""
+"""Tasks that are held keep their threads, so there must be enough for the queries after them."""
 
 
 class CrashFailed(RuntimeError):
@@ -116,7 +116,7 @@ def _prepare(point: Point, watch: Watch) -> None:
 
 
 def _pause(watch: Watch, batch: int) -> Callable[[int], None]:
-    """The transactional producer writes in the driver's Python: it stands in this function."""
+    """The transactional producer writes in the driver's Python: it stops in this function."""
 
     def half(number: int) -> None:
         if number == batch:

@@ -1,7 +1,7 @@
 """The points at which the crash lab kills, as methods of Spark 4.2, in the order of a micro-batch.
 
     constructNextBatch ── which offsets are next?
-      markMicroBatchStart ── writes offsets/N        ◀ before offsets: stands at its first line
+      markMicroBatchStart ── writes offsets/N        ◀ before offsets: stops at its first line
     runBatch                                         ◀ after offsets
       the sink: tasks, and then one commit           ◀ in the sink: two of four tasks are done
     markMicroBatchEnd ── writes commits/N            ◀ after the sink
@@ -10,7 +10,7 @@
 `Watch` is what the debugger asks: does the thread that has come to a method stay there?  For most
 points one method decides, at its n-th call of this query: the micro-batch N is its call N + 1.  In
 the sink, tasks decide: each writes its part in a thread of its own, and the thread's name says
-which.  On an executor, all tasks have written and stand before they tell the driver so.
+which.  On an executor, all tasks have written and stop before they tell the driver so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Point:
     name: str
     title: str
     method: Method | None
-    """The driver's method at whose first line the query stands; None where tasks decide."""
+    """The driver's method at whose first line the query stops; None where tasks decide."""
     later: int = 0
     """How many calls after the micro-batch's own."""
 
@@ -76,7 +76,7 @@ POINTS = {
 
 
 class Watch:
-    """Knows when the query that was begun last stands at the point, in the chosen micro-batch."""
+    """Knows when the newest query has stopped at the point, in the chosen micro-batch."""
 
     def __init__(self, point: Point, batch: int) -> None:
         self._point = point
@@ -87,10 +87,10 @@ class Watch:
         self.begin()
 
     def begin(self, tasks_write: bool = True) -> None:
-        """A query is about to start; those before it stand already, or have ended.
+        """A query is about to start; those before it have stopped already, or have ended.
 
         If the tasks only read for a sink that writes in the driver, the sink's own code says that
-        it stands in the middle (`stood_at`).  An executor holds the tasks that read.
+        it has stopped in the middle (`stood_at`).  An executor holds the tasks that read.
         """
         with self._lock:
             reads = (_RESULT,) if self._point == EXECUTOR else ()
@@ -102,11 +102,11 @@ class Watch:
             self._stood.clear()
 
     def stands(self, timeout_s: float) -> str:
-        """Waits until the query stands; returns where, "" if it has not come so far."""
+        """Waits until the query has stopped; returns where, "" if it has not come so far."""
         return self._where if self._stood.wait(timeout_s) else ""
 
     def stood_at(self, where: str) -> None:
-        """The query stands there."""
+        """The query has stopped there."""
         self._where = where
         self._stood.set()
 

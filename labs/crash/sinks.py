@@ -5,7 +5,7 @@ depends on the sink alone:
 
 | sink | does it know a batch that it had? |
 |---|---|
-| Delta's streaming sink | yes: the query's id and the batch number lie in the table's log |
+| Delta's streaming sink | yes: the query's id and the batch number are in the table's log |
 | `foreachBatch`, append | no |
 | `foreachBatch`, append with txnAppId and txnVersion | yes, as Delta's own sink |
 | `foreachBatch`, MERGE by event id | no, and it need not: rows that are there stay as they are |

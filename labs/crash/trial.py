@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from kit.clusters.interface import Cluster
 
 DRIVER_S = 900.0
-"""A driver that takes longer stands somewhere; it is killed."""
+"""A driver that takes longer hangs somewhere; it is killed."""
 _AT_ONCE = 4
 """Queries that go on at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Where each query stood when the process was killed."""
+    """Where each query was when the process was killed."""
 
     point: Point
     stood: dict[str, str]

@@ -1,8 +1,8 @@
 """A run of the pipeline as one HTML page that needs no network.
 
 `page(run)` is the page, `text(run)` says the same in a terminal.  Plotly's script is in the page,
-once.  The charts take their colours for text and lines from the page, so they follow the reader's
-light or dark scheme; below each of them stand its numbers as a table.
+once.  The charts take their colors for text and lines from the page, so they follow the reader's
+light or dark scheme; each has its numbers below it as a table.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 * **append** names itself: Delta keeps (`txnAppId`, `txnVersion`) in the commit, and skips a
   commit whose version is not higher than that application's last.  The application is the query's
-  id, which lies in the checkpoint: a query that begins afresh is another application.
+  id, which is in the checkpoint: a query that begins afresh is another application.
 * **merge** asks the table what is there already.  Where adding up is not repeatable, it names
   itself as well.
 * **stream** reads the commits from the first one on, while they are there, and begins with the

@@ -1,6 +1,6 @@
 """The part of the pipeline that keeps a processor busy: parse JSON, validate, aggregate.
 
-Its input is a bronze table that lies on the disk already.  No broker runs, and nothing is written:
+Its input is a bronze table that is on the disk already.  No broker runs, and nothing is written:
 what is measured is Spark's work, and it should go twice as fast on two cores.
 """
 

@@ -1,4 +1,4 @@
-"""The pipeline's tables: where they lie, and what gold is made of."""
+"""The pipeline's tables: where they are, and what gold is made of."""
 
 from __future__ import annotations
 

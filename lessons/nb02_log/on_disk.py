@@ -1,6 +1,6 @@
 """A partition's files as they are on its leader's disk.
 
-    replica(cluster, "orders").segments[0].batches       what lies in the folder
+    replica(cluster, "orders").segments[0].batches       what is in the folder
     log_bytes(cluster, "orders")                         the bytes of its .log files
 
 A broker goes on writing while they are read.  What is acknowledged is there: a broker answers after
@@ -91,7 +91,7 @@ def checksum_is_right(data: bytes) -> bool:
 
 
 def flip(cluster: Cluster, topic: str, position: int) -> str:
-    """Flips the lowest bit of one byte in the leader's file, and names the field it lies in.
+    """Flips the lowest bit of one byte in the leader's file, and names the field that holds it.
 
     No broker does that: it stands for a disk, or a cable, that is going bad.
     """

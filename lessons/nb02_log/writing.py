@@ -1,4 +1,4 @@
-"""Writes records so that a run knows what lies where: batches of one, times of our own."""
+"""Writes records so that a run knows what is where: batches of one, times of our own."""
 
 from __future__ import annotations
 

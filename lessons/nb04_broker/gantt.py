@@ -49,7 +49,7 @@ _HEIGHT = {NETWORK: 6, BROKER: 14, WAITING: 14, OTHERS: 10, MUTED: 14}
 
 @dataclass(frozen=True)
 class Span:
-    """A wait or piece of work from `start` to `end`; `says` stands beside it."""
+    """A wait or piece of work from `start` to `end`; `says` is its label."""
 
     name: str
     kind: str

@@ -2,10 +2,10 @@
 
     StageChart({"engine": {"acks=all": requests, …}, "local": {…}})
 
-All bars have the same length: compare the shares of the stages.  The mean total stands
+All bars have the same length: compare the shares of the stages.  The mean total is
 beside each bar.  Stages have a colour (Okabe–Ito) and a letter.  Throttle time is no part of
-a request's time: the answer is out, and the broker does not read from the client.  It stands
-apart, in a box of one width, with its number.
+a request's time: the answer is out, and the broker does not read from the client.  It is in
+a separate box of one width, with its number.
 """
 
 from __future__ import annotations

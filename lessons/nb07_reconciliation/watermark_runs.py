@@ -1,6 +1,6 @@
 """Worlds and probes in virtual time for notebook 07: what consumers may read, what brokers hold.
 
-The scenarios stand in the notebook's cells.  These functions prepare a world, ask one broker,
+The scenarios are in the notebook's cells.  These functions prepare a world, ask one broker,
 or read a broker's state; no result is written down beforehand.
 """
 

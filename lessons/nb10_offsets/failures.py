@@ -255,7 +255,7 @@ def _until_it_ends(
 
 
 def copied_back(cluster: Cluster) -> Seen:
-    """Dead letters are copied to the main topic: where they stand in their key's order."""
+    """Dead letters are copied to the main topic: their place in their key's order."""
     cluster.create_topic(TOPIC, assignment=REPLICAS)
     cluster.create_topic(DEAD, assignment=REPLICAS)
     states = ["created", "paid", "sent"]

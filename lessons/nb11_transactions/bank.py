@@ -196,7 +196,7 @@ def total(cluster: Cluster, isolation: str = "read_committed") -> int:
 
 
 def log_of(cluster: Cluster, partition: int = 0, topic: str = ACCOUNTS) -> list[str]:
-    """What stands at each offset of the leader's log: values, and markers in capital letters."""
+    """What is at each offset of the leader's log: values, and markers in capital letters."""
     return entries(fetched(cluster, partition, topic))
 
 

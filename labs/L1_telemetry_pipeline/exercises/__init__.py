@@ -1,6 +1,6 @@
 """The judge's side of lab L1, the telemetry pipeline.
 
-Predictions stand in `predictions`, the quiz here; each exercise, with its judge, has a module of
+Predictions are in `predictions`, the quiz here; each exercise, with its judge, has a module of
 its own.
 """
 

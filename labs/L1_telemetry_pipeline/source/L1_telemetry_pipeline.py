@@ -1,18 +1,19 @@
 # %% [markdown]
 # # L1 · A telemetry pipeline
 #
-# Forty trucks send their positions to a topic. Some positions come late, some come twice, and some
-# are broken. You take the topic through **bronze**, **silver** and **gold** tables with PySpark,
-# kill what runs it, and ask three equations what is missing and what counts twice.
+# Forty trucks send their positions to a topic. Some positions arrive late, some arrive twice, and
+# some are broken. You take the topic through **bronze**, **silver** and **gold** tables with
+# PySpark, kill the processes that run it, and use three equations to find what is missing and what
+# counts twice.
 #
 # **You will be able to**
 # * write a streaming query as production runs it: source options, trigger, checkpoint, name;
-# * parse records by a rule, and keep what it refuses with place and reason;
-# * drop copies in a state that does not grow forever, and say what a watermark loses;
-# * say what a killed driver and a killed broker change, and show it.
+# * parse records by a rule, and keep each refused record with its place and the reason;
+# * drop copies with state that does not grow forever, and say what a watermark loses;
+# * explain what a killed driver or broker changes, and show it.
 #
-# **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
-# starts a JVM. It builds on notebooks 02 and 06; `lab.term("ISR")` explains a word.
+# **Time:** {minutes}. The lab needs Java 17 and PySpark; the first cell takes a few seconds,
+# because Spark starts a JVM. It builds on notebooks 02 and 06; `lab.term("ISR")` explains a term.
 
 # %% doorway tags=["setup"]
 import json
@@ -40,13 +41,13 @@ spark = session()
 # %% [markdown]
 # ## The fleet
 #
-# The generator makes the same records for the same seed. A tally counts what a right pipeline has
-# to find, and never reads the bytes again: the truth does not depend on a parser. Half-way the
-# trucks get new firmware: a position has a `heading`, and some write `event_time` as text. The
-# shares of trouble are yours to change.
+# The generator makes the same records for the same seed. A tally counts what a correct pipeline
+# must find, and never reads the bytes again, so the truth does not depend on a parser. Halfway
+# through, the trucks get new firmware: positions now have a `heading`, and some have `event_time`
+# as text. You can change the share of each kind of trouble.
 #
-# The key of a record is its truck, so the positions of one truck are in one partition, in the order
-# in which they arrived. Keep the panel in view while the cell below it sends the morning.
+# Each record's key is its truck, so a truck's positions are all in one partition, in order of
+# arrival. Keep the panel in view while the cell below it sends the morning's records.
 
 # %% fleet tags=["setup"]
 events, seed = 6_000, 7
@@ -82,20 +83,19 @@ Chart(
 # %% [markdown]
 # ## Bronze: the topic as it was
 #
-# Bronze judges nothing. It keeps key, value, partition, offset and timestamp, so that each later
-# question can be asked again. Read the cell as a reviewer does, option by option:
+# Bronze judges nothing. It keeps key, value, partition, offset and timestamp, so that any later
+# question can be asked again. Read the cell as a reviewer would, option by option:
 #
-# | it says | because |
-# |---|---|
-# | `startingOffsets` | a new query starts here; without it, at the end. A checkpoint overrides it |
-# | `failOnDataLoss` | records that were deleted before they were read fail the query; with `false` it goes on without them |
-# | `maxOffsetsPerTrigger` | a query that stood still for a day must not take the day in one micro-batch |
-# | `minPartitions` | more tasks than the topic has partitions, where there are more cores |
-# | `kafka.isolation.level` | Spark's default would take the records of aborted transactions, too |
+# | option | reason |
+# | `startingOffsets` | a new query starts here; without it, at the topic's end. A checkpoint overrides it |
+# | `failOnDataLoss` | the query fails if records were deleted before it read them; with `false` it goes on without them |
+# | `maxOffsetsPerTrigger` | a query that was down for a day must not read that day in one micro-batch |
+# | `minPartitions` | more tasks than the topic has partitions, if there are cores for them |
+# | `kafka.isolation.level` | Spark's default would also read records from aborted transactions |
 # | `kafka.…timeout.ms` | how long a dead broker is asked; the defaults are 30 and 60 seconds |
-# | `checkpointLocation` | the query's memory: one folder for one query, for as long as it lives |
-# | `availableNow` | take what is there in micro-batches, and end: a job for a scheduler |
-# | `queryName` | what a log, a metric and an alarm call it |
+# | `checkpointLocation` | the query's memory: one folder per query, as long as the query lives |
+# | `availableNow` | the query reads what is there, in micro-batches, and ends: a job for a scheduler |
+# | `queryName` | the query's name in logs, metrics and alarms |
 
 # %% bronze tags=["setup"]
 FORMAT = table_format(spark)  # "delta"; "parquet" where Delta's jars are missing
@@ -169,21 +169,23 @@ print(seen)
 lab.verdict("L1-5", seen)
 
 # %% [markdown]
-# A micro-batch is planned first: its offsets are noted in `offsets` before a record is read. Then it
-# runs, and the table's log gets one commit with its rows. Last, its number goes to `commits`. The
-# second process found offsets without a commit, and ran that micro-batch again with the same
-# offsets. Delta keeps the query's id and the batch's number with each commit, so a batch that was
-# written before the kill is not written again: kill it when the batch is `"written"`, and see. Without
-# the checkpoint, the query is another query, and appends all of the topic once more.
+# A micro-batch is planned first: Spark notes its offsets in `offsets` before it reads a record.
+# Then the batch runs, and the table's log gets one commit with its rows. Last, its number goes to
+# `commits`. The second process found offsets without a commit, and ran that micro-batch again with
+# the same offsets. Delta keeps the query's id and the batch's number with each commit, so a batch
+# that was written before the kill is not written again: kill the driver when the batch is
+# `"written"`, and see. Without the checkpoint, Spark starts a new query, which appends the whole
+# topic once more.
 #
 # ## The rule that accepts and refuses
 #
-# Kafka carries bytes. One function says what they mean, or why they mean nothing: a chain of
-# conditions, each with its reason, in the order in which they are asked. The schema is written down
-# and not inferred: a schema that Spark guesses from today's records is another one tomorrow.
-# A time is checked as well: one in nanoseconds would end the query, one in microseconds is far ahead, as is
-# text of the year 9999, and a watermark follows it there. Text has one pattern: without one, Spark takes "12:30"
-# as well, and means today. A clock that is a day ahead passes; L3 shows what follows.
+# Kafka carries bytes. One function decides what they mean, or why they mean nothing. It is a chain
+# of conditions, each with its reason, checked in order. The schema is written down, not inferred:
+# the one that Spark guesses from today's records may be different tomorrow. Times are checked as
+# well. A time in nanoseconds would end the query. A time in microseconds is far ahead, as is text
+# from the year 9999, and a watermark follows it there. Text must match one pattern: without it,
+# Spark also accepts "12:30" and takes it to mean today. A clock that is a day ahead passes; L3
+# shows what follows.
 
 # %% rule tags=["setup"]
 POSITION = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT, heading INT"
@@ -249,18 +251,19 @@ seen = {
 lab.verdict("L1-6", seen)
 
 # %% [markdown]
-# A JSON schema in Spark looks at types. `INT` takes a number that is written without a fraction and
-# without quotes. `STRING` takes any value, so a number can become a truck's name. A field that the
-# schema does not name is dropped without a word: bronze still has it. A speed of −5 has the right
-# type: a range is a rule of your own, and exercise L1-3 is about the gap that such a rule can leave.
+# In Spark, a JSON schema checks types. `INT` accepts a number written without a fraction or quotes.
+# `STRING` accepts any value, so a number can become a truck's name. A field that the schema does
+# not name is silently dropped, but bronze still has it. A speed of −5 has the right type: a range
+# check is a rule that you add, and exercise L1-3 is about the gap that such a rule can leave.
 #
 # ## Each event once, and what it costs
 #
-# A truck without an answer sends again. To drop the copy, a query must know the ids that it has seen:
-# its *state*, which lies in the checkpoint. `dropDuplicates` keeps every id forever. A *watermark*
-# is the newest event time so far, minus a delay that you choose; `dropDuplicatesWithinWatermark`
-# uses it to forget. The next cell runs both over the topic and draws their state. The sink `noop`
-# takes rows and forgets them: good for a measurement, and for nothing else.
+# A truck that gets no answer sends again. To drop the copy, a query must remember the ids that it
+# has seen. They are its *state*, which is in the checkpoint. `dropDuplicates` keeps every id
+# forever. A *watermark* is the newest event time so far, minus a delay that you choose;
+# `dropDuplicatesWithinWatermark` uses it to forget. The next cell runs both over the topic and
+# draws their state. The `noop` sink accepts rows and discards them, good for a measurement and
+# nothing else.
 
 # %% L1-7 tags=["stub", "predict"]
 lab.predict("L1-7")
@@ -300,22 +303,25 @@ seen = {
 lab.verdict("L1-7", seen)
 
 # %% [markdown]
-# The watermark bounds the state by time, so it no longer matters how long the query lives. The delay
-# is a promise about the senders: no report is later, and no copy comes later than that after its
-# original. The fleet's reports take up to 15 minutes, their copies 5 more, and 20 covers both.
+# The watermark bounds the state by time, so it no longer matters how long the query lives. The
+# delay is a promise about the senders: no report arrives later than that, and no copy later than
+# that after its original. The fleet's reports arrive up to 15 minutes late and their copies up to 5
+# minutes after that, so 20 minutes covers both.
 #
-# A trap: `dropDuplicates(["event_id"])` *after* `withWatermark` keeps every id, too. It uses the
-# watermark only if `event_time` is one of its columns, and a copy with a new time is no copy then.
+# A trap: `dropDuplicates(["event_id"])` *after* `withWatermark` also keeps every id. It uses the
+# watermark only if `event_time` is one of its columns, but then a copy with a new time is not a
+# copy.
 #
 # ## Silver, dead letters, gold
 #
-# Silver has each event once. A refused record becomes a *dead letter*: its bytes, its partition, its
-# offset and the reason. `observe` counts the refused ones in the progress of each micro-batch, for an
-# alarm. Gold has a row per truck and minute, kept current by MERGE: each micro-batch
-# of silver says which minutes it touches, and these are computed again from silver. So the same
-# micro-batch twice gives the same gold, and `foreachBatch`, which may repeat one, can do no harm.
-# The oldest of these minutes bounds what is read: Delta's log has the least and the greatest value of
-# each file's columns, and files that end before that minute stay closed, in a table of years, too.
+# Silver has each event once. A refused record becomes a *dead letter*: its bytes, partition, offset
+# and reason. `observe` counts the refused records in each micro-batch's progress, for an alarm.
+# Gold has one row per truck and minute, which MERGE keeps current: each micro-batch from silver
+# determines which minutes it touches, and those minutes are computed again from silver. So a
+# repeated micro-batch produces the same gold, and `foreachBatch`, which may repeat one, can do no
+# harm. The oldest of these minutes limits what is read: Delta's log has the minimum and maximum of
+# each file's columns, so files that end before that minute stay closed, even in a table that holds
+# years.
 
 # %% layers tags=["live"]
 watermark = "20 minutes"
@@ -467,15 +473,15 @@ seen = {
 lab.verdict("L1-1", seen)
 
 # %% [markdown]
-# Gold counts by the truck's clock, so the first position made a row for a minute long past. The
-# second was behind silver's watermark. It is in bronze, it is good, and it is in no other table: one
-# number in the query's progress tells of it, `numRowsDroppedByWatermark`, and two of the equations.
-# At work you watch that number, and choose the delay from what it says.
+# Gold counts by the truck's clock, so the first position produced a row for a minute long past. The
+# second was behind silver's watermark. It is a good record, and it is in bronze but in no other
+# table. It shows in one number in the query's progress, `numRowsDroppedByWatermark`, and in two of
+# the equations. At work you watch that number and use it to choose the delay.
 #
 # ## Break it: a broker dies while the query runs
 #
-# The query of bronze as a service: a trigger every half second, until it is stopped. It runs on
-# the engine and on a real Kafka, while a producer writes and the leader of partition 0 is killed.
+# Here bronze's query runs as a service, triggered every half second until it is stopped. It runs on
+# the engine and on a real Kafka while a producer writes and the leader of partition 0 is killed.
 
 # %% L1-8 tags=["stub", "predict"]
 lab.predict("L1-8")
@@ -515,12 +521,12 @@ lab.verdict("L1-8", outcome)
 
 # %% [markdown]
 # The producer got no answer for the records in flight and sent them again, to the new leader. They
-# are there once, because the producer is idempotent. A task of Spark's got no answer either, asked
-# for new metadata, and read on from the offset that its micro-batch names. Nothing else knows the
-# position, so nothing can be skipped or read twice.
+# are there once, because the producer is idempotent. A Spark task got no answer either. It asked
+# for new metadata and read on from the offset that its micro-batch names. The position is recorded
+# nowhere else, so nothing can be skipped or read twice.
 #
-# At work you would see such a death in two places: in the raw output of Kafka's tool, and in the lines
-# of the broker that leads next.
+# At work you would see such a death in two places: the raw output of Kafka's tool and the log of
+# the broker that leads next.
 
 # %% describe tags=["live"]
 partition = 0
@@ -535,12 +541,12 @@ lab.mend(eng)
 # %% [markdown]
 # ## Your turn
 #
-# Four pieces of a streaming job. The check runs each on records that you have not seen, and looks at
-# what Spark read and wrote; `lab.show(trials)` shows how.
+# You write four pieces of a streaming job. The check runs each on records that you have not seen,
+# and examines what Spark read and wrote; `lab.show(trials)` shows how.
 #
-# **Read a topic as production does.** All of it, from the beginning; at most 20 records in a
-# micro-batch; by four tasks, although the topic has two partitions; and if records were deleted
-# before they were read, the query stops.
+# **Read a topic as production does.** Read all of it, from the beginning, at most 20 records per
+# micro-batch, in four tasks even though the topic has two partitions. If records were deleted
+# before they were read, the query must stop.
 
 
 # %% L1-2 tags=["stub"]
@@ -567,11 +573,12 @@ def source(bootstrap, topic):
 lab.check("L1-2", trials.reading(source, eng))
 
 # %% [markdown]
-# **Parse, or say why not.** Payments are `{"order_id": "o-1", "cents": 500}`, as `value`. Give
-# `offset`, `order_id STRING`, `cents INT` and `reason` for each record. The reasons, in this order:
-# `no value`; `not JSON`; `no field`, if one of the two is missing or null; `wrong type`, if cents is
-# no `INT`; `out of range`, if it is not from 1 to 100,000. A payment's reason is null; where
-# there is a reason, `order_id` and `cents` are null. No record may be lost.
+# **Parse, or say why not.** Each payment's `value` is `{"order_id": "o-1", "cents": 500}`. For each
+# record, return `offset`, `order_id STRING`, `cents INT` and `reason`. Check for the reasons in
+# this order: `no value`; `not JSON`; `no field`, if one of the two is missing or null;
+# `wrong type`, if cents is not an `INT`; `out of range`, if it is not from 1 to 100,000. A valid
+# payment's reason is null; where there is a reason, `order_id` and `cents` are null. No record may
+# be lost.
 
 
 # %% L1-3 tags=["stub"]
@@ -632,9 +639,9 @@ def archive(rows, table, checkpoint):
 lab.check("L1-4", trials.archiving(archive))
 
 # %% [markdown]
-# **Each event once, in bounded state.** Events have `event_id` and `event_time`. An event comes
-# less than 30 minutes late. Its copy has the same id and a new time, at most 10 minutes after the first.
-# Give the stream without copies, so that the state does not grow with the years.
+# **Each event once, in bounded state.** Events have `event_id` and `event_time`. An event arrives
+# less than 30 minutes late. Its copy has the same id and a new time, at most 10 minutes after the
+# first. Return the stream without copies, with state that does not grow over the years.
 
 
 # %% L1-11 tags=["stub"]
@@ -659,21 +666,22 @@ lab.check("L1-11", trials.within(once))
 #
 # <details><summary><b>1. Where are a streaming query's offsets?</b></summary>
 #
-# In its checkpoint, a file for each micro-batch, written before the micro-batch reads anything.
-# *Follow-up:* how do you watch its lag then? (The query's progress names the offsets that it read and
-# the latest ones.)
+# In its checkpoint, one file per micro-batch, written before the micro-batch reads anything.
+# *Follow-up:* how do you watch its lag, then? (The query's progress reports the offsets that it
+# read and the latest ones.)
 #
-# * **weak:** "in Kafka" · **good:** in the checkpoint · **strong:** says when they are written and what a
-#   restart does with them
+# * **weak:** "in Kafka" · **good:** in the checkpoint · **strong:** says when they are written and
+#   what a restart does with them
 # * **evidence:** [Bronze](#Bronze:-the-topic-as-it-was)
 # </details>
 #
 # <details><summary><b>2. The driver is killed in the middle of a micro-batch. Are rows there twice?</b></summary>
 #
-# The micro-batch runs again with the same offsets. Whether its rows are there twice is the sink's
-# matter: Delta's commit, or the log of a streaming file table, knows the batch's number and takes it
-# once. `foreachBatch` promises at-least-once: what it does must be repeatable.
-# *Follow-up:* the checkpoint is deleted. (Another query id: all of the topic is appended again.)
+# The micro-batch runs again with the same offsets. Whether its rows are there twice is up to the
+# sink: Delta's commit, or a streaming file table's log, has the batch's number, so the batch is
+# accepted only once. `foreachBatch` promises at-least-once, so what it does must be repeatable.
+# *Follow-up:* what if the checkpoint is deleted? (The query has a new id, and appends the whole
+# topic again.)
 #
 # * **weak:** "exactly-once, always" · **good:** repeated batch, idempotent sink · **strong:** names
 #   `offsets`, the table's commit and `commits`, and their order
@@ -683,37 +691,37 @@ lab.check("L1-11", trials.within(once))
 # <details><summary><b>3. Kafka delivered a record twice. What do you do, and what does it cost?</b></summary>
 #
 # The sender got no answer and sent again. An idempotent producer prevents its own repeats; when an
-# application sends again after a restart, only an event id can tell. A query that drops copies keeps
-# ids as state, within a watermark's delay.
-# *Follow-up:* what does a delay that is too short cost? (Good events that come late are dropped, and
-# only a metric tells.)
+# application sends again after a restart, only an event id identifies the copy. A query that drops
+# copies keeps ids as state for the length of the watermark's delay.
+# *Follow-up:* what does too short a delay cost? (Good events that arrive late are dropped, and only
+# a metric shows it.)
 #
-# * **weak:** "a bug in Kafka" · **good:** retries, event id, state · **strong:** bounds the state, says
-#   for how long an id is kept, and watches what the watermark drops
+# * **weak:** "a bug in Kafka" · **good:** retries, event id, state · **strong:** bounds the state,
+#   says how long an id is kept, and watches what the watermark drops
 # * **evidence:** [Each event once](#Each-event-once,-and-what-it-costs)
 # </details>
 #
 # <details><summary><b>4. Why keep bronze when silver has it all?</b></summary>
 #
-# Silver has what today's schema understood. With bronze a mended parser needs no second reading of the
-# source, which may have deleted the records by then.
-# *Follow-up:* why are dead letters not enough for that? (The fields that the schema dropped from good
-# records are only in bronze.)
+# Silver has only what today's schema understood. With bronze, a repaired parser does not have to go
+# back to the source, which may have deleted the records by then.
+# *Follow-up:* why are dead letters not enough for that? (The fields that the schema dropped from
+# good records are only in bronze.)
 #
-# * **weak:** "as a backup" · **good:** read again with another schema · **strong:** retention, and what a
-#   schema drops without a word
+# * **weak:** "as a backup" · **good:** read again with another schema · **strong:** retention, and
+#   what a schema silently drops
 # * **evidence:** [The rule](#The-rule-that-accepts-and-refuses)
 # </details>
 #
 # <details><summary><b>5. How do you prove that a pipeline lost nothing?</b></summary>
 #
-# Each record that came in must be found in exactly one place: bronze = produced, silver + dead letters =
-# bronze − duplicates, and gold against a truth that was counted elsewhere.
-# *Follow-up:* a count is right; what may still be wrong? (One lost and one twice; so compare keys or
-# minutes, not only sums.)
+# Each incoming record must be in exactly one place: bronze = produced, and silver + dead letters =
+# bronze − duplicates. Gold is compared with a truth that was counted elsewhere.
+# *Follow-up:* the count is right; what can still be wrong? (One record is lost and another is there
+# twice, so compare keys or minutes, not only sums.)
 #
-# * **weak:** "no errors in the log" · **good:** counts at each step · **strong:** equations that name the
-#   step, and an independent truth
+# * **weak:** "no errors in the log" · **good:** counts at each step · **strong:** equations that
+#   name the step, and an independent truth
 # * **evidence:** [Silver, dead letters, gold](#Silver,-dead-letters,-gold)
 # </details>
 #
@@ -726,8 +734,9 @@ lab.check("L1-11", trials.within(once))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# No consumer id: the group has no member now, and these are the offsets that it left. It stopped while
-# partition 0 was far behind, so one consumer was stuck there, perhaps at a record that it cannot parse.
+# There is no consumer id, so the group has no members now, and these are the offsets that it left.
+# It stopped while partition 0 was far behind, so one consumer was stuck there, perhaps at a record
+# that it cannot parse.
 # </details>
 #
 # ## Quiz
@@ -742,8 +751,8 @@ lab.quiz("L1-10", "b")
 # ## Deeper: Slow work and the poll interval
 #
 # A consumer that subscribes has to poll again within `max.poll.interval.ms`, or it loses its
-# partitions. The sources of this course warn that this matters for frameworks such as Spark. Here
-# each record takes a millisecond, the interval is one second, and a micro-batch takes longer.
+# partitions. This course's sources warn that this matters for frameworks such as Spark. Here each
+# record takes a millisecond, the interval is one second, and a micro-batch takes longer than that.
 
 # %% L1-9 tags=["stub", "predict"]
 lab.predict("L1-9")
@@ -782,18 +791,18 @@ print(seen)
 lab.verdict("L1-9", seen)
 
 # %% [markdown]
-# The query read every record, once, and the cluster has never seen a group of that name. Spark
-# assigns partitions to its tasks by itself and keeps the offsets in the checkpoint. There is no
-# membership to lose, so the interval does not apply; it does to consumers that subscribe. The
-# other side of it: `kafka-consumer-groups.sh` shows no lag for this query. Look at
-# `query.lastProgress`.
+# The query read every record once, and the cluster never saw a group with that name. Spark assigns
+# partitions to its tasks itself and keeps the offsets in the checkpoint. There is no membership to
+# lose, so the interval does not apply; it does apply to consumers that subscribe. The downside:
+# `kafka-consumer-groups.sh` shows no lag for this query. Check `query.lastProgress` instead.
 
 # %% [markdown]
 # ## Deeper: What visitors do
 #
-# Kafka was made for website activity. A streaming query groups clicks into visitors' sessions, which
-# a pause of 30 seconds ends; then each session's pages are counted. The sink `memory` and the mode
-# `complete` are for looking: both grow without end. A service takes `withWatermark` and `append`.
+# Kafka was built for website activity. A streaming query groups each visitor's clicks into
+# sessions; a pause of 30 seconds ends a session. Then each session's pages are counted. The
+# `memory` sink and the `complete` mode are for exploring: both grow without end. A service uses
+# `withWatermark` and `append`.
 
 # %% clicks-per-session tags=["live"]
 CLICKS = [(0, "/"), (5, "/cart"), (9, "/cart"), (120, "/"), (130, "/help")]
@@ -824,9 +833,9 @@ pages.show()
 # %% [markdown]
 # ## Deeper: How often a record is parsed
 #
-# Spark does not run a query as it is written. Its optimizer moves a filter as near to the source as it
-# can, so that the steps above have fewer rows to work on. The rule writes `from_json` once, into
-# a column `position`. The cell parses the topic several times over.
+# Spark does not run a query as it is written. Its optimizer moves a filter as close to the source
+# as it can, so that the later steps have fewer rows to process. The rule writes `from_json` once,
+# for the column `position`. The cell parses several copies of the topic.
 
 # %% L1-12 tags=["stub", "predict"]
 lab.predict("L1-12")
@@ -858,18 +867,19 @@ for way, times in seen.items():
 lab.verdict("L1-12", seen)
 
 # %% [markdown]
-# The filter went below the rule. There, no column `position` is left, so each use of one of its fields
-# became a `from_json` of its own: the same text, parsed again and again, for each record. No row is wrong,
-# and no error says so. You see it in the time, and in `explain()`. A count that is observed has to see every row,
-# so no filter moves past it. That is why `judged` above observes, and both of its readers filter after it.
+# The filter moved below the rule. There, the column `position` no longer exists, so each use of one
+# of its fields became a `from_json` of its own: the same text is parsed again and again for each
+# record. No row is wrong, and no error reports it. You see it in the run time and in `explain()`.
+# An observed count has to see every row, so no filter moves past it. That is why `judged` above
+# observes, and why both of its readers filter afterward.
 
 # %% [markdown]
 # ## Deeper: Bronze after a month
 #
-# `follow` reads the commits of bronze from version 0 on. A commit is a file in the table's log, and Delta
-# deletes it after 30 days (`delta.logRetentionDuration`). The files with the rows stay, and a checkpoint
-# of the log lists them. `clean_log` does now to a copy of bronze what Delta does after that time. Then
-# two new queries read the copy.
+# `follow` reads bronze's commits from version 0 on. A commit is a file in the table's log, and
+# Delta deletes it after 30 days (`delta.logRetentionDuration`). The files with the rows stay, and a
+# checkpoint of the log lists them. `clean_log` does to a copy of bronze what Delta does after 30
+# days. Then two new queries read the copy.
 
 # %% L1-13 tags=["stub", "predict"]
 lab.predict("L1-13")
@@ -910,17 +920,19 @@ seen = {
 lab.verdict("L1-13", seen)
 
 # %% [markdown]
-# The commits say which rows came when. Without them version 0 cannot be read, and Delta says so. Set
-# `version = 3`, the commit that is left: the query reads that commit's rows, and no error mentions the others.
-# Without a version, Delta begins with the table as it is, its files in the order of their times, and goes on
-# with each new commit. So `follow` looks first whether every commit is there, and silver can be made again
-# from bronze after years. After OPTIMIZE and VACUUM, bronze is one large file. Silver's state then keeps every event
-# id until that micro-batch ends, and the watermark drops nothing.
+# The commits record which rows came when. Without them, version 0 cannot be read, and Delta reports
+# an error. Set `version = 3`, the only commit left: the query reads that commit's rows, and no
+# error mentions the others. Without a version, Delta starts with the table as it is, reads its
+# files in order of their times, and goes on with each new commit. So `follow` first checks whether
+# every commit is there, and silver can be rebuilt from bronze years later. After OPTIMIZE and
+# VACUUM, bronze is one large file. Silver's state then keeps every event id until the micro-batch
+# that reads it ends, and the watermark drops nothing.
 #
 # ## Deeper: What a real pipeline does beyond this
 #
-# Its query runs for months, so its progress is watched: rows, lag, state, what the watermark drops.
-# How late is too late is a question for the business (L3). Its queries run on several machines (L4). State
-# that may outgrow the heap begins in RocksDB: a checkpoint stays with its provider. Tables are compacted, and
-# their schema changes (L5). A write to Kafka at the end may repeat records after a crash (L2). At full size, with orders and payments, this lab is one command:
-# `kafkalab pipeline --source local --events 200000 --kill`.
+# A real pipeline runs for months, so its progress is monitored: rows, lag, state, what the
+# watermark drops. How late is too late is a question for the business (L3). Its queries run on
+# several machines (L4). State that may outgrow the heap starts out in RocksDB, because a checkpoint
+# stays with its provider. Tables are compacted, and their schema changes (L5). A final write to
+# Kafka may repeat records after a crash (L2). The full-size lab, with orders and payments, is one
+# command: `kafkalab pipeline --source local --events 200000 --kill`.

@@ -1,19 +1,19 @@
 # %% [markdown]
 # # L2 · Exactly once, and a crash
 #
-# A streaming query takes payments from a topic to a sink. You kill its driver with SIGKILL, at a step
-# of a micro-batch that you choose. Then the query goes on, and you count: which payments are lost,
-# and which are there twice?
+# A streaming query moves payments from a topic to a sink. You choose a step of a micro-batch, and
+# there you kill the driver with SIGKILL. Then the query goes on, and you count: which payments are
+# lost, and which are there twice?
 #
 # **You will be able to**
 # * read a checkpoint, and say which micro-batch runs again after a crash;
-# * say what each of Spark's sinks does with a micro-batch that comes twice, and prove it;
-# * write a `foreachBatch` that may run twice: a named append, a MERGE, a Kafka transaction;
+# * say what each of Spark's sinks does with a micro-batch that arrives twice, and prove it;
+# * write a `foreachBatch` that can safely run twice: a named append, a MERGE, a Kafka transaction;
 # * start a query so that it can be killed at any time;
-# * clean a topic that has repeats, with state that stays small.
+# * remove the repeats from a topic, with state that stays small.
 #
-# **Time:** {minutes}. It builds on lab L1, and needs Java 17 and PySpark. A crash takes some seconds: a driver of its own
-# starts for it, and dies.
+# **Time:** {minutes}. The lab builds on lab L1, and needs Java 17 and PySpark. A crash takes a few
+# seconds, because a separate driver starts for it, and dies.
 
 # %% doorway tags=["setup"]
 import shutil
@@ -38,9 +38,9 @@ spark = session()
 # %% [markdown]
 # ## The payments, and the machine that crashes
 #
-# 120 payments lie in four partitions, and a query reads 40 of them in each micro-batch: batches 0, 1
-# and 2. The generator knows every event id. So the truth does not depend on a reader. Keep the panel in
-# view while the payments are written.
+# The topic has 120 payments in four partitions, and a query reads 40 of them in each micro-batch:
+# batches 0, 1 and 2. The generator knows every event id, so the truth does not depend on a reader.
+# Keep the panel in view while the payments are written.
 
 # %% feed tags=["setup"]
 feed = Feed(topic="payments", seed=7, batches=3, per_partition=10)
@@ -56,14 +56,14 @@ truth = feed.event_ids()
 len(truth)
 
 # %% [markdown]
-# `Trial(…).crash()` starts a driver in a process of its own, with one query for each sink, and a
-# debugger that stands by. A query's thread stops at the first line of a method of Spark that you choose:
-# everything before that line is done, nothing after it. When all queries stand, SIGKILL ends the
-# process and its JVM. Spark is not changed, and the queries know nothing of it.
+# `Trial(…).crash()` starts a driver in its own process, with one query per sink, and a debugger.
+# Each query's thread stops at the first line of a Spark method that you choose: everything before
+# that line is done, and nothing after it. When all the queries have stopped, SIGKILL ends the
+# process and its JVM. Spark is not changed, and the queries know nothing of the debugger.
 #
-# The steps of a micro-batch, and where you can kill:
+# These are the steps of a micro-batch, and the points where you can kill the driver:
 #
-# | point | what is done | method where the query stands |
+# | point | what is done | method where the query stops |
 # |---|---|---|
 # | `before-offsets` | offsets are chosen | `markMicroBatchStart` |
 # | `after-offsets` | `offsets/1` is written | `runBatch` |
@@ -73,7 +73,7 @@ len(truth)
 #
 # ## A crash after the sink
 #
-# Four queries are killed in micro-batch 1, when their sinks have the rows.
+# Four queries are killed in micro-batch 1, once their sinks have the rows.
 
 # %% L2-1 tags=["stub", "predict"]
 lab.predict("L2-1")
@@ -93,18 +93,19 @@ print(seen)
 lab.verdict("L2-1", seen)
 
 # %% [markdown]
-# A number that is in `offsets` and not in `commits` is a micro-batch that was begun. Spark cannot know
-# how far the sink came. After a start it runs this micro-batch again, with the offsets from the note and not
-# with what is new in the topic. Open the files:
+# A number that is in `offsets` but not in `commits` is a micro-batch that was begun. Spark cannot
+# know how far the sink got. After a restart it runs this micro-batch again, with the noted offsets,
+# not with what is new in the topic. Open the files:
 
 # %% the-checkpoint tags=["read"]
 notes.checkpoint(checkpoint)
 
 # %% [markdown]
-# `offsets/1` has three lines: a version; the watermark and the settings that must not change; and
-# per partition the offset where micro-batch 1 ends. `commits` holds no rows and no offsets, only the next
-# watermark: that a number is there is the message. A query that aggregates or drops duplicates also has `state/`, with a version per
-# micro-batch, so that it can go back to the state before micro-batch 1.
+# `offsets/1` has three lines: a version; the watermark and the settings that must not change; and,
+# for each partition, the offset where micro-batch 1 ends. `commits` holds no rows or offsets, only
+# the next watermark: the presence of a number is the message. A query that aggregates or drops
+# duplicates also has `state/`, with one version per micro-batch, so that it can go back to the
+# state before micro-batch 1.
 #
 # ## The same micro-batch, a second time
 #
@@ -129,16 +130,18 @@ seen = {reader: found.rows for reader, found in counted.items()}
 lab.verdict("L2-2", seen)
 
 # %% [markdown]
-# All four queries ran micro-batch 1 twice. The result is the sink's own doing. The second table has
-# two options more than the first: its commits carry an application's name and the micro-batch's number, and Delta
-# skips a commit whose number is not higher than the last one of this application.
+# All four queries ran micro-batch 1 twice. The different results come from the sinks. The second
+# table's query sets two more options than the first: its commits carry an application's name and
+# the micro-batch's number, and Delta skips a commit whose number is not higher than that
+# application's last one.
 #
 # ## Break it: a crash in the middle of the sink, on both sides
 #
-# Two of four tasks have written, or half of a transaction is sent. One of these four sinks is home-made:
-# its `foreachBatch` notes the number of the micro-batch in a file, and then writes; it skips a number that
-# it has noted. The *transactional producer* puts a micro-batch's records and its number into one
-# Kafka transaction; the number is the offset of a consumer group.
+# Two of the four tasks have written their rows, or half of a transaction has been sent. One of
+# these four sinks is homemade: its `foreachBatch` notes the micro-batch's number in a file and then
+# writes the rows; it skips a number that it has already noted. The *transactional producer* puts a
+# micro-batch's records and its number into one Kafka transaction; the number is stored as a
+# consumer group's offset.
 
 # %% L2-3 tags=["stub", "predict"]
 lab.predict("L2-3")
@@ -168,17 +171,17 @@ display(outcome)
 lab.verdict("L2-3", outcome)
 
 # %% [markdown]
-# The note said that the rows are there before they were: 40 payments are lost. Write the note
-# after the rows, and the crash a moment later repeats them. Only a note that appears *with* the rows, in one
-# step, does neither: Delta's commit, the file sink's log, Kafka's transaction.
+# The note said that the rows were there before they were, so 40 payments are lost. If the note is
+# written after the rows, a crash between the two repeats them. Only a note that appears *with* the
+# rows, in one step, does neither: Delta's commit, the file sink's log, Kafka's transaction.
 #
-# A folder is not a table. Two tasks had written their files when the driver died; `_spark_metadata`
-# names other files, and a tool that lists the folder counts 20 payments twice. And a topic keeps what it
-# has: the Kafka sink's first attempt stays, for each reader. The aborted transaction stays as well, and
+# A folder is not a table. Two tasks had written their files when the driver died. `_spark_metadata`
+# names other files, so a tool that lists the folder counts 20 payments twice. A topic keeps what it
+# has: every reader sees the Kafka sink's first attempt. The aborted transaction stays as well, and
 # only `read_committed` skips it.
 #
-# What an engineer sees of it: the group of the transactional producer, whose offset is the number of the
-# next micro-batch; its transactional.id; and the log of the broker that coordinates it.
+# Here is what an engineer sees of it: the transactional producer's group, whose offset is the next
+# micro-batch's number; its transactional.id; and the log of the broker that coordinates it.
 
 # %% at-work tags=["live"]
 cluster = trials["engine"].cluster  # beside a real Kafka: or trials["local"]
@@ -192,9 +195,10 @@ display(printed, lab.broker_log(cluster, coordinator, group))
 # %% [markdown]
 # ## The complete table
 #
-# One command kills six drivers, one for each point, with every sink in each. It has written the table
-# below: `python -m labs.crash.table`. For the last column one executor is killed, when its tasks have
-# written everything and have not reported it. The driver lives on and runs the tasks again.
+# One command wrote the table below: `python -m labs.crash.table`. It starts six drivers, one for
+# each point, with every sink in each. For the last column, only an executor is killed, once its
+# tasks have written everything but have not reported it. The driver lives on and runs the tasks
+# again.
 
 # %% L2-5 tags=["stub", "predict"]
 lab.predict("L2-5")
@@ -212,14 +216,14 @@ print(seen)
 lab.verdict("L2-5", seen)
 
 # %% [markdown]
-# Read a row from left to right. Before the sink begins, and after `commits` has the number, every sink
-# is exact: the crash costs time. Between them stands what the sink can do. An executor's
-# death needs no restart at all, and repeats records in the topic all the same: a task is retried within
-# its micro-batch, and no file of the checkpoint tells.
+# Read a row from left to right. After a crash before the sink begins, or once `commits` has the
+# number, every sink is exact: the crash costs only time. Between these points, the result depends
+# on what the sink can do. An executor's death needs no restart at all, yet it repeats records in
+# the topic: a task is retried within its micro-batch, and no file in the checkpoint shows it.
 #
 # ## Read the code that did it
 #
-# Spark's own order stands in `MicroBatchExecution`, in short:
+# Spark's own order is in `MicroBatchExecution`. In short:
 #
 # ```
 # constructNextBatch:  choose the offsets
@@ -229,10 +233,11 @@ lab.verdict("L2-5", seen)
 #                      markMicroBatchEnd    → commitLog.add(batchId)
 # ```
 #
-# Write the intention, act, write that it is done: a *write-ahead log*. A crash between the first and the last
-# note leaves one question, and the answer is always “run it again, with the same offsets”. So Spark promises
-# *at least once* and a fixed input per batch number; the sink makes *exactly once* of it. Below: the logs of the
-# two Delta tables, one of which has 40 rows twice and no trace of it; and the code of three sinks.
+# Write the intention, act, write that it is done: this is a *write-ahead log*. A crash between the
+# first and the last note leaves one question, and the answer is always “run it again, with the same
+# offsets.” So Spark promises *at least once* and a fixed input per batch number; the sink turns
+# that into *exactly once*. Below are the logs of the two Delta tables, one of which has 40 rows
+# twice and no trace of it, and the code of four sinks.
 
 # %% the-sinks tags=["read"]
 display(notes.delta_log(first.place("append").table))
@@ -330,12 +335,12 @@ def on_records(once):
 # %% [markdown]
 # ## Your turn
 #
-# Four pieces of a pipeline that may be killed. The judge runs them in Spark, with rows that you
-# have not seen, and gives micro-batches twice.
+# You write four pieces of a pipeline that may be killed. The judge runs them in Spark on rows that
+# you have not seen, and repeats micro-batches.
 #
-# **An append that may come twice.** A `foreachBatch` of two queries writes to one table; `query` is the
-# id of the query, `number` the micro-batch. A micro-batch that the table has must change nothing.
-# Two payments may be equal, text for text: both count.
+# **An append that may come twice.** Two queries use one `foreachBatch` and write to one table;
+# `query` is the query's id, `number` the micro-batch's. A micro-batch that is already in the table
+# must change nothing. Two payments may have identical text: both count.
 
 
 # %% L2-7 tags=["stub"]
@@ -355,9 +360,10 @@ def write_once(batch, number, query, table):
 lab.check("L2-7", on_appends(write_once))
 
 # %% [markdown]
-# **A MERGE that may come twice, and late.** The table at the path `table` keeps the newest state of each order:
-# columns `order_id`, `revision`, `status`; the highest revision is the newest. A micro-batch may have several
-# states of one order, and an old micro-batch may come again after a newer one.
+# **A MERGE that may come twice, and late.** The table at the path `table` keeps each order's newest
+# state in the columns `order_id`, `revision` and `status`; the highest revision is the newest. A
+# micro-batch may have several states of one order, and an old micro-batch may run again after a
+# newer one.
 
 
 # %% L2-8 tags=["stub"]
@@ -383,9 +389,9 @@ def merge_states(batch, table):
 lab.check("L2-8", on_merges(merge_states))
 
 # %% [markdown]
-# **A query that can be killed.** Start a query that appends the stream `payments` to the Delta table
-# `folder/table`. It takes what is there and ends by itself; started again later, also after a
-# crash, it goes on where it was. Everything that it needs lies in `folder`. Return the query.
+# **A query that can be killed.** Start a query that appends the stream `payments` to the Delta
+# table `folder/table`. It reads what is there and ends by itself. Started again later, even after a
+# crash, it picks up where it left off. Everything that it needs is in `folder`. Return the query.
 
 
 # %% L2-9 tags=["stub"]
@@ -405,11 +411,11 @@ def start(payments, folder):
 lab.check("L2-9", on_starts(start))
 
 # %% [markdown]
-# **A reader's fix.** You read a topic that a Kafka sink has filled, so records come twice, with other offsets.
-# A repeat comes less than ten minutes of event time after the original, and a late record less than ten minutes
-# behind the newest event. Let each
-# `event_id` through once, and do not keep ids forever. `records` is a stream with `event_id`, `offset`
-# and `event_time`, a timestamp.
+# **A reader's fix.** You read a topic that a Kafka sink has filled, so some records appear twice,
+# with different offsets. A repeat comes less than ten minutes of event time after the original, and
+# a late record is less than ten minutes behind the newest event. Let each `event_id` through once,
+# and do not keep ids forever. The stream `records` has `event_id`, `offset` and `event_time`, a
+# timestamp.
 
 
 # %% L2-10 tags=["stub"]
@@ -436,55 +442,62 @@ lab.check("L2-10", on_records(once))
 #
 # <details><summary><b>1. What does Spark do with a micro-batch that was begun before a crash?</b></summary>
 #
-# It runs it again, with the same number and the same offsets: `offsets` has the number and `commits` has not.
-# *Follow-up:* the micro-batch was complete in the sink; how does Spark find out? (It does not. The sink has to.)
+# Spark runs it again, with the same number and offsets: `offsets` has the number and `commits` does
+# not.
+# *Follow-up:* the sink had all of the micro-batch; how does Spark find out? (It does not. The sink
+# has to.)
 #
-# * **weak:** "it goes on where it was" · **good:** offsets before, commits after · **strong:** names the order and
-#   says that the input of a number is fixed
+# * **weak:** "it goes on where it was" · **good:** offsets before, commits after · **strong:**
+#   names the order and says that a number's input is fixed
 # * **evidence:** [A crash after the sink](#A-crash-after-the-sink)
 # </details>
 #
 # <details><summary><b>2. Is Structured Streaming exactly-once?</b></summary>
 #
-# With a source that can be read again and a sink that recognizes or does not mind a repeat. `foreachBatch` and the
-# Kafka sink promise at-least-once.
-# *Follow-up:* which two ways does a sink have? (Know the batch: a number, kept with the rows in one commit. Or do not
-# mind it: an upsert by key.)
+# Yes, with a source that can be read again and a sink that recognizes or tolerates a repeat.
+# `foreachBatch` and the Kafka sink promise at-least-once.
+# *Follow-up:* what are a sink's two options? (Recognize the batch, by a number committed with the
+# rows. Or tolerate the repeat, by an upsert on a key.)
 #
-# * **weak:** "yes, with a checkpoint" · **good:** depends on the sink · **strong:** names sinks of both kinds, and the
-#   step at which the others fail
+# * **weak:** "yes, with a checkpoint" · **good:** depends on the sink · **strong:** names sinks of
+#   both kinds, and the step at which the others fail
 # * **evidence:** [The complete table](#The-complete-table)
 # </details>
 #
 # <details><summary><b>3. Your foreachBatch keeps its own list of batches done. What can go wrong?</b></summary>
 #
-# List first, then rows: a crash in between loses the micro-batch. Rows first, then list: it repeats it. Both have
-# to be one commit.
-# *Follow-up:* and a list in the same database? (Right, if rows and list are in one transaction.)
+# If the list is written first, a crash in between loses the micro-batch. If the rows are first, the
+# crash repeats them. Both have to be in one commit.
+# *Follow-up:* what about a list in the same database? (It works if rows and list are in one
+# transaction.)
 #
-# * **weak:** "nothing" · **good:** sees one order's fault · **strong:** both orders, and the one commit
+# * **weak:** "nothing" · **good:** sees what is wrong with one order · **strong:** both orders, and
+#   the one commit
 # * **evidence:** [In the middle](#Break-it:-a-crash-in-the-middle-of-the-sink,-on-both-sides)
 # </details>
 #
 # <details><summary><b>4. A colleague deleted a checkpoint. What do you check?</b></summary>
 #
-# Where the query begins now (`startingOffsets`), and what the sink knew the query by: a new checkpoint
-# counts its micro-batches from 0.
-# *Follow-up:* and with the query's id? (Then the micro-batches are new ones: what is read again is there twice.)
+# Where the query starts now (`startingOffsets`), and how the sink recognized the query: a new
+# checkpoint counts its micro-batches from 0.
+# *Follow-up:* what if it was by the query's id? (Then the micro-batches are new ones: records that
+# are read again are there twice.)
 #
-# * **weak:** "it starts again" · **good:** repeats or gaps by startingOffsets · **strong:** the batch number begins at
-#   0, and what that means for the sink
-# * **evidence:** [A name that outlives the checkpoint](#Deeper:-A-name-that-outlives-the-checkpoint)
+# * **weak:** "it starts again" · **good:** repeats or gaps, depending on startingOffsets ·
+#   **strong:** the batch number starts at 0, and what that means for the sink
+# * **evidence:**
+#   [A name that outlives the checkpoint](#Deeper:-A-name-that-outlives-the-checkpoint)
 # </details>
 #
 # <details><summary><b>5. Downstream sees events twice in a topic that Spark writes. What do you do?</b></summary>
 #
-# Nothing is broken: the Kafka sink repeats after a crash or a retried task. Readers drop repeats by event id, within a
-# watermark that bounds the state; or one transactional producer writes, if the rate allows it.
+# Nothing is broken: the Kafka sink repeats records after a crash or a retried task. Readers drop
+# repeats by event id, with a watermark that bounds the state; or one transactional producer writes,
+# if the rate allows it.
 # *Follow-up:* why does read_committed not help? (The sink uses no transactions.)
 #
-# * **weak:** "enable idempotence" · **good:** dedup by id · **strong:** why idempotence ends at a restart, and the price of
-#   each remedy
+# * **weak:** "enable idempotence" · **good:** dedup by id · **strong:** why idempotence ends at a
+#   restart, and what each remedy costs
 # * **evidence:** [In the middle](#Break-it:-a-crash-in-the-middle-of-the-sink,-on-both-sides)
 # </details>
 #
@@ -495,9 +508,9 @@ lab.check("L2-10", on_records(once))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Micro-batch 418 was begun and is not done. Either the query works on it now, or it was killed; the next
-# start runs 418 again. If the query was restarted five times and these are still the numbers, 418 fails each
-# time: look for the record or the sink that ends it.
+# Micro-batch 418 was begun and is not done. Either the query is working on it now, or it was
+# killed; the next start runs 418 again. If the numbers are the same after five restarts, 418 fails
+# each time: look for the record or the sink that makes it fail.
 # </details>
 #
 # ## Quiz
@@ -511,9 +524,9 @@ lab.quiz("L2-11", "a", "c")
 # %% [markdown]
 # ## Deeper: A name that outlives the checkpoint
 #
-# Delta skips a commit whose number is not higher than the application's last. The application's name is
-# yours to choose. Here it is a fixed text, and the checkpoint is deleted between morning and evening, as
-# people do when a query does not start. In the evening 120 other payments arrive.
+# Delta skips a commit whose number is not higher than the application's last. You choose the
+# application's name. Here it is a fixed string, and the checkpoint is deleted between morning and
+# evening, as people do when a query does not start. In the evening, 120 other payments arrive.
 
 # %% L2-4 tags=["stub", "predict"]
 lab.predict("L2-4")
@@ -547,17 +560,17 @@ print(seen)
 lab.verdict("L2-4", seen)
 
 # %% [markdown]
-# A new checkpoint counts its micro-batches from 0. Delta has 0, 1 and 2 from this application and
-# skips all three, without an error. The number alone says nothing: it counts the batches of one
-# checkpoint. So name the application after the checkpoint. Spark keeps the query's id there:
-# `checkpoint/metadata`.
+# A new checkpoint counts its micro-batches from 0. Delta already has 0, 1 and 2 from this
+# application and skips all three, without an error. The number alone means nothing: it counts the
+# batches of one checkpoint. So name the application after the checkpoint. Spark keeps the query's
+# id there, in `checkpoint/metadata`.
 
 # %% [markdown]
 # ## Deeper: Another query, the old checkpoint
 #
-# A query runs for a year, and its code does not stay as it was. This one drops copies by `event_id`, and
-# its checkpoint keeps the ids of 120 payments. Then the same 120 payments come again. Four changed queries
-# start, each on a copy of the checkpoint. All of them should give no row.
+# A query runs for a year, and its code changes. This one drops copies by `event_id`, and its
+# checkpoint holds the ids of 120 payments. Then the same 120 payments arrive again. Four changed
+# queries start, each on a copy of the checkpoint. None of them should return a row.
 
 # %% given tags=["setup"]
 again = Feed(topic="again", seed=9)
@@ -607,20 +620,21 @@ for change, query in changes.items():
 lab.verdict("L2-12", seen)
 
 # %% [markdown]
-# Spark compares the number and the types of the state's columns, and the operators. It does not compare
-# names. An `order_id` is text, as an `event_id` is: so Spark looks for order ids among 120 event ids and
-# finds none. No error is raised, and 120 payments pass a second time.
+# Spark compares the operators, and the number and types of the state's columns. It does not compare
+# names. An `order_id` is text, just like an `event_id`, so Spark looks for order ids among 120
+# event ids and finds none. No error is raised, and 120 payments pass a second time.
 #
-# Filters, columns that the state does not hold, `maxOffsetsPerTrigger` and the trigger may change. A change of
-# the state is a new query. It needs a checkpoint of its own, a beginning that you choose (`startingOffsets`),
-# and a sink that does not mind what comes twice. Settings that decide the state's layout, such as
-# `spark.sql.shuffle.partitions`, are taken from `offsets` and not from the session.
+# You may change filters, columns that the state does not hold, `maxOffsetsPerTrigger` and the
+# trigger. If you change the state, you have a new query. It needs its own checkpoint, a starting
+# point that you choose (`startingOffsets`), and a sink that tolerates repeats. Settings that
+# determine the state's layout, such as `spark.sql.shuffle.partitions`, are taken from `offsets`,
+# not from the session.
 
 # %% [markdown]
 # ## Deeper: Your own crash
 #
-# Choose a sink, a point and a micro-batch. Predict from the complete table for the values that stand in
-# the cell, then change them.
+# Choose a sink, a point and a micro-batch. From the complete table, predict the result for the
+# cell's values, then change them.
 
 # %% L2-6 tags=["stub", "predict"]
 lab.predict("L2-6")
@@ -645,17 +659,18 @@ print(seen)
 lab.verdict("L2-6", seen)
 
 # %% [markdown]
-# The MERGE does not know that the micro-batch comes again. It asks the table for each event id, finds
-# all of them, and inserts nothing. That costs a search of the table in each micro-batch, and it needs a key.
+# The MERGE does not know that the micro-batch is a repeat. It looks up each event id in the table,
+# finds all of them, and inserts nothing. That costs a search of the table in each micro-batch, and
+# it needs a key.
 
 # %% [markdown]
 # ## Deeper: Why the Kafka sink uses no transactions
 #
-# A micro-batch is written by many tasks, on several executors, and each has a producer of its own. A Kafka
-# transaction belongs to one producer: one `transactional.id`, one epoch. There is no commit over many
-# of them that a driver could give or repeat after its own death. Kafka has no second phase in
-# which a prepared transaction waits for an outside decision (KIP-939 proposes one). Flink comes close: its sinks
-# flush, remember their open transactions in the checkpoint, and commit them after a restart; readers then
-# wait for each checkpoint, and a transaction that times out is lost. Spark leaves it to the readers.
-# The transactional sink of this lab takes the other way: one producer for all rows. Its limit is what one process
-# can write.
+# Many tasks, on several executors, write a micro-batch, each with its own producer. A Kafka
+# transaction belongs to one producer: one `transactional.id`, one epoch. There is no commit across
+# many of them that a driver could issue, or repeat after its own death. Kafka has no second phase
+# in which a prepared transaction waits for an outside decision (KIP-939 proposes one). Flink comes
+# close: its sinks flush, store their open transactions in the checkpoint, and commit them after a
+# restart. Readers then wait for each checkpoint, and a transaction that times out is lost. Spark
+# leaves the problem to the readers. This lab's transactional sink takes the other way: one producer
+# for all the rows. Its limit is what one process can write.

@@ -1,6 +1,6 @@
 """The judge's side of lab L3, event time and joins.
 
-Predictions stand in `predictions`, the quiz here; each exercise, with its judge, has a module of
+Predictions are in `predictions`, the quiz here; each exercise, with its judge, has a module of
 its own.  `spark_rules` is what the judges know of Spark's watermark.
 """
 

@@ -6,13 +6,13 @@
 # what Spark keeps, what it writes, and what it drops.
 #
 # **You will be able to**
-# * say from the watermark which late records count, and when a result comes out;
+# * tell from the watermark which late records count, and when a result comes out;
 # * choose between append and update mode, and between tumbling, hopping and session windows;
-# * find the clock or the silent input that moves or holds a watermark;
-# * join two streams with a state that stays small, and open that state.
+# * find the clock that moves a watermark, or the silent input that holds it;
+# * join two streams with state that stays small, and open that state.
 #
-# **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
-# starts a JVM.
+# **Time:** {minutes}. The lab needs Java 17 and PySpark; the first cell takes a few seconds,
+# because Spark starts a JVM.
 
 # %% doorway tags=["setup"]
 from pyspark.sql import functions as F
@@ -30,10 +30,11 @@ spark.conf.set("spark.sql.shuffle.partitions", 1)  # some dozen records need no 
 # %% [markdown]
 # ## Two clocks
 #
-# A position carries the time at which the truck measured it: *event time*. Kafka's `timestamp` of
-# the record says here when it arrived. The topic has one partition and `maxOffsetsPerTrigger` fixes
-# the size of a micro-batch, so you know which records Spark sees together. `run` reads all there is,
-# micro-batch by micro-batch, and keeps what each of them wrote.
+# A position carries the time at which the truck measured it: its *event time*. Here, the Kafka
+# record's `timestamp` is the time of arrival. The topic has one partition, and
+# `maxOffsetsPerTrigger` sets the size of a micro-batch, so you know which records Spark sees
+# together. `run` reads everything in the topic, micro-batch by micro-batch, and keeps what each one
+# wrote.
 
 
 # %% read-and-run tags=["setup"]
@@ -73,12 +74,13 @@ def run(frame, mode, checkpoint=""):
 # %% [markdown]
 # ## The tunnel
 #
-# truck-07 goes into a tunnel after 8:02. Inside it measures its position every two minutes, from 8:04
-# to 8:26, and keeps it. At 8:28 it leaves and sends all twelve. truck-01 drives outside; its
-# positions arrive at once. Keep the panel in view: the run below writes this story to the topic.
+# truck-07 enters a tunnel after 8:02. Inside, it measures its position every two minutes, from 8:04
+# to 8:26, and keeps the results. At 8:28 it leaves and sends all twelve. truck-01 drives outside,
+# so its positions arrive at once. Keep the panel in view: the run below writes this story to the
+# topic.
 #
-# The query counts positions by truck in windows of ten minutes: 8:00 to 8:10, 8:10 to 8:20, and so
-# on. Its *watermark* has a delay of ten minutes: it stands ten minutes behind the newest event time
+# The query counts each truck's positions in ten-minute windows: 8:00 to 8:10, 8:10 to 8:20, and so
+# on. Its *watermark* has a delay of ten minutes: it is ten minutes behind the newest event time
 # that Spark has seen.
 
 # %% panel tags=["live"]
@@ -123,22 +125,23 @@ display(outcome)
 lab.verdict("L3-1", outcome)
 
 # %% [markdown]
-# Spark does not ask how late a position is. It asks whether the position's *window* is still open, and
-# a window is open until the watermark passes its end. So the position of 8:10 counts, eighteen
-# minutes late, and that of 8:08 does not. Spark's own counter is smaller than the number of lost
-# positions: it counts after the rows of one window and truck were put together within a micro-batch.
-# Use it as an alarm, not as a count.
+# Spark does not check how late a position is. It checks whether the position's *window* is still
+# open, and a window is open until the watermark passes its end. So the position from 8:10, eighteen
+# minutes late, counts, and the one from 8:08 does not. Spark's own counter is smaller than the
+# number of lost positions: within a micro-batch, Spark first combines the rows of one window and
+# truck, and then counts. Use the counter as an alarm, not as a count.
 
 # %% staircase tags=["read"]
 staircase.Staircase("Which positions count", story, done[eng.name], "truck-07", 10)
 
 # %% [markdown]
 # Read the picture from left to right, as Spark does. The green stairs are the watermark that each
-# micro-batch reports. It moves when a micro-batch ends. The gray area shows the windows that are
-# closed for late records. It follows the stairs *one micro-batch later*, and always by whole windows.
+# micro-batch reports. The watermark moves when a micro-batch ends. The gray area shows the windows
+# that are closed to late records. It follows the stairs *one micro-batch later*, and always by
+# whole windows.
 #
-# The two clocks are in the record. `CreateTime` is the arrival here, `event_time` in the value is
-# the truck's.
+# Both clocks are in the record. Here, `CreateTime` is the time of arrival; `event_time` in the
+# value is the truck's.
 
 # %% two-clocks tags=["live"]
 display(
@@ -152,9 +155,9 @@ lab.broker_log(eng, eng.leader("tunnel"), "tunnel-0")
 # %% [markdown]
 # ## When does a window come out?
 #
-# Six positions of one truck, in the order of arrival: measured at 8:02, 8:07, 8:12, 8:21, 8:05 and
-# 8:30. Each is a micro-batch of its own, so the micro-batch's number is the record's offset. Windows
-# and delay are ten minutes again, and the mode is append.
+# One truck sends six positions. In order of arrival, they were measured at 8:02, 8:07, 8:12, 8:21,
+# 8:05 and 8:30. Each is its own micro-batch, so the micro-batch's number is the record's offset.
+# The windows and the delay are ten minutes again, and the mode is append.
 
 # %% L3-2 tags=["stub", "predict"]
 lab.predict("L3-2")
@@ -182,16 +185,17 @@ print(seen)
 lab.verdict("L3-2", seen)
 
 # %% [markdown]
-# 8:12 is past the window's end, and nothing happens: the watermark is at 8:02. 8:21 moves it to 8:11,
-# but a micro-batch works with the watermark that it *began* with. So the window comes out one
-# micro-batch later. The position of 8:05 is in that micro-batch, and it still counts: for dropping
-# records Spark uses the watermark of the micro-batch before (since Spark 3.4, so that several
-# stateful steps can follow each other). Without new records an empty micro-batch runs to move on.
+# 8:12 is past the window's end, but nothing happens: the watermark is at 8:02. 8:21 moves it to
+# 8:11, but a micro-batch works with the watermark that it *began* with. So the window comes out one
+# micro-batch later. The position from 8:05 is in that micro-batch, and it still counts: to drop
+# records, Spark uses the previous micro-batch's watermark (since Spark 3.4, so that several
+# stateful steps can follow one another). Without new records, Spark runs an empty micro-batch to
+# move on.
 #
 # ### Update mode
 #
-# In append mode a row is final, so it waits for the watermark. In *update* mode a micro-batch writes
-# each window that it changed. The same six positions, now two in a micro-batch.
+# In append mode a row is final, so it waits for the watermark. In *update* mode a micro-batch
+# writes each window that it changed. Here are the same six positions, now two per micro-batch.
 
 # %% L3-3 tags=["stub", "predict"]
 lab.predict("L3-3")
@@ -212,14 +216,14 @@ print(seen)
 lab.verdict("L3-3", seen)
 
 # %% [markdown]
-# Update mode is early and repeats itself: a sink must replace the window's row (a MERGE, an upsert, a
-# compacted topic), or each number is there twice. Append mode is late and writes once: a file or a
-# plain topic is enough. Both need the watermark to forget a window.
+# Update mode writes early and repeats itself: a sink must replace the window's row (a MERGE, an
+# upsert, a compacted topic), or the window is there more than once. Append mode writes late and
+# once: a file or a plain topic is enough. Both need the watermark to forget a window.
 #
 # ### The state, opened
 #
-# What the query still knows lies in its checkpoint. Spark reads it like a table: which operator has
-# state, and each row of it.
+# What the query still knows is in its checkpoint. Spark can read it like a table: first the
+# operators that have state, then each row of the state.
 
 # %% open-state tags=["live"]
 spark.read.format("state-metadata").load(updated.checkpoint).select(
@@ -230,13 +234,14 @@ assert kept.count() == updated.batches[-1].state_rows
 kept.selectExpr("key.window.start", "key.window.end", "value.*").show(truncate=False)
 
 # %% [markdown]
-# The closed windows are gone, and with them all that could be added to. The state of an aggregation is
-# as large as the number of open windows and keys, not as the stream.
+# The closed windows are gone, so late records have nothing to be added to. An aggregation's state
+# grows with the number of open windows and keys, not with the stream.
 #
 # ## A wrong clock
 #
-# truck-01 sends a position each minute from 8:00 to 8:15, four records in a micro-batch. The fourth
-# record of all is not its own: truck-13 sends one position, and its clock is a day ahead.
+# truck-01 sends a position every minute from 8:00 to 8:15, and each micro-batch has four records.
+# The fourth record overall is not from truck-01: truck-13 sends one position, and its clock is a
+# day ahead.
 
 # %% L3-5 tags=["stub", "predict"]
 lab.predict("L3-5")
@@ -262,16 +267,17 @@ print(seen)
 lab.verdict("L3-5", seen)
 
 # %% [markdown]
-# One record moved the watermark by a day, and it does not move back: all other trucks are late until
-# tomorrow. The query runs, its lag is zero, and it writes nothing. The repair is a rule *before* the
-# watermark: no event is younger than its arrival. After `withWatermark` the same rule comes too late,
-# because the watermark has seen the record by then (exercise L3-11). Kafka has a guard of its own for the
-# record's timestamp, `message.timestamp.after.max.ms`, an hour by default; it cannot see a field of the value.
+# One record moved the watermark ahead by a day, and a watermark does not move back: all the other
+# trucks are late until tomorrow. The query runs, its lag is zero, and it writes nothing. The repair
+# is a rule *before* the watermark: no event is later than its arrival. After `withWatermark`, the
+# same rule comes too late, because the watermark has seen the record by then (exercise L3-11).
+# Kafka has its own guard for the record's timestamp, `message.timestamp.after.max.ms`, an hour by
+# default; it cannot see a field in the value.
 #
 # ## Orders and their payments
 #
-# An order comes each minute. Four of five are paid two minutes later; every fifth never is. Both topics are
-# read as streams, and both have a watermark of two minutes.
+# One order arrives every minute. Four of every five are paid two minutes later; the fifth never is.
+# Both topics are read as streams, and both have a watermark delay of two minutes.
 
 
 # %% orders-and-payments tags=["setup"]
@@ -289,8 +295,8 @@ def orders_and_payments():
 
 
 # %% [markdown]
-# Two joins of these streams: one compares the order's id only; the other also wants the payment *within
-# five minutes* of the order.
+# The run joins these streams in two ways. One compares only the order id; the other also requires
+# the payment *within five minutes* of the order.
 
 # %% L3-7 tags=["stub", "predict"]
 lab.predict("L3-7")
@@ -327,21 +333,22 @@ print(seen)
 lab.verdict("L3-7", seen)
 
 # %% [markdown]
-# A watermark alone lets Spark forget nothing: a payment for the first order may still come, next year
-# perhaps. That a pair was found does not help, because the id may come again. Only the range says when an order is
-# too old for any payment to come. Then its row leaves the state, and the state is as large as the range, the
-# delay and a micro-batch or two. An *outer* join without a range is refused: Spark could never say that no
-# payment comes.
+# With a watermark alone, Spark can forget nothing: a payment for the first order may still arrive,
+# perhaps next year. Finding a pair does not help, because the id may come again. Only the range
+# determines when an order is too old for any payment to match. Then its row leaves the state, and
+# the state spans only the range, the delay and a micro-batch or two. Spark refuses an *outer* join
+# without a range: it could never decide that no payment will come.
 #
 # ## Your turn
 #
-# Three pieces of a pipeline; a fourth, trips, is under *Deeper: Sessions*. The judge sends each of them a stream
-# that you have not seen, a few micro-batches long, with late records in it.
+# You write three pieces of a pipeline; a fourth, trips, is under *Deeper: Sessions*. The judge
+# sends each of them a stream that you have not seen, a few micro-batches long and with late records
+# in it.
 #
-# **Counts that are final.** Write the whole query: count `positions` (`truck`, `event_time`) by truck in
-# windows of five minutes. A position up to ten minutes late counts, and each window is written once, when
-# it is over. Each micro-batch goes to `write(rows, number)`, with the columns that `count()` gives. The
-# query reads what is there and ends; return it.
+# **Counts that are final.** Write the whole query: count `positions` (`truck`, `event_time`) by
+# truck in five-minute windows. A position up to ten minutes late counts, and each window is written
+# once, when it is over. Pass each micro-batch to `write(rows, number)`, with the columns that
+# `count()` returns. The query reads what is there and ends; return it.
 
 
 # %% L3-9 tags=["stub"]
@@ -370,8 +377,9 @@ def start(positions, write, checkpoint):
 lab.check("L3-9", judged.counts(start))
 
 # %% [markdown]
-# **Clocks from the future.** `arrived` has `truck`, `event_time` and `timestamp`, the time of arrival. Give it a
-# watermark of ten minutes that no wrong clock can move. A clock may be one minute ahead. Late records stay.
+# **Clocks from the future.** `arrived` has `truck`, `event_time` and `timestamp`, the time of
+# arrival. Give it a ten-minute watermark that no wrong clock can move. A clock may be one minute
+# ahead. Keep late records.
 
 
 # %% L3-11 tags=["stub"]
@@ -390,9 +398,10 @@ def trusted(arrived):
 lab.check("L3-11", judged.trusted(trusted))
 
 # %% [markdown]
-# **Paid in time, or not.** `orders` has `order_id` and `ordered_at`, `payments` has `order_id` and `paid_at`. Give
-# each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time from 0 to 30 minutes after its
-# order; without one, `paid_at` is null. Records may be ten minutes late, and the state must stay small.
+# **Paid in time, or not.** `orders` has `order_id` and `ordered_at`; `payments` has `order_id` and
+# `paid_at`. Return each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time if it
+# comes 0 to 30 minutes after its order; without one, `paid_at` is null. Records may be ten minutes
+# late, and the state must stay small.
 
 
 # %% L3-12 tags=["stub"]
@@ -423,58 +432,60 @@ lab.check("L3-12", judged.paid(paid))
 # <details><summary><b>1. What is a watermark?</b></summary>
 #
 # The newest event time seen, minus a delay that you choose. It is a promise about the data: nothing
-# older matters any more. So a window can close, and its state can go.
-# *Follow-up:* is a record that is later than the delay always dropped? (No. It is dropped if its window
-# is closed, and the watermark of the micro-batch before decides.)
+# older matters anymore. So a window can close, and its state can go.
+# *Follow-up:* is a record that is later than the delay always dropped? (No. It is dropped if its
+# window is closed according to the previous micro-batch's watermark.)
 #
-# * **weak:** "it drops late data" · **good:** newest time minus delay, closes windows · **strong:** ties it to
-#   state and output mode, and knows when in a micro-batch it moves
+# * **weak:** "it drops late data" · **good:** newest time minus delay, closes windows · **strong:**
+#   ties it to state and output mode, and knows when in a micro-batch it moves
 # * **evidence:** [The tunnel](#The-tunnel)
 # </details>
 #
 # <details><summary><b>2. Append or update?</b></summary>
 #
-# Append writes a window once, when it is over: late, and right for sinks that cannot change a row. Update
-# writes each change at once: early, and the sink has to replace rows.
-# *Follow-up:* a dashboard must show the current window, and files must be final. What do you build? (Two
-# queries, or one that upserts and a reader that takes closed windows only.)
+# Append writes a window once, when it is over. That is late, but right for sinks that cannot change
+# a row. Update writes each change at once. That is early, and the sink has to replace rows.
+# *Follow-up:* a dashboard must show the current window, and files must be final. What do you build?
+# (Two queries, or one that upserts and a reader that uses only closed windows.)
 #
-# * **weak:** "append is faster" · **good:** once and late, often and early · **strong:** argues from the sink
+# * **weak:** "append is faster" · **good:** once and late, often and early · **strong:** argues
+#   from the sink
 # * **evidence:** [When does a window come out?](#When-does-a-window-come-out?)
 # </details>
 #
 # <details><summary><b>3. The query runs, its lag is zero, and it writes nothing. Why?</b></summary>
 #
-# Look at the watermark in its progress. If it stands still, an input is silent or far behind. If it is far
-# ahead, one wrong clock moved it, and each record is dropped.
-# *Follow-up:* how do you get out of the second case? (Mend the rule and start with a new checkpoint before
-# the bad record: the old one keeps the watermark.)
+# Check the watermark in the query's progress. If it does not move, an input is silent or far
+# behind. If it is far ahead, a wrong clock moved it, and every record is dropped.
+# *Follow-up:* how do you get out of the second case? (Repair the rule and start before the bad
+# record with a new checkpoint: the old one keeps the watermark.)
 #
-# * **weak:** "restart it" · **good:** progress, watermark, silent input · **strong:** also the clock from the
-#   future, and that the checkpoint remembers
+# * **weak:** "restart it" · **good:** progress, watermark, silent input · **strong:** also the
+#   clock from the future, and what the checkpoint remembers
 # * **evidence:** [A wrong clock](#A-wrong-clock), [Two inputs](#Deeper:-Two-inputs)
 # </details>
 #
 # <details><summary><b>4. The state of a stream-stream join grows. What is missing?</b></summary>
 #
-# Watermarks on both sides *and* a range of time in the condition. Without the range no row is ever too old
-# to find a partner.
-# *Follow-up:* and an outer join? (Spark refuses it without them: it could never say that no partner comes.)
+# Watermarks on both sides *and* a time range in the condition. Without the range, no row is ever
+# too old to find a partner.
+# *Follow-up:* what about an outer join? (Spark refuses it without them: it could never decide that
+# no partner will come.)
 #
-# * **weak:** "more memory" · **good:** watermark and range · **strong:** computes the state: rate times range,
-#   delay and micro-batch
+# * **weak:** "more memory" · **good:** watermark and range · **strong:** computes the state: rate
+#   times range, delay and micro-batch
 # * **evidence:** [Orders and their payments](#Orders-and-their-payments)
 # </details>
 #
 # <details><summary><b>5. How long should the delay be?</b></summary>
 #
-# Measure how late records are, and decide what a lost one costs against waiting and state. What is later
-# goes to a correction path: raw data is kept, and a batch job counts again.
-# *Follow-up:* how do you see that it was too short? (Spark's counter of dropped rows is above zero; bronze
-# minus counted says how many.)
+# Measure how late records are, and weigh the cost of a lost one against waiting and state. Later
+# records go to a correction path: raw data is kept, and a batch job counts again.
+# *Follow-up:* how do you see that it was too short? (Spark's counter of dropped rows is above zero;
+# bronze minus counted shows how many records.)
 #
-# * **weak:** "an hour, to be safe" · **good:** measures lateness · **strong:** names the price on both sides and
-#   what happens to the dropped
+# * **weak:** "an hour, to be safe" · **good:** measures lateness · **strong:** names the cost on
+#   both sides and what happens to dropped records
 # * **evidence:** [How long should the delay be?](#Deeper:-How-long-should-the-delay-be?)
 # </details>
 #
@@ -486,9 +497,9 @@ lab.check("L3-12", judged.paid(paid))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# The newest event time of this micro-batch is of today, and the watermark is a year ahead: a clock with a wrong
-# year passed in an earlier micro-batch. All 4,200 records were dropped; the counter says 1,387, because it
-# counts groups.
+# This micro-batch's newest event time is from today, but the watermark is a year ahead: a clock
+# with the wrong year got through in an earlier micro-batch. All 4,200 records were dropped; the
+# counter shows 1,387 because it counts groups.
 # </details>
 #
 # ## Quiz
@@ -502,9 +513,9 @@ lab.quiz("L3-13", "a", "c")
 # %% [markdown]
 # ## Deeper: Sessions
 #
-# A *trip* ends when a truck sends nothing for five minutes. truck-07 sends positions of 8:00, 8:03,
-# 8:11 and 8:13. Then one of 8:07 arrives late, and the watermark is still before 8:00. At the end a
-# position of 8:40 moves it on.
+# A *trip* ends when a truck sends nothing for five minutes. truck-07 sends positions from 8:00,
+# 8:03, 8:11 and 8:13. Then one from 8:07 arrives late, while the watermark is still before 8:00. At
+# the end, a position from 8:40 moves the watermark on.
 
 # %% L3-4 tags=["stub", "predict"]
 lab.predict("L3-4")
@@ -531,15 +542,16 @@ print(seen)
 lab.verdict("L3-4", seen)
 
 # %% [markdown]
-# A session's end is not known in advance. Each position is a session of five minutes at first, and
-# sessions that touch become one. The late position touched both, so two trips were one trip with a
-# hole in the data. Had append mode written the first trip before, it could not have taken it back:
-# the watermark is the promise that no such position counts any more. A *hopping* window is the other
-# kind: `F.window("event_time", "10 minutes", "5 minutes")` counts each position in two windows.
+# A session's end is not known in advance. At first, each position is a five-minute session, and
+# sessions that touch become one. The late position touched both trips, so they were really one trip
+# with a gap in the data. If append mode had already written the first trip, it could not have taken
+# it back: the watermark is the promise that no such position counts anymore. A *hopping* window is
+# different: `F.window("event_time", "10 minutes", "5 minutes")` counts each position in two
+# windows.
 #
-# **Trips.** A pause of more than five minutes ends a truck's trip. Give a row for each trip, once it is
-# over: `truck`, `start` (its first position), `last` (its last position) and `positions`, their number. A
-# position up to ten minutes late still belongs to its trip.
+# **Trips.** A pause of more than five minutes ends a truck's trip. Return one row for each trip,
+# once it is over: `truck`, `start` (its first position), `last` (its last position) and `positions`
+# (their number). A position up to ten minutes late still belongs to its trip.
 
 
 # %% L3-10 tags=["stub"]
@@ -565,8 +577,8 @@ lab.check("L3-10", judged.trips(trips))
 # %% [markdown]
 # ## Deeper: Two inputs
 #
-# Positions arrive from 8:00 to 8:40. Orders arrive from 8:00 to 8:05; then it is quiet. One query counts
-# both together, each input with a watermark of ten minutes, in windows of ten minutes, append mode.
+# Positions arrive from 8:00 to 8:40. Orders arrive from 8:00 to 8:05; then it is quiet. One query
+# counts both together in ten-minute windows, in append mode; each input has a ten-minute watermark.
 
 # %% L3-6 tags=["stub", "predict"]
 lab.predict("L3-6")
@@ -597,17 +609,18 @@ print(seen)
 lab.verdict("L3-6", seen)
 
 # %% [markdown]
-# With several inputs the watermark is the *smallest* of theirs. The silent topic holds it at 7:55, no window
-# comes out, and the state grows. With `max` the fast input decides, and the slow one loses its records. A third
-# way is to keep a quiet input awake: its sender writes a heartbeat now and then. Within one input
-# Spark looks at the newest event time of *all* partitions, so a partition that falls behind holds nothing
-# back; its records are late.
+# With several inputs, the query's watermark is the *smallest* of theirs. The silent topic holds it
+# at 7:55, so no window comes out and the state grows. With `max`, the fast input decides, and the
+# slow one loses its records. A third way is to keep a quiet input awake: its sender writes a
+# heartbeat now and then. Within one input, Spark uses the newest event time in *all* the
+# partitions, so a partition that falls behind holds nothing back; its records are late.
 
 # %% [markdown]
 # ## Deeper: The order that is never paid
 #
-# Now the same join as a *left outer* join: an unpaid order comes out as well, with null as its payment. The order
-# of 8:10 is never paid. Orders arrive five in a micro-batch: 8:00 to 8:04 are in micro-batch 0, and so on.
+# Now the same join runs as a *left outer* join: an unpaid order comes out as well, with null for
+# its payment. The order from 8:10 is never paid. Each micro-batch reads five orders: 8:00 to 8:04
+# are in micro-batch 0, and so on.
 
 # %% L3-8 tags=["stub", "predict"]
 lab.predict("L3-8")
@@ -636,16 +649,17 @@ print(seen)
 lab.verdict("L3-8", seen)
 
 # %% [markdown]
-# A pair comes out at once; a null row is a statement about what will *not* come, so it waits: the range, the delay,
-# and one micro-batch more. The watermark is again the smaller one of both inputs, so silence on the
-# payments topic keeps back all null rows.
+# A pair comes out at once. A null row is a statement about what will *not* come, so it waits for
+# the range, the delay, and one more micro-batch. Again, the smaller of the two inputs' watermarks
+# decides, so silence on the payments topic holds back all the null rows.
 
 # %% [markdown]
 # ## Deeper: State of your own
 #
-# You want an alert when a truck has sent nothing for five minutes, and another one when it is back. No window does
-# both. `transformWithState` gives each truck a *state* of yours and *timers* that event time sets off: a timer
-# fires when the watermark passes it. The state is in RocksDB, on the machine that works on this truck.
+# You want an alert when a truck has sent nothing for five minutes, and another when it is back. No
+# window does both. `transformWithState` gives each truck a *state* that you define and *timers*
+# that follow event time: a timer fires when the watermark passes it. The state is in RocksDB, on
+# the machine that processes this truck.
 
 # %% a-silent-truck tags=["live"]
 from pyspark.sql import Row
@@ -697,16 +711,17 @@ for number, row in alerts.written:
 alerts.table()
 
 # %% [markdown]
-# Each truck has one row of state and one timer. Both alerts come late, by the watermark's delay and a micro-batch: an
-# alert about silence says that *nothing came*, and until the watermark has passed, something may. Set the timer by
-# processing time instead, and the alert is on time and sometimes wrong.
+# Each truck has one row of state and one timer. Both alerts come late, by the watermark's delay and
+# a micro-batch: an alert about silence claims that *nothing came*, and until the watermark has
+# passed, something still may. With a processing-time timer instead, the alert is on time and
+# sometimes wrong.
 
 # %% [markdown]
 # ## Deeper: How long should the delay be?
 #
-# The fleet of the pipeline lab sends a morning with late, repeated and broken records, and the generator
-# knows the truth. Here the good positions are counted by truck and minute with three delays: what is lost, and
-# how much state does each delay keep?
+# The pipeline lab's fleet sends a morning of late, repeated and broken records, and the generator
+# knows the truth. Here the good positions are counted by truck and minute with three delays: what
+# does each delay lose, and how much state does it keep?
 
 # %% price-of-a-delay tags=["live"]
 from labs.fleet.records import POSITIONS, Fleet, records
@@ -742,19 +757,20 @@ Chart(
 )
 
 # %% [markdown]
-# The fleet's late positions take up to fifteen minutes. A longer delay loses none and keeps more windows in the
-# state. Shorter ones lose fewer than you may expect: a micro-batch here is about four minutes long, and late records
-# have one or two of them as a bonus. Never rely on that: with a shorter trigger the bonus is gone.
+# The fleet's late positions are up to fifteen minutes late. A longer delay loses none and keeps
+# more windows in the state. Shorter ones lose fewer than you may expect: a micro-batch here covers
+# about four minutes, and late records get one or two of them as a bonus. Never rely on that: with a
+# shorter trigger, the bonus is gone.
 #
-# What was dropped is not gone: bronze has it. Three policies are usual: ignore it and watch the counter; write
-# late records to a topic of their own, by a rule on `timestamp - event_time`; or count again from bronze each
-# night and replace the day's windows.
+# Dropped records are not gone: bronze has them. Three policies are common: ignore them and watch
+# the counter; write late records to their own topic, by a rule on `timestamp - event_time`; or
+# count again from bronze each night and replace the day's windows.
 
 # %% [markdown]
 # ## Deeper: A restart
 #
-# The watermark lies in the checkpoint. A query ends at a watermark of 8:20; a day later it starts again, and the
-# first records that it reads are of 8:05 and 8:25.
+# The watermark is in the checkpoint. A query ends with its watermark at 8:20. A day later it starts
+# again, and the first records that it reads are from 8:05 and 8:25.
 
 # %% a-restart tags=["live"]
 early, later = [0, 30], [5, 25, 50]
@@ -774,16 +790,18 @@ assert len(after.rows) == 2
 display(before.table(), after.table())
 
 # %% [markdown]
-# The record of 8:05 is dropped at once: the query remembers its watermark, and the window's state is gone. So a
-# restart changes no result. To count old records again, *reprocess*: a new query, with a new checkpoint and a table of
-# its own, reads the topic from the earliest offset; when it has caught up, readers change over. The same holds when you
-# change the delay, the window or the keys: the old state does not fit the new query.
+# The record from 8:05 is dropped at once: the query remembers its watermark, and the window's state
+# is gone. So a restart changes no result. To count old records again, *reprocess*: start a new
+# query, with a new checkpoint and its own table, that reads the topic from the earliest offset.
+# When it has caught up, switch the readers over. Do the same when you change the delay, the window
+# or the keys: the old state does not fit the new query.
 
 # %% [markdown]
 # ## Deeper: A partition that falls behind
 #
-# One topic, two partitions. truck-01 is in partition 0 and its positions arrive at once; the ones in partition 1 arrive
-# half an hour late. Does the slower partition hold the watermark back, as the slower topic did?
+# A topic has two partitions. truck-01 is in partition 0, and its positions arrive at once; those in
+# partition 1 arrive half an hour late. Does the slower partition hold the watermark back, as the
+# slower topic did?
 
 # %% a-slow-partition tags=["live"]
 behind = 30  # minutes
@@ -804,16 +822,18 @@ assert counted["truck-01"] == len(fast)
 assert counted["truck-02"] < len(slow)
 
 # %% [markdown]
-# It does not: Spark keeps one watermark for an input, from the newest event time of all its partitions, and what the
-# slower partition brings is late. Other processors keep one for each partition and take the smallest; there an
-# *idle* partition holds everything back. When you read "idle partitions stall the watermark", ask of which processor.
+# It does not. Spark keeps one watermark per input, from the newest event time in all its
+# partitions, so the slower partition's records are late. Other processors keep one per partition
+# and use the smallest; there, an *idle* partition holds everything back. When you read "idle
+# partitions stall the watermark," ask which processor.
 
 # %% [markdown]
 # ## Deeper: Duplicates within a watermark
 #
-# `dropDuplicates` in lab L1 keeps each event id for as long as the query lives. `dropDuplicatesWithinWatermark` forgets an
-# id when the watermark has passed its first copy's time by the delay, so a copy that comes later is let through. The
-# ids here are the keys, and the delay is ten minutes.
+# In lab L1, `dropDuplicates` keeps each event id for as long as the query lives.
+# `dropDuplicatesWithinWatermark` forgets an id once the watermark is past the first copy's time by
+# the delay, so a copy that comes after that gets through. The ids here are the keys, and the delay
+# is ten minutes.
 
 # %% duplicates-within-a-watermark tags=["live"]
 repeats = [("a", 0), ("b", 4), ("a", 8), ("c", 30), ("d", 31), ("d", 32), ("e", 60), ("f", 61)]
@@ -831,5 +851,6 @@ for name, once in {
     )
 
 # %% [markdown]
-# Both drop the copies. The state of the first only grows; that of the second follows the watermark. Choose the delay
-# from how late a copy may come: the fleet's gateways send again within five minutes.
+# Both drop the copies. The first one's state only grows; the second one's follows the watermark.
+# Choose the delay according to how late a copy may come: the fleet's gateways send again within
+# five minutes.

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # L4 · Skew and scale
 #
-# Six trucks, and one of them sends two records of five. You see how partitions become tasks, what a
-# hot key does to one of them, which work suffers from it and which does not, and what helps. At the
-# end the same job runs on a Spark cluster.
+# Six trucks send records, and one of them sends two of every five. You see how partitions become
+# tasks, what a hot key does to one task, which work suffers from it and which does not, and what
+# helps. At the end, the same job runs on a Spark cluster.
 #
 # **You will be able to**
-# * say how many tasks read a topic, and bound what a micro-batch takes;
-# * find the task that is too long, and say why;
-# * salt an aggregate or a join, and say when that gives a wrong number;
-# * say what adaptive execution mends, and what it does not.
+# * say how many tasks read a topic, and limit how much a micro-batch takes;
+# * find the task that takes too long, and say why;
+# * salt an aggregate or a join, and say when that produces a wrong number;
+# * say what adaptive execution fixes, and what it does not.
 #
-# **Time:** {minutes}. It needs Java 17 and PySpark; the first cell takes some seconds, because Spark
-# starts a JVM.
+# **Time:** {minutes}. The lab needs Java 17 and PySpark. The first cell takes a few seconds because
+# Spark starts a JVM.
 
 # %% doorway tags=["setup"]
 import json
@@ -40,8 +40,8 @@ spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")  # and 
 # %% [markdown]
 # ## The fleet
 #
-# A shuffle sends all rows of a key to one task. So the number that matters is the share of the most
-# frequent key. The data is clean this time: no duplicates, nothing late.
+# A shuffle sends all the rows with the same key to one task. So the number that matters is the most
+# frequent key's share. The data is clean this time: it has no duplicates, and nothing is late.
 
 # %% fleet tags=["setup"]
 events, trucks = 12_000, 6
@@ -76,9 +76,9 @@ Chart(
 # %% [markdown]
 # ## From partitions to tasks
 #
-# A task of Spark's Kafka source reads a range of offsets of one partition. By itself the source makes
-# one task for each partition. The option `minPartitions` asks for more tasks. This topic has three
-# partitions, with 1,200, 600 and 200 records.
+# A task in Spark's Kafka source reads a range of offsets from one partition. By default, the source
+# creates one task for each partition. The option `minPartitions` asks for more tasks. This topic
+# has three partitions, with 1,200, 600 and 200 records.
 
 # %% L4-1 tags=["stub", "predict"]
 lab.predict("L4-1")
@@ -109,14 +109,14 @@ print(seen)
 lab.verdict("L4-1", seen)
 
 # %% [markdown]
-# Spark splits partitions by their share of the records, so that the tasks come closer to each other. The
-# price: two tasks read one partition at the same time, so a task no longer sees all
-# records of a key in their order. A consumer group does not help here: Spark has none.
+# Spark splits partitions by their share of the records, so the tasks become more equal in size. The
+# price is order: two tasks read one partition at the same time, so a task no longer sees all of a
+# key's records in order. A consumer group does not help here, because Spark has none.
 #
 # ## A bounded micro-batch
 #
-# A query that was down for a day finds a day of records. `maxOffsetsPerTrigger` bounds each
-# micro-batch. It counts over all partitions of the topic.
+# A query that was down for a day comes back to a day's records. `maxOffsetsPerTrigger` limits each
+# micro-batch. The limit covers all the topic's partitions together.
 
 # %% L4-2 tags=["stub", "predict"]
 lab.predict("L4-2")
@@ -145,8 +145,9 @@ print(seen)
 lab.verdict("L4-2", seen)
 
 # %% [markdown]
-# Each partition gives its share of the backlog, so all of them are done at the same time. The chart shows
-# the query by its own reports: rows, and the lag that no other tool knows.
+# Each partition contributes in proportion to its backlog, so all of them finish at the same time.
+# The chart is drawn from the query's own reports: it shows the rows, and the lag that no other tool
+# knows.
 
 # %% progress tags=["live"]
 panel = progress(query)
@@ -156,9 +157,9 @@ panel
 # %% [markdown]
 # ## One key, one task
 #
-# Now the positions. `measured` reads from Spark's status store what each task did; the same numbers
-# stand in Spark's web pages. You count positions by truck: a shuffle brings each truck to one of four
-# tasks, and one truck has two positions of five.
+# Back to the positions. `measured` uses Spark's status store to find what each task did; Spark's
+# web pages show the same numbers. You count positions by truck: a shuffle sends each truck to one
+# of four tasks, and one truck has two of every five positions.
 
 # %% L4-3 tags=["stub", "predict"]
 lab.predict("L4-3")
@@ -183,11 +184,11 @@ print(seen)
 lab.verdict("L4-3", seen)
 
 # %% [markdown]
-# Each task counts what it has before the shuffle, and sends one row for each truck. Spark calls that a
-# partial aggregation. A count, a sum, a maximum or a mean is hardly touched by a hot key.
+# Before the shuffle, each task counts its own rows, and then sends one row for each truck. Spark
+# calls that a partial aggregation. A hot key hardly affects a count, a sum, a maximum or a mean.
 #
-# Now something that cannot be begun before the shuffle: how much faster is a truck than at its
-# position before? That needs all positions of a truck in their order.
+# Other work cannot start before the shuffle: how much faster is a truck than it was at its previous
+# position? The answer needs all of a truck's positions in order.
 
 # %% L4-4 tags=["stub", "predict"]
 lab.predict("L4-4")
@@ -215,14 +216,15 @@ display(records_by_task("Rows that each task got", {"count": counting.last, "ste
 lab.verdict("L4-4", seen)
 
 # %% [markdown]
-# All rows of the hot truck went to one task, with those of other trucks that share its hash. The stage
-# takes as long as that task; more cores do not help. In a stream it is the same in each micro-batch.
+# All the hot truck's rows went to one task, along with those of other trucks that hash to it. The
+# stage lasts as long as that task; more cores do not help. In a stream, the same happens in each
+# micro-batch.
 #
 # ## Salt
 #
-# To salt is to split a hot key: group by truck *and part*, then put the parts together. Whether the
-# result is right depends on the aggregate. Here each is computed by part, and then the parts' results
-# are combined in the way that comes to mind first.
+# To salt is to split a hot key: group by truck *and part*, then combine the parts. Whether the
+# result is right depends on the aggregate. Here each aggregate is computed by part, and then the
+# parts' results are combined in the most obvious way.
 
 # %% L4-5 tags=["stub", "predict"]
 lab.predict("L4-5")
@@ -254,14 +256,15 @@ print(seen)
 lab.verdict("L4-5", seen)
 
 # %% [markdown]
-# A maximum of maxima is a maximum. A mean needs two numbers of each part, the sum and the count, and
-# exercise L4-8 is about that. Distinct values need the values themselves, and a median needs all rows:
-# no salt helps there. The salt must come from the row, as the offset does. A random salt differs when a
-# task runs again, and then rows are lost or counted twice.
+# A maximum of maxima is the overall maximum. A mean needs two numbers from each part, the sum and
+# the count, as in exercise L4-8. A distinct count needs the values themselves, and a median needs
+# all the rows: salt helps neither. The salt must come from the row, as the offset does. A random
+# salt differs when a task runs again, and then rows are lost or counted twice.
 # %% [markdown]
 # ## Break it: a broker dies under load
 #
-# A query reads 500 records at a time. After its first micro-batch the leader of partition 0 is killed.
+# A query reads 500 records at a time. After its first micro-batch, the leader of partition 0 is
+# killed.
 
 # %% L4-7 tags=["stub", "predict"]
 lab.predict("L4-7")
@@ -302,12 +305,12 @@ display(outcome)
 lab.verdict("L4-7", outcome)
 
 # %% [markdown]
-# A task that gets no answer asks for new metadata and reads on from the new leader, at the same offset:
-# the range of each task was written to the checkpoint before it began. If a task fails all the
-# same, Spark runs it again with that range.
+# A task that gets no answer requests new metadata and continues from the new leader at the same
+# offset: each task's range was written to the checkpoint before the task began. If the task still
+# fails, Spark runs it again with that range.
 #
-# At work you would see the death in two places. Below them is the work whose tasks you have looked at, as
-# the course's pipeline does it for each record.
+# At work, you would see the broker's death in two places. Below them is the work behind the tasks
+# you examined, as the course's pipeline does it for each record.
 
 # %% describe tags=["live"]
 partition = 0
@@ -328,8 +331,8 @@ lab.show(scaling.minutes)
 # %% [markdown]
 # ## Your turn
 #
-# Two pieces of code that a pipeline with a hot key needs; a third stands under *Deeper*. The judge calls
-# them with rows and numbers that you have not seen.
+# Write two pieces of code that a pipeline with a hot key needs; a third is under *Deeper*. The
+# judge calls them with rows and numbers that you have not seen.
 
 
 # %% judged-by-rows tags=["setup"]
@@ -369,9 +372,9 @@ def on_depots(sides):
 
 
 # %% [markdown]
-# **Salt an aggregate.** Two DataFrames. The first has `truck, part, positions, total_kmh`, by truck and
-# part; a position's part is its offset modulo `parts`. The second is made of the first and has
-# `truck, positions, mean_kmh`.
+# **Salt an aggregate.** Return two DataFrames. The first has `truck, part, positions, total_kmh`,
+# by truck and part; a position's part is its offset modulo `parts`. The second is computed from the
+# first and has `truck, positions, mean_kmh`.
 
 
 # %% L4-8 tags=["stub"]
@@ -398,9 +401,9 @@ def totals(positions, parts):
 lab.check("L4-8", on_positions(totals))
 
 # %% [markdown]
-# **Options of a source.** A query begins with the oldest record. Each micro-batch takes at most
+# **Options of a source.** A query starts with the oldest record. Each micro-batch takes at most
 # `records` records, and at least `tasks` tasks read it. If records were deleted before the query
-# read them, it stops and does not go on in silence. Return the options as a dict.
+# read them, the query stops instead of silently going on. Return the options as a dict.
 
 
 # %% L4-9 tags=["stub"]
@@ -430,44 +433,46 @@ lab.check("L4-9", options)
 #
 # <details><summary><b>1. How many tasks read a topic of 12 partitions?</b></summary>
 #
-# 12 by default, one for each range of offsets of a partition. With `minPartitions` above 12 Spark splits
-# large partitions; with fewer cores the tasks wait for each other.
-# *Follow-up:* what do you lose when one partition is read by two tasks? (A task no longer sees the whole
-# order of a key.)
+# 12 by default, one for each partition's range of offsets. With `minPartitions` above 12, Spark
+# splits large partitions. With fewer cores than tasks, some tasks wait.
+# *Follow-up:* what do you lose when one partition is read by two tasks? (A task no longer sees all
+# of a key's records in order.)
 #
-# * **weak:** "as many as cores" · **good:** one for each partition, and `minPartitions` · **strong:** says
-#   that Spark splits by the share of the records, and what that does to the order
+# * **weak:** "as many as there are cores" · **good:** one for each partition, and `minPartitions` ·
+#   **strong:** says that Spark splits by the share of the records, and what that does to order
 # * **evidence:** [From partitions to tasks](#From-partitions-to-tasks)
 # </details>
 #
-# <details><summary><b>2. One task of a stage takes ten times as long as the others. Why?</b></summary>
+# <details><summary><b>2. One task in a stage takes ten times as long as the others. Why?</b></summary>
 #
-# Look at its records first. If it has ten times as many, a key is hot. If not, look at its host, its
-# spill, and its retries.
-# *Follow-up:* the job only counts by key. Is a hot key the cause? (Hardly: partial aggregation sends one row
-# per key and task.)
+# Check its record count first. If it has ten times as many, a key is hot. If not, check its host,
+# its spill, and its retries.
+# *Follow-up:* the job only counts by key. Is a hot key the cause? (Unlikely: partial aggregation
+# sends one row per key and task.)
 #
-# * **weak:** "more executors" · **good:** skew, seen in the task's records · **strong:** tells work that
-#   aggregates before the shuffle from work that cannot
+# * **weak:** "more executors" · **good:** skew, seen in the task's records · **strong:** separates
+#   work that can aggregate before the shuffle from work that cannot
 # * **evidence:** [One key, one task](#One-key,-one-task)
 # </details>
 #
 # <details><summary><b>3. When is salting wrong?</b></summary>
 #
-# When the aggregate of a whole is no function of the aggregates of its parts: a median, a distinct
-# count, a mean without its count; and for a window that needs the order of the whole key.
-# *Follow-up:* why not `rand()` as salt? (A task that runs again may get its rows in another order, and then each row has another salt.)
+# When the whole's aggregate cannot be computed from its parts' aggregates, as with a median, a
+# distinct count, or a mean without its count. Also for a window that needs the whole key in order.
+# *Follow-up:* why not `rand()` as the salt? (A task that runs again may get its rows in a different
+# order, and then each row gets a different salt.)
 #
-# * **weak:** "never, it only spreads" · **good:** mean and median · **strong:** says what to carry in the first
-#   step so that it is right
+# * **weak:** "never, it only spreads the rows" · **good:** mean and median · **strong:** says what
+#   the first step must carry so that the result is right
 # * **evidence:** [Salt](#Salt)
 # </details>
 #
 # <details><summary><b>4. AQE is on. Why is the join still skewed?</b></summary>
 #
-# Its partitions may be below the threshold of 256 MB or below five times the median; the type of join may
-# not allow a split of that side; or the skew lies in a window or an aggregate, which AQE does not split.
-# *Follow-up:* and in a stream with state? (A key's state has one place.)
+# Its partitions may be below the 256 MB threshold or below five times the median; the join type may
+# not allow that side to be split; or the skew is in a window or an aggregate, which AQE does not
+# split.
+# *Follow-up:* what about a stream with state? (A key's state is in one place.)
 #
 # * **weak:** "AQE is broken" · **good:** thresholds · **strong:** says which operators can be split, and why
 # * **evidence:** [What adaptive execution does by itself](#What-adaptive-execution-does-by-itself)
@@ -475,12 +480,13 @@ lab.check("L4-9", options)
 #
 # <details><summary><b>5. A query was down for a day. What do you set before it starts again?</b></summary>
 #
-# `maxOffsetsPerTrigger`, so that the first micro-batch does not take the whole day, its memory and its
-# retries; it may change between two starts. Then watch the lag go down.
+# `maxOffsetsPerTrigger`, so that the first micro-batch does not take the whole day's records, with
+# the memory and retries they cost. The option may change between starts. Then watch the lag go
+# down.
 # *Follow-up:* where is that lag? (In the query's progress; no consumer group knows it.)
 #
-# * **weak:** "more memory" · **good:** the option · **strong:** says that it is shared over the partitions
-#   by their backlog, and may change with the same checkpoint
+# * **weak:** "more memory" · **good:** the option · **strong:** says that it is divided among the
+#   partitions by backlog, and may change under the same checkpoint
 # * **evidence:** [A bounded micro-batch](#A-bounded-micro-batch)
 # </details>
 #
@@ -492,9 +498,9 @@ lab.check("L4-9", options)
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# 102 was gone: it is the first replica of partition 1, and 101 leads that now. It is back already and has
-# caught up with partition 0, and not yet with 1 and 2. Once it has, leaders stay where they are until
-# a preferred leader election.
+# Broker 102 was gone: it is the first replica of partition 1, yet 101 leads that partition now. 102
+# is already back and has caught up on partition 0, but not yet on 1 and 2. Once it has, the leaders
+# stay where they are until a preferred leader election.
 # </details>
 #
 # ## Quiz
@@ -508,9 +514,10 @@ lab.quiz("L4-11", "c")
 # %% [markdown]
 # ## Deeper: The same job on a cluster
 #
-# So far tasks were threads of one JVM. `kafkalab up spark` starts a standalone cluster: a master, and
-# two workers of one core. A session joins it when `SPARK_MASTER` says so, and your code does not change.
-# Each bar below is a driver of its own that parses and aggregates the same table; no broker takes part.
+# So far, the tasks were threads in one JVM. `kafkalab up spark` starts a standalone cluster: a
+# master, and two workers with one core each. A session joins it when `SPARK_MASTER` names it, and
+# your code does not change. Each bar below is a separate driver that parses and aggregates the same
+# table; no broker takes part.
 
 # %% curve tags=["live"]
 table_events = 10_000
@@ -543,14 +550,15 @@ Chart(
 
 # %% [markdown]
 # All three find the same numbers. How much faster two cores are depends on this machine and on what
-# else it does now; `kafkalab bench spark` measures it with more rounds.
+# else it is doing; `kafkalab bench spark` measures the difference over more rounds.
 
 # %% [markdown]
 # ## Deeper: What adaptive execution does by itself
 #
-# Spark looks at the sizes of a shuffle before it reads it (AQE, on by default) and may split a skewed
-# partition. It calls a partition skewed above 256 MB; here that is lowered to 10 KB, so that the hot
-# truck is skewed. Two pieces of work follow: a join with the trucks' depots, and the steps from above.
+# Before Spark reads a shuffle, it checks the partitions' sizes (AQE, on by default) and may split a
+# skewed one. By default, a partition counts as skewed only above 256 MB; here the threshold is
+# 10 KB, so that the hot truck's partition qualifies. Two pieces of work follow: a join with the
+# trucks' depots, and the speed steps from above.
 
 
 # %% L4-6 tags=["stub", "predict"]
@@ -584,10 +592,10 @@ print(seen)
 lab.verdict("L4-6", seen)
 
 # %% [markdown]
-# A join may be split: each piece of the hot side meets a copy of the other side. A window may not, for
-# the rows of a truck belong together; nor may an aggregate. The default of 256 MB means that AQE looks
-# away from skew in small micro-batches. And it does nothing while a stream keeps state: there each key
-# belongs to one partition of the state store forever.
+# A join can be split: each piece of the hot side is joined with a copy of the other side. A window
+# cannot, because a truck's rows belong together; nor can an aggregate. With the default of 256 MB,
+# AQE ignores skew in small micro-batches. And it does nothing while a stream keeps state: there,
+# each key belongs to one partition of the state store forever.
 
 # %% settings-back tags=["live"]
 for name in (f"{skewed}ThresholdInBytes", f"{skewed}Factor"):
@@ -598,9 +606,9 @@ for name in ("adaptive.advisoryPartitionSizeInBytes", "autoBroadcastJoinThreshol
 # %% [markdown]
 # ## Deeper: A join with a salt
 #
-# **Salt a join.** The trucks' depots are a large table, and the positions have a hot truck. Return the
-# two sides that are then joined by `truck` and `part`: positions with `truck, offset, part`, where part
-# is the offset modulo `parts`; and depots with `truck, part, depot`.
+# **Salt a join.** The trucks' depots are a large table, and the positions have a hot truck. Return
+# the two sides of a join on `truck` and `part`: positions with `truck, offset, part`, where part is
+# the offset modulo `parts`; and depots with `truck, part, depot`.
 
 
 # %% L4-10 tags=["stub"]
@@ -625,8 +633,9 @@ lab.check("L4-10", on_depots(sides))
 # %% [markdown]
 # ## Deeper: Where the time of a micro-batch goes
 #
-# A micro-batch costs some hundred milliseconds before it reads anything: planning, and two files of the
-# checkpoint. Small micro-batches pay that often. The same 2,000 records, 100 or 1,000 at a time:
+# A micro-batch costs a few hundred milliseconds before it reads anything, for planning and for two
+# checkpoint files. Small micro-batches pay that often. Here the same 2,000 records are read 100 or
+# 1,000 at a time:
 
 # %% overhead tags=["live"]
 eng.create_topic("drops", partitions=3)

@@ -2,16 +2,16 @@
 # # L5 · Changelog and compaction
 #
 # A database of orders changes, and a connector writes each change to a topic. From that *change
-# feed* you keep a table in Delta Lake that has the rows of the database. Then you let the topic be
-# compacted, and rebuild the table from what is left.
+# feed*, you keep a Delta Lake table that has the database's rows. Then the topic is compacted, and
+# you rebuild the table from what is left.
 #
 # **You will be able to**
-# * read a change feed: envelopes, LSNs, tombstones, a restart that delivers twice;
-# * write a MERGE that stays right when a micro-batch is old, or comes again;
-# * say what compaction keeps for a rebuild, and what it takes away;
-# * name the ways in which a deleted row comes back.
+# * read a change feed: envelopes, LSNs, tombstones, and a restart that delivers changes twice;
+# * write a MERGE that stays right when a micro-batch is old or comes again;
+# * say what compaction keeps for a rebuild, and what it removes;
+# * name the ways in which a deleted row can come back.
 #
-# **Time:** {minutes}. It needs Java 17; `make setup` brings PySpark and Delta Lake's jars.
+# **Time:** {minutes}. The lab needs Java 17; `make setup` installs PySpark and Delta Lake's jars.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
@@ -33,13 +33,14 @@ upserts.require_delta(spark)
 # %% [markdown]
 # ## The change feed
 #
-# The database runs a morning of statements with a fixed seed. Each change gets a *log sequence
-# number* (LSN), a position in its write-ahead log. The connector writes *envelopes*, as Debezium does:
-# the row `before` and `after`, the operation `op`, the LSN in `source`. The database also keeps every
-# version of its rows: the truth, at each LSN.
+# The database runs a morning's statements, generated from a fixed seed. Each change gets a *log
+# sequence number* (LSN), its position in the database's write-ahead log. The connector writes
+# *envelopes*, as Debezium does. Each has the row `before` and `after`, the operation `op`, and the
+# LSN in `source`. The database also keeps every version of its rows, so the truth is known at each
+# LSN.
 #
-# After 200 changes the connector crashes and goes on from an older position, so the last 50 changes
-# come again.
+# After 200 changes, the connector crashes and resumes from an older position, so the last 50
+# changes come again.
 
 # %% feed tags=["setup"]
 statements, seed = 600, 7
@@ -60,15 +61,15 @@ for record in (feed[0], feed[deleted - 1], feed[deleted]):
 lab.segments(eng, "orders")
 
 # %% [markdown]
-# The key is the order. It decides the partition, so all changes of an order are in one partition, in
-# the order of their LSNs, but for the restart. A delete is two records: the envelope with `op: d` for
-# readers, and a *tombstone*, a key without a value, for the cleaner. In the panel, open a batch and
-# look at its records.
+# The key is the order's id. It decides the partition, so all changes to an order are in one
+# partition, sorted by LSN except after the restart. A delete is two records: the envelope with
+# `op: d` for readers, and a *tombstone*, a key without a value, for the cleaner. In the panel, open
+# a batch and look at its records.
 #
 # ## One row for each order
 #
-# In Spark, an upsert is a `MERGE` within `foreachBatch`. Its source is the micro-batch, one row for each
-# record. Nothing keeps a micro-batch from having several changes of one order.
+# In Spark, an upsert is a `MERGE` inside `foreachBatch`. Its source is the micro-batch, with one
+# row for each record. A micro-batch may contain several changes to one order.
 
 # %% L5-1 tags=["stub", "predict"]
 lab.predict("L5-1")
@@ -97,13 +98,13 @@ print(*table, seen["error"], sep="\n")
 lab.verdict("L5-1", seen)
 
 # %% [markdown]
-# A DataFrame has no order, so no row of it is the last one. Where two rows of the source match one row
-# of the table, Delta refuses the MERGE. Where they match none (`known = False`), it inserts both, and
-# the table has the order twice, without any error. So each micro-batch is reduced to the newest change
-# of each order first. But which one is the newest?
+# A DataFrame's rows are not sorted, so none of them is the last one. Where two source rows match
+# one table row, Delta refuses the MERGE. Where they match none (`known = False`), it inserts both,
+# and the table has the order twice, without any error. So each micro-batch must first be reduced to
+# the newest change to each order. But which change is the newest?
 #
-# The connector stamps each envelope with its own clock, `ts_ms`. Here it restarts after three changes,
-# and the last two come again. The micro-batch ends in between.
+# The connector stamps each envelope with its own clock's time, `ts_ms`. Here the connector restarts
+# after three changes, and the last two come again. The micro-batch ends between those two.
 
 # %% L5-2 tags=["stub", "predict"]
 lab.predict("L5-2")
@@ -138,16 +139,17 @@ seen = {
 lab.verdict("L5-2", seen)
 
 # %% [markdown]
-# The table went back in time, and stays there until the next micro-batch comes. A clock says when a
-# change was *handled*, and two changes of one millisecond look the same. The LSN says where the
-# change stands in the database's log: it never repeats for another change of the row, and it is the
-# same when the change comes again.
+# The table went back in time and stays there until the next micro-batch comes. A timestamp shows
+# when a change was *handled*, and two changes in one millisecond look the same. The LSN shows where
+# the change is in the database's log: no other change to the row has it, and it is the same when
+# the change comes again.
 #
 # ## The guard, and what it needs
 #
-# So the MERGE takes a change only if its LSN is above the LSN of the row: the *guard*. An old micro-batch
-# or a repeated one then changes nothing. Deletes are rows of the micro-batch, too. The next cell
-# removes a deleted order from the table. Then the connector restarts, and an old update comes again.
+# So the MERGE applies a change only if its LSN is above the row's LSN. This is the *guard*. An old
+# or repeated micro-batch then changes nothing. Deletes are rows in the micro-batch, too. The next
+# cell removes a deleted order from the table. Then the connector restarts, and an old update comes
+# again.
 
 # %% L5-3 tags=["stub", "predict"]
 lab.predict("L5-3")
@@ -182,15 +184,16 @@ seen = {
 lab.verdict("L5-3", seen)
 
 # %% [markdown]
-# A cancelled order is back. The delete had removed the LSN together with the row, so the guard had nothing
-# to compare with. With `UPDATE SET *` the row stays, with `deleted` and its LSN; readers of the table
-# filter it out. Such rows may go when no old change can come any more, for example after a week.
+# A canceled order is back. The delete had removed the LSN along with the row, so the guard had
+# nothing to compare. With `UPDATE SET *`, the row stays, with its LSN and marked `deleted`; the
+# table's readers filter it out. Such rows can be removed once no old change can arrive, for example
+# after a week.
 #
 # ## Kept current
 #
-# The lab's own query does all of this: `changes`, `newest`, `merge`, in `foreachBatch`. Each MERGE makes
-# a *version* of the Delta table, and `VERSION AS OF` reads an old one. The next cell compares each
-# version with the database as it was at the highest LSN that the version knows.
+# The lab's own query does all of this: it calls `changes`, `newest` and `merge` in `foreachBatch`.
+# Each MERGE creates a *version* of the Delta table, and `VERSION AS OF` reads an old one. The next
+# cell compares each version with the database as of the highest LSN in that version.
 
 # %% L5-4 tags=["stub", "predict"]
 lab.predict("L5-4")
@@ -225,17 +228,17 @@ seen["rows that differ at the end"] = differing[-1]
 lab.verdict("L5-4", seen)
 
 # %% [markdown]
-# The history has what each MERGE inserted and updated (`operationMetrics`). A version between is a mix
-# of moments: order 40 as of eleven, order 7 as of nine. The database never had such a table. With one
-# partition each version is a moment, but for the restart. With several, a table is right about each
-# order by itself, and right as a whole when the feed is read to its end. Sums over orders have to wait
-# for that, or name an LSN.
+# The history shows what each MERGE inserted and updated (`operationMetrics`). An intermediate
+# version mixes moments: order 40 as of eleven o'clock, order 7 as of nine. The database never had
+# such a table. With one partition, each version shows one moment, except after the restart. With
+# several, a table is right about each order by itself, but right as a whole only when the feed has
+# been read to its end. Sums over orders have to wait for that, or name an LSN.
 #
 # ## What the cleaner leaves
 #
 # Now the topic is compacted: the cleaner keeps the last record of each key and removes older ones,
-# except in the active segment (lesson 12). The next cell writes a morning to one partition and builds a
-# table from it before and after the cleaner.
+# except in the active segment (lesson 12). The next cell writes a morning's changes to one
+# partition and builds a table from it before and after the cleaner runs.
 
 # %% L5-5 tags=["stub", "predict"]
 lab.predict("L5-5")
@@ -274,15 +277,15 @@ display(outcome)
 lab.verdict("L5-5", outcome)
 
 # %% [markdown]
-# The same table, row by row. An envelope carries the whole row, so the last one of a key is enough.
-# There are still more records than orders. The active segment is as it was, and a cancelled order has a
-# tombstone: its envelope with `op: d` is gone, because the tombstone has the same key and came later.
-# So a reader must take a tombstone for a delete. And compaction is not deduplication: in the dirty part,
-# a reader sees several values of a key.
+# Both tables are the same, row by row. An envelope carries the whole row, so a key's last one is
+# enough. There are still more records than orders. The active segment is unchanged, and a canceled
+# order has a tombstone: its envelope with `op: d` is gone, because the tombstone has the same key
+# and came later. So a reader must treat a tombstone as a delete. And compaction is not
+# deduplication: in the dirty part, a reader sees several values for a key.
 #
-# What does a rebuild cost as the history grows? Four mornings follow each other, with about as many
-# new orders as cancelled ones. After each of them a service reads the topic from its beginning, before
-# the cleaner and after it.
+# What does a rebuild cost as the history grows? Four mornings follow, with about as many new orders
+# as canceled ones. After each morning, a service reads the feed from its beginning, both as written
+# and as the cleaner left it.
 
 # %% rebuild-costs tags=["live"]
 import time
@@ -307,14 +310,14 @@ for number in range(1, mornings + 1):
 Chart("Records that a service reads when it starts", reads, x="mornings", y="records")
 
 # %% [markdown]
-# As written, a start reads all of history. Compacted, it reads the orders that exist, some tombstones,
-# and the active segment: that levels off. The seconds say little here, because at this size most of a
-# start is its connection.
+# With the topic as written, a start reads the whole history. With the compacted one, it reads the
+# orders that exist, some tombstones, and the active segment, so the number levels off. The seconds
+# mean little here, because at this size a start spends most of its time connecting.
 #
 # ## Away for too long
 #
-# A tombstone does not stay. After `delete.retention.ms`, a day by default, the next pass of the cleaner
-# drops it; here it is 0. A service holds three orders in memory and stops. Order 2 is deleted, and the
+# A tombstone does not last. After `delete.retention.ms`, a day by default and 0 here, the cleaner's
+# next pass drops it. A service holds three orders in memory and stops. Order 2 is deleted, and the
 # service comes back.
 
 # %% L5-6 tags=["stub", "predict"]
@@ -355,17 +358,18 @@ display(outcome)
 lab.verdict("L5-6", outcome)
 
 # %% [markdown]
-# A *ghost*. The service went on at its offset, without an error: gaps are normal in a compacted log. It
-# was away for longer than `delete.retention.ms`, and nothing it reads will ever mention order 2. The
-# same holds for a Spark query with an old checkpoint. The remedy is a table from the beginning: rebuild
-# it beside the old one and exchange them, or let the connector take a new snapshot. Set
-# `delete.retention.ms` longer than any outage that you want to survive, and alarm on lag in *time*.
+# Order 2 is a *ghost*. The service resumed at its offset without an error: gaps are normal in a
+# compacted log. It was away longer than `delete.retention.ms`, and nothing it reads will ever
+# mention order 2. The same happens to a Spark query with an old checkpoint. The remedy is a new
+# table: rebuild it from the beginning beside the old one and swap the two, or let the connector
+# take a new snapshot. Set `delete.retention.ms` longer than any outage that you want to survive,
+# and alert on lag in *time*.
 #
 # ## Break it: a leader dies, and the table is read on
 #
-# The query has read the topic once. Then the leader of a partition dies, more changes come, and the
-# query goes on from its checkpoint. Below: what an engineer sees of the topic, and of the broker that
-# leads next.
+# The query has read the topic once. Then a partition's leader dies, more changes come, and the
+# query resumes from its checkpoint. The output shows what an engineer sees of the topic and of the
+# broker that leads next.
 
 # %% leader-dies tags=["live"]
 import copy
@@ -387,18 +391,19 @@ lab.mend(eng)
 lab.show(upserts.changes, upserts.newest, upserts.merge)
 
 # %% [markdown]
-# The table is right. This connector was started without its old position, so it began with a snapshot:
-# `op: r`, each row with the snapshot's LSN, and the guard takes or leaves such a row as any change. What
-# a snapshot cannot say is which orders are gone. Below the log stands the code that kept the table.
+# The table is right. This connector was started without its old position, so it began with a
+# snapshot. Each of its rows has `op: r` and the snapshot's LSN, and the guard accepts or rejects it
+# like any other change. A snapshot cannot show which orders are gone. The code that kept the table
+# is below the log.
 #
 # ## Your turn
 #
-# Write the two halves of such a query, and a service's start. The judge calls them with changes that
-# you have not seen, twice and out of order.
+# Write the two halves of such a query, and the startup of a service. The judge calls them with
+# changes that you have not seen, twice and out of order.
 #
-# **The newest change of each order.** `records` has `key` and `value` in bytes. Give one row for each
-# order: `order_id INT, lsn BIGINT, deleted BOOLEAN, status STRING`, from the change with the highest LSN.
-# If there is nothing but a tombstone, the LSN and the status are null. Use explicit schemas.
+# **The newest change of each order.** `records` has `key` and `value` as bytes. Return one row for
+# each order: `order_id INT, lsn BIGINT, deleted BOOLEAN, status STRING`, from the change with the
+# highest LSN. If an order has only a tombstone, its LSN and status are null. Use explicit schemas.
 
 
 # %% L5-8 tags=["stub"]
@@ -428,9 +433,9 @@ def newest(records):
 lab.check("L5-8", judged.on_records(spark, newest))
 
 # %% [markdown]
-# **A MERGE that may be repeated.** `batch` has these four columns, one row for each order, each with an
-# LSN. Merge it into the Delta table at `path`, which has the same columns. Old batches must change
-# nothing, and a deleted order stays as a row with `deleted`.
+# **A MERGE that may be repeated.** `batch` has these four columns, with one row for each order;
+# each row has an LSN. Merge it into the Delta table at `path`, which has the same columns. Old
+# batches must change nothing, and a deleted order stays as a row marked `deleted`.
 
 
 # %% L5-9 tags=["stub"]
@@ -453,9 +458,9 @@ def merge(batch, path):
 lab.check("L5-9", judged.on_batches(spark, merge))
 
 # %% [markdown]
-# **A dictionary from a compacted topic.** A service starts. Read `topic` from its beginning to its end
-# and return a dictionary: the last value of each key, as bytes. The consumer is set to
-# `enable.partition.eof`: it reports the end of a partition as a message with an error.
+# **A dictionary from a compacted topic.** A service starts. Read `topic` from beginning to end and
+# return a dictionary of each key's last value, as bytes. The consumer has `enable.partition.eof`
+# set: it reports the end of a partition as a message with an error.
 
 
 # %% L5-10 tags=["stub"]
@@ -494,21 +499,22 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>1. How do you apply a change feed to a table, exactly once?</b></summary>
 #
-# You do not: the feed comes at least once. The MERGE is made so that it may be repeated: one change of
-# each key, the newest by LSN, and only if it is newer than the row.
-# *Follow-up:* why not by timestamp? (Old changes come again with a new one, and two changes may share
-# one.)
+# You do not: the feed comes at least once. Instead, make the MERGE safe to repeat: apply one change
+# for each key, the newest by LSN, and only if it is newer than the row.
+# *Follow-up:* why not by timestamp? (Old changes come again with a new timestamp, and two changes
+# may share one.)
 #
-# * **weak:** "with a checkpoint" · **good:** an idempotent MERGE · **strong:** the LSN, and what happens
-#   within a micro-batch and between two
+# * **weak:** "with a checkpoint" · **good:** an idempotent MERGE · **strong:** the LSN, and what
+#   happens within a micro-batch and between micro-batches
 # * **evidence:** [One row for each order](#One-row-for-each-order)
 # </details>
 #
 # <details><summary><b>2. A deleted customer is back in the table. What happened?</b></summary>
 #
-# Either an old change came again and found no row to be compared with; or the reader was away for
+# An old change came again, and the guard had no row to compare it with; or the reader was away
 # longer than `delete.retention.ms` and never saw the tombstone; or partitions were added.
-# *Follow-up:* how do you find all such rows? (Rebuild beside the table, and compare the keys.)
+# *Follow-up:* how do you find all such rows? (Rebuild a second table beside it, and compare the
+# keys.)
 #
 # * **weak:** "a bug in the connector" · **good:** one of the ways · **strong:** all of them, each with
 #   its remedy
@@ -517,35 +523,37 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>3. Does a compacted topic have one record for each key?</b></summary>
 #
-# No. At least the last one is kept; the active segment and the dirty part have older ones. A reader
-# takes the last value and treats a tombstone as a delete.
+# No. Only the last one is sure to be kept; the active segment and the dirty part also have older
+# ones. A reader takes the last value and treats a tombstone as a delete.
 # *Follow-up:* when is the last value not enough? (For a history, a sum of changes, an audit.)
 #
-# * **weak:** "yes" · **good:** dirty part · **strong:** says what a consumer must do, and what it
-#   can no longer compute
+# * **weak:** "yes" · **good:** the dirty part · **strong:** says what a consumer must do, and what
+#   it can no longer compute
 # * **evidence:** [What the cleaner leaves](#What-the-cleaner-leaves)
 # </details>
 #
 # <details><summary><b>4. Why does the connector write a tombstone after the delete?</b></summary>
 #
-# The envelope with `op: d` is a value, and the cleaner would keep it as the last one. A key without a
-# value lets the cleaner remove the key at last.
+# The envelope with `op: d` is a value, so the cleaner would keep it as the key's last one. A key
+# without a value lets the cleaner finally remove the key.
 # *Follow-up:* a column holds personal data. When is the last byte gone? (After a pass that removes the
 # older records; the values may be in `before`, too.)
 #
-# * **weak:** "by convention" · **good:** for the cleaner · **strong:** the envelope goes before the
-#   tombstone does, so readers must understand both
+# * **weak:** "by convention" · **good:** for the cleaner · **strong:** the envelope is removed
+#   before the tombstone, so readers must understand both
 # * **evidence:** [What the cleaner leaves](#What-the-cleaner-leaves)
 # </details>
 #
 # <details><summary><b>5. May this topic get more partitions?</b></summary>
 #
-# Not this topic: keys move, and the old partition keeps their last values for good. Make a new topic
-# with more partitions and let the connector take a snapshot, or copy it key by key.
-# *Follow-up:* does the LSN guard help? (With the order, as long as tombstones are there.)
+# Not this topic: keys move, and the old partition keeps their last values for good. Create a new
+# topic with more partitions. Then let the connector take a snapshot, or copy the old topic key by
+# key.
+# *Follow-up:* does the LSN guard help? (With the order of changes, as long as the tombstones are
+# there.)
 #
 # * **weak:** "yes, any time" · **good:** keys move · **strong:** old values and tombstones are in
-#   different partitions, and each is cleaned by itself
+#   different partitions, and each partition is cleaned by itself
 # * **evidence:** [Deeper: More partitions](#Deeper:-More-partitions)
 # </details>
 #
@@ -556,9 +564,9 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Two things. Broker 101 is down, or behind: it leads no partition 0 and is not in sync. And the policy is
-# `delete` with a week of retention: an order without a change for a week is not in the topic any
-# more, so a rebuild from it gives only a part of the table.
+# Two things. First, broker 101 is down or behind: it does not lead partition 0, and it is not in
+# sync. Second, the policy is `delete` with a week's retention: an order that has not changed for a
+# week is no longer in the topic, so a rebuild restores only part of the table.
 # </details>
 #
 # ## Quiz
@@ -572,8 +580,8 @@ lab.quiz("L5-11", "d")
 # %% [markdown]
 # ## Deeper: More partitions
 #
-# A key's partition is its hash modulo the number of partitions. When a topic gets more, most keys move,
-# and their records do not. A service with an LSN guard reads everything.
+# A key's partition is its hash modulo the number of partitions. When a topic gets more partitions,
+# most keys move, but their records do not. A service with an LSN guard reads everything.
 
 # %% L5-7 tags=["stub", "predict"]
 lab.predict("L5-7")
@@ -614,19 +622,20 @@ display(outcome)
 lab.verdict("L5-7", outcome)
 
 # %% [markdown]
-# A reader without LSNs that comes to the old partition last has the old status. The LSN mends that. It
-# cannot mend the delete: the tombstone went to a new partition, and the cleaner dropped it there in time.
-# The order's insert is in the old partition, where no later record has its key, so it stays for good.
-# The order comes back with each rebuild. To get more partitions, make a new topic and fill it from a
-# snapshot.
+# A reader without LSNs that reads the old partition last has the old status. The LSN fixes that. It
+# cannot fix the delete: the tombstone went to a new partition, and the cleaner eventually dropped
+# it there. The order's insert is in the old partition, where no later record has its key, so it
+# stays for good. The order comes back with each rebuild. To get more partitions, create a new topic
+# and fill it from a snapshot.
 #
-# Compaction also refuses records without a key (lesson 12, *Both policies*): there is nothing to compare.
+# A compacted topic also refuses records without a key (lesson 12, *Both policies*): there is
+# nothing to compare.
 
 # %% [markdown]
 # ## Deeper: The same micro-batch again
 #
-# As in lab L1, the next cell removes the note that the last micro-batch was done. Spark runs it again,
-# and `operationMetrics` says what the second MERGE changed.
+# As in lab L1, the next cell removes the note that the last micro-batch was done. Spark runs the
+# micro-batch again, and `operationMetrics` shows what the second MERGE changed.
 
 # %% same-again tags=["live"]
 from pathlib import Path
@@ -643,15 +652,15 @@ print(first, again, sep="\n")
 assert (again["inserted"], again["updated"]) == (0, 0)
 
 # %% [markdown]
-# The second MERGE is a version of the table that changes no row. A sink that counts, or sends e-mail,
-# would have done it twice (lab L2).
+# The second MERGE created a version of the table but changed no row. A sink that counts or sends
+# email would have done so twice (lab L2).
 
 # %% [markdown]
 # ## Deeper: A column that came late
 #
-# Half-way through the morning the database's table gets a column, `priority`. The query learns of it
-# later. Until then its schema drops the new field without a word. `MERGE WITH SCHEMA EVOLUTION` then
-# adds the column to the Delta table.
+# Halfway through the morning, the database's table gets a new column, `priority`. The query learns
+# of it later. Until then, the query's schema silently drops the new field.
+# `MERGE WITH SCHEMA EVOLUTION` then adds the column to the Delta table.
 
 # %% late-column tags=["live"]
 wider = run(Morning(400, seed=5, priority_from=200))
@@ -674,16 +683,16 @@ assert wrong
 assert all("priority is None" in line for line in wrong)
 
 # %% [markdown]
-# The rows that changed while the query did not know the column lack it, until they change again. The
-# topic has it all the time: each envelope is the whole row. So after a change of schema, rebuild. That is
-# what a compacted topic is for.
+# Rows that changed before the query knew the column lack it until they change again. The topic has
+# had it all along, because each envelope carries the whole row. So after a schema change, rebuild.
+# That is what a compacted topic is for.
 
 # %% [markdown]
 # ## Deeper: Every version of a row
 #
-# From the same feed you can build a table that forgets nothing: each change is a row that is valid from
-# its LSN to the next one, a *slowly changing dimension of type 2*. The feed has to be whole, so it is
-# read here as it was written, without compaction.
+# From the same feed, you can build a table that forgets nothing, a *type 2 slowly changing
+# dimension*: each change is a row that is valid from its LSN to the next one. The feed has to be
+# complete, so here it is read as it was written, without compaction.
 
 # %% every-version tags=["live"]
 at = database.log[len(database.log) // 3].lsn  # any LSN
@@ -699,17 +708,18 @@ assert found == {order_id: row["status"] for order_id, row in database.table(at)
 print(f"{versions.count()} versions; {len(found)} orders at LSN {at}, as in the database")
 
 # %% [markdown]
-# Such a table answers how long orders wait to be loaded. A compacted topic cannot: it has the last
-# state. Keep the feed in a topic with `cleanup.policy=delete`, or append it to a bronze table (lab L1),
-# and let the compacted topic serve those who need the present.
+# Such a table can show how long orders wait to be loaded. A compacted topic cannot, because it has
+# only the last state. Keep the feed in a topic with `cleanup.policy=delete`, or append it to a
+# bronze table (lab L1), and let the compacted topic serve readers that need the current state.
 
 # %% [markdown]
 # ## Deeper: Break it: the table is compacted, too
 #
-# Each micro-batch leaves small files in a Delta table. OPTIMIZE writes the rows of many files into one.
-# Below, four commits fill a table of changes, and a query follows it, as gold follows silver in lab L1.
-# Its function asks for the smallest LSN of the micro-batch, and trusts that there is one. The query starts
-# once before OPTIMIZE and twice after it; nothing is written to the table in between.
+# Each micro-batch leaves small files in a Delta table. OPTIMIZE rewrites the rows from many files
+# into one. Below, four commits fill a table of changes, and a query follows it, as gold follows
+# silver in lab L1. The query's function asks for the micro-batch's smallest LSN and assumes that
+# there is one. The query starts once before OPTIMIZE and twice after it; nothing is written to the
+# table in between.
 
 # %% L5-12 tags=["stub", "predict"]
 lab.predict("L5-12")
@@ -750,29 +760,32 @@ for number in range(3):  # three starts
 lab.verdict("L5-12", {"rows by start": given, "failed": failed})
 
 # %% [markdown]
-# OPTIMIZE is a commit of the table, so the query has something to read. The commit says of its files that they
-# change no data, so the micro-batch has no rows. Its offsets are in the checkpoint before the function runs.
-# Each start therefore repeats it, and each start dies at it. Set `guarded = True` and run the cell again:
-# now the query goes on. An empty micro-batch is nothing to do, in every function that you write.
+# OPTIMIZE is a commit to the table, so the query has something to read. The commit marks its files
+# as changing no data, so the micro-batch has no rows. The micro-batch's offsets are in the
+# checkpoint before the function runs. Each start therefore repeats it and fails on it. Set
+# `guarded = True` and run the cell again: now the query goes on. In every function that you write,
+# treat an empty micro-batch as nothing to do.
 #
-# Compaction of a topic and compaction of a table share a word only. The cleaner takes old values away;
-# OPTIMIZE keeps every row.
+# Topic compaction and table compaction share only a word. The cleaner removes old values; OPTIMIZE
+# keeps every row.
 
 # %% [markdown]
 # ## Deeper: Decisions around a feed
 #
-# **Outbox or the log of the tables?** A feed of tables shows every column to every reader, and a rename
-# breaks them. With an *outbox*, the application inserts an event into a table of its own within the same
-# transaction, and the connector reads only that one. It costs code, and gives a contract.
+# **An outbox, or the tables' log?** A feed of tables exposes every column to every reader, and a
+# renamed column breaks the readers. With an *outbox*, the application inserts an event into a
+# separate table in the same transaction, and the connector reads only that table. An outbox costs
+# code, but provides a contract.
 #
-# **From snapshot to stream.** The snapshot is read as of one LSN, and streaming begins at that LSN, so
-# nothing is missed between. A snapshot in pieces (*incremental*) runs while changes come; the connector
-# then drops a read row if a change of its key came in the meantime.
+# **From snapshot to stream.** The snapshot is read as of one LSN, and streaming begins at that LSN,
+# so nothing is missed in between. A snapshot in pieces (*incremental*) runs while changes arrive;
+# the connector then drops a row that it read if a change to the same key arrived in the meantime.
 #
-# **Lags of the cleaner.** `min.compaction.lag.ms` keeps young records from being compacted: readers that
-# are behind by less than that see every change. `max.compaction.lag.ms` forces a pass within a time, for
-# data that must go. `delete.retention.ms` counts from the first pass over a tombstone.
+# **The cleaner's lags.** `min.compaction.lag.ms` keeps young records from being compacted: readers
+# that are behind by less than that see every change. `max.compaction.lag.ms` forces a pass within a
+# set time, for data that must be removed. `delete.retention.ms` counts from the cleaner's first
+# pass over a tombstone.
 #
-# **Transactions of the database.** One transaction changes many rows, in several topics. Debezium can
-# add its id and the number of its changes to each envelope, and a topic with BEGIN and END. A reader
-# that must not show half of a transaction has to buffer until it has all of them.
+# **Database transactions.** One transaction can change many rows, in several topics. Debezium can
+# add its id and the number of its changes to each envelope, and a topic with BEGIN and END. A
+# reader that must not show half a transaction has to buffer until it has all the changes.

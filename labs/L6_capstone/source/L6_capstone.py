@@ -1,18 +1,18 @@
 # %% [markdown]
 # # L6 · Capstone: a pipeline that keeps its promise
 #
-# You begin with an empty folder and a contract. You end with a pipeline that takes a fleet's
-# positions from Kafka to two tables, and keeps the contract while its driver and its brokers die at
-# moments that you do not know. On the way you say what the service promises in numbers, measure it,
-# and decide when it may ring at night.
+# You begin with an empty folder and a contract. You end with a pipeline that moves a fleet's
+# positions from Kafka into two tables, and keeps the contract while its driver and its brokers die
+# at moments that you cannot predict. On the way, you state the service's promise in numbers,
+# measure it, and decide when an alert may ring at night.
 #
 # **You will be able to**
 # * write a contract for a pipeline, and a test that judges tables, not code;
-# * make every write of a micro-batch repeatable, and show that it is;
-# * say how long a backlog lasts, before it happens;
+# * make every write in a micro-batch repeatable, and show that it is;
+# * predict how long a backlog will last;
 # * turn samples into an error budget and an alert.
 #
-# **Time:** {minutes}. It needs Java 17, PySpark and Delta Lake's jars (`make setup`).
+# **Time:** {minutes}. The lab needs Java 17, PySpark and Delta Lake's jars (`make setup`).
 
 # %% doorway tags=["setup"]
 from confluent_kafka import TopicPartition
@@ -33,21 +33,22 @@ spark = session()
 # %% [markdown]
 # ## The contract
 #
-# Trucks send positions to `fleet.positions`. Their operator wants two Delta tables in one folder:
+# Trucks send positions to `fleet.positions`. The fleet's operator wants two Delta tables in one
+# folder:
 #
 # | table | columns | promise |
 # |---|---|---|
-# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and minute of the truck's own clock; each position counts once, however often it was sent or processed |
+# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and each minute on the truck's own clock; each position counts once, however often it was sent or processed |
 # | `dead-letters` | `partition`, `offset`, `reason` | a row for each record that cannot be read; nothing disappears |
 #
-# A position can be read if it has `event_id`, `truck`, `speed_kmh` (a whole number) and `event_time`:
-# milliseconds since 1970, or, since the new firmware, text such as `2026-03-02T08:00:00.123Z`. What is
-# outside of the years 2000 to 2099 is no time: some clocks count nanoseconds, or say 9999. `12:30` is no time, either.
-# And there is a service level: after each wave of records a sample is taken. It is good if at least
-# 99 % of the readable positions are in the table, and none is there twice. 80 % of the samples must be
-# good.
+# A position is readable if it has `event_id`, `truck`, `speed_kmh` (a whole number) and
+# `event_time`. The time is in milliseconds since 1970 or, since the new firmware, text such as
+# `2026-03-02T08:00:00.123Z`. A value outside the years 2000 to 2099 is not a time: some clocks
+# count nanoseconds, or show the year 9999. `12:30` is not a time, either. There is also a service
+# level: after each wave of records, a sample is taken. A sample is good if at least 99 % of the
+# readable positions are in the table, and none is there twice. 80 % of the samples must be good.
 #
-# Nothing in it says Spark. `breach` is the contract as code: it looks at tables only.
+# Nothing in the contract mentions Spark. `breach` is the contract as code: it checks only tables.
 
 # %% judge tags=["read"]
 lab.show(contract.breach)
@@ -68,9 +69,10 @@ lab.panel(eng, "fleet.positions")
 # %% [markdown]
 # ## A first version
 #
-# This pipeline looks right, and many like it are in use. It reads the topic with a checkpoint, appends
-# the good positions to a table, and computes the minutes from that table. On a quiet morning it keeps
-# the first promise. It forgets the dead letters; that is not the point now.
+# This pipeline looks right, and many like it are in use. It reads the topic with a checkpoint,
+# appends the good positions to a table, and computes the minutes from that table. On a quiet
+# morning it keeps the first promise. It leaves out the dead letters, but they are not the point
+# here.
 
 
 # %% first-version tags=["setup"]
@@ -99,9 +101,9 @@ def first_version(spark, bootstrap, folder):
 
 
 # %% [markdown]
-# The next cell runs it as a service: a process of its own, called after each wave. In wave 2 that
-# process and its JVM get SIGKILL. The table has the wave's rows by then; Spark's note that the
-# micro-batch is done has not been written.
+# The next cell runs it as a service: a separate process, called after each wave. In wave 2, that
+# process and its JVM receive SIGKILL. By then, the table has the wave's rows, but Spark has not
+# noted that the micro-batch is done.
 
 # %% L6-1 tags=["stub", "predict"]
 lab.predict("L6-1")
@@ -131,19 +133,19 @@ display(day.chart())
 lab.verdict("L6-1", seen)
 
 # %% [markdown]
-# The checkpoint did its work: it knew that wave 2 was not done, and gave it to the sink again. That
-# is *at least once*. The sink made it *twice*. No setting of the source or of the checkpoint mends
-# that; the write has to be one that changes nothing when it comes again. Run the cell with `BEFORE`
-# and compare.
+# The checkpoint did its job: it showed that wave 2 was not done, so Spark passed the wave to the
+# sink again. That is *at least once*. The sink made it *twice*. No setting of the source or the
+# checkpoint fixes that; repeating the write must change nothing. Run the cell with `BEFORE` and
+# compare.
 #
-# The samples stay bad for good. A pipeline that is late catches up; one that has counted twice does
-# not, until the table is computed again.
+# The samples stay bad. A late pipeline catches up; one that has counted twice stays wrong until the
+# table is computed again.
 #
 # ## The weekend
 #
-# A broker deletes by age and size. It does not know who has read a record. Here the pipeline is down,
-# and retention moves on; `delete_records` takes the place of the clock. The checkpoint then points to
-# offsets that are gone.
+# A broker deletes records by age and size, and does not know who has read them. Here the pipeline
+# is down while retention goes on; `delete_records` replaces the clock. The checkpoint then points
+# to offsets that are gone.
 
 # %% L6-2 tags=["stub", "predict"]
 lab.predict("L6-2")
@@ -181,16 +183,16 @@ display(outcome)
 lab.verdict("L6-2", outcome)
 
 # %% [markdown]
-# The query refuses to go on, and it is right: 60 positions are missing, and only a person can decide
-# whether the table may be wrong. With `failOnDataLoss=false` it reads on and leaves a warning in a log
-# that few read. So freshness has a second limit, one that no budget pays for: the pipeline must
-# never be down longer than the topic's retention. Put that time on the dashboard.
+# The query refuses to continue, and rightly so: 60 positions are missing, and only a person can
+# decide whether the table may be wrong. With `failOnDataLoss=false`, it continues and leaves a
+# warning in a log that few people read. So freshness has a second limit, one that no budget covers:
+# the pipeline must never be down longer than the topic's retention. Put that time on the dashboard.
 #
 # ## How long a backlog lasts
 #
-# Now freshness. The driver is down for two waves, and comes back. A micro-batch has a limit
-# (`maxOffsetsPerTrigger`), because a micro-batch without one takes the whole backlog at once and may
-# need more memory than there is. Each wave gets one micro-batch.
+# Back to freshness. The driver is down for two waves, then comes back. Each micro-batch has a limit
+# (`maxOffsetsPerTrigger`): without one, it takes the whole backlog at once and may need more memory
+# than there is. Each wave gets one micro-batch.
 
 # %% L6-3 tags=["stub", "predict"]
 lab.predict("L6-3")
@@ -228,13 +230,13 @@ print(seen)
 lab.verdict("L6-3", seen)
 
 # %% [markdown]
-# The two lines meet again when the spare capacity has drained what waited:
-# *backlog ÷ (capacity − arrival)*, here 600 ÷ 150 = 4 micro-batches, and the last of these four ends with
-# nothing unread. So a pipeline that keeps up easily may still need hours after an hour without a driver.
-# With a capacity of 310 it would take sixty waves. Try it with fewer waves down, or more capacity: the
-# spare capacity is what you pay for a short recovery.
+# The two lines meet again when the spare capacity has drained the backlog. That takes *backlog ÷
+# (capacity − arrival)*, here 600 ÷ 150 = 4 micro-batches, and the last of these four ends with
+# nothing unread. So a pipeline that easily keeps up may still need hours to recover from an hour
+# without a driver. With a capacity of 310, it would take sixty waves. Try it with fewer waves down,
+# or more capacity: spare capacity is the price of a short recovery.
 #
-# At work you would see the lag of a streaming query in its progress, and never in the group tool:
+# At work, you would see a streaming query's lag in its progress, never in the consumer group tool:
 # Spark joins no consumer group. The next cell shows what the cluster itself knows.
 
 # %% at-work tags=["live"]
@@ -251,12 +253,12 @@ lab.mend(eng)
 # %% [markdown]
 # ## Your turn
 #
-# Two small functions for the service level, then the pipeline.
+# Write two small functions for the service level, then the pipeline.
 #
-# **What is left of the error budget.** `good` has a True or False for each sample so far, `objective` is
-# a percentage, and the window will have `planned` samples in all. Return the share of the budget that is
-# left, rounded to three places: 1 if no sample is bad, 0 if the last one that may be bad is, and a
-# negative number beyond that.
+# **What is left of the error budget.** `good` has True or False for each sample so far, `objective`
+# is a percentage, and the window will have `planned` samples in all. Return the share of the budget
+# that is left, rounded to three places: 1 if no sample is bad, 0 if exactly the allowed number is
+# bad, and negative beyond that.
 
 
 # %% L6-4 tags=["stub"]
@@ -275,10 +277,10 @@ def budget_left(good, objective, planned):
 lab.check("L6-4", budget_left)
 
 # %% [markdown]
-# **When the alert rings at night.** A *burn rate* is the share of samples that are bad, divided by the
-# share that may be bad: at 1 the budget lasts exactly as long as the window. Return True if the burn
-# rate reaches `rate` both in the last 12 samples and in the last 3. A window that is not full yet
-# consists of the samples that are there; there is at least one.
+# **When the alert rings at night.** A *burn rate* is the share of samples that are bad, divided by
+# the share that may be bad: at 1, the budget lasts exactly as long as the window. Return True if
+# the burn rate reaches `rate` both in the last 12 samples and in the last 3. A window that is not
+# full yet consists of the samples so far; there is at least one.
 
 
 # %% L6-5 tags=["stub"]
@@ -301,9 +303,9 @@ def page(good, objective, rate):
 lab.check("L6-5", page)
 
 # %% [markdown]
-# **The pipeline.** Write it from the empty folder to the contract. The judge sends two waves that you have
-# not seen, with positions that come late, come twice, cannot be read, or have their time as text. It
-# breaks something after each wave, and compares your tables with its own truth.
+# **The pipeline.** Start with an empty folder and fulfill the contract. The judge sends two waves
+# that you have not seen, with positions that come late, come twice, cannot be read, or have their
+# time as text. It breaks something after each wave, and compares your tables with the correct ones.
 
 
 # %% L6-6 tags=["stub"]
@@ -366,10 +368,10 @@ lab.check("L6-6", under_faults(pipeline, spark, eng))
 # %% [markdown]
 # ## Break it: a day of faults
 #
-# Now your pipeline is a service for a day of five waves. The seed chooses the wave in which the driver gets
-# SIGKILL, the moment, and the wave in which a broker dies while it is written. Change the seed, and
-# change the share of trouble. The picture is your dashboard: the distance between the lines is what
-# users miss.
+# Now your pipeline runs as a service for a day of five waves. The seed chooses the wave in which
+# the driver receives SIGKILL, the moment of the kill, and the wave that is being written when a
+# broker dies. Change the seed and the share of trouble. The chart is your dashboard: the gap
+# between the lines is what users are missing.
 
 # %% day tags=["live"]
 from random import Random
@@ -395,9 +397,9 @@ print(day)
 print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 
 # %% [markdown]
-# A dead driver costs one sample, if your pipeline is right: the wave that comes next catches up. Is the
-# objective kept? A budget belongs to a window that is long enough for the faults you expect; in five
-# waves at 80 % one sample may be bad. Work out how many waves two dead drivers need, then try it.
+# If your pipeline is right, a dead driver costs one sample: the next run catches up. Is the
+# objective met? A budget belongs to a window that is long enough for the faults you expect; in five
+# waves at 80 %, one sample may be bad. Work out how many waves two dead drivers need, then try it.
 #
 # ## Interview corner
 #
@@ -405,57 +407,59 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 #
 # <details><summary><b>1. A streaming query has a checkpoint. Why may its table still count twice?</b></summary>
 #
-# The checkpoint is written after the sink. A crash between the two gives the sink the same micro-batch
-# again, so the sink must recognize it: by keys (MERGE), by the batch's number (`txnAppId`,
-# `txnVersion`), or by being computed again as a whole.
-# *Follow-up:* which of the three also survives a deleted checkpoint? (Keys, and computing again.)
+# The checkpoint is written after the sink. After a crash between the two, the sink gets the same
+# micro-batch again, so the sink must make the repeat harmless: by keys (MERGE), by the batch's
+# number (`txnAppId`, `txnVersion`), or by computing the whole table again.
+# *Follow-up:* which of the three also survive a deleted checkpoint? (Keys, and computing again.)
 #
-# * **weak:** "exactly-once is on" · **good:** order of sink and commit · **strong:** three ways, and what
-#   each assumes
+# * **weak:** "exactly-once is on" · **good:** the order of sink and commit · **strong:** all three
+#   ways, and what each assumes
 # * **evidence:** [A first version](#A-first-version)
 # </details>
 #
 # <details><summary><b>2. The pipeline was down for an hour. When is it fresh again?</b></summary>
 #
 # After backlog ÷ (capacity − arrival). If capacity is 1.2 times arrival, after five hours.
-# *Follow-up:* what may you switch off meanwhile? (Compaction of files, and what else reads the same
-# source; or raise the limit of a micro-batch, if memory allows.)
+# *Follow-up:* what can you switch off in the meantime? (File compaction, and other readers of the
+# same source. Or raise the micro-batch limit, if memory allows.)
 #
-# * **weak:** "after an hour" · **good:** spare capacity · **strong:** the formula, and what it costs to
-#   change it
+# * **weak:** "after an hour" · **good:** spare capacity · **strong:** the formula, and what a
+#   shorter recovery costs
 # * **evidence:** [How long a backlog lasts](#How-long-a-backlog-lasts)
 # </details>
 #
 # <details><summary><b>3. What do you do when a query fails because records are gone?</b></summary>
 #
-# Find out which: the offsets are in the error. Ask whether another copy exists (bronze, a mirror, the
-# source system). Only then restart with `failOnDataLoss=false` or new starting offsets, and say to the
-# users of the table what is missing.
-# *Follow-up:* how do you prevent it? (Alert on the age of the oldest unread record against retention.)
+# Find out which records: the offsets are in the error. Check whether another copy exists (bronze, a
+# mirror, the source system). Only then restart with `failOnDataLoss=false` or new starting offsets,
+# and report to the table's users what is missing.
+# *Follow-up:* how do you prevent it? (Alert when the age of the oldest unread record nears the
+# retention time.)
 #
-# * **weak:** "set failOnDataLoss to false" · **good:** finds the offsets first · **strong:** the alert
-#   that would have come before
+# * **weak:** "set failOnDataLoss to false" · **good:** finds the offsets first · **strong:** names
+#   the alert that would have come first
 # * **evidence:** [The weekend](#The-weekend)
 # </details>
 #
 # <details><summary><b>4. Which objective would you give this pipeline, and why not 100 %?</b></summary>
 #
-# One for freshness, with a budget that pays for restarts, deployments and a dead broker; and one for
-# correctness, without a budget: a wrong number has to be mended and explained each time.
+# One for freshness, with a budget for restarts, deployments and a dead broker; and one for
+# correctness, without a budget, because each wrong number has to be corrected and explained.
 # *Follow-up:* who decides how much of the budget a deployment may spend?
 #
-# * **weak:** "as many nines as possible" · **good:** a budget with its uses · **strong:** separates late
-#   from wrong
+# * **weak:** "as many nines as possible" · **good:** a budget and its uses · **strong:** separates
+#   late from wrong
 # * **evidence:** [The contract](#The-contract)
 # </details>
 #
-# <details><summary><b>5. System design: a million trucks, a position a second each. Begin.</b></summary>
+# <details><summary><b>5. System design: a million trucks each send a position a second. Begin.</b></summary>
 #
-# A million records a second of 200 bytes are 200 MB/s, 600 MB/s with three replicas, and 17 TB a day
-# before replication. At 10 MB/s a partition that is 20 partitions for bandwidth and some hundred for the
-# readers' parallelism. Bronze needs batches of minutes, or it has too many files. Gold by minute is
-# 60 times smaller; keyed MERGE into it is the expensive part, so partition it by time.
-# *Follow-up:* where does your design break first when ten times the trucks come?
+# A million 200-byte records a second are 200 MB/s, or 600 MB/s with three replicas, and 17 TB a day
+# before replication. At 10 MB/s per partition, that is 20 partitions for bandwidth and a few
+# hundred for the readers' parallelism. Bronze needs batches that span minutes, or it gets too many
+# files. Gold by minute is 60 times smaller; the keyed MERGE into it is the expensive part, so
+# partition gold by time.
+# *Follow-up:* where does your design break first with ten times as many trucks?
 #
 # * **weak:** names products · **good:** bytes, partitions, files · **strong:** names the first limit and
 #   the signal that shows it
@@ -470,9 +474,9 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Broker 101 is gone: it is in no ISR, and 102 leads partition 0 in its place. Two of three replicas are in
-# sync, so with min.insync.replicas=2 producers still write, and the next failure stops them. The
-# pipeline reads on.
+# Broker 101 is gone: it is in no ISR, and 102 leads partition 0 in its place. Two of three replicas
+# are in sync, so with min.insync.replicas=2 producers can still write, but the next failure stops
+# them. The pipeline keeps reading.
 # </details>
 #
 # ## Quiz
@@ -486,7 +490,7 @@ lab.quiz("L6-7", "c")
 # %% [markdown]
 # ## Deeper: What the folder holds
 #
-# The lab began with an empty folder. A pipeline that has run leaves tables and a checkpoint, and each can
+# The lab began with an empty folder. A pipeline leaves tables and a checkpoint there, and each can
 # be opened. This section runs the first version once, and lists what it wrote.
 
 # %% folder tags=["live"]
@@ -500,16 +504,17 @@ for file in sorted(folder.rglob("*")):
 print((folder / "checkpoint" / "offsets" / "0").read_text())
 
 # %% [markdown]
-# `offsets/0` says what the micro-batch takes, and is written first. `commits/0` says that it is done, and
-# is written last. `_delta_log` has a file for each commit of a table. A backup of a pipeline is the
-# tables **and** the checkpoint, from one moment. With a checkpoint that is newer than its table, records are
-# skipped. With an older one the micro-batches come again: a MERGE by event id takes them once, an append repeats
-# them, and a Delta sink that knows their numbers drops them, although newer records may be among them.
+# `offsets/0` lists what the micro-batch takes, and is written first. `commits/0` marks the
+# micro-batch as done, and is written last. `_delta_log` has a file for each commit to a table. A
+# pipeline's backup is the tables **and** the checkpoint, from the same moment. If the checkpoint is
+# newer than its table, records are skipped. If it is older, the micro-batches come again: a MERGE
+# by event id takes them once, an append repeats them, and a Delta sink that knows their numbers
+# drops them, even if they contain newer records.
 #
 # ## Deeper: The whole pipeline
 #
-# The course has a pipeline of its own for the same fleet, with orders and payments, bronze and silver, a
-# parser that is mended, and dead letters that are read again. With a dashboard, and with a broker and
-# the driver killed on the way, it is one command:
-# `kafkalab pipeline --source local --events 200000 --kill --dashboard day.html`. Read
-# `labs/pipeline/layers.py` beside your own.
+# The course has its own pipeline for the same fleet, with orders and payments, bronze and silver, a
+# parser that is repaired, and dead letters that are read again. One command runs it with a
+# dashboard, and kills a broker and the driver on the way:
+# `kafkalab pipeline --source local --events 200000 --kill --dashboard day.html`. Compare
+# `labs/pipeline/layers.py` with your own code.

@@ -1,22 +1,21 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# In five minutes you start a Kafka cluster of three brokers inside this notebook, send it a
-# record, and kill the broker that holds it. After that you see how the course asks questions and
-# how the same code runs on a real Kafka.
+# In five minutes you start a three-broker Kafka cluster inside this notebook, send it a record, and
+# kill the broker that holds it. Then you see how the course asks questions and how the same code
+# runs on a real Kafka.
 #
 # **You will be able to**
 # * write a record and read it back with a real Kafka client;
 # * say what a leader, a follower and the ISR are, and watch leadership move;
 # * say which addresses a client needs, and why a key's partition can change;
-# * work with this course: predictions, checks, hints, the list of words.
+# * work with this course: its predictions, checks, hints and glossary.
 #
 # **Time:** {minutes}.
 #
-# Run the cells from the top with Shift+Enter. Python alone is enough for all of them. Your file
-# carries no outputs, so nothing tells you a result before you have run the cell. The same notebook
-# with all its outputs and answers lies in `solutions/`: read that one where you cannot run
-# anything.
+# Run the cells from the top with Shift+Enter. Python alone is enough for all of them. Your file has
+# no outputs, so you see no result before you run its cell. The same notebook with all its outputs
+# and answers is in `solutions/`: read that one if you cannot run anything.
 
 # %% engine-up tags=["setup"]
 import time
@@ -29,19 +28,20 @@ eng = lab.engine()
 print(f"{len(eng.brokers)} brokers serve after {time.perf_counter() - started:.2f} s")
 
 # %% [markdown]
-# The engine is a small Kafka in readable Python: brokers 101, 102 and 103 and a controller, in a
-# process of their own, on real ports. Any Kafka client can talk to it.
+# The engine is a small Kafka in readable Python. Its brokers 101, 102 and 103 and its controller
+# run in a separate process, on real ports. Any Kafka client can talk to it.
 #
-# A *topic* is a named log, cut into *partitions*. Each partition is kept by several brokers, its
-# *replicas*. This topic has one partition and three replicas; the first one in the list leads.
+# A *topic* is a named log, cut into *partitions*. Several brokers each keep a copy of a partition;
+# these are its *replicas*. This topic has one partition and three replicas; the first one in the
+# list leads.
 
 # %% a-topic tags=["setup"]
 eng.create_topic("greetings", assignment={0: [101, 102, 103]})
 client = {"bootstrap.servers": eng.bootstrap, "log_level": 0}
 
 # %% [markdown]
-# One record goes in. `produce` hands it to the client's buffer, and `flush` waits until the
-# cluster has answered. The answer names the *offset*: the record's number in its partition.
+# Now send one record. `produce` hands it to the client's buffer, and `flush` waits until the
+# cluster has answered. The answer contains the *offset*: the record's number in its partition.
 
 # %% first-record tags=["setup"]
 from confluent_kafka import Producer
@@ -55,17 +55,17 @@ producer.flush()
 print(f"partition {sent[0].partition()}, offset {sent[0].offset()}")
 
 # %% [markdown]
-# This was `confluent-kafka`, the client that many Python programs run in production. It cannot
-# tell that it talks to a teaching engine. The panel below shows the cluster live: a row for each
-# broker, a cell for each record.
+# That was `confluent-kafka`, the client that many Python programs use in production. It cannot tell
+# that it is talking to a teaching engine. The panel below shows the cluster live, with a row for
+# each broker and a cell for each record.
 #
-# | in the panel | in full | what it says |
+# | in the panel | in full | what it means |
 # |---|---|---|
 # | crown | leader | the broker that takes writes for this partition; the *followers* copy from it |
 # | **ISR** | in-sync replicas | the brokers that keep up with the leader |
 # | **LEO** | log end offset | where a broker's copy ends: the next record gets this offset |
-# | **HW** | high watermark | records below it are on every in-sync replica, and only these are read |
-# | **epoch** | leader epoch | the number of this leadership; each cell carries the one it was written in |
+# | **HW** | high watermark | records below it are on every in-sync replica, and consumers can read only these |
+# | **epoch** | leader epoch | the number of this leadership; each cell shows the epoch in which it was written |
 
 # %% panel tags=["live"]
 lab.panel(eng, "greetings")
@@ -73,11 +73,11 @@ lab.panel(eng, "greetings")
 # %% [markdown]
 # ## Kill the leader
 #
-# The course asks before it runs: you predict, the next cell runs, and the verdict stands under the
-# output of that run. It is worked out from what the run observed. Until then your answer is only
-# recorded. A wrong prediction costs nothing, and you remember it better than a right one.
+# The course asks before it runs: you predict, you run the next cell, and the verdict appears under
+# its output. The verdict comes from what the run observed; until then your answer is only recorded.
+# A wrong prediction costs nothing, and you remember it better than a right one.
 #
-# Click a choice, or move to it with Tab and press Enter. You can also write the answer into the
+# Click a choice, or move to it with Tab and press Enter. You can also type the answer into the
 # cell: `lab.predict("00-1", "a")`.
 
 # %% 00-1 tags=["stub", "predict"]
@@ -111,16 +111,16 @@ print(seen)
 lab.verdict("00-1", seen)
 
 # %% [markdown]
-# The kill was as sudden as SIGKILL: the broker handed nothing over. The controller missed its
-# heartbeats for three seconds (`broker.session.timeout.ms`; Kafka's default is nine) and then made
-# another in-sync replica the leader. The followers had the record all the time, but clients do not
-# read from followers unless they are configured to. Scroll back to the panel: the crown has moved, and
-# the epoch has gone up by one.
+# The kill was as sudden as SIGKILL: the broker handed nothing over. The controller received no
+# heartbeat from it for three seconds (`broker.session.timeout.ms`; Kafka's default is nine) and
+# then made another in-sync replica the leader. The followers had the record all along, but clients
+# do not read from followers unless they are configured to. Scroll back to the panel: the crown has
+# moved, and the epoch has gone up by one.
 #
-# The two lines that set this scene up, `patience_s` and `victim`, are there to be changed. Kill a
-# follower, run the cell again, and the verdict follows what you did.
+# The two values that set up this scene, `patience_s` and `victim`, are yours to change. Set
+# `victim` to a follower and run the cell again: the verdict follows what you did.
 #
-# At work you have no panel. You have Kafka's own tools, and the lines that each broker writes.
+# At work you have no panel. You have Kafka's own tools, and the lines that each broker logs.
 
 # %% describe tags=["live"]
 topic = "greetings"
@@ -130,12 +130,12 @@ lab.broker_log(eng, eng.leader(topic), f"{topic}-0")
 
 # %% [markdown]
 # *Replicas* lists the brokers that should have the partition, dead ones included. *Isr* lists those
-# that keep up. A broker that stands in the first list and not in the second is the first thing to
-# look for. The lines below it are those of the new leader: its epoch, the smaller ISR, and the HW
-# that it now sets.
+# that keep up. Look first for a broker that is in the first list but not in the second. The log
+# lines further down come from the new leader: its epoch, the smaller ISR, and the HW that it now
+# sets.
 #
-# Start the broker again. It comes back as a follower, copies what it has missed, and joins the ISR
-# again. Notebook 06 is about these seconds.
+# Restart the broker. It comes back as a follower, copies what it missed, and rejoins the ISR.
+# Notebook 06 is about these seconds.
 
 # %% mended tags=["live"]
 lab.mend(eng)
@@ -146,21 +146,22 @@ eng.describe("greetings")
 # ## The real side
 #
 # The engine is a model that you can read, and a model can be wrong. So most runs happen twice:
-# `lab.both` runs one function on the engine and on a real Kafka and compares what it observed. With
-# Java and Kafka's jars a real Kafka 4.3.1 starts here as four plain processes; with Docker it may
-# be the composed cluster. Without either the engine is shown alone. What do you have?
+# `lab.both` runs one function on the engine and on a real Kafka and compares the results. With Java
+# and Kafka's jars, a real Kafka 4.3.1 starts here as four ordinary processes; with Docker, it can
+# be the Compose cluster. Without either, you see the engine alone. What does your machine have?
 
 # %% doctor tags=["read"]
 lab.doctor()
 
 # %% [markdown]
-# A dash is not an error: it names what is not installed, what you miss without it, and the one
-# command that gets it.
+# A dash is not an error: its line names what is not installed, what you miss without it, and the
+# one command that installs it.
 #
 # ### One address out of three
 #
-# `bootstrap.servers` lists the addresses that a client tries first. Here it holds one address. The
-# broker behind it has no replica of the topic's only partition, and it dies between two records.
+# `bootstrap.servers` lists the addresses that a client tries first. Here it lists only one. The
+# broker at that address has no replica of the topic's only partition, and it dies between two
+# records.
 
 # %% 00-5 tags=["stub", "predict"]
 lab.predict("00-5")
@@ -200,18 +201,18 @@ display(outcome)
 lab.verdict("00-5", outcome)
 
 # %% [markdown]
-# The first address is for the first question only. Its answer, *Metadata*, names all brokers and
-# the leader of each partition, and from then on the client talks to the leaders. An address list
-# with two or three entries is for clients that start while a broker is down.
+# A client uses the first address only for its first question. The answer, *Metadata*, names all the
+# brokers and each partition's leader; from then on the client talks to the leaders. List two or
+# three addresses for clients that start while a broker is down.
 #
-# A tick says that both sides gave the same value. Where the engine is known to differ, the row says
-# so and why; any other difference stops the cell.
+# A check mark means that both sides produced the same value. Where the engine is known to differ,
+# the row says so and why; any other difference stops the cell.
 #
 # ### The same key
 #
-# A record with a key goes to the partition that the key's hash chooses. Records with one key
-# therefore stand in one partition, in order. This cell sends a record for each key and notes the
-# partition from the answer.
+# A record with a key goes to the partition that the key's hash selects. All records with the same
+# key are therefore in one partition, in order. The function below sends one record for each key and
+# notes the partition in each answer.
 
 # %% partition-of-each-key tags=["setup"]
 from confluent_kafka.admin import NewPartitions
@@ -265,19 +266,19 @@ display(outcome)
 lab.verdict("00-6", outcome)
 
 # %% [markdown]
-# "The same key always lands in the same partition" holds while no partition is added and all
-# clients compute alike. The partition is `hash(key) % partitions`, so a fourth partition changes the
-# remainder of most keys. The records that were there stay where they are, so such a key then has
-# records in two partitions, and no order between them.
+# "The same key always lands in the same partition" holds only while no partition is added and all
+# clients compute the hash alike. The partition is `hash(key) % partitions`, so a fourth partition
+# changes the remainder for most keys. Existing records stay where they are, so such a key then has
+# records in two partitions, with no order between them.
 #
-# The last row shows the second trap. The client computes the hash, not the broker. librdkafka, on
-# which this Python client stands, uses CRC-32; the Java client uses murmur2. Two services that write
-# the same keys to one topic need the same `partitioner`. Notebook 03 is about this.
+# The last row shows the second trap. The client, not the broker, computes the hash. librdkafka,
+# which this Python client is built on, uses CRC-32; the Java client uses murmur2. Two services that
+# write the same keys to one topic need the same `partitioner`. Notebook 03 covers this.
 #
 # ## Read the engine's code
 #
-# The engine has both hashes, because it has to agree with both clients. `lab.show` prints the code
-# that ran.
+# The engine implements both hashes, because it has to agree with both clients. `lab.show` prints
+# the code that ran.
 
 # %% read-the-rule tags=["read"]
 from engine.client import partitioners
@@ -287,9 +288,9 @@ lab.show(partitioners.crc32_partition, partitioners.murmur2_partition)
 # %% [markdown]
 # ## Break it
 #
-# Now without a plan. Press **kill** on a follower, and the HW waits until the ISR has shrunk. Kill a
-# second broker: who leads? Kill the third, and start them again in another order. Nothing you press
-# here can damage anything; the cell after the panel mends it all.
+# Now experiment without a plan. Press **kill** on a follower, and the HW waits until the ISR has
+# shrunk. Kill a second broker: which one leads? Kill the third, and restart them in a different
+# order. Nothing you press here does lasting damage; the cell after the panel repairs it all.
 
 # %% break-it tags=["live"]
 lab.panel(eng, "greetings")
@@ -301,9 +302,9 @@ eng.wait_until(clients.whole("greetings"), what="all three replicas to be in syn
 # %% [markdown]
 # ## Your turn
 #
-# An exercise has a cell for your code and a check below it. The check is made outside this
-# notebook: for this one the judge connects to the cluster and reads the topic. A wrong answer gets
-# what was expected and what was seen. Below that are hints; press one to open it.
+# An exercise has a cell for your code and a check below it. The check runs outside this notebook:
+# for this exercise, the judge connects to the cluster and reads the topic. After a wrong answer,
+# you see what was expected and what was found. Below that are hints; click one to open it.
 #
 # Send a record to `greetings` with the key `you` and the value `I was here`. A producer collects
 # records before it sends them, so do not forget to flush.
@@ -324,10 +325,10 @@ producer.flush()
 lab.check("00-2", cluster=eng)
 
 # %% [markdown]
-# **Where help is.** `lab.hint` gives three hints for each exercise, each a little nearer to the
-# answer, and then a solution. They cost nothing. `lab.term` explains one of the field's
-# words, and `lab.progress` shows what you have solved; it is kept outside the course's folder, so a
-# new version of the course loses nothing.
+# **Where to find help.** `lab.hint` offers three hints for each exercise, each a little closer to
+# the answer, and then a solution. They cost nothing. `lab.term` explains a term, and `lab.progress`
+# shows what you have solved. Your progress is kept outside the course's folder, so a new version of
+# the course does not erase it.
 
 # %% hint tags=["read"]
 display(lab.hint("00-2"))
@@ -339,50 +340,50 @@ lab.progress()
 # %% [markdown]
 # ## Interview corner
 #
-# Answer aloud before you open an answer.
+# Answer each question aloud before you open its answer.
 #
 # <details><summary><b>1. A client's configuration names one broker. Is that a problem?</b></summary>
 #
-# One living address is enough: the first answer names all brokers. It is a problem only when the
+# One live address is enough: the first answer names all the brokers. It is a problem only if the
 # client starts while that broker is down.
-# *Follow-up:* which address does the client use for the leader? (The one that the broker advertises,
-# `advertised.listeners`, not the one in the list.)
+# *Follow-up:* which address does the client use for the leader? (The one that the broker
+# advertises, `advertised.listeners`, not the one in the list.)
 #
-# * **weak:** "it needs all addresses" · **good:** metadata names the others · **strong:** also says
-#   when it fails, and that the advertised address must be reachable
+# * **weak:** "it needs all the addresses" · **good:** metadata names the others · **strong:** also
+#   says when it fails, and that the advertised address must be reachable
 # * **evidence:** [One address out of three](#One-address-out-of-three)
 # </details>
 #
 # <details><summary><b>2. What do clients notice when a leader dies?</b></summary>
 #
-# Nothing is answered for this partition until the controller has missed the broker's heartbeats for
-# `broker.session.timeout.ms` and has made another in-sync replica the leader. Clients retry, ask for
-# new metadata, and go on.
+# No request for this partition is served until the controller has missed the broker's heartbeats
+# for `broker.session.timeout.ms` and has made another in-sync replica the leader. Clients retry,
+# refresh their metadata, and carry on.
 # *Follow-up:* which setting makes the pause shorter, and what does it cost? (The session timeout; a
-# short one takes a slow broker for a dead one.)
+# short one mistakes a slow broker for a dead one.)
 #
-# * **weak:** "the record is lost" · **good:** pause, election, retry · **strong:** names the timeout,
-#   the epoch, and why followers did not answer meanwhile
+# * **weak:** "the record is lost" · **good:** pause, election, retry · **strong:** names the
+#   timeout, the epoch, and why followers did not answer in the meantime
 # * **evidence:** [Kill the leader](#Kill-the-leader)
 # </details>
 #
 # <details><summary><b>3. "The same key always goes to the same partition." True?</b></summary>
 #
-# As long as the number of partitions and the partitioner stay the same. After a partition is added
-# most keys move, and earlier records stay where they were.
-# *Follow-up:* how do you grow a topic whose consumers need order by key? (Write to a new topic with
-# enough partitions, and move producers and consumers over.)
+# Only as long as the number of partitions and the partitioner stay the same. After a partition is
+# added, most keys move; earlier records stay where they were.
+# *Follow-up:* how do you grow a topic whose consumers need per-key order? (Write to a new topic
+# with enough partitions, and move producers and consumers over.)
 #
-# * **weak:** "yes" · **good:** not after partitions were added · **strong:** also other clients' hashes,
-#   and a plan
+# * **weak:** "yes" · **good:** not after a partition is added · **strong:** also names other
+#   clients' hashes, and has a plan
 # * **evidence:** [The same key](#The-same-key)
 # </details>
 #
 # <details><summary><b>4. May consumers read every record that the leader has?</b></summary>
 #
-# Only records below the high watermark: those that every in-sync replica has.
-# *Follow-up:* why not at once? (A record that only the leader has can vanish with it, and two readers
-# would have seen different logs.)
+# No, only records below the high watermark: those that every in-sync replica has.
+# *Follow-up:* why not at once? (A record that only the leader has can vanish with it; two readers
+# would then have seen different logs.)
 #
 # * **weak:** "yes" · **good:** names the HW · **strong:** says what would go wrong without it
 # * **evidence:** [Break it](#Break-it): kill a follower, send a record, and watch the HW
@@ -391,12 +392,12 @@ lab.progress()
 # <details><summary><b>5. Where is ZooKeeper?</b></summary>
 #
 # Kafka 4.0 removed it. Controllers keep the metadata in a log of their own (KRaft), and no tool has
-# the option `--zookeeper` any more.
-# *Follow-up:* what has to happen before a broker's first start? (Its data folder is formatted with the
-# cluster's id.)
+# the `--zookeeper` option any longer.
+# *Follow-up:* what has to happen before a broker's first start? (Its data folder must be formatted
+# with the cluster's id.)
 #
-# * **weak:** "it stores the offsets" · **good:** KRaft since 4.0 · **strong:** names what the controllers
-#   do now
+# * **weak:** "it stores the offsets" · **good:** KRaft since 4.0 · **strong:** says what the
+#   controllers do now
 # * **evidence:** [Deeper: What a cluster says about itself](#Deeper:-What-a-cluster-says-about-itself)
 # </details>
 #
@@ -406,14 +407,15 @@ lab.progress()
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# 101 is first in *Replicas*, so it led at the beginning. It is not in the ISR, so it is down or far
-# behind; 102 was elected in its place. All committed records are on 102 and 103. When 101 is back it
-# copies what it missed and follows; leadership returns to it only by a preferred leader election.
+# 101 is first in *Replicas*, so it led at first. It is not in the ISR, so it is down or far behind;
+# 102 was elected in its place. All committed records are on 102 and 103. When 101 comes back, it
+# copies what it missed and becomes a follower; leadership returns to it only through a preferred
+# leader election.
 # </details>
 #
 # ## Quiz
 #
-# Quiz questions give their verdict at once. Several letters may be right.
+# Quiz questions show their verdict at once. Several letters may be right.
 
 # %% 00-7 tags=["stub", "predict", "quiz"]
 lab.quiz("00-7")
@@ -436,18 +438,18 @@ lab.quiz("00-4", "c")
 # %% [markdown]
 # ## Where next
 #
-# Take any notebook; each sets up what it needs in its first cells. **06 · Replication and the ISR**
-# goes on where you killed the leader.
+# Open any notebook; each sets up what it needs in its first cells. **06 · Replication and the ISR**
+# picks up where you killed the leader.
 #
-# What follows are *Deeper* sections. They are closed when you open a notebook: click *cells hidden*
-# below a heading to open one. Each can be run by itself after the set-up cells above, and none is
-# needed for another notebook.
+# What follows are *Deeper* sections. They are collapsed when you open a notebook: click *cells
+# hidden* below a heading to open one. You can run each by itself after the set-up cells above, and
+# no other notebook needs them.
 
 # %% [markdown]
 # ## Deeper: The files of a partition
 #
-# Each replica is a folder of files. The formats are Kafka's own on both sides; notebook 02 opens
-# them.
+# Each replica is a folder of files. Both sides use Kafka's own file formats; notebook 02 opens the
+# files.
 
 # %% three-copies tags=["both"]
 from confluent_kafka import Producer
@@ -476,17 +478,16 @@ def three_copies(cluster):
 lab.both(three_copies)
 
 # %% [markdown]
-# What was sent is read back from the topic, partition and offset of the answer. The record is in all
-# three `.log` files, a few bytes of header around it. `.index` and
-# `.timeindex` find an offset or a time in the log, and `leader-epoch-checkpoint` notes at which
-# offset each leadership began.
+# The record was read back from the topic, partition and offset in the answer. It is in all three
+# `.log` files, with a few bytes of header around it. `.index` and `.timeindex` locate an offset or
+# a time in the log, and `leader-epoch-checkpoint` notes the offset at which each leadership began.
 
 # %% [markdown]
 # ## Deeper: What a cluster says about itself
 #
-# *Feature levels* are what a cluster agreed on when it was formatted: which records its metadata may
-# contain, which protocols it speaks. The *voters* keep the metadata; brokers only read it, as
-# *observers*.
+# A cluster's *feature levels* are set when it is formatted: they determine which records its
+# metadata may contain and which protocols it speaks. The *voters* keep the metadata; brokers only
+# read it, as *observers*.
 
 # %% real-side tags=["both"]
 from lessons.nb00_start import scenes
@@ -509,15 +510,15 @@ if real is not None:
     display(lab.broker_log(real, 101, "AppInfoParser version", last=1))
 
 # %% [markdown]
-# There is no ZooKeeper: each node is a broker or a controller, and the controller keeps the metadata.
-# Kafka 4.0 left ZooKeeper behind, and a setting for it does not exist. A text that shows
-# `--zookeeper`, or Kafka 3.6 as the newest release, is from before. No request asks a broker for its
-# release: a real broker writes it into its log when it starts.
+# There is no ZooKeeper: each node is a broker or a controller, and the controller keeps the
+# metadata. Kafka 4.0 removed ZooKeeper, and no setting for it exists. A text that uses
+# `--zookeeper`, or calls Kafka 3.6 the newest release, is older than that. The protocol has no
+# request for a broker's release; a real broker logs it at startup.
 
 # %% command-line [markdown]
 # ## Deeper: The same on a command line
 #
-# What the cells above do in Python, Kafka's own tools and Docker do in a shell.
+# Kafka's own tools and Docker do in a shell what the cells above do in Python.
 
 # %% for-orientation [markdown]
 # | here | Kafka's own tools (`bin/…`) |
@@ -531,14 +532,15 @@ if real is not None:
 # | `eng.stop(102)` | `docker compose stop broker-102` |
 # | `kafkalab down` | `docker compose down` |
 #
-# A data folder must be formatted with a cluster id before the first start. A broker needs Java 17,
-# a client Java 11, of any vendor. `docker-compose` with a hyphen is the old tool; it ended in 2023.
+# A data folder must be formatted with a cluster id before the first start. A broker needs Java 17
+# and a client Java 11, from any vendor. `docker-compose` with a hyphen is the old tool; its support
+# ended in 2023.
 
 # %% [markdown]
 # ## Deeper: Bare client or framework
 #
-# This notebook's consumers are bare: your code calls `poll`. Many services are written inside a
-# framework such as Spring Boot, and the loop is there as well.
+# This notebook's consumers are bare: your code calls `poll`. Many services are built on a framework
+# such as Spring Boot, which runs the loop for you.
 
 # %% bare-or-framework [markdown]
 # | | bare client (Python, Java, Kotlin) | inside a framework such as Spring Boot |
@@ -553,6 +555,6 @@ if real is not None:
 # %% reading [markdown]
 # ## Deeper: Reading
 #
-# *Kafka: The Definitive Guide*, second edition (2021), is the book to have beside this course. It
-# still describes clusters with ZooKeeper, and defaults from before 3.0; the source checks of the
-# notebooks say where.
+# *Kafka: The Definitive Guide*, second edition (2021), is the book to keep beside this course. It
+# still describes clusters with ZooKeeper, and defaults from before 3.0; the notebooks' source
+# checks say where.

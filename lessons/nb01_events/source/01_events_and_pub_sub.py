@@ -2,9 +2,8 @@
 # # 01 · Events and publish/subscribe
 #
 # A shop sells something. Payment must charge the card, stock must pack the parcel, mail must write
-# to the customer. Next month there will be one more program that needs each order. This notebook
-# connects them in four ways: by calls, by a queue, by a publish/subscribe topic (*pub/sub*), and by
-# a log.
+# to the customer. Next month, one more program will need each order. This notebook connects them in
+# four ways: through calls, a queue, a publish/subscribe topic (*pub/sub*), and a log.
 #
 # **What you will be able to do**
 #
@@ -16,8 +15,8 @@
 # **Time:** {minutes}. Do notebook 00 first. Python alone is enough; with a real Kafka, most runs
 # happen on both sides.
 #
-# Each run below has a question before it. Answer first: the run gives the verdict. Then change the
-# values at the top of the run's cell, and run it again.
+# A question precedes each run below. Answer it first; the run shows the verdict. Then change the
+# values at the top of the cell and run it again.
 
 # %% doorway tags=["setup"]
 import json
@@ -36,8 +35,8 @@ EARLIEST = {"auto.offset.reset": "earliest"}
 # %% [markdown]
 # ## Count the links
 #
-# Move the slider. Where every system needs the data of every other one, each new system brings a
-# link to all that are there. Through a log it brings one.
+# Move the slider. If every system needs every other system's data, each new system adds a link to
+# each existing one. With a log, it adds one link.
 
 # %% link-slider tags=["read"]
 lab.slider(links.Links, systems=range(2, 31))
@@ -49,12 +48,12 @@ lab.slider(links.Links, systems=range(2, 31))
 # ## One service is slow
 #
 # The shop's server has 8 threads. A *checkout* calls payment, stock and mail, one after the other,
-# and keeps its thread until mail has answered. A *catalogue page* calls no service. 20 requests
-# arrive in a second; every fourth of them is a checkout. From second 10 to second 30 each call of
-# mail takes 2 s.
+# and holds its thread until mail has answered. A *catalog page* calls no service. Every second, 20
+# requests arrive; every fourth is a checkout. From second 10 to second 30, each call to mail takes
+# 2 s.
 #
-# In the second shop a checkout writes one event to a log and answers; `publish_ms` is the time that
-# such a write takes in the engine's simulator, on three brokers. Mail reads the events with 8
+# In the second shop, a checkout writes one event to a log and answers; `publish_ms` is the time
+# that such a write takes on three brokers in the engine's simulator. Mail reads the events with 8
 # threads of its own.
 
 # %% 01-1 tags=["stub", "predict"]
@@ -92,21 +91,22 @@ seen["checkout, by events"] = round(call_chain.slowest(published, "checkout"))
 lab.verdict("01-1", seen)
 
 # %% [markdown]
-# Five checkouts a second, each for 2 s: that needs ten threads, and there are eight. When all eight
+# Five checkouts a second, at 2 s each, need ten threads, and there are only eight. When all eight
 # wait for mail, a page that needs no service waits for a thread. One slow service has slowed the
-# whole shop, also the parts that do not call it.
+# whole shop, even the parts that do not call it.
 #
-# With events, mail has the same trouble alone: the customer gets the mail seconds later, and the
-# checkout does not notice. Set `threads = 16`: now the pages are fast. The number of threads that you
-# need is the rate of calls times the time of one call, and the called service decides that time.
+# With events, the trouble stays with mail: the customer gets the mail seconds later, and the
+# checkout does not notice. Set `threads = 16`: now the pages are fast. The number of threads that
+# you need is the call rate times the duration of one call, and the called service determines that
+# duration.
 #
 # ## Three ways to pass on an order
 #
-# Now without calls. The same code publishes six orders through three real things. The queue is
-# Python's own `queue.Queue`. The pub/sub topic is a ZeroMQ publisher with its subscribers. The log is
-# a Kafka topic, and each reader has a *group* of its own: the name under which the brokers keep its
-# place. `stock` and `mail` take turns. `report` starts after the six orders have been read. At the
-# end, `stock` has found a bug in its own code and wants all orders again.
+# Now the calls are gone. The same code publishes six orders through three real channels. The queue
+# is Python's own `queue.Queue`. The pub/sub topic is a ZeroMQ publisher with its subscribers. The
+# log is a Kafka topic, and each reader has its own *group*: the name under which the brokers keep
+# its place. `stock` and `mail` take turns. `report` starts after the six orders have been read. At
+# the end, `stock` finds a bug in its own code and wants all the orders again.
 
 # %% 01-2 tags=["stub", "predict"]
 lab.predict("01-2")
@@ -145,22 +145,23 @@ display(outcome, lab.tool(shown, "kafka-consumer-groups", "--describe", "--all-g
 lab.verdict("01-2", outcome)
 
 # %% [markdown]
-# A queue spreads work: each order went to one reader. `stock` and `mail` are different applications,
-# so each of them missed half of its orders. Pub/sub copies an order to the subscribers of that moment
-# and keeps nothing: `report` came too late. In both, a delivered message is gone.
+# A queue spreads work: each order went to one reader. `stock` and `mail` are different
+# applications, so each missed half of its orders. Pub/sub copies an order to its current
+# subscribers and keeps nothing: `report` came too late. In both, a delivered message is gone.
 #
-# Reading a log removes nothing. To the log, a reader is a number: the *offset* of the record that it
-# reads next. `stock` set its number back to 0 and got all six again.
+# Reading a log removes nothing. To the log, a reader is just a number: the *offset* of the record
+# that it reads next. `stock` reset its number to 0 and got all six again.
 #
-# The raw table is what you see at work. Two more orders were written when no reader was left. There
-# is one copy of the orders, and each of the three groups has its own `CURRENT-OFFSET`. `LAG` is the
-# number of records that the group has not read. Nothing in the table belongs to the producer.
+# The raw table is what you would see at work. Two more orders were written after all the readers
+# had stopped. There is one copy of the orders, and each of the three groups has its own
+# `CURRENT-OFFSET`. `LAG` is the number of records that the group has not read. Nothing in the table
+# is about the producer.
 #
 # ## A late reader, with default settings
 #
-# `report` is a new group. Its consumer is confluent-kafka's, with default settings, as in most first
-# programs. Six orders are in the topic when it starts. It reads to the end and stops. Four more orders are written
-# while it is down. It starts again, reads to the end, and stops.
+# `report` is a new group. It uses confluent-kafka's consumer with default settings, as most first
+# programs do. The topic holds six orders when it starts. It reads to the end and stops. While it is
+# down, four more orders are written. It starts again, reads to the end, and stops.
 
 # %% 01-3 tags=["stub", "predict"]
 lab.predict("01-3")
@@ -194,22 +195,22 @@ display(outcome)
 lab.verdict("01-3", outcome)
 
 # %% [markdown]
-# All ten orders are in the topic. `report` has read none of them and got no error. A consumer that
-# has read something *commits*: it stores its group's offset in a broker. A group without a committed
+# All ten orders are in the topic. `report` read none of them and got no error. A consumer that has
+# read something *commits*: it stores its group's offset on a broker. A group without a committed
 # offset starts where `auto.offset.reset` says, and the default is `latest`: the end. `report` read
 # nothing, so it committed nothing, and its second start was a first start again. (The Java client
 # differs in the second run: see [Deeper](#Deeper:-Other-languages,-and-the-pull).) Set
-# `auto.offset.reset` to `earliest` and run the cell again. A new reader that must have everything
-# needs this setting; the readers of the previous run had it.
+# `auto.offset.reset` to `earliest` and run the cell again. A new reader that must get everything
+# needs this setting; the readers in the previous run had it.
 #
 # ## One group, three workers
 #
-# Packing is slow work, so it gets three workers in one group. A topic is cut into *partitions*, each
-# a log of its own; this topic has one, which is the default. Twelve orders are written while all
-# three workers run.
+# Packing is slow work, so it gets three workers in one group. A topic is split into *partitions*,
+# each a log of its own; this topic has one, the default. Twelve orders are written while all three
+# workers run.
 #
-# A real Kafka does the same work a second time, in a *share group* (KIP-932) with three workers of
-# Kafka's Java client. The engine has no share groups and shows a dash there.
+# A real Kafka does the same work a second time, in a *share group* (KIP-932) with three workers
+# that use Kafka's Java client. The engine has no share groups and shows a dash there.
 
 # %% 01-4 tags=["stub", "predict"]
 lab.predict("01-4")
@@ -248,22 +249,23 @@ display(outcome)
 lab.verdict("01-4", outcome)
 
 # %% [markdown]
-# A consumer group hands out *partitions*, not records: one partition, one worker, and two spares that
-# take over when the first one dies. Set `partitions = 3` and all three work. This is the price of
-# order: each partition has one reader of the group at a time.
+# A consumer group hands out *partitions*, not records. One partition keeps one worker busy; the
+# other two are spares in case it dies. Set `partitions = 3`, and all three work. That is the price
+# of order: within a group, each partition has one reader at a time.
 #
-# A share group hands out records: all three workers got orders from the one partition. These workers ask for
-# one at a time (`share.acquire.mode=record_limit`); by default a worker gets whole batches. A free worker
-# takes the next records, and those of a worker that fails go to another. That is a queue on a
-# log. In exchange the order of processing is lost. (Without a real Kafka, look into
+# A share group hands out records: all three workers got orders from the one partition. These
+# workers ask for one at a time (`share.acquire.mode=record_limit`); by default, a worker gets whole
+# batches. A free worker takes the next records, and if a worker fails, its records go to another.
+# That is a queue on top of a log. In exchange, processing order is lost. (Without a real Kafka, see
 # `notebooks/solutions`.)
 #
 # ## The log does not wait
 #
-# `mail` has read orders 0 to 3 of ten and committed offset 4. Then it is down for days. A broker
-# deletes old records when the log is too old or too large (*retention*). Here an operator's
-# DeleteRecords request deletes everything below offset 8 instead. The cell computes the lag before and
-# after, as kafka-consumer-groups does. Then `mail` starts again, with `auto.offset.reset=earliest`.
+# Of ten orders, `mail` has read 0 to 3 and committed offset 4. Then it is down for days. A broker
+# deletes records when they are too old or the log is too large (*retention*). Here, an operator's
+# DeleteRecords request deletes everything below offset 8 instead. The cell computes the lag before
+# and after the deletion, as kafka-consumer-groups does. Then `mail` starts again, with
+# `auto.offset.reset=earliest`.
 
 # %% 01-5 tags=["stub", "predict"]
 lab.predict("01-5")
@@ -301,21 +303,22 @@ display(outcome, lab.broker_log(shown, 101, f"{word} orders-0", last=2))
 lab.verdict("01-5", outcome)
 
 # %% [markdown]
-# The lag is a difference of two offsets: the end of the log minus the committed offset. It counts
-# orders 4 to 7, which are gone: the deletion did not change it.
+# The lag is the difference between two offsets: the end of the log minus the committed offset. It
+# still counts orders 4 to 7, which are gone: the deletion did not change it.
 #
-# The application got no error either. The committed offset is out of range, so the consumer jumps
-# to where `auto.offset.reset` says. Most queues keep a message until a worker has
-# acknowledged it. A log keeps a record until its retention is over, read or unread, and does not wait
-# for any reader. So a steady lag can hide a loss. Compare the committed offset with the
-# start of the log, too, and make retention longer than your longest outage. The broker's own log line shows the new start of the partition.
+# The application got no error, either. Its committed offset is out of range, so the consumer jumps
+# to where `auto.offset.reset` says. Most queues keep a message until a worker has acknowledged it.
+# A log keeps a record, read or unread, until its retention ends, and does not wait for any reader.
+# So a steady lag can hide a loss. Also compare the committed offset with the start of the log, and
+# make retention longer than your longest outage. The broker's own log line shows the partition's
+# new start.
 #
 # ## What is in the bytes
 #
-# To a broker, a value is bytes. Many systems put a *schema-registry payload* there: a zero byte, the
-# id of a schema in four bytes, then the fields in the Avro format, one after the other. A *schema*
-# lists the fields and their types. A separate server, the registry, keeps the schemas (notebook 15);
-# here they stand in the cell. The producer already writes schema 2, with the customer's number before
+# To a broker, a value is just bytes. Many systems put a *schema-registry payload* there: a zero
+# byte, a four-byte schema id, then the fields in Avro format, one after the other. A *schema* lists
+# the fields and their types. A separate server, the registry, keeps the schemas (notebook 15); here
+# they are in the cell. The producer already uses schema 2, which puts the customer's number before
 # the amount. A reader from last year ignores the id and decodes with schema 1.
 
 # %% 01-6 tags=["stub", "predict"]
@@ -355,17 +358,17 @@ display(outcome)
 lab.verdict("01-6", outcome)
 
 # %% [markdown]
-# The order cost 19.99, the old reader charges 47.11, and there was no error. The body has no names
-# and no types, so any number in second place is the amount. The five bytes in front prevent this
-# for a reader that looks at them: `00` says *framed*, `00 00 00 02` is the id of the schema that the
-# writer used.
+# The order cost 19.99, the old reader charged 47.11, and there was no error. The body contains no
+# names or types, so the reader takes any second number for the amount. The five bytes in front
+# protect a reader that checks them: `00` means *framed*, and `00 00 00 02` is the id of the
+# writer's schema.
 #
 # ## A field gets a new name
 #
-# With JSON the names are in the bytes. Four services read the orders: payment and loyalty need
-# `total`, stock needs `items`, mail needs `email`. After three orders the producer is released with
-# a new version, in which a field has a new name, and writes three more. Then payment gets
-# a new version: it reads the new name, and starts again at the first order.
+# With JSON, the names are in the bytes. Four services read the orders: payment and loyalty need
+# `total`, stock needs `items`, mail needs `email`. After three orders, a new version of the
+# producer is released. It renames a field and writes three more orders. Then payment gets a new
+# version, which reads the new name and starts over at the first order.
 
 # %% 01-7 tags=["stub", "predict"]
 lab.predict("01-7")
@@ -408,16 +411,17 @@ lab.verdict("01-7", outcome)
 # %% [markdown]
 # The producer does not know its readers, so its release did not wait for them: that is loose
 # coupling, and here it hurts. The broker stored the new orders like any others, and each of the two
-# services failed when it reached them. The fixed payment service cannot use the old ones: a log keeps what was
-# written, in the format of its day. A reader that starts over needs the old formats, too. A log decouples place, time, speed and the number of readers.
-# It does not decouple the *meaning* of an event. So the format of an event is an interface: add
-# fields, do not rename them, and let a registry refuse a schema that breaks readers.
+# services failed when it reached them. The fixed payment service cannot process the old orders: a
+# log keeps what was written, in the format of its day. A reader that starts over must understand
+# the old formats, too. A log decouples place, time, speed and the number of readers. It does not
+# decouple the *meaning* of an event. So an event's format is an interface: add fields, do not
+# rename them, and let a registry reject a schema that breaks readers.
 #
 # ## Read the code that did it
 #
-# This is how the engine serves a read, and all that it stores about a group. Look for a line that
-# removes or marks a record because it was read. Then look for the reader in `slice`: what does the
-# log know about it?
+# Here is how the engine serves a read, and everything that it stores about a group. Look for a line
+# that removes or marks a record because it was read. Then look for the reader in `slice`: what does
+# the log know about it?
 
 # %% code-read tags=["read"]
 from engine.coordinators.offsets import CommittedOffset
@@ -430,8 +434,8 @@ lab.show(EngineLog.slice, CommittedOffset)
 #
 # The panel shows the group `stock` with two real consumers on three partitions, and a producer that
 # writes 20 orders a second. Press the buttons: **add** a third and a fourth member, **freeze** one
-# and watch its lag, **kill** one. What happens to the partitions of a dead member, and to their lag?
-# The producer's rate stays the same all the time. The cell after the panel ends it.
+# and watch its lag, **kill** one. What happens to the partitions of a dead member, and to their
+# lag? The producer's rate stays the same throughout. The cell after the panel closes it.
 
 # %% break-it tags=["live"]
 eng = lab.engine()
@@ -451,21 +455,21 @@ panel.close()
 # %% [markdown]
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check below it. `lab.hint("01-8")` gives
-# three hints, one a call, and then a solution.
+# Replace the stub with your answer, run it, then run the check below it. `lab.hint("01-8")` offers
+# three hints, one per call, and then a solution.
 #
 # **01-8, who gets what.** `kind` is `"queue"`, `"pub/sub"` or `"log"`. `steps` is a list of pairs:
 # `("joins", reader)`, `("publishes", event)`, `("reads", reader)`. At each read, a reader takes
-# everything that is there for it. In the log each reader is a new group that starts at the earliest
-# record. Return a dictionary: each reader that joined, with the list of events that it got.
+# everything available to it. In the log, each reader is a new group that starts at the earliest
+# record. Return a dictionary that maps each reader that joined to the list of events that it got.
 #
 # **01-9, the five bytes.** Return the schema id and the body of a schema-registry payload, as
-# `(id, body)`. For a value that is not framed (its first byte is not 0, or it is too short) return -1
-# and the whole value.
+# `(id, body)`. For a value that is not framed (its first byte is not 0, or it is too short), return
+# -1 and the whole value.
 #
 # **01-10, the state at an offset.** `log` is a list of `(account, change)`; the list index is the
-# offset. A reader adds up the changes, and its next offset is `offset`. Return the balance of each
-# account that it has seen so far.
+# offset. A reader adds up the changes; the next offset that it will read is `offset`. Return the
+# balance of each account that it has seen so far.
 
 
 # %% 01-8 tags=["stub"]
@@ -539,38 +543,38 @@ lab.check("01-10", balances)
 #
 # <details><summary><b>1. What is the difference between a queue and a log?</b></summary>
 #
-# A queue gives each message to one worker and forgets it when it is acknowledged. A log keeps
+# A queue hands each message to one worker and forgets it once it is acknowledged. A log keeps
 # records for its retention time; each group of readers has its own offset, so several applications
-# read everything, also late and again.
+# can each read everything, even late or more than once.
 #
-# *Follow-up:* can Kafka be a queue, too? Partition by partition in a consumer group; record by record
-# in a share group.
+# *Follow-up:* can Kafka be a queue, too? Yes: partition by partition in a consumer group, record by
+# record in a share group.
 #
-# *Weak:* "Kafka is faster". *Good:* one reader against many; deletion. *Strong:* says what each
-# costs: order, replay, idle workers.
+# *Weak:* "Kafka is faster". *Good:* one reader or many; deletion. *Strong:* says what each costs:
+# order, replay, idle workers.
 #
 # Evidence: [Three ways to pass on an order](#Three-ways-to-pass-on-an-order).
 # </details>
 # <details><summary><b>2. A new service reads an old topic and gets nothing. Why?</b></summary>
 #
-# Its group has no committed offset, and `auto.offset.reset` is `latest` by default: it starts at the
-# end. As long as it reads nothing, librdkafka commits nothing, and each start is a first start; the Java
-# client commits the position at the end.
+# Its group has no committed offset, and `auto.offset.reset` is `latest` by default: it starts at
+# the end. As long as it reads nothing, librdkafka commits nothing, and each start is a first start;
+# the Java client commits its position, the log's end, anyway.
 #
-# *Follow-up:* the same service worked for a year and was then off for two weeks? Its offset is out
-# of range or has expired; the same setting decides.
+# *Follow-up:* what if the same service worked for a year and was then down for two weeks? Its
+# offset is out of range or has expired; the same setting decides.
 #
-# *Weak:* "the topic was empty". *Good:* names the setting. *Strong:* says when the setting counts.
+# *Weak:* "the topic was empty". *Good:* names the setting. *Strong:* says when the setting applies.
 #
 # Evidence: [A late reader, with default settings](#A-late-reader,-with-default-settings).
 # </details>
 # <details><summary><b>3. Our services are loosely coupled, because they use Kafka. True?</b></summary>
 #
-# In place, time, speed and number, yes. In meaning, no: each reader depends on the fields that it
-# uses, and the producer does not know the readers.
+# In place, time, speed and number of readers, yes. In meaning, no: each reader depends on the
+# fields that it uses, and the producer does not know the readers.
 #
 # *Follow-up:* how do you change an event? Add fields with defaults, refuse others with a schema
-# registry, or write a second topic for the time of the change.
+# registry, or write to a second topic during the transition.
 #
 # *Weak:* "true". *Good:* names the format. *Strong:* has a way to change it, and knows that the
 # broker does not check.
@@ -579,22 +583,21 @@ lab.check("01-10", balances)
 # </details>
 # <details><summary><b>4. When would you call a service instead of writing an event?</b></summary>
 #
-# When the caller needs the answer to go on: is this card valid, what is the price? Then limit what a
-# slow service can hold: timeouts, a pool of threads for each service, a fallback.
+# When the caller needs the answer to go on: is this card valid, what is the price? Then limit what
+# a slow service can tie up: timeouts, a pool of threads for each service, a fallback.
 #
-# *Follow-up:* how many threads does a call of 2 s hold at 5 calls a second? Ten.
+# *Follow-up:* how many threads do 2 s calls tie up at 5 calls a second? Ten.
 #
-# *Weak:* "never". *Good:* a question against a fact. *Strong:* computes what a slow service costs.
+# *Weak:* "never". *Good:* a question versus a fact. *Strong:* computes what a slow service costs.
 #
 # Evidence: [One service is slow](#One-service-is-slow).
 # </details>
 # <details><summary><b>5. Does a slow consumer slow a Kafka producer down?</b></summary>
 #
 # No. Readers fetch, nothing is pushed to them, and the log does not wait for them. Quotas or a full
-# disk can slow a producer. The risk is the slow reader's: retention deletes what it has not read.
+# disk can slow a producer. The slow reader bears the risk: retention deletes what it has not read.
 #
-# *Follow-up:* how do you see it before it happens? Compare lag, in time rather than records, with
-# retention.
+# *Follow-up:* how do you see it coming? Compare lag, in time rather than records, with retention.
 #
 # *Weak:* "yes, back-pressure". *Good:* pull. *Strong:* names retention as the limit.
 #
@@ -607,8 +610,8 @@ lab.check("01-10", balances)
 # packing  orders  1          9077            9077            0    rdkafka-b2   /10.0.0.8   rdkafka
 # packing  orders  -          -               -               -    rdkafka-c3   /10.0.0.9   rdkafka</pre>
 # One member is stuck or slow, one keeps up, the third has no partition. A fourth worker would not
-# help. The third takes partition 0 over only when the first leaves or is removed. Look at what the
-# first does with offset 812. Evidence: [One group, three workers](#One-group,-three-workers).
+# help. The third takes over partition 0 only when the first leaves or is removed. Find out what the
+# first is doing with offset 812. Evidence: [One group, three workers](#One-group,-three-workers).
 # </details>
 #
 # ## Quiz
@@ -630,9 +633,10 @@ lab.quiz("01-14", "b", "c")
 # %% [markdown]
 # ## Deeper: What a change costs
 #
-# The shop as four graphs: one program without modules, one with modules, services that call each
-# other, services on a log. For the same requests, count what must change, what must be released, and
-# what stops when mail fails. Then the links: of n systems, and of senders and receivers.
+# Here is the shop as four graphs: one program without modules, one with modules, services that call
+# each other, services on a log. For the same requests, compare what must change, what must be
+# released, and what stops when mail fails. Then compare the links, among n systems and between
+# senders and receivers.
 
 # %% change-cost tags=["read"]
 from lessons.nb01_events import change_cost
@@ -646,18 +650,18 @@ display(Chart("Links among n systems", lines, x="systems", y="links"))
 lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 
 # %% one-hub [markdown]
-# Without modules a change reaches every part that uses the changed one. Modules keep it inside, and
-# there are fewer arrows. But one program is released as a whole, and fails as a whole. Services that
-# call each other are released alone, and a failing service takes its callers with it. On a log a new
-# reader changes nothing that is there. A changed *format* costs as much as before: each reader of
-# the field must change.
+# Without modules, a change reaches every part that uses the changed one. Modules contain it, and
+# there are fewer arrows. But one program is released as a whole, and fails as a whole. Services
+# that call each other are released separately, but a failing service takes its callers down with
+# it. On a log, a new reader changes nothing that exists. A changed *format* costs as much as
+# before: each reader of the field must change.
 #
-# With *m* senders and *n* receivers there are *m × n* links in pairs, and *m + n* through a log. In
-# pairs, each link may have a protocol of its own: HTTP to payment, JDBC to the warehouse, MQTT to the
-# trucks, SMTP to the mail server. A log has one for all. Each service keeps its own storage and fills
-# it from the topic, so it can change its tables without asking the others ([a run
-# shows it](#Deeper:-Where-Kafka-comes-from)). The services become independent of each other, but not
-# of the log: it must always be up, which is why it is replicated (notebook 06).
+# With *m* senders and *n* receivers, there are *m × n* links in pairs, and *m + n* through a log.
+# In pairs, each link may have its own protocol: HTTP to payment, JDBC to the warehouse, MQTT to the
+# trucks, SMTP to the mail server. A log has one protocol for all. Each service keeps its own
+# storage and fills it from the topic, so it can change its tables without asking the others ([a run
+# shows it](#Deeper:-Where-Kafka-comes-from)). The services become independent of each other, but
+# not of the log: it must always be up, which is why it is replicated (notebook 06).
 #
 # | kind of data | a queue for each kind | one log |
 # |---|---|---|
@@ -669,7 +673,7 @@ lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 # <details><summary><b>What is duplicated when each kind of data has a queue of its own?</b></summary>
 #
 # The work around the data: servers, monitoring, backups, client libraries, and the knowledge of how
-# each system fails. A topic more is none of these.
+# each system fails. One more topic adds none of these.
 # </details>
 # <details><summary><b>A new team needs the orders. Which arrow do calls need, and a log does not?</b></summary>
 #
@@ -680,8 +684,8 @@ lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 # %% [markdown]
 # ## Deeper: Groups, side by side
 #
-# Many producers and many groups. Then one group of two members beside two groups of one. Then a slow
-# worker.
+# The runs show many producers and many groups, then one group of two members beside two groups of
+# one, then a slow worker.
 
 # %% many-readers tags=["both"]
 display(lab.both(scenes.many_readers))
@@ -690,25 +694,27 @@ lab.both(scenes.slow_member)
 
 # %% [markdown]
 # Five producers wrote to one topic before there was a reader. Each partition has one sequence of
-# offsets for the records of all five. Three groups read all of it, one of them twice, and none got a
-# record of the other topic. In each partition all groups saw the same sequence. The whole has none:
-# the records did not come in the order in which they were written.
+# offsets for the records of all five. Three groups read the whole topic, one of them twice, and
+# none got a record from the other topic. Within each partition, all the groups saw the same
+# sequence. The topic as a whole has none: the records did not arrive in the order in which they
+# were written.
 #
-# One group of two splits the records: a partition has one reader in the group. With a second group
-# it has two. The second group reads all records, and its position does not depend on the first one's. A queue can do the first, plain publish/subscribe the second. A log does
-# both: partitions split the work inside a group, and groups are independent subscribers. (A *segment*
-# is a file of a partition. A partition belongs to no subscriber for good.)
+# One group of two splits the records: each partition has one reader in the group. With a second
+# group, it has two. The second group reads all the records, and its position does not depend on the
+# first group's. A queue can split, and plain publish/subscribe can copy. A log does both:
+# partitions split the work inside a group, and groups are independent subscribers. (A *segment* is
+# a file of a partition. No subscriber owns a partition permanently.)
 #
-# A consumer group gives each partition one reader, so the slow worker had half of the jobs. A queue
-# gives the next job to a free worker, so the slow one had few. The jobs of several workers do not end
-# in the order in which they came.
+# A consumer group gives each partition one reader, so the slow worker got half of the jobs. A queue
+# gives the next job to a free worker, so the slow one got few. With several workers, jobs do not
+# finish in the order in which they came.
 
 # %% [markdown]
 # ## Deeper: A share group at work
 #
 # Kafka's own console client takes each record and gives it back (`--release`), like a worker that
-# cannot process it. The number after *Delivery* is the broker's count. This cell needs a real Kafka:
-# the engine has no share groups.
+# cannot process it. The number after *Delivery* is the broker's count. This cell needs a real
+# Kafka: the engine has no share groups.
 
 # %% released tags=["live"]
 real = lab.real()
@@ -727,10 +733,10 @@ else:
     print(f"Share groups need a real Kafka. {lab.real_absence()}")
 
 # %% [markdown]
-# Each record came five times (`group.share.delivery.count.limit`), and then never again: the broker
-# archives a record that no worker could process, so that it does not stop the others. Kafka 4.3 does
-# not copy it to a dead-letter topic. The console client ends with a TimeoutException when nothing
-# more comes.
+# Each record was delivered five times (`group.share.delivery.count.limit`), and then never again:
+# the broker archives a record that no worker could process, so that it does not block the others.
+# Kafka 4.3 does not copy it to a dead-letter topic. The console client exits with a
+# TimeoutException when no more records come.
 
 # %% 01-13 tags=["stub", "predict", "quiz"]
 lab.quiz("01-13")
@@ -741,8 +747,8 @@ lab.quiz("01-13", "c")
 # %% [markdown]
 # ## Deeper: Anatomy of an event
 #
-# Key, value, timestamp and headers of one record, as the reader gets them and as they lie in the
-# log's bytes. Then two clocks, and a router that reads headers only.
+# First you see one record's key, value, timestamp and headers, as the reader gets them and in the
+# log's bytes. Then come two clocks, and a router that reads only headers.
 
 # %% anatomy tags=["both"]
 display(lab.both(scenes.anatomy))
@@ -751,23 +757,24 @@ lab.both(scenes.routed)
 
 # %% [markdown]
 # The key is optional and decides the partition: 100 records with one key went to one partition, 100
-# without a key to all three. (Here each of these was spread by itself; by default a client keeps a
-# batch together.) Headers are a list: a name may come twice, and the order is kept, also in the
-# router's copy. They stand beside the value in the record, so a router reads them without decrypting
-# the value. The value is bytes: the reader that decoded it as
-# text got an error, and the broker did not.
+# without a key to all three. (Here each of the latter was assigned separately; by default, a client
+# keeps a batch together.) Headers are a list: a name may occur twice, and the order is kept, even
+# in the router's copy. They are next to the value in the record, so a router reads them without
+# decrypting the value. The value is just bytes: the reader that decoded it as text got an error;
+# the broker did not.
 #
-# By default a record keeps the time that its producer gave it. With `LogAppendTime` the broker stores
-# its own. A look-up by time uses the stored time. A record that is more than an hour ahead is refused
-# since Kafka 4.0 (`message.timestamp.after.max.ms`, KIP-1030): retention by age would keep it too
-# long.
+# By default a record keeps the time that its producer gave it. With `LogAppendTime`, the broker
+# stores its own. A look-up by time uses the stored time. Since Kafka 4.0, a broker refuses a record
+# that is more than an hour ahead (`message.timestamp.after.max.ms`, KIP-1030): retention by age
+# would keep it too long.
 
 # %% [markdown]
 # ## Deeper: Other languages, and the pull
 #
-# Python writes, Kafka's Java consumer reads, and both know one address. Then a bare connection shows
-# what a broker sends to a reader that has not asked. Then one, two and three members share six
-# partitions. Finally Java's consumer is the late reader of the core, with default settings.
+# Python writes, Kafka's Java consumer reads, and both know one address. Next, a bare connection
+# shows what a broker sends to a reader that has not asked. Then one, two and three members share
+# six partitions. Finally, Java's consumer plays the late reader from the core, with default
+# settings.
 
 # %% other-languages tags=["both"]
 display(lab.both(scenes.other_languages))
@@ -776,37 +783,38 @@ display(lab.both(scenes.shared_out))
 lab.both(scenes.late_in_java)
 
 # %% [markdown]
-# All clients use one protocol, and a broker offers each of them the same versions of a request
-# (notebook 04 reads the list). Kafka speaks no other, so HTTP, JDBC or MQTT need Connect or a proxy.
-# The client asks any broker where all of them are and finds each leader by itself, and the members
-# of a group divide the partitions: no service registry and no load balancer is needed. A broker
-# sends nothing on its own: *subscribe* is a word of the client library, and the wire carries Fetch
-# after Fetch.
+# All clients use one protocol, and a broker offers each of them the same versions of each request
+# (notebook 04 reads the list). Kafka speaks no other protocol, so HTTP, JDBC or MQTT need Connect
+# or a proxy. A client asks any broker where all the brokers are and finds each leader by itself,
+# and a group's members divide the partitions, so you need no service registry or load balancer. A
+# broker sends nothing on its own: *subscribe* is the client library's word, and the wire carries
+# Fetch after Fetch.
 #
-# Java's consumer also begins at the end and reads none of the six. But when it stops, it commits its
-# position, even if it has read nothing, and so its second run reads the four. librdkafka, and with it
-# confluent-kafka, commits only after the application has read something.
+# Java's consumer also starts at the end and reads none of the six. But when it stops, it commits
+# its position, even if it has read nothing, so its second run reads the four. librdkafka, and with
+# it confluent-kafka, commits only after the application has read something.
 
 # %% [markdown]
 # ## Deeper: No reader slows the producer
 #
-# A producer's latency without a reader, with one, and with one that does not poll; and its rate.
+# This run measures a producer's rate, and its latency without a reader, with one, and with one that
+# does not poll.
 
 # %% no-reader-slows tags=["both"]
 lab.both(scenes.no_reader_slows)
 
 # %% [markdown]
 # No write waits for a reader, and a stuck reader costs a producer nothing. (Brokers, readers and
-# producer share one machine here, so the medians differ a little.) Quotas and a full disk can slow a producer down. Throughput and latency are a choice of batches: alone in its
-# request, each record costs a round trip; in a batch, hundreds share one, and each of them is
-# acknowledged when the whole batch is. The numbers are those of
-# three brokers on your machine.
+# producer share one machine here, so the medians differ a little.) Quotas and a full disk can slow
+# a producer down. Throughput and latency depend on batching: sent alone, each record costs a round
+# trip; in a batch, hundreds share one, and each is acknowledged when the whole batch is. The
+# numbers are for three brokers on your machine.
 
 # %% [markdown]
 # ## Deeper: When a program is down
 #
-# A receiver is absent. A reader is stopped and replaced, and another group starts meanwhile. A member
-# leaves and a leader dies, and the producer knows one address, that of broker 103.
+# First, a receiver is absent. Next, a reader is stopped and replaced while another group starts.
+# Last, a member leaves and a leader dies; the producer knows only broker 103's address.
 
 # %% down tags=["both"]
 display(lab.both(scenes.receiver_is_down))
@@ -815,21 +823,20 @@ lab.both(scenes.leader_and_member_die)
 
 # %% [markdown]
 # Ten calls failed; ten events waited. When messages are pushed to a receiver, it must drop what its
-# buffer cannot hold; a reader that pulls has a lag instead. The new version of a stopped reader
+# buffer cannot hold; a reader that pulls just lags behind. The new version of a stopped reader
 # continued at its group's offset. Neither the producer nor another group noticed: one producer
 # numbered all 25 records without a gap, and a group that started meanwhile read them all.
 #
-# The member that stayed took over both partitions. After the leader's death the producer asked for
-# Metadata and found the next leader. Ten more records were acknowledged, and another group finds all
-# thirty: with `acks=all`, replicas in sync and commits after the
-# work. The ten writes took seconds: "without downtime" promises too much, "with a pause of some
-# seconds" is right.
+# The member that stayed took over both partitions. After the leader's death, the producer asked for
+# Metadata and found the next leader. Ten more records were acknowledged, and another group found
+# all thirty. That takes `acks=all`, in-sync replicas and commits after the work. The ten writes
+# took seconds: "without downtime" promises too much; "with a pause of a few seconds" is right.
 #
 # **01-11, the chain.** A request calls services one after the other. Each hop is
-# `(milliseconds, success)`, with a success between 0 and 1. Return the time of a request that
-# succeeds, and the share of requests in which all hops succeed, rounded to 4 digits. (With events the
-# caller waits for one append. Notebook 08 writes to a log under faults, with retries: each
-# acknowledged record arrives.)
+# `(milliseconds, success)`, with a success rate between 0 and 1. Return the time of a request
+# that succeeds, and the share of requests in which all hops succeed, rounded to 4 digits. (With
+# events, the caller waits for one append. Notebook 08 writes to a log under faults, with retries:
+# each acknowledged record arrives.)
 
 
 # %% 01-11 tags=["stub"]
@@ -852,21 +859,21 @@ lab.check("01-11", chain)
 # %% [markdown]
 # ## Deeper: Event sourcing
 #
-# Bank accounts, not as balances but as the changes that led to them.
+# The log stores bank accounts not as balances but as the changes that led to them.
 
 # %% event-sourcing tags=["both"]
 lab.both(scenes.account_history)
 
 # %% [markdown]
 # The state is the sum of the changes in the log. An earlier state is a shorter sum, and a question
-# that came up later (since when is Ann below zero?) has an answer. The price: the log must be kept.
-# If it is compacted to the last value of each key (notebook 12), the history is gone.
+# that came up later (since when has Ann been below zero?) has an answer. The price: the log must be
+# kept. If it is compacted to the last value of each key (notebook 12), the history is gone.
 
 # %% models-and-words [markdown]
 # ## Deeper: Brokers, models and words
 #
-# Message brokers belong to *message-oriented middleware*: programs that take messages, keep them, and
-# pass them on between programs of other languages and platforms.
+# Message brokers belong to *message-oriented middleware*: programs that take messages, keep them,
+# and pass them on between programs in different languages and on different platforms.
 #
 # | | delivers by | replay | order | is |
 # |---|---|---|---|---|
@@ -876,11 +883,11 @@ lab.both(scenes.account_history)
 # | Amazon SQS | poll | no | FIFO queues only | a service |
 # | ZeroMQ | push | no | per connection | a library, no broker |
 #
-# Models: *point to point* (a queue), *publish/subscribe*, and the *event stream*, a log where readers
-# start anywhere. Most queues deliver **at least** once: if a worker dies before its acknowledgement,
-# another worker gets the message again.
+# Models: *point to point* (a queue), *publish/subscribe*, and the *event stream*, a log where
+# readers start anywhere. Most queues deliver **at least** once: if a worker dies before it
+# acknowledges a message, another worker gets that message again.
 #
-# A topic names a kind of data, as a table or a folder does. There the likeness ends:
+# A topic names a kind of data, as a table or a folder does. The likeness ends there:
 #
 # | | a table | a folder | a topic |
 # |---|---|---|---|
@@ -888,14 +895,14 @@ lab.both(scenes.account_history)
 # | delete an entry | yes | yes | no: retention, or compaction by key |
 # | order | none | by name | by offset, in each partition |
 #
-# A broker takes code out of applications. Some *Enterprise Integration Patterns*, and what they are
-# with Kafka: router and splitter, a consumer that produces (or Streams' `split`); aggregator,
-# a stream processor with state; wire tap, one more group; dead letter channel, a topic that your code
-# or Connect writes.
+# A broker takes code out of applications. Some *Enterprise Integration Patterns*, and their form in
+# Kafka: router and splitter, a consumer that produces (or Streams' `split`); aggregator, a stream
+# processor with state; wire tap, one more group; dead letter channel, a topic that your code or
+# Connect writes.
 #
 # The *Reactive Manifesto* asks for four traits: responsive, resilient, elastic and message-driven.
 # Match them with four runs: a leader is killed; mail takes 2 s; a group gets a second and a third
-# member; a service handles a record when it comes.
+# member; a service handles a record when it arrives.
 #
 # <details><summary><b>Which run shows which trait?</b></summary>
 #
@@ -910,11 +917,11 @@ lab.both(scenes.account_history)
 # %% where-from [markdown]
 # ## Deeper: Where Kafka comes from
 #
-# LinkedIn had two pipelines: metrics were polled, page views went by nightly batches, and the two
-# could not be joined: they were in two systems and two formats, and one came much later than the
-# other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims:
-# readers that pull and do not hinder each other, persistence for many readers, throughput, growth
-# by adding machines.
+# LinkedIn had two pipelines. Metrics were polled, and page views traveled in nightly batches. The
+# two could not be joined: they were in two systems and two formats, and one came much later than
+# the other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims: readers
+# that pull and do not hinder each other, persistence for many readers, throughput, and growth
+# through added machines.
 #
 # | aim | what serves it |
 # |---|---|
@@ -923,18 +930,18 @@ lab.both(scenes.account_history)
 # | throughput | append, batches, compression, zero copy |
 # | growth | partitions on many brokers |
 #
-# First used about 2010; open source in January 2011, in the Apache incubator the same year, an Apache
-# top-level project in 2012; its founders left for Confluent in 2014. Kafka 4.0 of 2025 was the first
-# without ZooKeeper; this course uses 4.3 (notebook 00 shows what a broker says of its release). It is
-# named after the writer Franz Kafka. Java and Scala, Apache license 2.0. Kafka 4 needs Java 17 for
-# brokers, 11 for clients and Streams.
+# First used about 2010; open source in January 2011, in the Apache incubator the same year, an
+# Apache top-level project in 2012; its founders left for Confluent in 2014. Kafka 4.0, from 2025,
+# was the first without ZooKeeper; this course uses 4.3 (notebook 00 shows what a broker says of its
+# release). It is named after the writer Franz Kafka, written in Java and Scala, and available under
+# the Apache license 2.0. Kafka 4 needs Java 17 for brokers, and Java 11 for clients and Streams.
 #
 # In one minute: programs write events to topics on a cluster of brokers; a topic is split into
-# partitions, append-only logs that are replicated; the key picks the partition; readers pull, keep an
-# offset for each group, and may start over within the retention. It serves as a queue and as
+# partitions, append-only logs that are replicated; the key picks the partition; readers pull, keep
+# an offset for each group, and may start over within the retention. It serves as a queue and as
 # publish/subscribe. Its parts: the **producer and consumer** clients as the two primitives, the
-# **Admin** client, **Connect** for what is not a program of yours, **Streams** to process, and since
-# KIP-932 **share groups**. The project calls it a distributed *event streaming platform*.
+# **Admin** client, **Connect** for what is not a program of yours, **Streams** to process, and
+# since KIP-932 **share groups**. The project calls it a distributed *event streaming platform*.
 #
 # ```
 #  programs  -- producer -->  +----------------------+  -- consumer -->  programs
@@ -967,8 +974,9 @@ lab.both(scenes.clickstream)
 # %% [markdown]
 # Two groups read the clicks: a report counts pages, a recommendation keeps each user's last page.
 # Neither knows about the other. A batch reader of the same topic gets the same counts. While the
-# report was away, the recommendation went on. Then the report filled a new store, by user, from the
-# first click on, and the recommendation's offsets stayed as they were: each has its own storage.
+# report was down, the recommendation carried on. Then the report filled a new store, by user,
+# starting at the first click, and the recommendation's offsets did not change: each has its own
+# storage.
 
 # %% 01-15 tags=["stub", "predict", "quiz"]
 lab.quiz("01-15")
@@ -985,19 +993,19 @@ lab.quiz("01-15", "b", "d", "e", "g")
 # |---|---|---|
 # | subscribers are notified of new messages | a broker sends nothing without a Fetch | [Other languages](#Deeper:-Other-languages,-and-the-pull) |
 # | with a queue each message is delivered once | to one worker at a time; again when it is given back | [A share group](#Deeper:-A-share-group-at-work) |
-# | a queue keeps the order | it hands out in order; several workers do not end in order | [Groups](#Deeper:-Groups,-side-by-side) |
+# | a queue keeps the order | it hands out in order; several workers do not finish in order | [Groups](#Deeper:-Groups,-side-by-side) |
 # | all subscribers see the same order | within a partition | [Groups](#Deeper:-Groups,-side-by-side) |
 # | readers of a stream do not subscribe | they do, and keep their own position | [Three ways](#Three-ways-to-pass-on-an-order) |
-# | a partition is a segment that belongs to a subscriber | segments are its files; it is handed out for each group | [Groups](#Deeper:-Groups,-side-by-side) |
-# | a producer never waits for consumers | right, but for quotas and a full disk | [No reader](#Deeper:-No-reader-slows-the-producer) |
+# | a partition is a segment that belongs to a subscriber | segments are its files; each group assigns it to a member | [Groups](#Deeper:-Groups,-side-by-side) |
+# | a producer never waits for consumers | right, except for quotas and a full disk | [No reader](#Deeper:-No-reader-slows-the-producer) |
 # | Kafka works without downtime | a leader's death pauses a partition | [When a program is down](#Deeper:-When-a-program-is-down) |
 # | asynchronous messages are delivered for sure | with `acks=all`, replicas, `min.insync.replicas`, and commits after the work | [When a program is down](#Deeper:-When-a-program-is-down) |
 # | any timestamp is kept | one that is over an hour ahead is refused since 4.0 | [Anatomy](#Deeper:-Anatomy-of-an-event) |
 # | a message broker connects all protocols | Kafka speaks its own; Connect and proxies speak others | [Other languages](#Deeper:-Other-languages,-and-the-pull) |
 # | ZeroMQ is a message broker | a library; the pub/sub run used it, and nothing was kept | [Three ways](#Three-ways-to-pass-on-an-order) |
 # | an API call is synchronous | mostly; what counts is whether the caller needs the answer to go on | [One service is slow](#One-service-is-slow) |
-# | communication becomes decentralised | it is centralised in a replicated hub; the services become independent | [What a change costs](#Deeper:-What-a-change-costs) |
+# | communication becomes decentralized | it is centralized in a replicated hub; the services become independent | [What a change costs](#Deeper:-What-a-change-costs) |
 #
 # **What real Kafka does beyond this.** Retention by age and size works on whole segments (notebook
-# 12). A consumer group by the new protocol (KIP-848) and its rebalances are in notebook 09, commits
-# and what is lost or repeated in notebook 10, Connect and a registry in 15, Streams in 16.
+# 12). Notebook 09 covers consumer groups with the new protocol (KIP-848) and their rebalances; 10,
+# commits and what is lost or repeated; 15, Connect and a registry; 16, Streams.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 02 · Topics, partitions and the log
 #
-# A topic is a name. Its records lie in partitions, and a partition is a folder on a broker's disk,
-# with files that you can open. This lesson opens them. Most of what Kafka is good at shows in
+# A topic is a name. Its records are stored in partitions, and a partition is a folder on a broker's
+# disk, with files that you can open. This lesson opens them. Most of what Kafka is good at shows in
 # these files, and so does most of what surprises people.
 #
 # **What you will be able to do**
@@ -13,15 +13,15 @@
 # * say when a segment ends, what its name means, and when it is deleted
 # * tell a batch from a record, and say which of the two is compressed, sent and checked
 #
-# **Time:** {minutes}. Python is enough; with a real Kafka beside it, most runs use both.
+# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
 #
-# Each run has a question before it. Answer first: the run says whether you were right. Then change
-# the values at the top of the run's cell, and run it again.
+# A question precedes each run. Answer it first; the run shows whether you were right. Then change
+# the values at the top of the cell and run it again.
 #
 # ## Write, read, and look at the file
 #
-# `lab.both` runs a function on the engine and on a real Kafka, and compares what they show. This
-# function writes records, reads them twice, and looks at the broker's file before and after.
+# `lab.both` runs a function on the engine and on a real Kafka, and compares the results. This
+# function writes records, reads them twice, and inspects the broker's file before and after.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import Producer, TopicPartition
@@ -69,19 +69,18 @@ display(outcome)
 lab.verdict("02-1", outcome)
 
 # %% [markdown]
-# Each record came in a batch of its own, and a batch has a header of 61 bytes. The record itself adds
-# seven bytes to a short value: its length, its time, its offset, and so on. Send ten records in one
+# Each record came in its own batch, and a batch has a 61-byte header. The record itself adds seven
+# bytes to a short value: its length, its time, its offset, and so on. Send ten records in one
 # batch, and they share one header. That is one reason to batch.
 #
-# A log is written at its end, and nowhere else. Reading changes no byte: each consumer keeps a
-# position of its own, so any number of them can read. No request changes a record or takes one out
-# of the middle. Records only go at the old end: by age or by size (*When a segment ends*), or on
-# request (*Delete records*).
+# A log is written only at its end. Reading changes no byte: each consumer keeps its own position,
+# so any number of consumers can read. No request changes a record or removes one from the middle.
+# Records leave only at the old end: by age or by size (*When a segment ends*), or on request
+# (*Delete records*).
 #
-# Now open the file. Kafka's own tool comes first; it reads the engine's files as it reads Kafka's.
-# Below it are the last two lines that the broker wrote into its own trace. The panel shows the
-# same folder: its segments, their batches, and every byte of one batch. Choose a batch, then a
-# field.
+# Now open the file. Kafka's own tool comes first; it reads the engine's files just as it reads
+# Kafka's. Below it are the last two lines of the broker's own trace. The panel shows the same
+# folder: its segments, their batches, and every byte of one batch. Choose a batch, then a field.
 
 # %% open-the-file tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -138,18 +137,18 @@ display(outcome, Chart(title, curves, "place in the read", "number"))
 lab.verdict("02-2", outcome)
 
 # %% [markdown]
-# In each partition the numbers rise; over the whole topic they do not. The consumer got the
-# records of one partition, then those of the next. Offsets do not help, because every partition
-# begins at 0: they cannot say which of two records in different partitions came first. Records
-# that must stay in order belong in one partition (lesson 03 shows how a key sees to that). If all
-# records of a topic must be in one order, the topic needs a single partition.
+# Within each partition, the numbers rise; across the topic, they do not. The consumer got the
+# records from one partition, then those from the next. Offsets do not help. Every partition starts
+# at 0, so they cannot show which of two records in different partitions came first. Records that
+# must stay in order belong in one partition (lesson 03 shows how a key ensures that). If all of a
+# topic's records must be in one order, the topic needs a single partition.
 #
 # ## What the broker writes
 #
-# A producer builds the whole batch: the records, compressed or not, a header, and a checksum in
-# the header. The next run sends a batch to a partition that has one record already, and compares
-# the bytes that it sent with those in the broker's file. Then it sends the batch once more, with
-# one bit changed on the way.
+# A producer builds the whole batch: the records, compressed or not, a header, and a checksum in the
+# header. The next run sends a batch to a partition that already has one record, and compares the
+# bytes that it sent with those in the broker's file. Then it sends the batch again, with one bit
+# changed on the way.
 
 # %% 02-3 tags=["stub", "predict"]
 lab.predict("02-3")
@@ -189,23 +188,23 @@ lab.verdict("02-3", outcome)
 
 # %% [markdown]
 # The leader writes two fields: the base offset, and the leader epoch (the number of its term as
-# leader). The checksum does not cover them, so the producer's stays right. Everything else goes to
-# the disk as it came, and from there to followers and consumers. Kafka's leader reads each batch that is
-# produced, to check its records; it does not pack it again, and a fetch unpacks nothing. So the engine and
-# Kafka store the same bytes. With `LogAppendTime` the broker also
-# puts its own time into the header, and has to compute a new checksum.
+# leader). The checksum does not cover them, so the producer's checksum stays valid. Everything else
+# goes to disk as it arrived, and from there to followers and consumers. Kafka's leader reads each
+# produced batch to check its records, but does not repack it, and a fetch unpacks nothing. So the
+# engine and Kafka store the same bytes. With `LogAppendTime`, the broker also writes its own time
+# into the header and has to compute a new checksum.
 #
-# The producer computes the checksum. The leader checks it and refuses a batch that does not fit,
-# and each follower checks what it copies. When a broker sends records to a consumer, it does not
-# check again. The consumer can: Java's does by default, librdkafka (the client of this notebook)
-# with `check.crcs=true`.
+# The producer computes the checksum. The leader verifies it and rejects a batch that does not
+# match, and each follower verifies what it copies. When a broker sends records to a consumer, it
+# does not check again. The consumer can: Java's does by default, and librdkafka (this notebook's
+# client) does with `check.crcs=true`.
 #
 # ## Two indexes
 #
-# An offset is the number of a record; a file has positions, counted in bytes. So each `.log` has
-# two indexes: the `.index` leads from offsets to positions, the `.timeindex` from
-# timestamps to offsets. The next run sends 300 records, each in a batch of its own and with a
-# later timestamp than the one before. The setting `index.interval.bytes` is 4,096.
+# An offset is a record's number; a position in a file is counted in bytes. So each `.log` has two
+# indexes: the `.index` maps offsets to positions, and the `.timeindex` maps timestamps to offsets.
+# The next run sends 300 records, each in its own batch and with a later timestamp than the one
+# before. The setting `index.interval.bytes` is 4,096.
 
 # %% 02-4 tags=["stub", "predict"]
 lab.predict("02-4")
@@ -277,26 +276,26 @@ panel.look_up(offset=wanted)
 panel
 
 # %% [markdown]
-# There is one entry for about every 4 kB of log, not one for every record. An entry of the offset
-# index takes eight bytes, so the index of a terabyte takes 2 GB and fits into memory. An entry
-# leads to a place at or before the record; from there the broker reads batch headers until it
-# finds the batch. It opens no batch for that. Fewer entries mean more headers.
+# There is one entry for about every 4 kB of log, not one for every record. An offset-index entry
+# takes eight bytes, so the index for a terabyte takes 2 GB and fits in memory. An entry points to a
+# place at or before the record; from there, the broker reads batch headers until it finds the
+# batch. It opens no batch to do so. Fewer entries mean more headers to read.
 #
-# The panel shows a smaller log and one look-up. Go through the steps of the search, then look up
-# another offset, or a time.
+# The panel shows a smaller log and one look-up. Step through the search, then look up another
+# offset, or a time.
 #
-# A timestamp takes one step more. The time index gives an offset, the offset index a position, and
-# there the broker has to decode a batch to find the record. In a real Kafka's folder the indexes
-# of the newest segment are 10 MB each: Kafka reserves the space, and cuts off what is left when
-# the segment ends.
+# A timestamp takes one more step. The time index yields an offset, the offset index a position, and
+# there the broker has to decode a batch to find the record. In a real Kafka's folder, the newest
+# segment's indexes are 10 MB each: Kafka reserves the space and trims what is unused when the
+# segment ends.
 #
 # ## When a segment ends
 #
-# A partition's log is a series of segments, and only the newest one, the active segment, is
-# written to. A segment ends when the next batch would make it larger than `segment.bytes` (1 GiB
-# by default), when it is older than `segment.ms` (a week), or when an index is full. Then the next
-# segment begins. Here `segment.ms` is an hour, and four records are sent within a second. By their
-# timestamps, though, they were made 0, 30, 90 and 120 minutes after the first.
+# A partition's log is a series of segments, and only the newest one, the active segment, is written
+# to. A segment ends when the next batch would make it larger than `segment.bytes` (1 GiB by
+# default), when it is older than `segment.ms` (a week), or when an index is full. Then the next
+# segment begins. Here `segment.ms` is an hour, and four records are sent within a second. According
+# to their timestamps, though, they were created 0, 30, 90 and 120 minutes after the first.
 
 # %% 02-5 tags=["stub", "predict"]
 lab.predict("02-5")
@@ -327,23 +326,23 @@ display(outcome)
 lab.verdict("02-5", outcome)
 
 # %% [markdown]
-# A segment's age is the time between two timestamps: that of its first record, and that of the
-# record to come. The broker's clock does not count, so every replica ends the segment at the same
-# place. The record of minute 90 came 90 minutes after the first one. That is more than an hour, so
-# it began a new segment. A segment is named after its first offset, and so the names say which
-# file holds an offset. As long as nothing is written, `segment.ms` ends no segment. Two others can:
-# retention, below, and `max.compaction.lag.ms` in a compacted topic.
+# A segment's age is the time between two timestamps: its first record's and the incoming record's.
+# The broker's clock does not count, so every replica ends the segment at the same place. The record
+# for minute 90 came 90 minutes after the first one. That is more than an hour, so it began a new
+# segment. A segment is named after its first offset, so the names show which file holds an offset.
+# As long as nothing is written, `segment.ms` ends no segment. Two other settings can: retention,
+# below, and `max.compaction.lag.ms` in a compacted topic.
 #
-# When does an old record go? Retention deletes whole segments. A segment goes when its newest
+# When is an old record deleted? Retention deletes whole segments. A segment goes when its newest
 # record is older than `retention.ms` (a week by default), and the oldest segments go while a
-# partition is larger than `retention.bytes` (no limit by default). The active one goes, too, once
-# all its records are too old. A broker looks for them every five minutes. So an old record stays as long as
-# its segment has one that is young enough (lesson 12 runs this).
+# partition is larger than `retention.bytes` (no limit by default). The active segment goes, too,
+# once all its records are too old. A broker checks every five minutes. So an old record stays as
+# long as its segment has one that is young enough (lesson 12 runs this).
 #
 # ## From the middle of a batch
 #
-# One batch holds 400 lines of text, compressed with gzip. A consumer wants to begin at offset 250.
-# The run sends the consumer's Fetch request itself, and looks at the broker's answer.
+# One batch holds 400 lines of text, compressed with gzip. A consumer wants to start at offset 250.
+# The run sends the consumer's Fetch request itself and examines the broker's answer.
 
 # %% 02-6 tags=["stub", "predict"]
 lab.predict("02-6")
@@ -379,14 +378,14 @@ display(outcome)
 lab.verdict("02-6", outcome)
 
 # %% [markdown]
-# A batch is compressed, checked, indexed and sent as a whole. For a fetch the broker does not take it
-# apart, compressed or not: it sends all 400 records, and the client drops the 250 that it did not ask
-# for.
+# A batch is compressed, checked, indexed and sent as a whole. For a fetch, the broker does not take
+# the batch apart, compressed or not: it sends all 400 records, and the client drops the 250 that it
+# did not ask for.
 #
 # ## Delete records
 #
-# An admin client can ask for the old end of a log to be deleted. Here a partition has ten records,
-# offsets 0 to 9, and a DeleteRecords request deletes those below 4. Afterwards the cell sends one more record.
+# An admin client can delete the old end of a log. Here, a partition has ten records, offsets 0 to
+# 9, and a DeleteRecords request deletes those below 4. Then the cell sends one more record.
 
 # %% 02-7 tags=["stub", "predict"]
 lab.predict("02-7")
@@ -425,14 +424,14 @@ display(outcome)
 lab.verdict("02-7", outcome)
 
 # %% [markdown]
-# The request only moved the log's start, to 4. The bytes below stay in the file until the whole
-# segment can go: on the disk, deleted is not yet erased. A record keeps its offset when others go. So a partition is like an array whose
-# start moves, and in which a number may be missing: compaction leaves such gaps, and so does the
-# end of a transaction (*Deeper: Gaps*).
+# The request only moved the log's start, to 4. The bytes below it stay in the file until the whole
+# segment can go: on disk, deleted does not yet mean erased. A record keeps its offset when others
+# go. So a partition is like an array whose start moves and whose numbers may have gaps: compaction
+# leaves such gaps, and so does the end of a transaction (*Deeper: Gaps*).
 #
 # ## Read the code that did it
 #
-# Here is the binary search in an index, the search in a segment, and the rule that ends a segment.
+# Here are the binary search in an index, the search in a segment, and the rule that ends a segment.
 
 # %% code tags=["read"]
 from engine.storage.offset_index import OffsetIndex
@@ -444,17 +443,17 @@ lab.show(OffsetIndex.lookup, Segment.find, Segment.should_roll)
 # ## Break it
 #
 # A disk goes bad: one bit flips in the leader's file. Then two consumers read the partition, one
-# without `check.crcs` and one with it. Before you run the cell, say what each of them gets.
+# without `check.crcs` and one with it. Before you run the cell, predict what each of them gets.
 # `position` is the byte's place in the file. Try:
 #
 # * 70, in a record's value
 # * 15, in the leader epoch, which the checksum does not cover
 # * 3, in the base offset: which offset does the record have now?
 # * 42, in the largest timestamp
-# * 16, the number of the batch's format
+# * 16, the batch's format number
 #
-# Some damage leaves a client without an answer. Then the cell says so after five seconds; set
-# `position` to another byte and run it again.
+# Some damage leaves a client without an answer. In that case, the cell reports it after five
+# seconds; set `position` to another byte and run it again.
 
 # %% break-it tags=["live"]
 position = 70
@@ -473,23 +472,23 @@ panel.open_batch(0, 0)
 panel
 
 # %% [markdown]
-# The checksum does not cover the base offset and the leader epoch: if they are damaged, no client
-# notices. Other damage is found by a client that checks, or by a follower that still has to copy
-# the batch. The leader checked the batch when it came; it does not check again when it sends it.
+# The checksum does not cover the base offset or the leader epoch: if they are damaged, no client
+# notices. Other damage is found by a client that checks, or by a follower that has yet to copy the
+# batch. The leader checked the batch on arrival; it does not check again before sending.
 #
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("02-8")` gives three
+# Replace the stub with your answer, run it, then run the check. `lab.hint("02-8")` offers three
 # hints, one at a time, and then a solution.
 #
 # **02-8, a number in a record.** Lengths and distances inside a record are written as *zigzag
 # varints*. Each byte carries seven bits of a number, the lowest seven first; its top bit is 1 if
-# another byte follows. Together the seven bits of all bytes make a number: 0, 1, 2, 3, 4, and so
-# on. Zigzag says what it stands for: 0, -1, 1, -2, 2, and so on. Return two things: the number
-# that is meant at the start of `data`, and how many bytes it takes. The byte 03 gives (-2, 1).
+# another byte follows. Together, these groups of seven bits form a number: 0, 1, 2, 3, 4, and so
+# on. Zigzag maps it to 0, -1, 1, -2, 2, and so on. Return two things: the decoded number at the
+# start of `data`, and how many bytes it takes. The byte 03 yields (-2, 1).
 #
 # **02-9, where the scan begins.** `entries` are the pairs (offset, position) of an `.index`, in
-# ascending order. At which position does a broker begin to scan the `.log` for `offset`? Return
+# ascending order. At which position does a broker start scanning the `.log` for `offset`? Return
 # that position.
 #
 # **02-10, the file that holds an offset.** `bases` are the base offsets of a partition's segments,
@@ -555,32 +554,32 @@ lab.check("02-10", file_of)
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. Which order does Kafka guarantee?</b></summary>
-# Order inside a partition: records lie there as the leader appended them, and consumers read them
-# in that order. Between partitions there is none. Records of one producer are appended in the
-# order in which it sent them if it is idempotent (the default in Java since 3.0), or has only one
-# request in flight.
-# <i>Follow-up:</i> you need one order over all records. <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per partition. <b>Strong:</b> knows what retries do, and the two ways to a total order (one partition, or a sequence number of the application) with their price. Evidence: <a href="#Which-order?">Which order?</a>
+# Order within a partition: records are stored as the leader appended them, and consumers read them
+# in that order. Across partitions, there is none. One producer's records are appended in the order
+# in which it sent them if it is idempotent (the default in Java since 3.0), or has only one request
+# in flight.
+# <i>Follow-up:</i> what if you need one order for all records? <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per partition. <b>Strong:</b> knows what retries do, and the two ways to a total order (one partition, or the application's own sequence number) and their price. Evidence: <a href="#Which-order?">Which order?</a>
 # </details>
 # <details><summary><b>2. How does a broker find offset 1,234,567?</b></summary>
-# The names of the segments say which one to open. A binary search in its sparse index leads to a
-# place before the record, and from there the broker reads batch headers until it has the batch.
+# The segments' names show which one to open. A binary search in its sparse index leads to a place
+# at or before the record, and from there the broker reads batch headers until it finds the batch.
 # <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b> index, then scan. <b>Strong:</b> names index.interval.bytes, knows that the batch is sent whole, and that a timestamp leads to an offset first. Evidence: <a href="#Two-indexes">Two indexes</a>.
 # </details>
 # <details><summary><b>3. Why is Kafka fast, although everything goes to disk?</b></summary>
 # It appends and reads in order, and in batches. Records have one format from producer to consumer,
-# so the broker passes them on as they are. The page cache keeps what is new in memory, and
-# sendfile sends it without a copy in the broker.
+# so the broker passes them on as they are. The page cache keeps recent data in memory, and sendfile
+# sends it without a copy in the broker.
 # <i>Follow-up:</i> what does TLS change? <b>Weak:</b> "it keeps data in memory." <b>Good:</b> names three of these. <b>Strong:</b> knows that an acknowledged record may not be flushed, that replicas make it safe, and what makes a broker rewrite a batch. Evidence: <a href="#Deeper:-The-disk-and-the-page-cache">The disk and the page cache</a>.
 # </details>
 # <details><summary><b>4. Describe a record and a batch.</b></summary>
 # A record has a key and a value (both may be null), headers, and its offset and time as distances.
-# A batch has the base offset and base time that they count from, the leader epoch, a checksum, the
-# codec, the producer's id and sequence number, and the number of its records.
+# A batch has the base offset and base time from which they are counted, the leader epoch, a
+# checksum, the codec, the producer's id and sequence number, and its record count.
 # <i>Follow-up:</i> what does the broker change? <b>Weak:</b> "the broker adds an offset to each record." <b>Good:</b> the fields. <b>Strong:</b> what the checksum leaves out, and why. Evidence: <a href="#What-the-broker-writes">What the broker writes</a>.
 # </details>
-# <details><summary><b>5. retention.ms is a day, and records of last week are still there. Why?</b></summary>
-# Retention deletes whole segments, by the largest timestamp in each. One new record in the active
-# segment keeps all the old ones in it.
+# <details><summary><b>5. retention.ms is a day, and records from last week are still there. Why?</b></summary>
+# Retention deletes whole segments, based on the largest timestamp in each. One new record in the
+# active segment keeps all the old ones in it.
 # <i>Follow-up:</i> what would you set? <b>Weak:</b> "the cleaner is slow." <b>Good:</b> segments. <b>Strong:</b> names segment.ms, the single timestamp in the future that holds a segment, and what tiny segments cost. Evidence: <a href="#When-a-segment-ends">When a segment ends</a>.
 # </details>
 # <details><summary><b>6. A reader stops at offset 40 with a corrupt record. What happened?</b></summary>
@@ -588,10 +587,10 @@ lab.check("02-10", file_of)
 # baseOffset: 38 lastOffset: 39 count: 2 … position: 3112 … magic: 2 … crc: 2817651 isvalid: true
 # baseOffset: 40 lastOffset: 44 count: 5 … position: 3268 … magic: 2 … crc: 9140277 isvalid: false
 # baseOffset: 45 lastOffset: 45 count: 1 … position: 3611 … magic: 2 … crc: 5120038 isvalid: true</pre>
-# One batch no longer has the bytes that the producer sent, and the batches around it are whole. So
-# a disk or memory is bad; no append was lost. A client that checks can read none of the five
-# records. Look at the other replicas: their files are their own. If one of them is whole and
-# leads, readers can go on.
+# One batch no longer has the bytes that the producer sent, but the batches around it are intact. So
+# a disk or memory is faulty; no append was lost. A client that checks can read none of the five
+# records. Check the other replicas: each has its own files. If one of them is intact and leads,
+# readers can go on.
 # Evidence: <a href="#Break-it">Break it</a>.
 # </details>
 #
@@ -622,54 +621,54 @@ lab.both(topic_scenes.places)
 # %% [markdown]
 # A topic has no folder of its own. Each replica of a partition has one, under `log.dirs` (by
 # default `/tmp/kafka-logs`, which a reboot may empty). Each broker leads two of the six partitions
-# and holds a third of the bytes, so a topic can be larger than any one machine. A record is found
-# by topic, partition and offset together.
+# and holds a third of the bytes, so a topic can be larger than any one machine. Topic, partition
+# and offset together identify a record.
 
 # %% names tags=["both"]
 lab.both(topic_scenes.names)
 
 # %% [markdown]
-# Since 2.8 (KIP-516) a topic also has an id. A topic that is deleted and created again gets
-# another one, so a broker does not take the old topic's files for those of the new one.
+# Since 2.8 (KIP-516) a topic also has an id. A topic that is deleted and re-created gets a new id,
+# so a broker does not mistake the old topic's files for the new one's.
 
 # %% [markdown]
 # ## Deeper: Any bytes
 #
-# Records with JSON, Avro, random bytes, no key, an empty key, and no value.
+# The run sends records with JSON, Avro, random bytes, no key, an empty key, and no value.
 
 # %% opaque tags=["both"]
 lab.both(topic_scenes.opaque)
 
 # %% [markdown]
 # Keys and values are bytes, and the broker looks at neither. No value (a *tombstone*) and an empty
-# value are two things, and so are no key and an empty key. The number 2 as text and the number 2
-# as four bytes are two keys, here in two partitions: agree on a format for keys as well as for
-# values. A topic is less like a table than like a table's change log: you can add a row, and
-# change none. The three records of one key are three rows.
+# value are different, and so are no key and an empty key. The number 2 as text and the number 2 as
+# four bytes are different keys, here in two partitions: agree on a format for keys as well as for
+# values. A topic is less like a table than like a table's change log: you can add rows, but change
+# none. The three records with one key are three rows.
 
 # %% [markdown]
 # ## Deeper: A batch, field by field
 #
-# First come ten records behind three others, and a batch of an idempotent producer; then a batch in
-# each codec.
+# First come ten records after three others, and a batch from an idempotent producer; then a batch
+# in each codec.
 
 # %% batch-fields tags=["both"]
 lab.both(segment_scenes.batch_fields)
 
 # %% [markdown]
-# Format 2 is the only one since 4.0 (KIP-724). The producer had sent base offset 0; the broker
-# wrote 3, because three records were there. In each record offset and time take two bytes
-# together; written out, they would take sixteen. The checksum covers everything behind it; the
-# epoch stands before it.
+# Format 2 has been the only one since 4.0 (KIP-724). The producer sent base offset 0; the broker
+# wrote 3, because three records were already there. In each record, offset and time together take
+# two bytes; in full, they would take sixteen. The checksum covers everything after it; the epoch
+# comes before it.
 
 # %% codec-bits tags=["both"]
 lab.both(segment_scenes.codec_bits)
 
 # %% [markdown]
-# Bits 0 to 2 of the attributes name the codec, and the output of each codec begins with bytes of
-# its own. Bit 3 says whose clock the time is from, bit 4 that the batch is part of a transaction,
-# bit 5 that it is a control batch, and bit 6 that its base timestamp is a delete horizon
-# (KIP-534). Seven bits make five fields.
+# Bits 0 to 2 of the attributes name the codec, and each codec's output begins with its own
+# characteristic bytes. Bit 3 says whose clock set the time, bit 4 that the batch is part of a
+# transaction, bit 5 that it is a control batch, and bit 6 that its base timestamp is a delete
+# horizon (KIP-534). Seven bits make five fields.
 
 # %% codecs tags=["both"]
 names = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -694,76 +693,76 @@ codes = ", ".join(f"{index} {codec}" for index, codec in enumerate(names))
 display(outcome, Chart("400 lines of source code in one batch", bars, codes, "bytes", kind="bars"))
 
 # %% [markdown]
-# The same records give the same bytes on both sides. A codec works on the records of a whole batch,
-# and the header of 61 bytes stays readable. How much it saves depends on the text and on the batch
-# (lesson 03 measures small batches, and the time that a codec takes).
+# The same records produce the same bytes on both sides. A codec compresses all of a batch's records
+# together; the 61-byte header stays readable. How much it saves depends on the text and on the
+# batch (lesson 03 measures small batches, and the time that a codec takes).
 
 # %% bad-disk tags=["both"]
 lab.both(segment_scenes.bad_disk)
 
 # %% [markdown]
-# A broker sends what its file holds, and does not compute the checksum for a consumer. It does so
-# for every batch that a producer sends; a follower does so for what it fetches. Java's consumer
-# checks by default, librdkafka only with `check.crcs=true`.
+# A broker sends what its file holds, and does not verify the checksum for a consumer. It verifies
+# every batch that a producer sends; a follower verifies what it fetches. Java's consumer checks by
+# default, librdkafka only with `check.crcs=true`.
 
 # %% [markdown]
 # ## Deeper: Whose clock?
 #
-# The run sends a record of yesterday to two topics, and then one that is two hours ahead. Last it
-# looks up a time in a log whose timestamps do not rise.
+# The run sends a record dated yesterday to two topics, and then one that is two hours ahead. Last,
+# it looks up a time in a log whose timestamps do not rise.
 
 # %% whose-clock tags=["both"]
 lab.both(topic_scenes.whose_clock)
 
 # %% [markdown]
-# The default is CreateTime: the time that the producer set, however old. More than an hour ahead is
-# refused (`message.timestamp.after.max.ms`, KIP-937). A look-up by time gives the first offset with
-# that time or a later one; records behind it may be earlier.
+# The default is CreateTime: the time that the producer set, however old. A time more than an hour
+# ahead is refused (`message.timestamp.after.max.ms`, KIP-937). A look-up by time returns the first
+# offset with that time or a later one; records after it may have earlier times.
 
 # %% [markdown]
 # ## Deeper: Settings of a segment
 #
-# How often an index gets an entry, how large a segment may be, and which settings a broker takes
-# or refuses.
+# The run shows how often an index gets an entry, how large a segment may be, and which settings a
+# broker accepts or refuses.
 
 # %% segment-settings tags=["both"]
 lab.both(segment_scenes.segment_settings)
 
 # %% [markdown]
-# With half the interval an index has twice the entries. An index of 60 bytes is full after a few of
-# them, and the segment ends with it. `preallocate` reserves the whole file, on Kafka alone. A topic
-# with a codec of its own makes the broker compress again, and then the bytes are no longer the
-# producer's; the engine leaves them.
+# With half the interval, an index has twice the entries. A 60-byte index is full after a few of
+# them, and then the segment ends. `preallocate` reserves the whole file, but only on Kafka. A topic
+# with its own codec makes the broker compress again, and then the bytes are no longer the
+# producer's; the engine leaves them as they are.
 #
-# Since 4.0 four of these settings are refused: a segment smaller than 1 MiB (KIP-1030), two for
-# the old formats (KIP-724), and `message.timestamp.difference.max.ms`; `.before.max.ms` and
-# `.after.max.ms` took its place. `segment.jitter.ms` is taken: on Kafka it spreads the ends of
-# segments that began together, on the engine it has no effect. The run writes the same records to ten
-# logs and counts at how many different offsets their second segments begin.
+# Since 4.0 four of these settings are refused: a segment smaller than 1 MiB (KIP-1030), two for the
+# old formats (KIP-724), and `message.timestamp.difference.max.ms`; `.before.max.ms` and
+# `.after.max.ms` took its place. `segment.jitter.ms` is accepted: on Kafka, it staggers the ends of
+# segments that began together; on the engine, it has no effect. The run writes the same records to
+# ten logs and counts the different offsets at which their second segments begin.
 
 # %% [markdown]
 # ## Deeper: What survives
 #
-# Two logs have no second replica. The broker of one is killed, the broker of the other is stopped
-# cleanly, and both are started again. On Kafka that takes some seconds.
+# Two logs have no second replica. One log's broker is killed, the other's is stopped cleanly, and
+# both are restarted. On Kafka, that takes a few seconds.
 
 # %% kept tags=["both"]
 lab.both(segment_scenes.kept)
 
 # %% [markdown]
-# A process that dies takes no bytes with it: they are in the operating system's page cache, and
-# the system writes them. A power cut is another matter: what was not flushed is lost on that
-# machine (lesson 06). Kafka flushes a segment when it ends, and all of them at a clean stop, and
-# writes down how far in `recovery-point-offset-checkpoint`. It could also flush by
-# `flush.messages` and `flush.ms`, but their defaults are so large that they never act: replicas
-# make an acknowledged record safe. (The engine takes these two without effect.)
+# A process that dies takes no bytes with it: they are in the operating system's page cache, and the
+# system writes them to disk. A power failure is another matter: what was not flushed is lost on
+# that machine (lesson 06). Kafka flushes a segment when it ends, and all segments at a clean stop,
+# and notes how far it got in `recovery-point-offset-checkpoint`. `flush.messages` and `flush.ms`
+# can also trigger a flush, but their defaults are so large that they never do: replicas make an
+# acknowledged record safe. (The engine accepts these two, but they have no effect.)
 
 # %% [markdown]
 # ## Deeper: The disk and the page cache
 #
-# How much longer does one way take than another? Each number below is such a ratio, measured on
-# this machine three times; the middle one is shown. The table below them follows the pages of one
-# file. A page is *dirty* until the disk has it.
+# How much longer does one way take than another? Each number below is such a ratio: the median of
+# three measurements on this machine. The table below them tracks the pages of one file. A page is
+# *dirty* until the disk has it.
 
 # %% the-disk tags=["live"]
 found = machine.ratios(16 << 20)
@@ -776,12 +775,12 @@ print(machine.pages(32 << 20))
 
 # %% [markdown]
 # *Sequential access is thousands of times faster* was measured on spinning disks. Writes go to the
-# page cache first, and there their order hardly matters: the table shows dirty pages, and fsync
-# waits until the disk has them. What was just written is read from memory. A read that the page
+# page cache first, where their order hardly matters: the table shows dirty pages, and fsync waits
+# until the disk has them. Data that was just written is read from memory. A read that the page
 # cache cannot serve waits for the disk; if reads come in order, the kernel reads ahead. By far the
-# slowest is to wait for the disk after each block, so Kafka does not wait. It keeps no cache in its
-# own memory either: the page cache is as large as the free memory, and it survives a restart of the
-# broker. The kernel writes pages to the disk when they are 30 s old or take too much of the memory,
+# slowest way is to wait for the disk after each block, so Kafka does not wait. It keeps no cache in
+# its own memory, either: the page cache is as large as the free memory, and it survives a broker
+# restart. The kernel writes pages to the disk when they are 30 s old or take up too much memory,
 # not only when memory is full.
 
 # %% zero-copy tags=["live"]
@@ -795,40 +794,42 @@ print(machine.kernel_rules())
 print(machine.system_calls(kafka, "positions") if kafka else lab.real_absence())
 
 # %% [markdown]
-# With a real Kafka beside the notebook, and with strace, three things show here. The new pages are
-# dirty: acknowledged, and not on the disk yet. And `sendfile` tells the kernel to send a part of
-# a file, so the records never enter the broker's memory; with `pread64` the broker only reads some
-# headers. That works because the file holds what a consumer wants, byte for byte. With TLS the
+# With a real Kafka and strace, three things show here. First, the new pages are dirty:
+# acknowledged, but not on the disk yet. Second, `sendfile` tells the kernel to send part of a file,
+# so the records never enter the broker's memory; with `pread64`, the broker reads only some
+# headers. That works because the file holds what a consumer wants, byte for byte. With TLS, the
 # bytes must be encrypted first, so the broker has to read them after all. The engine always reads
 # and then sends.
 #
-# Four logs then get 25 records of 100 kB each. By default an append flushes nothing, but the end of
-# a segment does. `flush.messages=1` flushes after every batch. `flush.ms` alone changes nothing: the
-# broker looks at it every `log.flush.scheduler.interval.ms`, and by default that is never.
+# Third, four logs get 25 records of 100 kB each. By default, an append flushes nothing, but the end
+# of a segment triggers a flush. `flush.messages=1` flushes after every batch. `flush.ms` alone
+# changes nothing: the broker checks it only every `log.flush.scheduler.interval.ms`, and by
+# default that is never.
 
 # %% [markdown]
 # ## Deeper: Order and its price
 #
-# The numbers 0 to 99 go to one partition, and then to two whose producers have clocks 40 ms apart.
+# The numbers 0 to 99 go to one partition, and then to two whose producers' clocks are 40 ms apart.
 # Then 30 records for three partitions are sent at once.
 
 # %% ordered tags=["both"]
 lab.both(topic_scenes.ordered)
 
 # %% [markdown]
-# One partition keeps the whole order, and it has one leader, and one reader in each group. To put the
-# records of two partitions into one order, an application needs a number of its own in each record:
+# One partition keeps the whole order, but it has only one leader, and one reader in each group. To
+# merge two partitions' records into one order, an application needs its own number in each record:
 # timestamps come from clocks that differ. A request may carry a batch for each of many partitions.
 
 # %% speed tags=["both"]
 lab.both(speed_scenes.speed)
 
 # %% [markdown]
-# On one small machine more partitions bring no more: all brokers share its two cores. On three machines
-# they would. How much is stored does not matter to an append, nor to a read of the newest records; it
-# does to reads of old records, to a recovery and to the move of a replica. A batch of one record is
-# mostly header, and each needs a request. Nothing here is near the loopback rate: a client in Python
-# and brokers on the same two cores need most of the time for themselves.
+# On one small machine, more partitions do not raise the rate: all the brokers share its two cores.
+# On three machines, they would. The amount of stored data does not matter to an append or to a read
+# of the newest records; it does matter to reads of old records, to recovery and to moving a
+# replica. A one-record batch is mostly header, and each needs a request. Nothing here is near the
+# loopback rate: a Python client and brokers on the same two cores take most of the time for
+# themselves.
 
 # %% [markdown]
 # ## Deeper: Gaps
@@ -840,8 +841,8 @@ lab.both(segment_scenes.gaps)
 
 # %% [markdown]
 # Offset 3 is the marker that ends the first transaction: a control batch (bits 4 and 5), whose
-# record no application gets. So offsets rise, and some are missing. Compaction makes gaps, too;
-# the batch still says which offset was its first and its last (lesson 12).
+# record no application gets. So offsets rise, but some are missing. Compaction leaves gaps, too;
+# the batch still says which offset was its first and which its last (lesson 12).
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -850,16 +851,16 @@ lab.both(segment_scenes.gaps)
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | Kafka guarantees the order of messages | inside a partition; with retries only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
+# | Kafka guarantees the order of messages | within a partition; with retries, only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
 # | offsets need not rise | each is larger than the one before; some are missing | [Gaps](#Deeper:-Gaps) |
 # | a partition is one log file | a folder with a series of segments, three files each | [Topics, folders, names](#Deeper:-Topics,-folders,-names) |
-# | records are never changed or deleted | never changed; retention, compaction and DeleteRecords remove | [Delete records](#Delete-records) |
+# | records are never changed or deleted | never changed; retention, compaction and DeleteRecords remove records | [Delete records](#Delete-records) |
 # | a topic is a table | it is a table's change log | [Any bytes](#Deeper:-Any-bytes) |
 # | the value is mandatory | it may be null | [Any bytes](#Deeper:-Any-bytes) |
 # | the timestamp is the time of arrival | the producer's, unless `message.timestamp.type=LogAppendTime` | [Whose clock?](#Deeper:-Whose-clock?) |
 # | everything is on disk, nothing in memory | in the page cache first, and the kernel decides when it is written | [The disk](#Deeper:-The-disk-and-the-page-cache) |
-# | sequential access is thousands of times faster | on spinning disks; see the ratios of this machine | [The disk](#Deeper:-The-disk-and-the-page-cache) |
-# | the bytes are never modified, so zero copy | with `compression.type=producer` and without TLS | [Settings](#Deeper:-Settings-of-a-segment) |
+# | sequential access is thousands of times faster | on spinning disks; see this machine's ratios | [The disk](#Deeper:-The-disk-and-the-page-cache) |
+# | the bytes are never modified, so zero copy | only with `compression.type=producer` and without TLS | [Settings](#Deeper:-Settings-of-a-segment) |
 # | the page cache is written when it is full | by age and by share, too | [The disk](#Deeper:-The-disk-and-the-page-cache) |
 # | `log.segment.bytes=1000` to try rolling | refused: the smallest is 1 MiB since 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
 # | `message.format.version`, `message.downconversion.enable` | gone in 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |

@@ -1,28 +1,28 @@
 # %% [markdown]
 # # 03 · Producers and partitioning
 #
-# `send()` returns in microseconds, and nothing has been sent. The client has chosen a partition
-# and put the record into a batch. Both decisions are made in your process, not in a broker, and
-# most surprises of Kafka's producers come from them.
+# `send()` returns in microseconds, and nothing has been sent yet. The client has only chosen a
+# partition and put the record into a batch. Both decisions are made in your process, not in a
+# broker, and they cause most of the surprises with Kafka's producers.
 #
 # **What you will be able to do**
 #
-# * say which partition a record goes to, for any client, and why it may change
-# * foresee what more partitions do to the order of your events
-# * read the accumulator: which limit sends a batch, and which one makes `send()` wait
+# * say which partition any client chooses for a record, and why that may change
+# * predict what more partitions do to the order of your events
+# * read from the accumulator which limit sends a batch, and which one makes `send()` wait
 # * choose `batch.size`, `linger.ms` and a codec by measurement
 # * name the limit that refuses a large record
 #
-# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+# **Time:** {minutes}. Python alone is enough; with a real Kafka, most cells run on it as well.
 #
-# Each run has a question before it. Answer first: the run gives the verdict. Then change the values
-# at the top of the run's cell, and run it again.
+# A question comes before each run. Answer it first; the run gives the verdict. Then change the
+# values at the top of the run's cell and run it again.
 #
 # ## Records without a key
 #
-# Trucks report their positions. Here the record has no key, so any partition will do. The producer
-# in this cell is the engine's own, which does what the Java client does and takes notes. It runs in
-# virtual time.
+# Trucks report their positions. Here the records have no key, so any partition will do. The
+# producer in this cell is the engine's own: it does what the Java client does, and takes notes. It
+# runs in virtual time.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import Producer
@@ -71,20 +71,20 @@ AccumulatorFilm(producer, "The accumulator")
 
 # %% [markdown]
 # All 60 went to one partition, in one batch, in one request. A batch belongs to one partition, and
-# fewer, fuller batches are cheaper for everyone. So the Java client stays with a partition until
-# `batch.size` bytes have gone there, and then draws the next (it is *sticky*). Over many batches
-# the shares become even. Round robin, which many books describe, makes six batches of them (the line
-# above the film). It ended as the default in Kafka 2.4.
+# fewer, fuller batches are cheaper for everyone. So the Java client is *sticky*: it stays with a
+# partition until `batch.size` bytes have gone there, then draws the next one. Over many batches the
+# shares even out. Round robin, which many books describe, makes six batches of the same records
+# (the line above the film). Kafka 2.4 dropped it as the default.
 #
 # The film shows the accumulator step by step. Click it, then use the arrow keys. Set
 # `partitioner = "round-robin"`, and run both cells again.
 #
 # ## The same key, two clients
 #
-# With a key, the partition is a hash of the key, modulo the number of partitions. Two services write
-# the events of the same orders. `murmur2_random` makes confluent-kafka choose as the Java client
-# does (*Deeper: The Java client itself* checks that); `consistent_random` is its own default. From
-# here on `lab.both` runs a function on the engine and on a real Kafka, and compares.
+# With a key, the partition is a hash of the key modulo the number of partitions. Two services write
+# events of the same orders. `murmur2_random` makes confluent-kafka choose like Java (*Deeper: The
+# Java client itself* checks that); `consistent_random` is confluent-kafka's own default. From here
+# on, `lab.both` runs a function on the engine and on a real Kafka, and compares the results.
 
 # %% 03-2 tags=["stub", "predict"]
 lab.predict("03-2")
@@ -121,16 +121,16 @@ display(outcome)
 lab.verdict("03-2", outcome)
 
 # %% [markdown]
-# The broker stores a batch where the client says, and hashes nothing. Java's client uses murmur2,
-# librdkafka (and so confluent-kafka) CRC-32. Five of six orders are now spread over two partitions,
-# no error was raised, and a consumer may see *shipped* before *prepared*. A join of two topics by
-# key fails in the same way. Set one partitioner for all clients of a topic.
+# The broker hashes nothing; it stores a batch where the client says. The Java client uses murmur2;
+# librdkafka (and so confluent-kafka) uses CRC-32. Five out of six orders are now spread over two
+# partitions. No error was raised, yet a consumer may see *shipped* before *prepared*. Joining two
+# topics by key fails the same way. Set one partitioner in all of a topic's clients.
 #
 # ## Twice as many partitions
 #
-# A topic has become too small, and `createPartitions` adds to it while everything runs. For contrast
-# the cell also draws what one partition more does, by Kafka's rule and by *consistent hashing*,
-# which caches and some databases use. Kafka does not.
+# A topic has become too small, and `createPartitions` adds partitions while everything runs. For
+# contrast, the cell also draws the effect of one extra partition under Kafka's rule and under
+# *consistent hashing*. Caches and some databases use the latter; Kafka does not.
 
 # %% 03-3 tags=["stub", "predict"]
 lab.predict("03-3")
@@ -170,14 +170,14 @@ display(outcome, KeyMoves(rules, [(four, more), (four, five), ring]))
 lab.verdict("03-3", outcome)
 
 # %% [markdown]
-# A remainder by eight is the remainder by four, or four more: half of the keys stay, and the other
-# half of each old partition writes to one new partition. With five, four of five keys move, also among
-# the old partitions. Old records stay where they are: the events of a moved order are now in two
-# partitions, and no reader can rely on their order. That is why one plans partitions ahead, or writes
-# to a new topic. Doubling moves fewer keys, but it breaks their order, too. And there is no way back:
-# fewer is refused.
+# A hash modulo eight is the hash modulo four, or four more. So half of each old partition's keys
+# stay, and the other half go to one new partition. With five, four out of five keys move, some of
+# them between old partitions. Old records stay where they are: the events of a moved order are now
+# in two partitions, and no reader can rely on their order. That is why teams plan partitions ahead,
+# or write to a new topic. Doubling moves fewer keys, but it breaks their order, too. And there is
+# no way back: a smaller number is refused.
 #
-# At work you see only this: new partitions, empty, and a broker that made a log for one of them.
+# At work you see only this: empty new partitions, and a broker that created a log for one of them.
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -189,10 +189,10 @@ lab.broker_log(cluster, leader, f"orders-{after - 1}", last=3)
 # %% [markdown]
 # ## Memory for batches
 #
-# All batches of a producer together take at most `buffer.memory`, 32 MiB by default. When it is
-# full, `send()` blocks for up to `max.block.ms`. confluent-kafka has neither setting: its queue
-# (`queue.buffering.max.messages`) is counted otherwise, and `produce()` raises BufferError at once.
-# So this cell uses the engine's producer. All brokers are paused, as if the network were gone.
+# A producer's batches together use at most `buffer.memory`, 32 MiB by default. When that is full,
+# `send()` blocks for up to `max.block.ms`. confluent-kafka has neither setting: it limits its queue
+# with `queue.buffering.max.messages`, and `produce()` raises BufferError at once. So this cell uses
+# the engine's producer. All the brokers are paused, as if the network were gone.
 
 # %% 03-4 tags=["stub", "predict"]
 lab.predict("03-4")
@@ -230,20 +230,21 @@ seen = {"records taken": taken, "buffer.memory": buffer_memory, "batch.size": ba
 lab.verdict("03-4", {**seen, "partitions": 12, "records that would fit by their bytes": fit})
 
 # %% [markdown]
-# A batch takes `batch.size` bytes when its first record comes, even for one small record. So the
-# product of partitions and `batch.size` matters, not the number of records: 4,000 partitions with
-# batches of 16 KiB need twice the default memory. A larger `batch.size` can make `send()` block
-# sooner.
+# A batch claims `batch.size` bytes when its first record arrives, however small the record. So what
+# matters is the number of partitions times `batch.size`, not the number of records: 4,000
+# partitions with 16 KiB batches need twice the default memory. A larger `batch.size` can make
+# `send()` block sooner.
 #
-# After `max.block.ms` (60 s by default) the record is refused; here after a second. The same clock
-# ends the wait for a topic that does not exist. In Java both are a TimeoutException (the full buffer
-# has a subclass of it), so look at the message before you look for a slow broker.
+# After `max.block.ms` (60 s by default, 1 s here), the record is refused. The same clock ends the
+# wait for a topic that does not exist. In Java both end in a TimeoutException (for a full buffer, a
+# subclass), so read the message before you look for a slow broker.
 #
 # ## Waiting for company
 #
-# A batch leaves when it is full (`batch.size`) or old (`linger.ms`): the first of the two decides. The next
-# cell measures confluent-kafka over both settings: its rate flat out, and the wait of a record that
-# no other one follows. The surface has a point for each measurement; drag it to turn it.
+# A batch leaves when it is full (`batch.size`) or old (`linger.ms`): the limit reached first
+# decides. The next cell measures confluent-kafka across both settings: its rate flat out, and how
+# long a lone record waits. The surface has a point for each measurement; drag the surface to turn
+# it.
 
 # %% 03-5 tags=["stub", "predict"]
 lab.predict("03-5")
@@ -302,24 +303,26 @@ def company(linger_ms=5, batch_size=16_384):
 lab.slider(company, linger_ms=(0, 1, 2, 5, 10, 20, 50), batch_size=(500, 1_000, 2_000, 16_384))
 
 # %% [markdown]
-# Flat out, batches are full long before 5 ms are over, so from there on only `batch.size` matters:
+# Flat out, batches fill long before 5 ms have passed, so from 5 ms on only `batch.size` matters:
 # small batches mean more requests, and each costs a round trip and work on the broker. The edge at
-# `linger.ms=0` is another matter: librdkafka then sends at once what it has. A lone record always
-# waits the whole `linger.ms`. (The upward axis is logarithmic.)
+# `linger.ms=0` is different: there, librdkafka sends what it has at once. A lone record always
+# waits for the full `linger.ms`. (The vertical axis is logarithmic.)
 #
-# Between these two loads, waiting longer saves requests and costs latency. Above, the engine's
-# producer gets a record every millisecond. With `linger_ms=0` nothing waits for company, but at most
-# five requests per broker are in flight (`max.in.flight.requests.per.connection`), so later records
-# wait after all, and share a batch. With a small `batch.size` a batch is full before it is old.
+# Between these two loads, waiting longer saves requests and costs latency. In the slider, the
+# engine's producer gets a record every millisecond. With `linger_ms=0` no record waits for company,
+# but at most five requests per broker are in flight (`max.in.flight.requests.per.connection`), so
+# later records wait anyway and share a batch. With a small `batch.size`, a batch is full before it
+# is old.
 #
-# The defaults: `linger.ms` is 5 in librdkafka, and in Java's client since 4.0 (it was 0).
-# `batch.size` is 16,384 in Java and 1,000,000 in librdkafka. Even with `linger.ms=0` there are
-# batches: records gather while earlier requests are in flight (*Deeper: Batches and requests*).
+# `linger.ms` defaults to 5 in librdkafka and, since 4.0, in the Java client (where it was 0).
+# `batch.size` defaults to 16,384 in Java and 1,000,000 in librdkafka. Batches form even with
+# `linger.ms=0`: records gather while earlier requests are in flight (*Deeper: Batches and
+# requests*).
 #
 # ## A codec for small batches
 #
-# `compression.type` is the producer's setting: `none`, `gzip`, `snappy`, `lz4` or `zstd`. A batch is
-# compressed as a whole and stored as it came; brokers and consumers need no setting for it.
+# `compression.type` is a producer setting: `none`, `gzip`, `snappy`, `lz4` or `zstd`. A batch is
+# compressed as a whole and stored as received; brokers and consumers need no setting for it.
 
 # %% 03-6 tags=["stub", "predict"]
 lab.predict("03-6")
@@ -358,16 +361,16 @@ display(outcome, Chart(f"{codec}: bytes in the log, % of none", curves, axis, "%
 lab.verdict("03-6", outcome)
 
 # %% [markdown]
-# A codec saves what repeats. In one record the field names occur once; in a thousand they occur a
-# thousand times. So compression and batching belong together, and a producer with tiny batches pays
-# for a codec and gains nothing. Data that is compressed or encrypted already gains nothing either
-# (*Deeper: Codecs*, with the price in CPU time).
+# A codec saves space wherever data repeats. In one record the field names occur once; in a thousand
+# records they occur a thousand times. So compression and batching belong together: a producer with
+# tiny batches pays for a codec and gains nothing. Data that is already compressed or encrypted
+# gains nothing either (*Deeper: Codecs* also shows the CPU cost).
 #
 # ## A record that is too large
 #
-# Four limits may be named in such a case: the producer's `max.request.size`, the broker's
-# `message.max.bytes`, the topic's `max.message.bytes`, which overrides the broker's, and the
-# consumer's `max.partition.fetch.bytes`. What counts is where each of them looks.
+# Four limits may come up: the producer's `max.request.size`, the broker's `message.max.bytes`, the
+# topic's `max.message.bytes`, which overrides the broker's, and the consumer's
+# `max.partition.fetch.bytes`. What matters is where each one is checked.
 
 # %% 03-7 tags=["stub", "predict"]
 lab.predict("03-7")
@@ -401,15 +404,16 @@ display(outcome)
 lab.verdict("03-7", outcome)
 
 # %% [markdown]
-# The producer asks before it compresses: it looks at the record that `send()` got. Raise
-# `max_request_size` to 2,000,000 and run again: the batch is far below the topic's limit, because
-# brokers look at batches as stored, after compression. With `codec = "none"` the topic's limit
-# refuses, as `MESSAGE_TOO_LARGE` (`RecordTooLargeException` in Java). The consumer's limit refuses
-# nothing: the first batch of an answer comes whole, however large (KIP-74).
+# The producer checks before it compresses: it measures the record that `send()` received. Raise
+# `max_request_size` to 2,000,000 and run the cell again: the batch is far below the topic's limit,
+# because brokers measure batches as stored, after compression. With `codec = "none"`, the topic's
+# limit refuses the batch with `MESSAGE_TOO_LARGE` (`RecordTooLargeException` in Java). The
+# consumer's limit refuses nothing: the first batch in an answer arrives whole, however large
+# (KIP-74).
 #
 # ## Read the code that did it
 #
-# How a partition is chosen; then when the sticky partition changes.
+# See how a partition is chosen, then when the sticky partition changes.
 
 # %% code tags=["read"]
 from engine.client.partitioners import BuiltIn, murmur2
@@ -419,11 +423,11 @@ lab.show(murmur2, BuiltIn.choose, BuiltIn.appended)
 # %% [markdown]
 # ## Break it
 #
-# Your own load on your own settings. Each truck is a key, and one broker may be slow. Try:
+# Run your own load with your own settings. Each truck is a key, and one broker may be slow. Try:
 #
 # * `slow_ms = 60`, and watch which partitions keep batches in flight
-# * `{"linger.ms": 0, "max.in.flight.requests.per.connection": 1}`, and look for the batch that grows
-#   while a request is in flight
+# * `{"linger.ms": 0, "max.in.flight.requests.per.connection": 1}`, and look for the batch that
+#   grows while a request is in flight
 # * `{"batch.size": 400}`, and count the requests
 # * `{"buffer.memory": 40_000}` with `slow_ms = 60`: which record blocks, and what frees it?
 
@@ -445,20 +449,20 @@ AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
 # %% [markdown]
 # ## Your turn
 #
-# Three exercises (a fourth is in *Deeper: Limits*). Write your answer over the stub, run it, then run
-# the check. `lab.hint("03-8")` gives three hints and then a solution.
+# Three exercises (a fourth is in *Deeper: Limits*). Write your answer over the stub, run it, then
+# run the check. `lab.hint("03-8")` gives three hints and then a solution.
 #
 # **03-8, from a hash to a partition.** Slides often say `abs(hash) % partitions`. The hash is a
-# signed number of 32 bits. Return the partition that Kafka's clients choose.
+# signed 32-bit number. Return the partition that Kafka's clients choose.
 #
-# **03-9, a partition for some customers.** Customers whose key begins with `vip` have partition 0 for
-# themselves. All others are spread over the other partitions by `murmur2_partition(key, count)`, which
-# takes bytes. `count` is at least 2.
+# **03-9, a partition for some customers.** Customers whose key begins with `vip` have partition 0
+# to themselves. Spread all others over the other partitions with `murmur2_partition(key, count)`,
+# which takes the key as bytes. `count` is at least 2.
 #
-# **03-11, settings for a fleet.** 500 positions a second, keyed by truck, to six partitions on three
-# brokers, 2 ms away. In that second, allow at most 80 requests, and in the log at most 60 % of the
-# bytes of the plain values. 99 of 100 positions must be acknowledged within 90 ms. The judge
-# plays the second with your settings.
+# **03-11, settings for a fleet.** A fleet sends 500 positions in one second, keyed by truck, to six
+# partitions on three brokers 2 ms away. In that second, send at most 80 requests, and store at most
+# 60 % of the plain values' bytes in the log. 99 out of 100 positions must be acknowledged within 90
+# ms. The judge simulates that second with your settings.
 
 
 # %% 03-8 tags=["stub"]
@@ -513,50 +517,54 @@ lab.check("03-11", fleet)
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. How do you keep the events of one order in their order?</b></summary>
-# One key for the order, so that all its events are in one partition; one partitioner in all services;
-# a partition count that does not change; an idempotent producer; one reader per partition that does
-# not handle records in parallel.
-# <i>Follow-up:</i> the topic must grow. What now? <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per
-# partition, by key. <b>Strong:</b> names the two silent ways to lose it: another client's hash, and
-# more partitions. Evidence: <a href="#The-same-key,-two-clients">The same key, two clients</a>.
+# Use one key per order, so that all its events are in one partition; the same partitioner in all
+# services; a partition count that does not change; an idempotent producer; and one reader per
+# partition that handles records one at a time.
+# <i>Follow-up:</i> the topic must grow. What now? <b>Weak:</b> "Kafka keeps order." <b>Good:</b>
+# per partition, by key. <b>Strong:</b> names the two silent ways to lose order: another client's
+# hash, and more partitions. Evidence: <a href="#The-same-key,-two-clients">The same key, two
+# clients</a>.
 # </details>
 # <details><summary><b>2. Where do records without a key go?</b></summary>
 # To one partition at a time: the client stays until batch.size bytes have gone there, then draws
-# another, and slow brokers are drawn less often. Over many batches the shares are even.
+# another; slow brokers are drawn less often. Over many batches the shares even out.
 # <i>Follow-up:</i> why not round robin? <b>Weak:</b> "round robin." <b>Good:</b> sticky, per batch.
-# <b>Strong:</b> since 2.4 (KIP-480), by bytes and load since 3.3 (KIP-794), and what a batch costs.
+# <b>Strong:</b> since 2.4 (KIP-480), by bytes and load since 3.3 (KIP-794); says what a batch
+# costs.
 # Evidence: <a href="#Records-without-a-key">Records without a key</a>.
 # </details>
 # <details><summary><b>3. What does linger.ms cost, and when does it cost nothing?</b></summary>
-# A lone record waits all of it. Flat out nothing waits, since batches are full before.
-# <i>Follow-up:</i> which metric shows it? <b>Weak:</b> "higher is slower." <b>Good:</b> the limit
-# that comes first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and that linger.ms=0 makes
-# batches too. Evidence: <a href="#Waiting-for-company">Waiting for company</a>.
+# A lone record waits for all of it. Flat out, nothing waits, since batches fill first.
+# <i>Follow-up:</i> which metric shows it? <b>Weak:</b> "higher is slower." <b>Good:</b> names the
+# limit reached first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and batches even with
+# linger.ms=0. Evidence: <a href="#Waiting-for-company">Waiting for company</a>.
 # </details>
 # <details><summary><b>4. send() hangs for a minute, and the future fails with a TimeoutException.
 # buffer-available-bytes is 33554432. What is the cause?</b></summary>
-# The whole buffer is free, so no broker is too slow: there is no metadata (a topic that is not there,
-# no broker). A full buffer waits for max.block.ms as well, and then 0 bytes are free.
-# <i>Follow-up:</i> where else do you see it? <b>Weak:</b> "the network." <b>Good:</b> names both causes.
-# <b>Strong:</b> the exception's message, and that a batch takes batch.size at once.
+# The whole buffer is free, so a slow broker is not the cause. The client has no metadata: the topic
+# does not exist, or no broker answers. A full buffer also waits for max.block.ms, but then 0 bytes
+# are free.
+# <i>Follow-up:</i> where else do you see it? <b>Weak:</b> "the network." <b>Good:</b> names both
+# causes. <b>Strong:</b> the exception's message, and that a batch takes batch.size at once.
 # Evidence: <a href="#Deeper:-The-Java-client-itself">The Java client itself</a>.
 # </details>
 # <details><summary><b>5. A 2 MB record must go through. Which settings do you change?</b></summary>
 # The producer's max.request.size, and the topic's max.message.bytes if the batch is still larger
-# after compression. Consumers need nothing. Better: put the file elsewhere and send its address.
-# <i>Follow-up:</i> which of them counts before compression? <b>Weak:</b> "message.max.bytes."
-# <b>Good:</b> client and topic. <b>Strong:</b> says what each counts, and KIP-74.
+# after compression. Consumers need no change. Better: store the file elsewhere and send its
+# address.
+# <i>Follow-up:</i> which of them is checked before compression? <b>Weak:</b> "message.max.bytes."
+# <b>Good:</b> client and topic. <b>Strong:</b> says what each measures, and cites KIP-74.
 # Evidence: <a href="#A-record-that-is-too-large">A record that is too large</a>.
 # </details>
-# <details><summary><b>6. A consumer group lags in one partition only. What happened?</b></summary>
+# <details><summary><b>6. A consumer group lags on only one partition. What happened?</b></summary>
 # <pre>GROUP  TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG
 # fleet  cities  0          1204            1210            6
 # fleet  cities  1          1187            1190            3
 # fleet  cities  2          9120            41877           32757
 # fleet  cities  3          1215            1220            5</pre>
-# Partition 2 has most of the records: a hot key. More consumers do not help, since a partition has one
-# reader, and more partitions do not either, since a key has one partition. Split the key, if its order
-# allows it. Evidence: <a href="#Deeper:-A-hot-key">A hot key</a>.
+# Partition 2 gets most of the records: it has a hot key. More consumers do not help, since a
+# partition has one reader; nor do more partitions, since a key has one partition. Split the key if
+# its events need not stay in order. Evidence: <a href="#Deeper:-A-hot-key">A hot key</a>.
 # </details>
 #
 # ## Quiz
@@ -578,8 +586,8 @@ lab.quiz("03-13", "a", "d", "e")
 # %% [markdown]
 # ## Deeper: Hashes
 #
-# Both hashes by hand beside a real client; a partition that the application names; and a batch that
-# is sent to a broker that does not lead.
+# This run computes both hashes by hand beside a real client, lets the application name a partition,
+# and sends a batch to a broker that does not lead.
 
 # %% by-hand tags=["both"]
 from engine.client.partitioners import murmur2
@@ -590,28 +598,29 @@ print(f"abs() instead of clearing the sign bit: {other / 100:.0f} % of 10,000 ke
 lab.both(key_scenes.by_hand)
 
 # %% [markdown]
-# The slides' `abs(hash) % partitions` is wrong for a third of the keys with three partitions. A
-# record with a partition of its own goes there, with any key, and a client refuses a
-# partition that is not there. The request names the partition, and a broker that does not lead it
-# answers `NOT_LEADER_OR_FOLLOWER`: it does not pass anything on.
+# With three partitions, the slides' `abs(hash) % partitions` is wrong for a third of the keys. If
+# the application names a partition, the record goes there, regardless of its key; a client refuses
+# a partition that does not exist. The request names the partition. A broker that does not lead it
+# answers `NOT_LEADER_OR_FOLLOWER` and forwards nothing.
 
 # %% event-order tags=["both"]
 lab.both(key_scenes.order_of_events)
 
 # %% what-order-needs [markdown]
-# With the order id as the key each order is read as it happened, with any number of partitions, and
-# the orders of a partition alternate. Without one, every record is in the log and in order *within its
-# partition*; the orders are not. Four workers for a partition, where one event in four takes longer,
-# finish some orders in another order than they read them. So order needs four things: one key, an
-# idempotent producer (notebook 08), one reader for each partition (01), and events handled one after
-# the other. A good key is the thing whose events
-# must stay in order: an order, a car, a customer. A city keeps more together than anyone needs, and
-# is skewed.
+# With the order id as the key, each order's events are read as they happened, with any number of
+# partitions, while the orders in a partition alternate. Without a key, every record is in the log,
+# and in order *within its partition*; an order's events are not in order. When four workers share a
+# partition, and one event in four takes longer, they finish the events of some orders out of
+# sequence. So order needs four things: one key, an idempotent producer (notebook 08), one reader
+# for each partition (01), and events handled one after the other. A good key is the thing whose
+# events must stay in order: an order, a car, a customer. A city keeps more events together than
+# necessary, and is skewed.
 
 # %% [markdown]
 # ## Deeper: Without a key
 #
-# Sticky and round robin on sockets, with the same 1,200 records. Then a slow leader, in virtual time.
+# Sticky and round robin each send the same 1,200 records over sockets. A slow leader follows, in
+# virtual time.
 
 # %% spread tags=["both"]
 shares = [f"{key_scenes.largest_share(n):.1f} % of {n:,}" for n in (600, 6_000, 60_000)]
@@ -619,9 +628,9 @@ print("Sticky, the largest of six shares (even: 16.7 %):", ", ".join(shares))
 lab.both(key_scenes.spread)
 
 # %% [markdown]
-# Round robin makes many small batches and more requests, and its shares are exactly even. Sticky
-# shares are uneven in a short run, because each draw gives a whole batch; they become even as batches
-# add up.
+# Round robin makes many small batches and more requests, but its shares are exactly even. Sticky
+# shares are uneven in a short run, because each draw assigns a whole batch; they even out as
+# batches add up.
 
 # %% slow-leader tags=["sim"]
 slow_ms = 40
@@ -643,13 +652,13 @@ for adaptive in ("false", "true"):
 Chart("Records without a key; the leader of partition 1 is slow", shares, "partition", "%", "bars")
 
 # %% [markdown]
-# Since 3.3 (KIP-794) a partition whose queue is long is drawn less often. Without that, a third of
-# all records would wait for the slow broker. So without a key "evenly" is no promise.
+# Since 3.3 (KIP-794), a partition with a long queue is drawn less often. Without that, a third of
+# all records would wait for the slow broker. So "evenly" is not promised for records without a key.
 
 # %% [markdown]
 # ## Deeper: A hot key
 #
-# 60 % of all records have one key. What do more partitions do about it?
+# 60 % of all records share one key. Do more partitions help?
 
 # %% hot-key tags=["both"]
 shares = {}  # by cluster and way
@@ -664,17 +673,18 @@ drawn = {way: shares["engine"][way] for way in (key_scenes.CITY, key_scenes.SPLI
 display(outcome, Chart("6,000 records", drawn, "partition", "%", "bars"))
 
 # %% [markdown]
-# Twelve partitions instead of six hardly change anything: a key has one partition. Its partition
-# gets about ten times the bytes of another one. Kafka raises no alarm: the producer's reports have
-# no error. Look at bytes per partition. The order id as the key spreads the load evenly. Eight keys
-# instead of one spread the load, and give up the order between them. If the reader only needs the
-# newest state per key, records may go anywhere, as long as each carries a version: a table that
-# takes the highest version is right, one in which the last one wins is not.
+# Twelve partitions instead of six change hardly anything, because a key has only one partition. The
+# hot key's partition gets about ten times as many bytes as another. Kafka raises no alarm: the
+# producer's reports show no error. Watch the bytes per partition. The order id as the key spreads
+# the load evenly. Eight keys instead of one spread the load but give up the order between them. If
+# the reader needs only the newest state per key, records may go anywhere, as long as each carries a
+# version: a table that keeps the highest version is right; one that keeps the last record read is
+# not.
 
 # %% [markdown]
 # ## Deeper: Batches and requests
 #
-# A record every 0.3 ms with `linger.ms=0`, and a broker 2 ms away: which records share a batch?
+# With `linger.ms=0`, a record every 0.3 ms goes to a broker 2 ms away. Which records share a batch?
 
 # %% linger-zero tags=["sim"]
 from statistics import median
@@ -706,9 +716,9 @@ AccumulatorTimeline(steady(1, 0.3, 40), f"linger.ms={linger_ms}, 1 in flight")
 
 # %% [markdown]
 # The first record goes alone. The next ones gather while its request is in flight, so batches grow
-# with the load and the client never waits on purpose. With five in flight more, smaller requests go
-# out. The limit counts requests per broker, and a request may carry a batch for each of many
-# partitions.
+# with the load and the client never waits on purpose. With five in flight, more but smaller
+# requests go out. The limit counts requests per broker, and a request may carry a batch for each of
+# many partitions.
 
 # %% batch-limits tags=["both"]
 by_size = {}  # by cluster and unit
@@ -723,17 +733,17 @@ powers = "batch.size, as a power of two: 10 is 1,024, 14 is 16,384"
 display(outcome, Chart("500 positions", by_size["engine"], powers, log_y=True))
 
 # %% [markdown]
-# A full batch leaves at once, the half-full one behind it waits for `linger.ms`. `batch.size` counts
-# bytes: the number of records follows from their size. Larger batches need fewer requests, and from
-# 16 KiB on they compress little better. With a record each millisecond no batch becomes full, so
-# `linger.ms` decides how many records it has. A record larger than `batch.size` gets a batch
-# of its own.
+# A full batch leaves at once; the half-full one behind it waits for `linger.ms`. `batch.size`
+# counts bytes, so the number of records depends on their size. Larger batches need fewer requests,
+# but from 16 KiB on they compress only slightly better. With a record every millisecond no batch
+# fills, so `linger.ms` decides how many records it has. A record larger than `batch.size` gets a
+# batch of its own.
 
 # %% [markdown]
 # ## Deeper: Codecs
 #
-# 400 JSON positions, real text (the producer's source code) and bytes without a pattern,
-# through each codec. The header's attributes name the codec, and a consumer needs no setting.
+# This run puts 400 JSON positions, real text (the producer's source code) and random bytes through
+# each codec. The batch header's attributes name the codec, so a consumer needs no setting.
 
 # %% codecs tags=["both"]
 kilobytes = {}  # by cluster, kind of data and codec
@@ -751,12 +761,12 @@ print("JSON at 10 Mbit/s:", ", ".join(f"{n}: {kb * 0.8:.0f} ms" for n, kb in jso
 
 # %% other-benchmarks [markdown]
 # A ratio says as much about the data as about the codec; "up to four times" is no limit. So a
-# benchmark of other people's logs, such as Cloudflare's of 2018, may rank the codecs differently: its
-# data, batches, levels and machines are not yours. A name that is no codec is refused when the client
-# is made. With a slow
-# network fewer bytes are also faster; on this machine's loopback they are not. A broker decompresses
-# a batch to check its records, and stores the bytes as they came unless the topic's
-# `compression.type` names another codec. That last row is the one where engine and Kafka differ.
+# benchmark on other people's logs, such as Cloudflare's from 2018, may rank the codecs differently:
+# its data, batches, levels and machines are not yours. An unknown codec name is refused when the
+# client is created. On a slow network, fewer bytes also arrive sooner; on this machine's loopback
+# they do not. A broker decompresses a batch to check its records, and stores the bytes as received
+# unless the topic's `compression.type` names another codec. In that last row, the engine and Kafka
+# differ.
 
 # %% codec-time tags=["live"]
 import time
@@ -782,10 +792,11 @@ Chart(f"CPU time for {len(data) / 1e6:.1f} MB of JSON", bars,
       "1 gzip, 2 snappy, 3 lz4, 4 zstd", "ms", "bars")  # fmt: skip
 
 # %% [markdown]
-# gzip costs the most CPU, snappy and lz4 the least, and zstd gives gzip's ratio for a fraction of its
-# time. A higher level of gzip (`compression.gzip.level`) saves bytes and costs time. zstd came with
-# Kafka 2.1, levels with 3.8. Old recipes such as "snappy, 32 KB, 20 ms" know neither zstd nor today's
-# defaults. Test it on your own data, and compare the rate with the CPU time and the slowest waits:
+# gzip costs the most CPU time, and snappy and lz4 cost the least; zstd reaches gzip's ratio in a
+# fraction of its time. A higher gzip level (`compression.gzip.level`) saves bytes and costs time.
+# Kafka added zstd in 2.1 and levels in 3.8. Old recipes such as "snappy, 32 KB, 20 ms" ignore both
+# zstd and today's defaults. Test a recipe on your own data, and compare the rate with the CPU time
+# and the slowest waits:
 
 # %% recipe tags=["both"]
 recipes = {
@@ -815,45 +826,45 @@ lab.both(recipe)
 # %% [markdown]
 # ## Deeper: send() and its answers
 #
-# Three ways to send three records, one of which is refused: a compacted topic takes no record without
-# a key.
+# Three records are sent in three ways; one is refused, because a compacted topic accepts no record
+# without a key.
 
 # %% three-ways tags=["both"]
 lab.both(send_scenes.three_ways)
 
 # %% [markdown]
-# Fire and forget raises nothing, and the application never learns of the refusal. Look at the row of
-# callbacks: the three records shared a batch, and a batch is refused as a whole. Waiting for each
-# answer hides that, because each record is a batch, and it costs a round trip per record. Callbacks
-# of one partition come in the order of the offsets; confluent-kafka runs them in the thread that
+# Fire and forget raises nothing, so the application never learns of the refusal. Look at the
+# callback row: the three records shared a batch, and a batch is refused as a whole. Waiting for
+# each answer hides that, because each record is then its own batch, and it costs a round trip per
+# record. A partition's callbacks come in offset order; confluent-kafka runs them in the thread that
 # calls `poll()` or `flush()`.
 
 # %% small-rules tags=["both"]
 lab.both(send_scenes.small_rules)
 
 # %% [markdown]
-# A process that ends without `flush()` loses what its batches hold. One live address is enough to
-# find all brokers. A value that cannot become bytes fails in the call itself, before any batch. The
-# default number of partitions is `num.partitions`, 1.
+# A process that ends without `flush()` loses the records in its batches. One live address is enough
+# to find all the brokers. A value that cannot be converted to bytes fails in the call itself,
+# before any batch. The default number of partitions is `num.partitions`, which is 1.
 
 # %% [markdown]
 # ## Deeper: Limits
 #
-# What each limit counts, one byte below and one above.
+# This run shows what each limit counts, one byte below and one above.
 
 # %% limits tags=["both"]
 lab.both(batch_scenes.four_limits)
 
 # %% [markdown]
-# The topic's limit counts the whole batch with its header. If a batch of several records is too large,
-# the engine's producer cuts it in two and sends the halves; Java's splits it by `batch.size` first; and
-# librdkafka fails the whole batch. `message.max.bytes` is the
-# broker's default for topics without a limit of their own: 1,048,588 bytes, which is 1 MiB and the 12
-# bytes in front of a batch's length.
+# The topic's limit counts the whole batch, header included. If a batch of several records is too
+# large, the engine's producer cuts it in two and sends the halves; Java's splits it by `batch.size`
+# first; and librdkafka fails the whole batch. `message.max.bytes` is the broker's default for
+# topics without a limit of their own: 1,048,588 bytes, which is 1 MiB plus the 12 bytes that a
+# batch's length field does not count.
 #
 # **03-10, which limit refuses a record?** A record of `record` bytes would be stored in a batch of
 # `batch` bytes, after compression. Return `"max.request.size"`, `"max.message.bytes"`, or
-# `"stored"`. A size equal to its limit passes.
+# `"stored"`. A size equal to the limit passes.
 
 
 # %% 03-10 tags=["stub"]
@@ -875,8 +886,8 @@ lab.check("03-10", refused_by)
 # %% [markdown]
 # ## Deeper: The Java client itself
 #
-# One JVM on each side runs `lessons/nb03_partitioning/JavaClient.java`. It needs Java and Kafka's jars,
-# and takes some seconds.
+# One JVM on each side runs `lessons/nb03_partitioning/JavaClient.java`. It needs Java and Kafka's
+# jars, and takes a few seconds.
 
 # %% java-client tags=["both"]
 from lessons.nb03_partitioning import java_runs
@@ -892,26 +903,26 @@ outcome = lab.both(java_client)
 display(outcome, *java_runs.charts(loads))
 
 # %% [markdown]
-# Java's partitions are those of the hash in our cell. RoundRobinPartitioner ignores the key. So
-# does `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner: it stays with a
-# partition, and then moves on.
+# Java chooses the same partitions as the hash in our cell. RoundRobinPartitioner ignores the key.
+# So does `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner: it stays with a
+# partition, then moves on.
 #
-# Most failures of `send()` come back in the future and the callback. Only what is no error of Kafka's
-# API is thrown, such as a wrong type or an interrupt. Two failures look alike, since both wait for
-# `max.block.ms`. The message and `buffer-available-bytes` tell them apart: with an unknown topic
-# all of it is free, and a silent leader leaves none after four records (*Memory for batches*).
+# Most `send()` failures come back in the future and the callback. Only errors outside Kafka's API
+# are thrown, such as a wrong type or an interrupt. Two failures look alike, since both wait for
+# `max.block.ms`. The message and `buffer-available-bytes` tell them apart: an unknown topic leaves
+# the whole buffer free, a silent leader none of it after four records (*Memory for batches*).
 #
-# A callback runs in the one I/O thread, so 50 ms in it hold up every delivery; give such work to
-# another thread.
+# A callback runs in the only I/O thread, so a 50 ms callback holds up every delivery; hand such
+# work to another thread.
 #
-# The charts show the producer's own metrics beside a real Kafka, if there is one. The load is 1,000
-# records of 100 bytes a second, so `record-send-rate` stays near 1,000, and `outgoing-byte-rate` is
-# that payload with its overhead. With a higher `linger.ms` the same load needs fewer and larger
-# requests, and `record-queue-time-avg` follows `linger.ms`. A follower 50 ms away holds up answers
-# with `acks=all` (one request in flight): both times rise. With round robin (`linger.ms=20`)
-# batches are small, and a request carries several. Flat out they come close to `batch.size`. A
-# request to a leader of twelve partitions carries many of them. Compare the metrics with your own
-# baseline.
+# The charts show the producer's own metrics, from a real Kafka if there is one. The load is 1,000
+# records a second, 100 bytes each, so `record-send-rate` stays near 1,000, and `outgoing-byte-rate`
+# is that payload plus overhead. With a higher `linger.ms`, the same load needs fewer, larger
+# requests, and `record-queue-time-avg` follows `linger.ms`. With `acks=all` and one request in
+# flight, a follower 50 ms away holds up answers, and both times rise. With round robin
+# (`linger.ms=20`), batches are small, and a request carries several. Flat out, batches come close
+# to `batch.size`, and a request to a leader of twelve partitions carries many of them. Compare the
+# metrics with your own baseline.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -920,27 +931,27 @@ display(outcome, *java_runs.charts(loads))
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | without a key: round robin, or at random, by the broker | the client chooses, one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
-# | two records without a key, two partitions | both in one | [Records without a key](#Records-without-a-key) |
+# | without a key, the broker chooses round robin or at random | the client chooses: one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
+# | two records without a key go to two partitions | both go to one | [Records without a key](#Records-without-a-key) |
 # | `abs(murmur2(key)) % partitions` | the sign bit is cleared; abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
-# | consistent hashing | a remainder; 4 to 5 partitions move four of five keys, consistent hashing one of five | [Twice as many partitions](#Twice-as-many-partitions) |
-# | the same key always has the same partition | with the same hash and the same number of partitions | [Two clients](#The-same-key,-two-clients) |
-# | adding partitions alters everything | 4 to 8 keeps half of the keys | [Twice as many partitions](#Twice-as-many-partitions) |
+# | consistent hashing | a remainder: going from 4 to 5 partitions moves four of five keys; consistent hashing, one of five | [Twice as many partitions](#Twice-as-many-partitions) |
+# | the same key always has the same partition | only with the same hash and number of partitions | [Two clients](#The-same-key,-two-clients) |
+# | adding partitions alters everything | from 4 to 8, half of the keys stay | [Twice as many partitions](#Twice-as-many-partitions) |
 # | `linger.ms` is 0 by default | 5, in Java's client since 4.0 and in librdkafka | [Waiting for company](#Waiting-for-company) |
-# | `batch.size` is 16 KB | in Java's client; 1,000,000 in librdkafka | [Waiting for company](#Waiting-for-company) |
+# | `batch.size` is 16 KB | yes, in Java's client; 1,000,000 in librdkafka | [Waiting for company](#Waiting-for-company) |
 # | five messages, or five batches, in flight | five requests per broker, each with a batch for several partitions | [Batches](#Deeper:-Batches-and-requests) |
 # | codecs: none, gzip, lz4, snappy | and zstd since 2.1 | [Codecs](#Deeper:-Codecs) |
-# | only the producer spends CPU, and so does the consumer | the broker decompresses, too, to check the records | [Codecs](#Deeper:-Codecs) |
-# | text shrinks up to four times | it depends on the data and on the batch | [Codecs](#Deeper:-Codecs) |
+# | only the producer and the consumer spend CPU time | the broker decompresses, too, to check the records | [Codecs](#Deeper:-Codecs) |
+# | text shrinks by up to four times | it depends on the data and on the batch | [Codecs](#Deeper:-Codecs) |
 # | DefaultPartitioner, UniformStickyPartitioner | both are gone in 4.0; `partitioner.class` is null by default | [Java](#Deeper:-The-Java-client-itself) |
-# | RoundRobinPartitioner chooses at random | it goes round | [Java](#Deeper:-The-Java-client-itself) |
+# | RoundRobinPartitioner chooses at random | it takes turns | [Java](#Deeper:-The-Java-client-itself) |
 # | `send()` throws TimeoutException or BufferExhaustedException | it returns a failed future after `max.block.ms`; confluent-kafka raises BufferError at once | [Java](#Deeper:-The-Java-client-itself) |
 # | callbacks run in the main thread | in the I/O thread; in confluent-kafka in the thread that calls `poll()` | [Java](#Deeper:-The-Java-client-itself) |
 # | `message.max.bytes` is 1,000,000 and limits a message | 1,048,588, and it limits the stored batch | [Limits](#Deeper:-Limits) |
 # | the same key goes to the same producer | to the same partition | [Two clients](#The-same-key,-two-clients) |
 # | a vendor's benchmark ranks the codecs | ranks change with the data: measure your own | [Codecs](#Deeper:-Codecs) |
 #
-# **What real Kafka does beyond this.** The Java client leaves out the partitions of a silent broker
-# when it may choose (`partitioner.availability.timeout.ms`). It guesses the ratio of a codec while a
-# batch fills, so its compressed batches come close to `batch.size`; the engine's producer counts
-# uncompressed bytes.
+# **What real Kafka does beyond this.** When it is free to choose, the Java client skips the
+# partitions of a silent broker (`partitioner.availability.timeout.ms`). It estimates the
+# compression ratio while a batch fills, so its compressed batches come close to `batch.size`; the
+# engine's producer counts uncompressed bytes.

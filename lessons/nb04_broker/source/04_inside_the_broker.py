@@ -1,26 +1,26 @@
 # %% [markdown]
 # # 04 · Inside the broker
 #
-# A producer sends a record with `acks=all` and gets its answer after two milliseconds. What
-# happens in these two milliseconds? You follow requests through a broker, cause a wait at each
-# stage, and learn to find the slow one by a broker's timers.
+# A producer sends a record with `acks=all` and gets its answer after two milliseconds. What happens
+# in those two milliseconds? You follow requests through a broker, cause a wait at each stage, and
+# learn to find the slow stage from a broker's timers.
 #
 # **What you will be able to do**
 #
-# * draw the path of a Produce and of a Fetch request through a broker, with the waits in it
+# * draw the path of a Produce and of a Fetch request through a broker, including the waits
 # * say which bytes of a batch a broker changes, and what ends the wait in purgatory
-# * foresee which requests wait behind a slow one, and how a slow stage delays quick requests
+# * predict which requests wait behind a slow one, and how a slow stage delays quick requests
 # * choose `fetch.min.bytes` and `fetch.max.wait.ms`
 # * read a broker's timers and name the slow stage
 #
-# **Time:** {minutes}. Python alone is enough. With a real Kafka on this machine, the
-# side-by-side cells run on both.
+# **Time:** {minutes}. Python alone is enough. With a real Kafka on this machine, the side-by-side
+# cells also run on it.
 #
 # **The path of a request.** One of three *network threads* per port reads the request from its
 # socket and puts it into the *request queue*. One of eight *request handlers* (I/O threads) takes
 # it out and does the work. A request that cannot be answered yet waits in *purgatory* and occupies
 # no thread. The answer goes into the *response queue* of the same network thread, which writes it
-# to the socket. `lab.term("purgatory")` explains a word.
+# to the socket. `lab.term("purgatory")` looks up a term.
 #
 # The engine does all this in one thread, an event loop. The stages are the same and have Kafka's
 # names. Where the thread pools themselves matter, a cell runs on a real Kafka only and says so.
@@ -54,7 +54,7 @@ eng = lab.engine(settings=lab.BRISK)
 #
 # 101 leads the topic, 102 and 103 follow, and `min.insync.replicas` is 2. The network between 101
 # and 103 is slow: every message takes 40 ms longer, in either direction. The run is in virtual
-# time. The brokers' own work takes no time there, so the picture shows only the waits.
+# time. There, the brokers' own work takes no time, so the picture shows only the waits.
 
 # %% 04-1 tags=["stub", "predict"]
 lab.predict("04-1")
@@ -82,25 +82,26 @@ film = lab.panel(world, "orders")
 film
 
 # %% [markdown]
-# Both followers had a fetch waiting at 101. The append answers these fetches: that is how the
-# record travels. Each follower's *next* fetch, from offset 1, tells the leader that it has
-# everything below 1. When the slowest member of the ISR has asked, the high watermark moves, and
-# the request leaves purgatory. `min.insync.replicas` only says how small the ISR may become.
+# Both followers had a fetch waiting at 101. The append completes these fetches: that is how the
+# record travels. Each follower's *next* fetch, from offset 1, tells the leader that the follower
+# has everything below 1. Once the slowest member of the ISR has sent that fetch, the high watermark
+# moves, and the request leaves purgatory. `min.insync.replicas` only sets how small the ISR may
+# become.
 #
-# Now move through the same run yourself. Click the timeline and walk with the arrow keys. A
-# message on its way says what it carries; a hatched cell is a record that no consumer may read yet.
-# Press **pause** on a follower at any step, and compare the two futures.
+# Now step through the same run yourself. Click the timeline and use the arrow keys. A message in
+# flight shows what it carries; a hatched cell is a record that no consumer may read yet. Press
+# **pause** on a follower at any step, and compare the two futures.
 #
 # ### The bytes of one request
 #
-# From here on `lab.both` runs a function on the engine and on a real Kafka at the same time, and
-# compares; rows with a dot are measurements. `RawClient` sends exactly the requests in the cell: no
-# client library batches, retries or waits. On the wire `acks=-1` means *all*.
+# From here on, `lab.both` runs a function on the engine and on a real Kafka at the same time, and
+# compares the results; rows with a dot are measurements. `RawClient` sends exactly the requests in
+# the cell: no client library batches, retries or waits. On the wire, `acks=-1` means *all*.
 #
-# The next run sends a batch to 101, fetches it again, and compares. It first shows every byte of a
-# Produce request. The header is the same for all requests: the API key and version, a correlation
-# id that the answer repeats, and the client id, which appears in logs, metrics and quotas. Newer
-# versions store a length plus one: `02` is one topic, and `00` is null.
+# The next run sends a batch to 101, fetches it back, and compares the two. It first shows every
+# byte of a Produce request. All requests have the same header: the API key and version, a
+# correlation id that the answer repeats, and the client id, which appears in logs, metrics and
+# quotas. Newer versions store each length plus one: `02` means one topic, and `00` means null.
 
 # %% same-bytes tags=["both"]
 value, codec = b"forty euros to Alice", 1  # codec: 0 none, 1 gzip
@@ -131,18 +132,18 @@ display(outcome)
 
 # %% [markdown]
 # The client has chosen the partition, packed the batch and compressed it. The broker checks the
-# CRC, gives the offset and appends. Base offset and leader epoch stand before the part that the
-# CRC covers, so the CRC stays valid. A compressed batch is opened to be checked, and stored as it
-# came, unless the topic's `compression.type` asks for another codec. A consumer gets the bytes as
-# they lie on the disk, which is why a broker can send them without looking at them.
+# CRC, assigns the offset and appends the batch. Base offset and leader epoch come before the part
+# that the CRC covers, so the CRC stays valid. The broker opens a compressed batch to check it, and
+# stores it as received unless the topic's `compression.type` asks for another codec. A consumer
+# gets the bytes as they are on disk, which is why a broker can send them without looking at them.
 #
 # ### A write that waits for its followers
 #
-# Now both followers are paused, as if their processes had stopped. A write with `acks=all` waits
-# in purgatory at 101. Then a client that is no broker sends two fetches to 101, over an ordinary
-# connection. A follower's fetch looks like a consumer's, except for one field: the replica id is
-# -1 for a consumer and the broker's number for a follower. The first fetch says 102, the second
-# 103, and both start at offset 2, behind the record that waits.
+# Now both followers are paused, as if their processes had stopped. A write with `acks=all` waits in
+# purgatory at 101. Then a client that is not a broker sends two fetches to 101 over an ordinary
+# connection. A follower's fetch looks like a consumer's, except for one field: the replica id is -1
+# for a consumer and the broker's number for a follower. The first fetch says 102, the second 103,
+# and both start at offset 2, just past the waiting record.
 
 # %% 04-12 tags=["stub", "predict"]
 lab.predict("04-12")
@@ -183,17 +184,18 @@ display(outcome)
 lab.verdict("04-12", outcome)
 
 # %% [markdown]
-# There is no acknowledgement from follower to leader. A fetch from offset 2 *is* the statement “I
+# A follower never sends the leader an acknowledgement. A fetch from offset 2 *is* the statement “I
 # have everything below 2”, and the leader believes it. So a wait in purgatory is not a loop that
-# asks followers: the request waits until a fetch moves the high watermark, or its timeout is over.
-# In production an ACL protects this: fetching as a replica needs the right `ClusterAction`.
+# polls followers: the request waits until a fetch moves the high watermark or its timeout expires.
+# In production, an ACL guards against this: fetching as a replica requires the `ClusterAction`
+# permission.
 #
 # ### What waits behind a slow request
 #
 # A client has several requests in flight on one connection. 102 is paused, so the first one, a
 # write with `acks=all`, has to wait. The second asks for metadata, which any broker answers from
-# its memory. The third is a write with `acks=1`, which waits for no follower. On another connection
-# a consumer waits for the next record. After 0.3 s 102 continues.
+# its memory. The third is a write with `acks=1`, which waits for no follower. On another
+# connection, a consumer waits for the next record. After 0.3 s, 102 resumes.
 
 # %% 04-14 tags=["stub", "predict"]
 lab.predict("04-14")
@@ -234,17 +236,17 @@ display(outcome)
 lab.verdict("04-14", outcome)
 
 # %% [markdown]
-# A broker answers the requests of one connection in their order. It does not even read the second
-# one: after each request the network thread mutes the connection until its answer is out. The
-# correlation id lets the client check the pairing; it does not allow another order. That is why
-# `max.in.flight.requests.per.connection` saves the way to the broker and back, and cannot bypass a
-# slow request. Another connection is not affected.
+# A broker answers the requests on one connection in order. It does not even read the second one:
+# after each request, the network thread mutes the connection until the answer has been sent. The
+# correlation id lets the client match answers to requests; it does not allow another order. That is
+# why `max.in.flight.requests.per.connection` saves round-trip time but cannot bypass a slow
+# request. Other connections are not affected.
 #
 # ### A fetch that waits
 #
 # A consumer has read everything and asks for more. Three readers fetch for two seconds each, one
-# fetch at a time. For the first, no producer writes. For the second a record of 1 kB comes every 20 ms.
-# The third reads the same stream, but asks the broker to wait for 50,000 bytes. For all three
+# fetch at a time. For the first, no producer writes. For the second, a 1 kB record arrives every 20
+# ms. The third reads the same stream, but asks the broker to wait for 50,000 bytes. For all three,
 # `fetch.max.wait.ms` is 500 (librdkafka calls it `fetch.wait.max.ms`).
 
 # %% 04-3 tags=["stub", "predict"]
@@ -285,17 +287,17 @@ display(outcome)
 lab.verdict("04-3", outcome)
 
 # %% [markdown]
-# This is *long polling*: a fetch without data waits in purgatory, and either condition ends the
-# wait, enough bytes or enough time. Kafka never pushes, yet a new record leaves at once, because
-# the fetch is there already. With `fetch.min.bytes` answers become fewer, larger and later.
-# `fetch.max.wait.ms` is the limit of that delay. So a consumer's `fetch-latency-avg` near 500 ms
-# is a sign of an idle topic, not of a slow broker.
+# This is *long polling*: a fetch without data waits in purgatory until there are enough bytes or
+# enough time has passed. Kafka never pushes, yet a new record leaves at once, because a fetch is
+# already waiting. With `fetch.min.bytes`, answers become fewer, larger and later.
+# `fetch.max.wait.ms` limits that delay. So a consumer's `fetch-latency-avg` near 500 ms is a sign
+# of an idle topic, not of a slow broker.
 #
 # ### One slow stage delays everything
 #
-# This is a model of a broker, not a broker: requests that arrive by chance, one queue, eight
-# handlers. 99 of 100 requests need 0.5 ms. One in a hundred needs 300 ms, because of a slow disk
-# for example. The load is such that handlers are idle half of the time.
+# This is a model of a broker, not a broker: requests arrive at random in one queue, and eight
+# handlers serve it. Of every 100 requests, 99 need 0.5 ms. The other one needs 300 ms, for example
+# because of a slow disk. At this load, handlers are idle half of the time.
 
 # %% 04-15 tags=["stub", "predict"]
 lab.predict("04-15")
@@ -350,19 +352,19 @@ lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 10
 
 # %% [markdown]
 # A handler that waits for a disk takes nothing else from the queue. A few such requests at the same
-# moment occupy all eight, and everything waits, also requests for other partitions. The mean hides
-# it. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to do; the
-# usual alarms are at 20 % and 10 %. They fit requests of one kind (the lower curve). With some slow
-# requests the queue is long while half of the handlers are idle. A real queue holds 500 requests
-# (`queued.max.requests`); when it is full, network threads stop reading.
+# moment occupy all eight, and everything waits, including requests for other partitions. The mean
+# hides this. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to
+# do; the usual alarms are at 20 % and 10 %. They suit requests of one kind (the lower curve). With
+# a few slow requests, the queue gets long although handlers are idle half of the time. A real queue
+# holds 500 requests (`queued.max.requests`); when it is full, network threads stop reading.
 #
 # ### In which stage is the time?
 #
-# A broker times every request in five stages, from socket to socket, and they add up to the whole.
-# A sixth timer, `ThrottleTimeMs`, is how long the client is muted for a quota. The next run causes
-# four waits: a distant follower, large batches, a client over its quota, and a consumer that asks for
-# megabytes and then does not read its socket for 0.4 s. A real broker gives its timers by JMX, in
-# whole milliseconds.
+# A broker times every request in five stages, which add up to the total from socket to socket. A
+# sixth timer, `ThrottleTimeMs`, shows how long a quota mutes the client. The next run causes four
+# waits: a distant follower, large batches, a client over its quota, and a consumer that asks for
+# megabytes and then does not read its socket for 0.4 s. A real broker exposes its timers through
+# JMX, in whole milliseconds.
 
 # %% 04-16 tags=["stub", "predict"]
 lab.predict("04-16")
@@ -403,18 +405,18 @@ lab.verdict("04-16", outcome)
 
 # %% [markdown]
 # The letters in the picture are the stages: *Q* request queue, *L* local, *R* remote, *q* response
-# queue, *S* response send. Remote time is purgatory. Local time grows with large batches and with
-# slow disks. Send time grows when the client or its network is slow: the answer is made, but the
-# socket is full. Only scarce handlers or a slow disk make *all* kinds of requests wait in the
-# request queue. Small requests on a quiet cluster are so short that other work on the
-# machine decides.
+# queue, *S* response send. Remote time is time in purgatory. Local time grows with large batches
+# and with slow disks. Send time grows when the client or its network is slow: the answer is ready,
+# but the socket is full. Only a shortage of handlers or a slow disk makes *all* kinds of requests
+# wait in the request queue. Small requests on a quiet cluster are so short that other work on the
+# machine decides which stage is longest.
 #
 # ## Read the code that did it
 #
-# This is the engine's purgatory, all of it: operations by number, and for each partition the
-# numbers of those that watch it. When a log or a high watermark advances, the operations that
-# watch the partition are checked; a timer ends the others. Find the line where an answered
-# request is forgotten, and its timer with it.
+# This is all of the engine's purgatory: it keeps operations by number and, for each partition, the
+# numbers of those that watch it. When a log or a high watermark advances, the operations that watch
+# the partition are checked; a timer ends the others. Find the line that forgets an answered request
+# along with its timer.
 
 # %% code-purgatory tags=["read"]
 from engine.replication.purgatory import Purgatory
@@ -425,12 +427,12 @@ lab.show(Purgatory)
 # ## Break it
 #
 # A load writes with `acks=all`, twice a second. Press **pause** on 102: each new hatched cell is a
-# request in purgatory. They wait until 102 leaves the ISR, which takes a second here
+# request in purgatory. The requests wait until 102 leaves the ISR, which takes a second here
 # (`replica.lag.time.max.ms`; Kafka's default is 30 s). Press **resume**. Then pause 101, the
 # leader: what is different?
 #
-# The cell after it stops 102 (on a real Kafka, if there is one) and shows what an engineer sees:
-# the output of Kafka's own `kafka-topics`, and the last two lines of 101's log about the ISR. Look for
+# The cell after that stops 102 (on a real Kafka, if there is one) and shows what an engineer sees:
+# the output of Kafka's own `kafka-topics`, and the last two lines about the ISR in 101's log. Find
 # the ISR in both lines.
 
 # %% break-it tags=["live"]
@@ -458,18 +460,18 @@ lab.mend(there)
 # Three exercises. Write your answer over the stub, run it, then run the check below it.
 # `lab.hint("04-5")` gives three hints and then a solution.
 #
-# **Out of purgatory** (04-5). A write with `acks=all` was appended at 0 ms; the log ends at `needed`
-# now. `fetches` reach the leader one after the other: `(ms, follower, from offset)`. `isr` has the
-# followers that are in sync, and may be empty: then the answer is `[0, "NONE"]`. Give
-# `[ms, "NONE"]` for the moment of the answer, or `[timeout, "REQUEST_TIMED_OUT"]`; a fetch at
-# `timeout` itself is in time.
+# **Out of purgatory** (04-5). A write with `acks=all` was appended at 0 ms; the log now ends at
+# `needed`. The `fetches` reach the leader one after another: `(ms, follower, from offset)`. `isr`
+# lists the in-sync followers; if it is empty, the answer is `[0, "NONE"]`. Return `[ms, "NONE"]`
+# for the moment of the answer, or `[timeout, "REQUEST_TIMED_OUT"]`; a fetch at exactly `timeout` is
+# in time.
 #
-# **The slow stage** (04-6). Two readings of a broker's timers, as JMX gives them: `{"count": 10,
-# "sums_ms": {"RequestQueueTimeMs": 5.0, …}}`, both since the broker started. Give the stage that
-# took longest between the readings, and its mean there, rounded to three places:
-# `["RemoteTimeMs", 6.0]`. Give None if no request came.
+# **The slow stage** (04-6). You have two readings of a broker's timers, as JMX exposes them:
+# `{"count": 10, "sums_ms": {"RequestQueueTimeMs": 5.0, …}}`, both counted since the broker started.
+# Return the stage that took longest between the readings, and its mean in that time, rounded to
+# three places: `["RemoteTimeMs", 6.0]`. Return None if no request came.
 #
-# **A patient reader** (04-7). A record of 4 kB comes every 20 ms. Choose settings for a reader that
+# **A patient reader** (04-7). A 4 kB record arrives every 20 ms. Choose settings for a reader that
 # sends at most three fetches a second and gets no record later than 600 ms after it was written.
 # The judge runs it in the simulator.
 
@@ -530,8 +532,8 @@ lab.check("04-7", reader)
 #
 # <details><summary><b>1. What happens between a producer's send and its acknowledgement?</b></summary>
 #
-# A network thread reads the request and queues it. A handler checks the batch, gives offsets and
-# appends to the page cache. With `acks=all` the request waits in purgatory until the ISR has
+# A network thread reads the request and queues it. A handler checks the batch, assigns offsets and
+# appends it to the page cache. With `acks=all` the request waits in purgatory until the ISR has
 # fetched past it. The answer goes through the response queue to the socket.
 #
 # *Follow-up:* is the record on a disk by then? (No; replication stands in for the flush.)
@@ -545,7 +547,8 @@ lab.check("04-7", reader)
 #
 # No. A consumer fetches, and the fetch may wait at the broker, so a new record leaves at once.
 #
-# *Follow-up:* what do 500 idle consumers cost? (A waiting fetch each, two answers a second.)
+# *Follow-up:* what do 500 idle consumers cost? (Each costs a waiting fetch and two answers a
+# second.)
 #
 # *Weak:* "it polls". *Good:* long polling with both conditions. *Strong:* what `fetch.min.bytes`
 # costs in delay, and what `fetch-latency-avg` means on an idle topic.
@@ -555,12 +558,12 @@ lab.check("04-7", reader)
 # <details><summary><b>3. One producer, five requests in flight, one is slow. What happens to the others?</b></summary>
 #
 # They wait behind it: the broker handles one request per connection at a time, and answers in
-# order. Other connections go on.
+# order. Other connections are not affected.
 #
-# *Follow-up:* what does in flight save, then? (The travel time between two requests.)
+# *Follow-up:* then what do requests in flight save? (The travel time between two requests.)
 #
 # *Weak:* "the correlation id sorts it out". *Good:* answers in order. *Strong:* the muted
-# connection, and why it makes order under retries possible at all.
+# connection, and why order under retries depends on it.
 #
 # *Evidence:* <a href="#What-waits-behind-a-slow-request">What waits behind a slow request</a>.
 # </details>
@@ -569,7 +572,7 @@ lab.check("04-7", reader)
 # The six timers of Produce on the leader. Queue: handlers. Local: disk, or large batches. Remote:
 # followers. Throttle: a quota. Send: the client or its network.
 #
-# *Follow-up:* the queue time is up for all kinds of requests? (Handlers are busy or blocked.)
+# *Follow-up:* what if queue time is up for all kinds of requests? (Handlers are busy or blocked.)
 #
 # *Weak:* "CPU and disk". *Good:* names the timers. *Strong:* takes the difference of two readings,
 # and compares request kinds.
@@ -581,10 +584,10 @@ lab.check("04-7", reader)
 # A few requests hold handlers for a long time. While they hold all of them, everything queues; the
 # mean over a minute does not show it.
 #
-# *Follow-up:* do more handlers help? (They make it rarer; the slow stage stays.)
+# *Follow-up:* do more handlers help? (They make it rarer; the slow stage remains.)
 #
-# *Weak:* "then it is the network". *Good:* queue before handlers. *Strong:* high percentiles of
-# `RequestQueueTimeMs` beside the idle mean, then the slow disk.
+# *Weak:* "then it is the network". *Good:* the queue before the handlers. *Strong:* compares high
+# percentiles of `RequestQueueTimeMs` with the idle mean, then looks for the slow disk.
 #
 # *Evidence:* <a href="#One-slow-stage-delays-everything">One slow stage delays everything</a>.
 # </details>
@@ -596,8 +599,9 @@ lab.check("04-7", reader)
 # Topic: audit   Partition: 0  Leader: 101  Replicas: 101,103      Isr: 101,103  Elr:  LastKnownElr:
 # ```
 #
-# 102 is missing in every ISR that it belongs to, under either leader: the fault is 102, not a
-# leader or a partition. Writes with `acks=all` waited in purgatory until 102 had left, and go on since then.
+# 102 is missing from every ISR that it belongs in, under either leader: the problem is 102, not a
+# leader or a partition. Writes with `acks=all` waited in purgatory until 102 had left the ISR;
+# since then they have continued.
 # </details>
 #
 # ## Quiz
@@ -619,8 +623,8 @@ lab.quiz("04-9", "a")
 # %% [markdown]
 # ## Deeper: one request, measured
 #
-# Virtual time shows only waits. Here is one request as the served engine has timed it, in
-# microseconds.
+# Virtual time shows only waits. Here is one request that the engine served over a socket and timed,
+# in microseconds.
 
 # %% measured-timeline tags=["live"]
 eng.create_topic("orders", assignment={0: [101, 102, 103]})
@@ -635,16 +639,16 @@ request_path.measured_timeline(eng, "followed")
 #
 # ## Deeper: the threads
 #
-# Thread pools exist on a real broker only. Their sizes are settings; two of the values below belong
-# to other stages of this notebook. One acceptor per port hands new connections to the network
-# threads of that port.
+# Only a real broker has thread pools. Their sizes are settings; two of the values below belong to
+# other sections of this notebook. One acceptor per port hands new connections to that port's
+# network threads.
 #
-# You may read that network threads only move bytes and are therefore seldom the limit. Let the run
-# decide. Six connections write without a pause, first small records, then large ones; the table
-# shows how much of the time each kind of thread had nothing to do. A connection belongs to one
-# network thread, so these stand one by one; handlers take work from anywhere. The last table has
-# what a dashboard shows of each kind of request: how many, and how long they took from socket to
-# socket, as a mean and as a high percentile.
+# You may read that network threads only move bytes and are therefore seldom the bottleneck. Let the
+# run decide. Six connections write without a pause, first small records, then large ones; the table
+# shows what share of the time each kind of thread had nothing to do. A connection belongs to one
+# network thread, so network threads are listed one by one; handlers take work from anywhere. The
+# last table has what a dashboard shows for each kind of request: how many there were, and how long
+# they took from socket to socket, as a mean and as a high percentile.
 
 # %% threads tags=["both"]
 from lessons.nb04_broker import broker_threads
@@ -663,26 +667,27 @@ broker_threads.idle_table(idle)
 
 # %% [markdown]
 # There are three network threads and eight handlers, so the same work makes a network thread
-# busier. TLS adds to it, because encryption is done there. Watch both:
-# `NetworkProcessorAvgIdlePercent` and `RequestHandlerAvgIdlePercent`, and raise the pool that has
+# busier. TLS adds to that work, because network threads do the encryption. Watch both
+# `NetworkProcessorAvgIdlePercent` and `RequestHandlerAvgIdlePercent`, and enlarge the pool that has
 # no time left.
 #
 # ## Deeper: acknowledged, and not on any disk
 #
-# The append ends in the page cache of the operating system, which writes when it likes. Here the
-# leader's machine loses power right after an answer with `acks=all`.
+# The append ends in the page cache; the operating system writes that to disk when it likes. Here
+# the leader's machine loses power right after it answers a write with `acks=all`.
 
 # %% page-cache tags=["sim"]
 broker_runs.page_cache()
 
 # %% [markdown]
-# The log of 101 is empty after the loss: nothing had been flushed. The records are not lost,
-# because two other brokers hold them. If all three lose power at the same moment, they are.
+# 101's log is empty after the power loss: nothing had been flushed. The records survive, because
+# two other brokers hold them. If all three lose power at the same moment, the records are lost.
 #
 # ## Deeper: fewer and larger fetches
 #
-# First one Fetch request as a picture: a producer writes 120 ms after it. Then the trade of
-# `fetch.min.bytes`: a record of 1 kB every 20 ms, one reader, and a curve for each limit of time.
+# The picture shows one Fetch request; a producer writes 120 ms after it. The charts show the
+# trade-off in `fetch.min.bytes`: a 1 kB record every 20 ms, one reader, and a curve for each time
+# limit.
 
 # %% fewer-and-larger tags=["sim"]
 display(request_path.fetch_timeline(cluster(minimum=2), max_wait_ms=500, write_after_ms=120))
@@ -696,14 +701,14 @@ display(Chart(saved, fetches, "fetch.min.bytes", "fetches a second", log_y=True)
 display(Chart(cost, delays, "fetch.min.bytes", "ms"))
 
 # %% [markdown]
-# The record leaves as soon as it is committed, since a consumer reads only up to the
-# high watermark. In the charts the curves part where the time ends the wait before the bytes do.
+# The record leaves as soon as it is committed, since a consumer reads only up to the high
+# watermark. In the charts, the curves diverge where the time ends the wait before the bytes do.
 #
 # ## Deeper: fetch sessions
 #
-# A consumer of fifty partitions names them once. From then on its requests name only changes, and
-# answers only news (KIP-227). Each request carries the next session epoch, so a lost or repeated
-# one is noticed.
+# A consumer of fifty partitions names them once. From then on, its requests name only changes, and
+# the answers carry only news (KIP-227). Each request carries the next session epoch, so a lost or
+# repeated request is noticed.
 
 # %% sessions tags=["both"]
 lab.both(scenes.fetch_session)
@@ -711,8 +716,8 @@ lab.both(scenes.fetch_session)
 # %% [markdown]
 # ## Deeper: old clients, new clients, broken bytes
 #
-# Three scenes on both sides: a cluster and what it counts; a client that speaks versions of 2017 and
-# of today, and one that is too old (KIP-896); a batch with one flipped bit.
+# Three scenes run on both sides: a cluster and what it counts; a client that speaks versions from
+# 2017 and from today, and one that is too old (KIP-896); and a batch with one flipped bit.
 
 # %% first-requests tags=["both"]
 lab.both(scenes.first_requests)
@@ -720,31 +725,32 @@ lab.both(scenes.first_requests)
 # %% [markdown]
 # ## Deeper: requests that no client waits for any more
 #
-# The leader is paused. A client gives up four times, each time on a new connection, and makes
-# another attempt. Then the leader continues.
+# The leader is paused. A client makes four attempts, each on a new connection, and gives up each
+# time. Then the leader resumes.
 #
 # The chart after it is a model: 80 requests a second and one handler, which needs 10 ms for each,
-# and 50 ms for three seconds. In one line all clients wait for their answer; in the other each gives
-# up after a second and makes a second attempt.
+# but 50 ms during three seconds. In one line, all the clients wait for their answers; in the other,
+# each gives up after a second and makes a second attempt.
 
 # %% retries tags=["both"]
 display(lab.both(scenes.retries_pile_up))
 broker_runs.queue_with_retries(timeout_s=1)
 
 # %% [markdown]
-# The broker cannot know that no client waits: it does all the old work. So a `request.timeout.ms` that
-# is too short makes a slow broker slower. In the model the handler is quick again after 8 s, and the
-# queue of the second line still grows: each request waits for more than a second, so each is sent
-# twice. (The producer here is not idempotent; notebook 08 has the cure for the duplicates.)
+# The broker cannot know that no client is waiting, and does all the old work. So a
+# `request.timeout.ms` that is too short makes a slow broker slower. In the model, the handler is
+# quick again after 8 s, yet the queue in the second line keeps growing: each request waits for more
+# than a second, so each is sent twice. (The producer here is not idempotent; notebook 08 has the
+# cure for the duplicates.)
 #
 # ## Deeper: metadata, and requests that change it
 #
 # Any broker answers a Metadata request from its own copy, and a client keeps what it learned. No
-# broker passes a Produce request on; the wrong one says so. A client without an error looks at the
-# metadata again after `metadata.max.age.ms` (5 minutes; here librdkafka's
-# `topic.metadata.refresh.interval.ms`, set to half a second). A broker sends requests that change the
-# cluster on to the controller, each inside an *Envelope* request. The deletion below is sent to 102,
-# while 103 is cut off from the controller.
+# broker forwards a Produce request; the wrong broker returns an error. A client that gets no error
+# refreshes its metadata after `metadata.max.age.ms` (5 minutes; here librdkafka's
+# `topic.metadata.refresh.interval.ms`, set to half a second). A broker forwards requests that
+# change the cluster to the controller, each inside an *Envelope* request. The deletion below is
+# sent to 102, while 103 is cut off from the controller.
 
 # %% metadata tags=["both"]
 from lessons.nb04_broker import metadata_scenes
@@ -752,16 +758,15 @@ from lessons.nb04_broker import metadata_scenes
 lab.both(metadata_scenes.metadata_and_admin)
 
 # %% [markdown]
-# 103 answers from an old copy as long as it hears no news. A deletion is answered when the controller
-# has written it down. The files may still be there: a
-# real broker renames the directory and removes it after `file.delete.delay.ms`, a minute; the
-# engine removes it at once.
+# 103 answers from its old copy until it hears the news. A deletion is acknowledged once the
+# controller has written it down. The files may still be there: a real broker renames the directory
+# and removes it after `file.delete.delay.ms` (a minute); the engine removes it at once.
 #
 # ## Deeper: quotas
 #
-# A client may use so many bytes a second, on each broker. The limit below is for one client id. Two
-# connections share the id: the first sends eight seconds' worth of bytes, the second four more, and
-# then one small request, without regard for the answer.
+# A quota limits a client's bytes per second on each broker. The limit below is for one client id.
+# Two connections share the id: the first sends eight seconds' worth of bytes; the second sends four
+# more, and then one small request, without regard for the answer.
 
 # %% 04-2 tags=["stub", "predict"]
 lab.predict("04-2")
@@ -802,17 +807,18 @@ display(outcome)
 lab.verdict("04-2", outcome)
 
 # %% [markdown]
-# No error, and no late answer: the broker answers at once, names the throttle time, and does not
-# read from the connection until it is over (KIP-219, since 2.0). Before, it held the answer back,
-# and clients timed out and sent again.
+# There is no error, and no late answer: the broker answers at once, names the throttle time, and
+# does not read from the connection until that time is over (KIP-219, since 2.0). Older brokers held
+# the answer back, and clients timed out and sent again.
 #
-# A byte quota is a rate over eleven windows of a second: ten full ones and the one that is being
-# filled. So ten seconds' worth may pass in one burst. Over the limit, the throttle time is the
-# time that would bring the rate down to the limit if nothing more came.
+# A byte quota is a rate over eleven one-second windows: ten full ones and the one being filled. So
+# ten seconds' worth may pass in one burst. Over the limit, the throttle time is how long the rate
+# would take to fall to the limit if nothing more came.
 #
-# A client that sends as fast as it is read is near the limit in the long run, but not evenly: after
-# the burst a request now and then, until the window with the burst is too old to count. And every
-# broker counts for itself: with three leaders, a client has the limit three times.
+# A client that sends as fast as the broker reads stays near the limit in the long run, but not
+# evenly: after the burst, a request passes only now and then, until the window with the burst is
+# too old to count. And each broker counts separately: with three leaders, a client gets three times
+# the limit.
 
 # %% quota-arithmetic tags=["sim"]
 display(broker_runs.quota_arithmetic())
@@ -822,17 +828,18 @@ display(Chart(title, accepted, "seconds", "kB in a second", kind="step"))
 broker_runs.one_broker_or_three()
 
 # %% [markdown]
-# Limits are set with `kafka-configs.sh --entity-type clients`, or by the AlterClientQuotas request
-# behind it. There are four keys; what is misspelt is refused. *consumer_byte_rate* makes a fetch
-# over the limit come back empty. *request_percentage* counts the time that requests cost, as a
-# share of one thread: the whole is (`num.io.threads` + `num.network.threads`) × 100 %, 1100 % with
-# the defaults of 8 and 3. *controller_mutation_rate* counts partitions made and deleted, in a
-# bucket that may go into debt: at a rate of 1 it holds eleven, and 11 - 14 = -3 means three seconds
-# until the next. It is the only one with an error of its own; clients that are too old to know it
+# Limits are set with `kafka-configs.sh --entity-type clients`, or through the AlterClientQuotas
+# request behind it. There are four keys; a misspelled one is refused. Under *consumer_byte_rate*, a
+# fetch over the limit comes back empty. *request_percentage* counts the time that requests cost, as
+# a share of one thread: the whole is (`num.io.threads` + `num.network.threads`) × 100 %, 1100 %
+# with the defaults of 8 and 3. *controller_mutation_rate* counts partitions created and deleted, in
+# a bucket that may go into debt: at a rate of 1, it holds eleven, and 11 - 14 = -3 means three
+# seconds until the next. Only this limit has an error of its own; clients too old to know the error
 # are muted instead (KIP-599).
 #
-# Why all this: one greedy client takes the broker from all others. At the end a quiet client sends
-# small writes alone, beside a flood by four connections, and beside the same flood with a limit.
+# Limits exist because one greedy client takes the broker from all others. At the end, a quiet
+# client sends small writes alone, beside a flood from four connections, and beside the same flood
+# with a limit.
 
 # %% over-the-limit tags=["both"]
 lab.both(quota_scenes.other_limits)
@@ -866,9 +873,10 @@ lab.quiz("04-10", "a", "c")
 # %% [markdown]
 # ## Deeper: what readers cost
 #
-# Idle readers: each has one fetch in purgatory, for a megabyte of a topic that is quiet, and asks
-# again when its half second is over. Then readers at the tail, and a replay from the beginning. For the replay the pages are
-# dropped from the cache first, as they might be after some hours.
+# First come idle readers: each has one fetch in purgatory, for a megabyte from a quiet topic, and
+# asks again when its half second is over. Then come readers at the tail, and a replay from the
+# beginning. Before the replay, the pages are dropped from the cache, as might happen after some
+# hours.
 
 # %% readers tags=["both"]
 from lessons.nb04_broker import reader_costs
@@ -882,7 +890,7 @@ lab.both(reader_costs.what_readers_cost) if local_sides else "This looks into lo
 # Flood broker 103 with connections. `max.connections.per.ip` is lowered while the broker runs;
 # `max.connections.per.ip.overrides` makes an exception for one address; `max.connections` counts
 # all addresses together. The kit's own connections count as well, so fewer of the crowd are served
-# than the limit says.
+# than the limit allows.
 
 # %% too-many tags=["both"]
 from lessons.nb04_broker import connection_scenes
@@ -890,8 +898,8 @@ from lessons.nb04_broker import connection_scenes
 lab.both(connection_scenes.connection_limits)
 
 # %% [markdown]
-# Over the limit of its address a client is closed at once. Over the limit for all addresses it
-# waits until another connection ends.
+# A connection over its address's limit is closed at once. A connection over the limit for all
+# addresses waits until another ends.
 #
 # ## Deeper: source check
 #
@@ -902,14 +910,14 @@ lab.both(connection_scenes.connection_limits)
 # | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout, and since version 13 the topic's id | [The bytes of one request](#The-bytes-of-one-request) |
 # | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896): the connection is closed | [Old clients, new clients](#Deeper:-old-clients,-new-clients,-broken-bytes) |
 # | network threads only move bytes, so they are seldom the limit | there are fewer of them; which pool has less time left depends on the load | [The threads](#Deeper:-the-threads) |
-# | over its quota, a client's answer is held back | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas](#Deeper:-quotas) |
-# | a quota of 10 MB/s is 10 MB/s | on each broker, in the mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Deeper:-quotas) |
+# | a client over its quota gets its answer late | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas](#Deeper:-quotas) |
+# | a quota of 10 MB/s is 10 MB/s | on each broker, as a mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Deeper:-quotas) |
 # | `producer_bytes_rate`, `consumer_bytes_rate`, `controller_mutations_rate` | refused: the keys are `producer_byte_rate`, `consumer_byte_rate`, `controller_mutation_rate` | [Quotas](#Deeper:-quotas) |
 # | three kinds of quota | four, since 2.7: mutations, too; and connections per IP (KIP-612) | [Quotas](#Deeper:-quotas) |
 # | `request_percentage` is a share of the machine | of one thread; the whole is 1100 % with 8 and 3 threads | [Quotas](#Deeper:-quotas) |
 # | Kafka forwards messages to consumers as they arrive | a consumer asks; a fetch that waits is answered then | [A fetch that waits](#A-fetch-that-waits) |
-# | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory left with ZooKeeper | [Metadata](#Deeper:-metadata,-and-requests-that-change-it) |
-# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte from the disk here), not for a replay | [What readers cost](#Deeper:-what-readers-cost) |
+# | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory went away with ZooKeeper | [Metadata](#Deeper:-metadata,-and-requests-that-change-it) |
+# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte came from the disk here), but not for a replay | [What readers cost](#Deeper:-what-readers-cost) |
 # | zero copy, always | not on TLS connections: bytes pass through the process to be encrypted | – |
 #
 # **What real Kafka does beyond the engine.**
@@ -918,7 +926,8 @@ lab.both(connection_scenes.connection_limits)
 #   have its own limits and its own threads. The engine has one thread.
 # * Answers to fetches go from the page cache to the socket without passing through the process
 #   (`sendfile`), unless the connection is encrypted. The engine reads a slice and writes it.
-# * With authentication a quota can be for a user; without it everybody is `User:ANONYMOUS`, on the
-#   engine as well (notebook 17).
+# * With authentication, a quota can apply to a user; without it, every client is `User:ANONYMOUS`,
+#   on the engine as well (notebook 17).
 # * Followers have quotas of their own, for moving partitions (notebook 13).
-# * Limits on new connections per second and per address (KIP-612) exist; the engine refuses them.
+# * Kafka can limit new connections per second and per address (KIP-612); the engine refuses such
+#   limits.

@@ -1,6 +1,6 @@
 """The judge's side of notebook 06: replication and the ISR.
 
-Predictions and quiz stand here; each exercise, with its judge, in a module of its own.
+The predictions and the quiz are here.  Each exercise has its own module, with its judge.
 """
 
 from __future__ import annotations

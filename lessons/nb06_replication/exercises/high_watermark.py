@@ -1,4 +1,4 @@
-"""06-4: where the high watermark of a leader stands, as Kafka 4.3 has it."""
+"""06-4: the high watermark of a leader, as Kafka 4.3 sets it."""
 
 from __future__ import annotations
 

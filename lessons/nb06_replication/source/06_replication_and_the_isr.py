@@ -11,26 +11,26 @@
 # * say what `acks` and `min.insync.replicas` promise, and show what they do not
 # * explain why a replica left the ISR, and what happens to writes meanwhile
 # * predict which replica leads next, and when none may
-# * choose replication settings for a topic and prove the choice by a run
+# * choose replication settings for a topic and prove the choice with a run
 #
 # **Time:** {minutes}.
 #
 # Each section asks you a question first. Answer it, run the next cell, and read the verdict below
-# its output. The values at the top of a cell are there to be changed: change one and run the cell
-# again. `lab.term("ISR")` explains a word. Python alone is enough. With a real Kafka beside it, the cells with `lab.both` run on the
-# engine and on Kafka. The engine alone notices a dead broker after 1 s (`lab.BRISK`), where
-# Kafka's default is 9 s.
+# its output. The values at the top of a cell are meant to be changed: change one and run the cell
+# again. `lab.term("ISR")` looks up a term. Python alone is enough. With a real Kafka beside it, the
+# cells with `lab.both` run on the engine and on Kafka. Running alone, the engine notices a dead
+# broker after 1 s (`lab.BRISK`); Kafka's default is 9 s.
 #
 # ### Three copies
 #
 # Broker 101 leads a partition; 102 and 103 follow. A follower copies by asking the leader: *fetch
-# from offset n*. Its n is its own **log end**, the offset that the next record will get. The leader
-# and the followers that keep up are the *in-sync replicas*, the **ISR**. The leader works out the
-# **high watermark** (HW): the offset below which every in-sync replica has the log. Consumers read
-# up to it.
+# from offset n*. Here n is the follower's own **log end**, the offset that the next record will
+# get. The leader and the followers that keep up are the *in-sync replicas*, the **ISR**. The leader
+# computes the **high watermark** (HW): every in-sync replica has all the records below that offset.
+# Consumers read up to it.
 #
-# The run below is in virtual time: one seed, one history, to the microsecond. A producer sends
-# three records, and the run stops at the event that writes the third copy.
+# The run below is in virtual time: one seed gives one history, to the microsecond. A producer sends
+# three records, and the run stops at the event that completes the third copy.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import ElectionType
@@ -69,15 +69,15 @@ log_end, high_watermark = ends(world, "orders")[101]
 lab.verdict("06-1", {"log end": log_end, "high watermark": high_watermark})
 
 # %% [markdown]
-# The copies are there, and the leader does not know it yet: it is one fetch behind. A follower asks from its own log end,
-# so *fetch from 3* also says *I have 0 to 2*. The leader learns this only from that next fetch.
-# Then its HW moves to 3, the three records are **committed**, and a producer that waits with
-# `acks=all` gets its answer. The followers learn the new HW from the answer to a fetch: one fetch
-# later still.
+# The copies exist, but the leader does not know it yet: it is one fetch behind. A follower fetches
+# from its own log end, so *fetch from 3* also says *I have 0 to 2*. The leader learns this only
+# from that next fetch. Then its HW moves to 3, the three records are **committed**, and a producer
+# that waits with `acks=all` gets its answer. The followers learn the new HW from the answer to a
+# fetch, which is one fetch later still.
 #
-# Here is the same run as a film, a frame for each step, with D to G sent a moment later. Click
-# it, then use Home, the arrow keys and End. A hatched cell is a record that this broker has and
-# does not yet know to be committed.
+# Here is the same run as a film, with a frame for each step, and with D to G sent a moment later.
+# Click it, then use Home, the arrow keys and End. A hatched cell is a record that the broker has
+# but does not yet know is committed.
 
 # %% frame-by-frame tags=["read"]
 from lessons.nb06_replication.steps import Steps
@@ -97,9 +97,9 @@ steps.panel(position=2)
 # committed. With `acks=1` the leader answers as soon as its own log has them. With `acks=0`
 # it gets no answer.
 #
-# Twenty worlds below differ only in their network delays. A producer writes A, then B, and the
-# leader is killed at the moment when the answer for B arrives. Later the killed broker is started
-# again; its log is still on its disk.
+# The twenty worlds below differ only in their network delays. In each, a producer writes A, then B,
+# and the leader is killed at the moment the answer for B arrives. Later, the killed broker is
+# started again; its log is still on its disk.
 
 # %% 06-12 tags=["stub", "predict"]
 lab.predict("06-12")
@@ -133,14 +133,14 @@ seen = {"worlds": worlds, "missing": missing, "missing for good": missing_for_go
 lab.verdict("06-12", seen)
 
 # %% [markdown]
-# With `acks=1` the answer and the copies race each other. Where the answer wins, the new leader
-# has never seen B. When 101 comes back, it is a follower: it cuts off what its leader does not
-# have, B included. Set `acks` to `"all"` and to `"0"`, or give the links a delay of 5 ms.
+# With `acks=1`, the answer and the copies race each other. Where the answer wins, the new leader
+# has never seen B. When 101 comes back, it is a follower: it cuts off the records that its leader
+# does not have, B included. Set `acks` to `"all"`, then to `"0"`, or delay the links by 5 ms.
 #
 # ### A slow follower
 #
-# Now `acks=all`, and a topic with `min.insync.replicas=2`. Messages between 101 and 103 take
-# 40 ms each way. 103 asks all the time and stays in the ISR; 102 answers at once.
+# Now the producer uses `acks=all`, and the topic has `min.insync.replicas=2`. Messages between 101
+# and 103 take 40 ms each way. 103 keeps fetching and stays in the ISR; 102 fetches without delay.
 
 # %% 06-2 tags=["stub", "predict"]
 lab.predict("06-2")
@@ -196,21 +196,21 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 
 # %% [markdown]
 # `acks=all` means all of the *current ISR*: not all replicas, not a majority, and not
-# `min.insync.replicas`. The two `acks=all` lines lie on each other, so the minimum does not change
-# the wait. Each write waits for twice the delay: once for the record, once for the fetch that
-# confirms it. The minimum decides something else, which is next.
+# `min.insync.replicas`. The two `acks=all` lines coincide, so the minimum does not change the wait.
+# Each write waits for twice the delay: once for the record, once for the fetch that confirms it.
+# The minimum decides something else, which comes next.
 #
-# A leader does not wait forever. It drops a follower that has not caught up once in
-# `replica.lag.time.max.ms` (30 s by default). It checks every half of the limit, so a follower is
-# out after one to one and a half times the limit. (A frozen *broker* is fenced sooner, after
-# `broker.session.timeout.ms`, 9 s by default; the sliders set 60 s.) A long limit makes writes
+# A leader does not wait forever. It drops a follower that has not caught up even once within
+# `replica.lag.time.max.ms` (30 s by default). It checks at intervals of half the limit, so a
+# follower is out after 1 to 1.5 times the limit. (A frozen *broker* is fenced sooner, after
+# `broker.session.timeout.ms`, 9 s by default; the slider cell sets 60 s.) A long limit makes writes
 # wait; a short one costs a copy at each hiccup.
 #
 # ### Below the minimum
 #
-# From here on, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients
-# on real sockets, and compares what each has seen. A difference without an explanation fails the
-# cell. `NONE` is Kafka's name for "no error".
+# From here on, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients on
+# real sockets, and compares what each side saw. An unexplained difference fails the cell. `NONE` is
+# Kafka's name for "no error".
 
 # %% 06-13 tags=["stub", "predict"]
 lab.predict("06-13")
@@ -251,16 +251,17 @@ display(outcome)
 lab.verdict("06-13", outcome)
 
 # %% [markdown]
-# Three writes, three answers. B was appended, and then waited for two silent followers: a timeout
-# says *unknown*, never *no*. C was refused before the append, so the log did not grow. D was
-# taken, because the minimum counts for `acks=all` only; but since KIP-966 the HW stands still
-# while the ISR is below the minimum, so no consumer could read D until a follower was back.
+# Three writes, three answers. B was appended, then waited for two silent followers: a timeout means
+# *unknown*, never *no*. C was refused before the append, so the log did not grow. D was accepted,
+# because the minimum applies only to `acks=all`. But since KIP-966, the HW stands still while the
+# ISR is below the minimum, so no consumer could read D until a follower was back.
 #
 # ### The leader dies under load
 #
 # A producer writes a record every few milliseconds with `acks=all`. Then the leader's process gets
-# SIGKILL. The controller, node 100, misses its heartbeats for `broker.session.timeout.ms` (3 s
-# beside a real Kafka), *fences* it, and elects a leader. The clients must find the new leader.
+# SIGKILL. The controller, node 100, hears no heartbeat from that broker for
+# `broker.session.timeout.ms` (3 s beside a real Kafka), *fences* it, and elects a leader. The
+# clients must find the new leader.
 
 # %% 06-3 tags=["stub", "predict"]
 lab.predict("06-3")
@@ -301,20 +302,20 @@ lab.verdict("06-3", outcome)
 
 # %% [markdown]
 # No acknowledged record is missing, the epoch went up by one, and the producer saw no error: it
-# retried. What it did see is the gap. First the session timeout passes, then the client searches
-# for the new leader; librdkafka asks about once a second.
+# retried. What it did see was the gap. First the session timeout passes; then the client looks for
+# the new leader, and librdkafka asks only about once a second.
 #
 # ### Out of sync may not lead
 #
-# Three topics, `careful`, `bold` and `patient`, have their replicas on 101 and 103, and hold A. The
-# link is cut, so 103 falls behind. Each topic gets B with `acks=all`, and B is acknowledged as soon
-# as 103 is out of the ISR. Then 101 is stopped; 103 is alive.
+# Three topics, `careful`, `bold` and `patient`, have their replicas on 101 and 103, and each holds
+# A. The link is cut, so 103 falls behind. B is written to each topic with `acks=all`, and is
+# acknowledged as soon as 103 is out of the ISR. Then 101 is stopped; 103 stays alive.
 #
-# `bold` allows an *unclean election*: any live replica may lead. For `careful` an operator asks for
-# two elections: a preferred one (the first replica of the list, if it is in sync), then an unclean
-# one. `patient` is left alone. At last the link heals and 101 returns.
+# `bold` allows an *unclean election*: any live replica may lead. For `careful`, an operator
+# requests two elections: a preferred one (for the first replica in the list, if it is in sync),
+# then an unclean one. `patient` is left alone. Finally, the link heals and 101 returns.
 #
-# While no replica leads `careful`, the cell asks Kafka's own tool, as you would at work.
+# While no replica leads `careful`, the cell runs Kafka's own tool, as you would at work.
 
 # %% 06-14 tags=["stub", "predict"]
 lab.predict("06-14")
@@ -355,25 +356,26 @@ display(outcome, *screens.values(), lab.broker_log(lab.real() or eng, 101, word,
 lab.verdict("06-14", outcome)
 
 # %% [markdown]
-# 103 is alive, has a log, and may not lead: its log lacks B, which was acknowledged. An unclean
-# election is the emergency exit. It costs B for good, because even 101, which had B, follows its
-# new leader and cuts B off. `patient` could not be used while 101 was away, and lost nothing.
+# 103 is alive and has a log, but it may not lead: its log lacks B, which was acknowledged. An
+# unclean election is the emergency exit. It loses B for good, because even 101, which had B,
+# follows its new leader and cuts B off. `patient` was unavailable while 101 was away, but it lost
+# nothing.
 #
-# Read the raw output. `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is down:
-# that is the one to start. The next section explains the name. On a real Kafka the broker's own
-# line, *Shrinking ISR*, says why 103 had to go. The line shows both log ends, and for how long 103
-# was not caught up. The time counts. The engine's trace shows the ISR of `careful`:
-# without 103, empty, and after the forced election 103, then both.
+# Read the raw output. It says `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is
+# down: that is the one to start. The next section explains the name. On a real Kafka, the broker's
+# own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and how long
+# 103 had not been caught up. It is the time that counts. The engine's trace shows the ISR of
+# `careful`: first without 103, then empty, then only 103 (after the forced election), then both.
 #
 # ### Who may lead next
 #
-# `Elr` is a second list. A replica enters it if the ISR without that replica is below
-# `min.insync.replicas`: above, with a minimum of 1, only the last one. From then on the HW stands
-# still, so the replica still holds every committed record. Since Kafka 4.1 the controller remembers
-# such *eligible leader replicas*, the **ELR** (KIP-966). What a broker holds is in the page cache of
-# its machine first; the broker does not wait until it is on the disk.
+# `Elr` is a second list. A replica enters it on leaving the ISR if the ISR is then below
+# `min.insync.replicas`: above, with a minimum of 1, only the last replica did. From then on the HW
+# stands still, so the replica still holds every committed record. Since Kafka 4.1, the controller
+# remembers such *eligible leader replicas*, the **ELR** (KIP-966). A broker's newest records are
+# only in its machine's page cache; the broker does not wait until they are on disk.
 #
-# Three brokers are killed below, one after another, and started again in the same order.
+# Below, three brokers are killed one after another, then started again in the same order.
 
 # %% 06-15 tags=["stub", "predict"]
 lab.predict("06-15")
@@ -406,24 +408,24 @@ lab.verdict("06-15", {"started": list(started), "a leader after the start of": f
 
 # %% [markdown]
 # 103 left while the ISR still had two others, so it may lack records. 102 was eligible, but it was
-# killed. A killed process leaves the page cache as it is; a machine without power does not. The
-# controller cannot tell which it was, so after the start it takes 102 off the list. The same happens
-# to 101. Now both lists are empty, and no broker is a better choice than the
-# last leader: Kafka elects it, even where unclean elections are off, and counts the election as
-# unclean. Set `clean = True`, and 102 may lead.
+# killed. A killed process leaves the page cache intact; a power failure does not. The controller
+# cannot tell which it was, so when 102 starts, it is taken off the list. The same happens to 101.
+# Now both lists are empty, and no broker is a better choice than the last leader: Kafka elects it,
+# even where unclean elections are off, and counts the election as unclean. Set `clean = True`, and
+# 102 may lead.
 #
 # ## Read the code that did it
 #
-# This is the engine's rule for the HW, the one that ran in every cell above. Find three answers in
-# it: what the HW is the minimum of, why it stood still below the minimum, and why it never goes
-# back while the leader stays. `self.isr.maximal` is the ISR plus a follower that the leader has
-# asked the controller to add; `_is_rejoining` is a follower that has caught up and waits to be
-# let in.
+# This is the engine's rule for the HW, which ran in every cell above. Find three answers in it:
+# what the HW is the minimum of, why it stood still while the ISR was below the minimum, and why it
+# never goes back under the same leader. `self.isr.maximal` is the ISR plus a follower that the
+# leader has asked the controller to add; `_is_rejoining` is true for a follower that has caught up
+# and waits to be let in.
 #
-# The second function is the whole of an election: the ISR if it has any member, else the ELR, in the
-# order of the replica list. `rules.usable` asks only whether the broker is registered and not
-# fenced. No record is counted. Before this function runs, the controller has taken fenced brokers out
-# of the ISR.
+# The second function is the whole election: it chooses from the ISR if that has any member, else
+# from the ELR, in the order of the replica list. `rules.usable` checks only whether the broker is
+# registered and not fenced. No records are counted. Before this function runs, the controller has
+# taken fenced brokers out of the ISR.
 
 # %% code-high-watermark tags=["read"]
 from engine.control import partition_changes
@@ -438,12 +440,13 @@ lab.show(Partition.advance_high_watermark, partition_changes._elect)
 # buttons, in any order:
 #
 # * **kill** the leader, count to two, and watch the crown move and the epoch in new cells change
-# * **pause** a follower: its tick goes, the others carry on; **resume** it and see it catch up
-# * **cut** the leader from one follower and from the other: new cells stay hatched
+# * **pause** a follower: its tick disappears, and the others carry on; **resume** it and see it
+#   catch up
+# * **cut** the leader off from one follower, then from the other: new cells stay hatched
 # * **kill** two brokers and read the sentence below the logs
 #
-# The timeline keeps every named event. When you have seen enough, the cell after the panel mends
-# the cluster and looks for every record that was acknowledged meanwhile.
+# The timeline keeps every named event. When you have seen enough, run the cell after the panel: it
+# mends the cluster and looks for every record acknowledged in the meantime.
 
 # %% break-it tags=["live"]
 lab.mend(eng)
@@ -466,16 +469,16 @@ load
 # three hints and then a solution.
 #
 # **06-4, the rule of the high watermark.** `log_ends` is what the leader knows: a log end per
-# replica, its own included. `isr` is a list, `min_isr` the topic's `min.insync.replicas`, `current`
-# the HW before. Return the HW after.
+# replica, its own included. `isr` is a list, `min_isr` is the topic's `min.insync.replicas`, and
+# `current` is the HW before the fetch. Return the HW after it.
 #
 # **06-5, the election.** Return the broker that leads next, or -1 for none. `replicas` is the
-# assignment in its order, `alive` the brokers that are not fenced; unclean election is off. `isr` may
-# still name a broker that has just died.
+# assignment in order, and `alive` lists the brokers that are not fenced; unclean election is off.
+# `isr` may still name a broker that has just died.
 #
-# **06-7, settings for payments.** Four brokers. Writes must go on while one broker is stopped for
-# an upgrade and another dies. No acknowledged payment may be lost to the death of any one broker,
-# even in the hour when only two are left. The judge runs your settings in the simulator.
+# **06-7, settings for payments.** You have four brokers. Writes must continue while one broker is
+# stopped for an upgrade and another dies. The death of any one broker must not lose an acknowledged
+# payment, even in the hour when only two are left. The judge runs your settings in the simulator.
 
 
 # %% 06-4 tags=["stub"]
@@ -527,9 +530,9 @@ lab.check("06-7", payments)
 #
 # <details><summary><b>1. What exactly does acks=all guarantee?</b></summary>
 #
-# At the answer, every member of the current ISR has the record, and with
-# `min.insync.replicas=n` the ISR has at least n members. The record survives as long as one of
-# them does and no unclean election is held. It was not flushed to disk.
+# When the answer is sent, every member of the current ISR has the record, and with
+# `min.insync.replicas=n` the ISR has at least n members. The record survives as long as one of them
+# does and no unclean election is held. It was not flushed to disk.
 #
 # *Follow-up:* a producer got a timeout. Was the record written? It may have been: retry with
 # idempotence.
@@ -541,7 +544,7 @@ lab.check("06-7", payments)
 # </details>
 # <details><summary><b>2. A follower is 200 records behind. Is it in sync?</b></summary>
 #
-# The number does not say. It is in sync if it was caught up at some moment within
+# The number alone does not say. It is in sync if it was caught up at some moment within
 # `replica.lag.time.max.ms` and its broker is not fenced.
 #
 # *Follow-up:* what happens to `acks=all` writes until it is removed? They wait.
@@ -553,10 +556,10 @@ lab.check("06-7", payments)
 # </details>
 # <details><summary><b>3. Why does the high watermark of a follower lag behind?</b></summary>
 #
-# It travels in fetch answers. The leader moves it when the last in-sync follower asks for more;
-# the followers learn it with their next fetch.
+# It travels in fetch answers. The leader moves it when the last in-sync follower asks for more; the
+# followers learn it from their next fetch.
 #
-# *Follow-up:* what can go wrong if a follower becomes leader in that moment? Notebook 07.
+# *Follow-up:* what can go wrong if a follower becomes leader at that moment? See notebook 07.
 #
 # *Weak:* "the network is slow". *Good:* one fetch later. *Strong:* says what *fetch from n* tells
 # the leader.
@@ -565,8 +568,8 @@ lab.check("06-7", payments)
 # </details>
 # <details><summary><b>4. Replication factor 3 and min.insync.replicas 3: is that safer?</b></summary>
 #
-# One broker restarts and all `acks=all` writes stop. Keep the factor one above the minimum, and two
-# above it if a broker may fail during maintenance.
+# As soon as one broker restarts, all `acks=all` writes stop. Keep the factor one above the minimum,
+# and two above it if a broker may fail during maintenance.
 #
 # *Follow-up:* and a minimum of 1? Then the last replica acknowledges alone, and its disk is the
 # only copy.
@@ -576,7 +579,7 @@ lab.check("06-7", payments)
 #
 # Evidence: [Deeper: How many replicas](#Deeper:-How-many-replicas).
 # </details>
-# <details><summary><b>5. Two of three brokers of a partition are back, yet it has no leader. Why?</b></summary>
+# <details><summary><b>5. Two of a partition's three brokers are back, yet it has no leader. Why?</b></summary>
 #
 # Those two are neither in the ISR nor eligible. The last in-sync broker is missing. Start that one;
 # an unclean election costs records.
@@ -596,9 +599,9 @@ lab.check("06-7", payments)
 #   Topic: orders  Partition: 0  Leader: none  Replicas: 101,102,103  Isr:   Elr: 101  LastKnownElr: 101
 # ```
 #
-# No broker of the ISR is left, and 101 was the last to go. 102 and 103 may lack
-# committed records. 101 is still in the ELR, so it is down and has not come back after a kill. Start
-# 101, and do not hold an unclean election before.
+# The ISR is empty, and 101 was the last to leave it. 102 and 103 may lack committed records. 101 is
+# still in the ELR, so it is down and has not come back after a kill. Start 101, and do not hold an
+# unclean election first.
 # </details>
 #
 # ## Quiz
@@ -620,9 +623,9 @@ lab.quiz("06-10", "a", "c", "d", "e")
 # %% [markdown]
 # ## Deeper: Every message of the first run
 #
-# The run of *Three copies*, drawn message by message. A request is orange, an answer blue, a
-# decision green. Look for `fetch from 3` and the answer `HW 3, records 3–6`: it brings the HW of
-# the batch before.
+# This is the run of *Three copies*, drawn message by message. Requests are orange, answers blue,
+# decisions green. Look for `fetch from 3` and the answer `HW 3, records 3–6`: it carries the HW of
+# the previous batch.
 
 # %% messages tags=["sim"]
 from kit.drawings.sequence import SequenceDiagram
@@ -640,10 +643,10 @@ diagram.run(for_s=0.6)
 # ## Deeper: Leaders and followers
 #
 # Leader and follower are roles of a partition, not of a broker. Four brokers, two topics: `pair`
-# has two copies of each partition, `fleet` three. One controller exists, node 100, but it keeps the
-# metadata and sees no record. Then broker 101 is killed. Only the partitions that it led change
-# their leader, always to an in-sync follower. Partitions in which it was a follower keep their
-# leader, and have one copy fewer.
+# has two copies of each partition, `fleet` three. There is one controller, node 100, but it keeps
+# only the metadata and sees no records. Then broker 101 is killed. Only the partitions that it led
+# change leaders, always to an in-sync follower. Partitions in which it was a follower keep their
+# leader, with one copy fewer.
 
 # %% roles tags=["sim"]
 world = lab.world(seed=6, brokers=4)
@@ -655,14 +658,15 @@ world.run(until=lambda w: w.is_fenced(101), for_s=10)
 election_runs.roles(world)
 
 # %% [markdown]
-# Now a healthy cluster on both sides. Three brokers have the same records in the same order, and
-# another partition has none of them. A write sent to a follower is refused. A client does not
-# notice: it asks for the leader and tries again. A read from a follower is answered (KIP-392), though
-# ordinary consumers go to the leader. If the brokers have a `replica.selector.class`, as the course's
-# do, the leader sends a consumer that names its rack to a replica there.
+# Next comes a healthy cluster on both sides. Three brokers have the same records in the same order,
+# and another partition has none of them. A follower refuses a write. An application does not
+# notice: its client asks for the leader and sends the write there. A follower answers a read
+# (KIP-392), though ordinary consumers go to the leader. If the brokers have a
+# `replica.selector.class`, as the course's do, the leader directs a consumer that names its rack to
+# a replica there.
 #
-# A topic that is created with -1 replicas gets `default.replication.factor`. Kafka's default for
-# it is 1; the course's clusters set it to 3.
+# A topic created with -1 replicas gets `default.replication.factor`. Kafka's default for that
+# setting is 1; the course's clusters set it to 3.
 
 # %% leaders-and-followers tags=["both"]
 lab.both(scenes.leaders_and_followers)
@@ -671,24 +675,24 @@ lab.both(scenes.leaders_and_followers)
 # ## Deeper: What puts a replica out of sync
 #
 # Two clocks decide. The controller fences a broker whose heartbeats stop
-# (`broker.session.timeout.ms`): it leads nothing and is in no ISR until it reports again. And a
-# leader drops a follower that was not caught up once in `replica.lag.time.max.ms`. A follower
-# that fetches and never catches up is dropped; one that is a few records behind for a moment is not.
-# The last row is an overloaded leader: its healthy followers look guilty.
+# (`broker.session.timeout.ms`): that broker leads nothing and is in no ISR until it reports again.
+# A leader drops a follower that was not caught up even once within `replica.lag.time.max.ms`. A
+# follower that fetches but never catches up is dropped; one that is a few records behind for a
+# moment is not. In the last row the leader is overloaded, and its healthy followers look guilty.
 #
-# A long `replica.lag.time.max.ms` makes writes wait, a short one gives an ISR that flaps: the second
-# table. This is why the default went from 10 s to 30 s in Kafka 2.5. The leader looks twice within
-# the limit, not all the time, so 10 s becomes 13 s here.
+# A long `replica.lag.time.max.ms` makes writes wait; a short one makes the ISR flap (the second
+# table). That is why the default went from 10 s to 30 s in Kafka 2.5. The leader checks twice
+# within the limit, not continuously, so 10 s becomes 13 s here.
 
 # %% ways-out tags=["sim"]
 display(isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200))
 isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 
 # %% [markdown]
-# The same on both sides: 103 is cut off from 101, comes back, loses its heartbeats, comes back, and is
-# then slow under load. While a silent follower is still in the ISR, an `acks=all` write waits for it.
-# The link between 102 and 103 is whole, and 102 has what 103 lacks: a follower fetches from the leader
-# only.
+# Here is the same on both sides: 103 is cut off from 101, comes back, loses its heartbeats, comes
+# back, and is then slow under load. While a silent follower is still in the ISR, an `acks=all`
+# write waits for it. The link between 102 and 103 is intact, and 102 has what 103 lacks, but a
+# follower fetches only from the leader.
 
 # %% out-and-back tags=["both"]
 lab.both(scenes.out_and_back)
@@ -697,8 +701,8 @@ lab.both(scenes.out_and_back)
 # ## Deeper: acks=1 on a real Kafka
 #
 # *The leader dies after its answer* was a race. Here the links between the leader and its followers
-# are cut first, so the answer always wins, on both sides. Three writes differ in `acks` only, and the
-# producers of all three give the leader 0.2 s. Then the leader dies with all three records.
+# are cut first, so the answer always wins, on both sides. Three writes differ only in `acks`, and
+# each producer gives the leader 0.2 s. Then the leader dies with all three records.
 
 # %% acks-on-both tags=["both"]
 lab.both(scenes.acks_and_silent_followers)
@@ -708,12 +712,12 @@ lab.both(scenes.acks_and_silent_followers)
 #
 # The first replica of a partition is its *preferred* leader; at creation these are spread evenly. A
 # restarted broker comes back as a follower, so after a rolling restart the load is uneven, and the
-# broker that was restarted last leads nothing. One preferred election puts it right. On both sides
-# you see this in [How many replicas](#Deeper:-How-many-replicas).
+# broker that was restarted last leads nothing. One preferred election fixes it.
+# [How many replicas](#Deeper:-How-many-replicas) shows this on both sides.
 #
 # With `auto.leader.rebalance.enable=true`, Kafka's default, the controller does this every
-# `leader.imbalance.check.interval.seconds`: the second table, with 5 instead of 300. The course's
-# clusters run with it off, so that no election happens that you did not cause.
+# `leader.imbalance.check.interval.seconds` (the second table, with 5 instead of 300). The course's
+# clusters turn it off, so that you cause every election yourself.
 
 # %% automatic-balance tags=["sim"]
 restarted = (101, 102, 103)
@@ -722,7 +726,7 @@ display(election_runs.leaders_after_a_rolling_restart(restarted))
 election_runs.leaders_after_a_rolling_restart(restarted, **automatic)
 
 # %% [markdown]
-# Your turn (06-8). The next cell makes `fleet` with six partitions, writes a record, and restarts
+# Your turn (06-8). The next cell creates `fleet` with six partitions, writes a record, and restarts
 # broker 101, which now leads nothing.
 
 # %% lopsided tags=["setup"]
@@ -734,8 +738,8 @@ eng.start(101)
 eng.wait_until(clients.whole("fleet"), timeout_s=40, what="101 to be in sync")
 
 # %% [markdown]
-# Use the AdminClient of confluent-kafka to make every partition of `fleet` led by its preferred
-# replica again, without losing the record. The judge looks at the cluster itself.
+# Use confluent-kafka's AdminClient to let the preferred replica lead each partition of `fleet`
+# again, without losing the record. The judge checks the cluster itself.
 
 # %% 06-8 tags=["stub"]
 from confluent_kafka import ElectionType, TopicPartition
@@ -760,13 +764,14 @@ lab.check("06-8", cluster=eng)
 # %% [markdown]
 # ## Deeper: How many replicas
 #
-# Seven settings, four brokers, the same two losses: 101 is stopped for maintenance, then 102 dies.
-# Replication factor minus `min.insync.replicas` is the number of brokers that you can be without
-# and still write. One above lets you restart a broker; two above lets one more die meanwhile.
+# On four brokers, seven settings face the same two losses: 101 is stopped for maintenance, then 102
+# dies. Replication factor minus `min.insync.replicas` is the number of brokers that you can be
+# without and still write. A difference of one lets you restart a broker; with two, another may die
+# meanwhile.
 #
-# More replicas do not make writes slower by their number, only by the slowest of them in the ISR. A
-# slow leader makes all of its clients wait, with any factor. In the second table broker 103 is 40 ms
-# away from all others: compare the rows with and without it.
+# The number of replicas does not slow writes; the slowest replica in the ISR does. A slow leader
+# makes all of its clients wait, at any factor. In the second table, broker 103 is 40 ms away from
+# all the others: compare the rows with and without it.
 
 # %% how-many tags=["sim"]
 settings = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
@@ -774,8 +779,8 @@ display(durability_runs.what_survives(settings))
 durability_runs.latency_with_a_slow_broker(delay_ms=40)
 
 # %% [markdown]
-# On both sides, with three brokers: 101 is killed, 102 is stopped, then both are started. The topic
-# `fleet` has six partitions and shows where the leaders are. Only partitions that the lost broker
+# Both sides now run three brokers: 101 is killed, 102 is stopped, then both are started. The topic
+# `fleet`, with six partitions, shows where the leaders are. Only partitions that the lost broker
 # led get another leader, and a broker that returns leads nothing until a preferred election.
 
 # %% go-and-return tags=["both"]
@@ -787,12 +792,12 @@ lab.both(scenes.brokers_go_and_return)
 # Replication guards against losing some copies, not against losing all at once. A committed record
 # is in the memory of every in-sync replica; Kafka does not flush to disk before it acknowledges. If
 # the power fails everywhere in the same second, three copies vanish together. That is what racks
-# and zones are for. The chart shows how much a copy is worth if disks die independently of each other:
-# its x is the chance that one disk dies before the lost copy is made again.
+# and zones are for. The chart shows how much a copy is worth if disks die independently: its x axis
+# is the chance that one disk dies before the lost copy is rebuilt.
 #
 # The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When these
-# die, 103 is alive and may not lead. Then the topic is changed to
-# `unclean.leader.election.enable=true`. The controller looks for such partitions every
+# die, 103 is alive but may not lead. Then the topic is set to
+# `unclean.leader.election.enable=true`. The controller checks for such partitions every
 # `unclean.leader.election.interval.ms`, five minutes by default.
 
 # %% all-at-once tags=["sim"]
@@ -803,9 +808,9 @@ election_runs.unclean_election(interval_ms=300_000)
 # %% [markdown]
 # ## Deeper: The first metric on every dashboard
 #
-# `UnderReplicatedPartitions` is counted by each broker over the partitions *it leads*. From a list
-# of partitions (`{"leader": 101, "replicas": [101, 102, 103], "isr": [101, 103]}`; leader -1 is
-# offline) return the metric of each broker that is not zero, as a dictionary (06-6).
+# Each broker counts `UnderReplicatedPartitions` among the partitions *it leads*. From a list of
+# partitions (`{"leader": 101, "replicas": [101, 102, 103], "isr": [101, 103]}`; leader -1 is
+# offline) return each broker's metric as a dictionary, zeros left out (06-6).
 
 
 # %% 06-6 tags=["stub"]
@@ -830,20 +835,20 @@ lab.check("06-6", under_replicated)
 # %% [markdown]
 # ## Deeper: Settings and their defaults
 #
-# This asks both brokers for their own defaults, and tries to change one while they run.
+# This asks a broker on each side for its own defaults, and tries to change one while it runs.
 
 # %% settings tags=["both"]
 lab.both(scenes.settings_and_defaults)
 
 # %% [markdown]
-# * `replica.lag.time.max.ms` is 30 s (10 s before 2.5, KIP-537), and the session 9 s (18 s in
-#   ZooKeeper's last years; ZooKeeper left in 4.0).
-# * `unclean.leader.election.interval.ms` is not listed, and it exists: Kafka keeps it as an internal
-#   setting, 300 000 by default. The refusal proves it: "Cannot update these configs dynamically:
-#   [unclean.leader.election.interval.ms]".
-# * `leader.imbalance.per.broker.percentage` is not listed either, and it is gone: the controller
-#   moves every leader that is not at home.
-# * With ELR on, the minimum may be changed for the whole cluster or for a topic, never for one
+# * `replica.lag.time.max.ms` is 30 s (10 s before 2.5, KIP-537), and the session timeout 9 s (18 s
+#   in ZooKeeper's last years; ZooKeeper left in 4.0).
+# * `unclean.leader.election.interval.ms` is not listed, but it exists: Kafka keeps it as an
+#   internal setting, 300 000 by default. The refusal proves it: "Cannot update these configs
+#   dynamically: [unclean.leader.election.interval.ms]".
+# * `leader.imbalance.per.broker.percentage` is not listed either; it is gone: the controller moves
+#   every leader that is not at home.
+# * With ELR on, the minimum may be changed for the whole cluster or for a topic, but not for one
 #   broker.
 # * A topic created with -1 replicas gets `default.replication.factor`. The default that a broker
 #   reports is 1; the value in use here is 3.
@@ -859,10 +864,10 @@ lab.both(scenes.settings_and_defaults)
 # | leaders serve all reads and writes | writes, yes; a follower answers a consumer's fetch (since 2.4, KIP-392) | [Leaders and followers](#Deeper:-Leaders-and-followers) |
 # | any follower can take over | only one in the ISR, or eligible; any other costs records | [Out of sync may not lead](#Out-of-sync-may-not-lead), [Who may lead next](#Who-may-lead-next) |
 # | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and one more failure lost it | [Out of sync may not lead](#Out-of-sync-may-not-lead) |
-# | a replica in the ISR is never behind the latest record | caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync) |
+# | a replica in the ISR is never behind the latest record | being caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync) |
 # | `acks=all` waits for all replicas, or is not answered while one is down | it waits for the current ISR, and a silent member leaves it | [A slow follower](#A-slow-follower), [Out of sync may not lead](#Out-of-sync-may-not-lead) |
 # | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW waits for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
-# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW stands still, so no late answer is left to give | [Below the minimum](#Below-the-minimum) |
+# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW stands still, so there is no late answer to give | [Below the minimum](#Below-the-minimum) |
 # | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#Deeper:-What-replication-cannot-do) |
 # | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [Read the code that did it](#Read-the-code-that-did-it) |
 #
@@ -880,14 +885,15 @@ lab.quiz("06-9", "a", "d")
 # <details><summary><b>Is there a master broker in Kafka?</b></summary>
 # Not for data: leadership belongs to partitions and is spread over the brokers
 # (<a href="#Deeper:-Leaders-and-followers">Leaders and followers</a>). One active controller keeps
-# the metadata, and groups and transactions have coordinators, each also just the leader of a
-# partition.
+# the metadata; groups and transactions have coordinators, each of which is just a partition's
+# leader.
 # </details>
 # <details><summary><b>Under-replicated partitions rise on all brokers but one. Where do you look?</b></summary>
-# At the one that does not report. The metric is counted by leaders, so the broken broker is the one
-# missing from their ISRs. If they rise on one broker only, that leader is overloaded: its followers'
-# fetches wait in the same queue as all other requests
-# (<a href="#Deeper:-What-puts-a-replica-out-of-sync">What puts a replica out of sync</a>, last row).
+# At the one that does not report. Leaders count the metric, so the broken broker is the one missing
+# from their ISRs. If it rises on only one broker, that leader is overloaded: its followers' fetches
+# wait in the same queue as all other requests
+# (<a href="#Deeper:-What-puts-a-replica-out-of-sync">What puts a replica out of sync</a>, last
+# row).
 # </details>
 #
 # ## Deeper: What real Kafka does beyond this
@@ -902,4 +908,5 @@ lab.quiz("06-9", "a", "d")
 #   (notebook 14).
 # * Brokers report all of this as JMX metrics: `UnderReplicatedPartitions`,
 #   `UnderMinIsrPartitionCount`, `OfflinePartitionsCount`, `IsrShrinksPerSec` (notebook 18).
-# * What a returning leader must cut from its log, and how it finds out, is the next notebook: 07.
+# * Notebook 07, the next one, shows what a returning leader must cut from its log, and how it finds
+#   out.

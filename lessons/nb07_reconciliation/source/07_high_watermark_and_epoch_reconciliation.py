@@ -10,31 +10,32 @@
 #
 # **What you will be able to do**
 #
-# * say what the high watermark promises, and which broker knows it when
+# * say what the high watermark promises, and when each broker knows it
 # * predict from leader epochs where a replica cuts its log
 # * find out which of the five rules loses an acknowledged record, and how
 # * say what fencing refuses, and tell `FENCED_LEADER_EPOCH` from `UNKNOWN_LEADER_EPOCH`
-# * read a divergence from the files and the log of a real broker
+# * recognize a divergence in a real broker's files and log
 #
 # **The words**
 #
 # * The **log end offset (LEO)** of a replica is the offset that its next record will get.
 # * The **in-sync replicas (ISR)** are the leader and the followers that keep up with it. The
-#   controller elects the next leader from them, in the order of the replica list.
+#   controller elects the next leader among them, in the order of the replica list.
 # * A record is **committed** when every in-sync replica has it. With `acks=all` the leader answers
-#   the producer then; with `acks=1` it answers as soon as it has written the record itself.
-# * The **high watermark (HW)** is the first offset that is not committed. Consumers read below it.
+#   the producer only then; with `acks=1`, as soon as it has written the record itself.
+# * The **high watermark (HW)** is the first offset that is not committed. Consumers read only below
+#   it.
 # * Each leadership has a **leader epoch**: 0, 1, 2, … A batch carries the epoch of the leader that
 #   wrote it.
-# * **Truncating** is cutting off the end of a log. **Fencing** is refusing a request that belongs
-#   to an earlier epoch.
+# * **Truncating** is cutting off the end of a log. **Fencing** is refusing a request from an
+#   earlier epoch.
 #
 # ## How a record is committed
 #
-# The engine's brokers run in virtual time here. A frame shows what each
-# broker holds and knows at one moment. A row is a replica, ★ leads, ✝ is dead. A cell is a record
-# and its epoch. The bar is the high watermark as *this* replica knows it; cells behind it are
-# hatched. Above the rows are the messages since the previous frame.
+# The engine's brokers run in virtual time here. A frame shows what each broker holds and knows at
+# one moment. A row is a replica; ★ leads, ✝ is dead. A cell is a record and its epoch. The bar is
+# the high watermark as *this* replica knows it; cells beyond it are hatched. Above the rows are the
+# messages since the previous frame.
 
 # %% doorway tags=["setup"]
 from engine.sim.model import replay as replay_model
@@ -99,23 +100,23 @@ lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 6
 
 # %% [markdown]
 # A follower fetches from its own log end. So *offset 3* in a fetch says: I have 0 to 2, send me 3.
-# From two fetches 101 computes the high watermark. A follower reads it in the *answer*, one
-# step later. In between, records are committed and no follower knows it. The next record ends this
-# gap: it brings the next answer. Without one, the answer takes `replica.fetch.wait.max.ms`, half a second. All
-# trouble here begins in the gap.
+# 101 computes the high watermark from both followers' fetches. A follower learns it from the
+# *answer*, one step later. In between, records are committed, but no follower knows it. The next
+# record ends this gap: it triggers the next answer. Without one, the answer waits for
+# `replica.fetch.wait.max.ms`, half a second. All the trouble begins in that gap.
 #
 # A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower knows
 # (since Kafka 2.1, KIP-320). *last epoch 0* is the epoch of the last record in its log (since 2.7,
-# KIP-595). From 0.11 to 2.6 a new follower first asked where its last epoch ends
+# KIP-595). From 0.11 to 2.6 a new follower first asked where its last epoch ended
 # (OffsetForLeaderEpoch, KIP-101).
 #
 # ### The leader dies in the gap
 #
-# The panel holds the run above: arrow keys, Home, End. Each line of the trace opens the engine's
+# The panel replays the run above: use the arrow keys, Home, End. Each trace line opens the engine's
 # source.
 #
-# Then the next accident: D is copied, committed and acknowledged, and a consumer reads it from 101.
-# Then the links between the brokers break and 101 dies. 103 is next in the replica list.
+# The next accident: D is copied, committed and acknowledged, and a consumer reads it from 101. Then
+# the links between the brokers break and 101 dies. 103 is next in the replica list.
 
 # %% history tags=["read"]
 panel = lab.panel(world, "orders")
@@ -154,19 +155,19 @@ display(walk)
 lab.verdict("07-2", seen)
 
 # %% [markdown]
-# 103 holds D. It does not know that D is committed, so a Fetch ends at its high watermark 3: no
+# 103 holds D but does not know that it is committed. So a Fetch ends at 103's high watermark, 3: no
 # error, no records, and the client asks again. Only *ListOffsets* gets an error. That request asks
-# where the log ends; `seekToEnd` and lag monitors send it. To answer 3 would go back behind what a
-# consumer has read. So 103 answers `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka 2.2).
+# where the log ends; `seekToEnd` and lag monitors send it. An answer of 3 would be behind what a
+# consumer has read. So 103 returns `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka 2.2).
 #
 # The rule compares two numbers: 103's high watermark (3) and the offset at which its own epoch
-# begins (4, its log end when it took over). While the high watermark is lower, 103 cannot know which
-# records of earlier epochs are committed. One fetch of 102 from offset 4 closes the gap.
+# begins (4, its log end when it took over). While the high watermark is lower, 103 cannot know
+# which records from earlier epochs are committed. One fetch by 102 from offset 4 closes the gap.
 #
 # ### Two histories
 #
-# Now an accident in which the logs part. D and E reach 102 only, F no follower; then 101 dies, and
-# the new leader 103 takes other records:
+# Now an accident in which the logs part. D and E reach only 102, F reaches no follower. Then 101
+# dies, and the new leader, 103, takes other records:
 #
 # ```
 # offset       0    1    2    3    4    5    6
@@ -215,25 +216,26 @@ lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 
 # %% [markdown]
 # 102 fetched from its log end, 5, and named its last epoch, 0. In 103's log epoch 0 ends at 3. So
-# 103 answered *diverging: epoch 0 ends at 3* instead of records. 102 cut there and fetched again.
-# The answer had HW 3 and offsets 3 to 6; with the fetch from 7, 102 confirmed them, and the high
+# 103 answered *diverging: epoch 0 ends at 3* instead of sending records. 102 cut there and fetched
+# again. The answer carried HW 3 and offsets 3 to 6. 102's fetch from 7 confirmed them, and the high
 # watermark moved to 7.
 #
 # 101 did the same. Its high watermark of 0 played no part. Brokers write high watermarks to disk
 # every five seconds (`replica.high.watermark.checkpoint.interval.ms`), and 101 died before that.
 #
-# No record was compared. One leader never writes an offset twice, so offset *and* epoch name a
-# record, and the end of an epoch tells where two logs part. D, E and F are gone. They were sent
+# No records were compared. A leader never writes one offset twice, so offset *and* epoch identify a
+# record, and the end of an epoch shows where two logs part. D, E and F are gone. They were sent
 # with `acks=all`, and no producer had received an acknowledgement.
 #
 # ### The oldest rule: cut at your own high watermark
 #
-# Why ask the leader? Below its own high watermark a replica knows that all is committed. So let
-# each broker cut there at once and fetch on. Kafka did that until 0.11 (2017).
+# Why ask the leader? A replica knows that everything below its own high watermark is committed. So
+# let each broker cut there at once and resume fetching. Kafka did that until 0.11 (2017).
 #
-# The accident: D is on all three brokers and acknowledged with `acks=all`. The links break, and
-# 101 takes E alone, with `acks=1`. 101 dies and 103 leads. Then 103 dies too, and 102 leads
-# and takes W. 101 and 103 return; the high watermarks on their disks are from before D. E is lost under any rule; D is the record to watch.
+# The accident: D is on all three brokers and acknowledged with `acks=all`. The links break, and 101
+# alone takes E, with `acks=1`. 101 dies and 103 leads. Then 103 dies too, and 102 leads and takes
+# W. 101 and 103 return; the high watermarks on their disks are from before D. E is lost under any
+# rule; D is the record to watch.
 
 # %% 07-13 tags=["stub", "predict"]
 lab.predict("07-13")
@@ -269,18 +271,18 @@ display(film)
 lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 
 # %% [markdown]
-# When 102 heard that 103 leads, it cut at its own high watermark, 3. That number was *late*: D was
-# committed, and 102 had not heard of it. 102 would have fetched D again from 103, but 103 died.
-# When 101 and 103 returned, they cut at the high watermark on their disks and copied 102's log. All
-# three logs agree, and no broker will ever notice that D is missing.
+# When 102 heard that 103 was leading, it cut at its own high watermark, 3. That number was *late*:
+# D was committed, but 102 had not heard of it. 102 would have fetched D again from 103, but 103
+# died. When 101 and 103 returned, they cut at the high watermark on their disks and copied 102's
+# log. All three logs agree, and no broker will ever notice that D is missing.
 #
 # Change the past in the panel:
 #
-# 1. The timeline stands where the histories part, with D. Walk on with the arrow keys. Which broker cuts
-#    what, and why?
+# 1. The panel opens where the histories part, with D in all three logs. Step on with the arrow
+#    keys. Which broker cuts what, and why?
 # 2. Go back to this step, choose the rule `fetch-divergence` and press **fork here**. The same
-#    accident goes on under today's rule, as a second timeline.
-# 3. Press End. In which timeline is D?
+#    accident continues under today's rule, in a second timeline.
+# 3. Press End. Which timeline still has D?
 #
 # ## The ladder
 #
@@ -290,13 +292,13 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 # |---|---|---|
 # | `to-high-watermark` | before 0.11 | cuts at its own high watermark |
 # | `kip-101` | 0.11 | asks the leader where its last epoch ends |
-# | `kip-279` | 2.0 | asks the same; the leader answers with its own largest epoch up to the one asked for, and they repeat this until both have that epoch |
-# | `kip-320-first-try` | a draft | hears at each fetch whether its last record fits |
+# | `kip-279` | 2.0 | asks the same; the leader answers with its own largest epoch up to the one asked for, and they repeat this until they reach a common epoch |
+# | `kip-320-first-try` | a draft | learns at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
-# Let a program try *all* moments. The explorer takes a
-# small model (logs of two records, three epochs) and every order of its steps. The promise:
-# *every member of the ISR has all records below a leader's high watermark.*
+# Let a program try *every* moment. The explorer runs a small model (logs of two records, three
+# epochs) through every order of its steps. The promise: *every member of the ISR has all records
+# below a leader's high watermark.*
 
 # %% 07-14 tags=["stub", "predict"]
 lab.predict("07-14")
@@ -315,18 +317,20 @@ lab.verdict("07-14", {"rules that hold": [len(ladder.holding(each)) for each in 
 # %% [markdown]
 # Two rules hold with two brokers and break with three. No test with two brokers can find that.
 #
-# The strip is the *shortest* way to break the first rule. A card shows what each replica itself
-# knows; news of the controller reaches each one in its own time. The cause is the last step: 102
-# cuts at a high watermark that is late. It is in the ISR, so it may be elected, and then A is gone.
+# The strip shows the *shortest* way to break the first rule. A card shows what each replica itself
+# knows; the controller's news reaches each at a different time. The cause is the last step: 102
+# cuts at a high watermark that is late. 102 is in the ISR, so it may be elected, and then A is
+# gone.
 #
-# For `kip-320` every state with three brokers was seen, and none breaks the promise. That is a proof
-# about the model, within its bounds. In [Deeper](#Deeper:-The-first-rung-in-the-brokers) the
-# brokers of the engine replay each counterexample.
+# For `kip-320` every state with three brokers was visited, and none breaks the promise. That is a
+# proof about the model, within its bounds. In [Deeper](#Deeper:-The-first-rung-in-the-brokers) the
+# engine's brokers replay each counterexample.
 #
 # ### Last rung: fencing
 #
-# Now each request names an epoch, a client's, too. 101 is cut off from the controller and all brokers, but
-# clients still reach it. 103 leads epoch 1. 101 does not know that it was replaced: it is a *zombie*.
+# Now each request names an epoch, even a client's. 101 is cut off from the controller and the other
+# brokers, but clients still reach it. 103 leads epoch 1. 101 does not know that it has been
+# replaced: it is a *zombie*.
 
 # %% 07-15 tags=["stub", "predict"]
 lab.predict("07-15")
@@ -364,22 +368,20 @@ seen = {
 lab.verdict("07-15", {**seen, "kept": [each for each in "EF" if each in end.split()] or "none"})
 
 # %% [markdown]
-# `FENCED_LEADER_EPOCH`: the *client* is behind. `UNKNOWN_LEADER_EPOCH`:
-# the *broker* is behind. Three clients are misled: the one that names no epoch, the one that
-# believes in the same old epoch as 101, and the one that writes with `acks=1`. The first two read
-# old records, and no wrong ones: the zombie commits nothing, because no in-sync replica fetches from it,
-# and it cannot shrink its ISR without the controller. The third one pays: F was acknowledged, and is
-# gone.
+# `FENCED_LEADER_EPOCH`: the *client* is behind. `UNKNOWN_LEADER_EPOCH`: the *broker* is behind.
+# Three clients are misled: the one that names no epoch, the one that believes in the same old epoch
+# as 101, and the one that writes with `acks=1`. The first two read old records, but no wrong ones:
+# the zombie commits nothing, because no in-sync replica fetches from it, and it cannot shrink its
+# ISR without the controller. The third one pays: F was acknowledged and is gone.
 #
-# Since Kafka 2.7 the follower sends no separate question; the fetch itself carries its last epoch
+# Since Kafka 2.7 the follower asks no separate question; the fetch itself carries its last epoch
 # and is fenced. The engine calls that rule `fetch-divergence`; it is the default.
 #
 # ## The same on a real Kafka
 #
-# Now sockets, files and killed processes, on the engine and, if there is one, on Kafka
-# 4.3.1. A is known to all. B is acknowledged, and only 101 knows that it is committed.
-# X1, X2 and X3 are on 101 alone, acknowledged with `acks=1`. 101 is killed, 102 takes Y1, and 101
-# returns.
+# Now with sockets, files and killed processes, on the engine and, if there is one, on Kafka 4.3.1.
+# All brokers know that A is committed. B is committed and acknowledged, but only 101 knows. X1, X2
+# and X3 are on 101 alone, acknowledged with `acks=1`. 101 is killed, 102 takes Y1, and 101 returns.
 
 # %% 07-16 tags=["stub", "predict"]
 lab.predict("07-16")
@@ -420,13 +422,13 @@ display(outcome)
 lab.verdict("07-16", outcome)
 
 # %% [markdown]
-# The gap again: 101 had high watermark 2, the others 1. Epoch 1 began at offset 2 on 102, so epoch 0
-# ends there. 101 was given that number and cut X1, X2 and X3. They had been acknowledged: that is
+# The gap again: 101 had high watermark 2, the others 1. Epoch 1 began at offset 2 on 102, so epoch
+# 0 ends there. 101 received that number and cut X1, X2 and X3. They had been acknowledged: that is
 # the price of `acks=1`. ([Deeper](#Deeper:-The-brokers'-files) shows every file before and after,
 # and the window of `OFFSET_NOT_AVAILABLE` on a real broker.)
 #
-# The next cell shows what an engineer sees: Kafka's own tool on 101's log file, and the line that
-# 101 wrote into its own log when it cut. In the dump, look at `partitionLeaderEpoch`.
+# The next cell shows what an engineer sees: 101's log file in Kafka's own tool, and the line that
+# 101 logged when it cut. In the dump, look at `partitionLeaderEpoch`.
 
 # %% as-an-engineer-sees-it tags=["live"]
 real = lab.real()
@@ -439,9 +441,9 @@ lab.broker_log(cluster, 101, line)
 # %% [markdown]
 # ## Read the code that did it
 #
-# Three rules of the engine's brokers. The leader: where does this epoch end? The follower: what to
-# do with the answer? (Find the case in which it does not have the epoch that the leader named.) And:
-# may a client learn the latest offset now?
+# Three rules of the engine's brokers. The leader: where does this epoch end? The follower: what do
+# I do with the answer? (Find the case in which it does not have the epoch that the leader named.)
+# And: may a client learn the latest offset now?
 
 # %% code-of-the-rules tags=["read"]
 from engine.api.list_offsets import check_end_is_known
@@ -453,10 +455,10 @@ lab.show(LeaderEpochs.end_offset_for, truncation.where_to_cut, check_end_is_know
 # %% [markdown]
 # ## Break it
 #
-# A to D are written. Go to any step and press **kill**, **pause** or **cut** on a
-# broker, or **fork here** with any rule. Make an acknowledged record disappear: first with
-# `to-high-watermark`, then with `fetch-divergence`. You have done it when the sentence that compares
-# the timelines says **lost in timeline 2**. With the second rule you should not get there.
+# A to D are written. Go to any step and press **kill**, **pause** or **cut** on a broker, or **fork
+# here** with any rule. Make an acknowledged record disappear: first with `to-high-watermark`, then
+# with `fetch-divergence`. You are done when the sentence that compares the timelines says **lost in
+# timeline 2**. Under the second rule you should not get there.
 
 # %% break-it tags=["read"]
 world = runs.settled(101, 103, 102)
@@ -471,21 +473,21 @@ panel
 # %% [markdown]
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check below it. `lab.hint("07-4")` gives
-# three hints, then a solution.
+# Write your answer over the stub, run it, then run its check. `lab.hint("07-4")` gives three hints,
+# then a solution.
 #
 # **07-4, the leader's answer, and 07-5, the follower's cut.** You have just read both sides. Here
-# they are on plain lists: `epochs` is a `leader-epoch-checkpoint`, a list of `[epoch, start]` in
-# ascending order, and `log_end` is the log end of the same replica.
+# they work on plain lists: `epochs` is a `leader-epoch-checkpoint`, a list of `[epoch, start]` in
+# ascending order, and `log_end` is the same replica's log end.
 #
-# **07-7, lose a record.** At the beginning 101 leads, 103 and 102 follow (they take over in this
-# order), and A, B, C are committed and known to all. Your script goes on, a command a line:
+# **07-7, lose a record.** At the start 101 leads, 103 and 102 follow (and take over in this order),
+# and all brokers know that A, B, C are committed. Your script continues, one command a line:
 #
 # `produce orders D` · `kill 101` · `start 101` · `cut 102 103` · `heal` ·
 # `until leader orders 103` · `quiet` (until nothing more happens, which may take seconds) ·
 # `read orders`
 #
-# A dead broker is noticed after up to 2 s, and a follower without a fetch for 2 s may leave the
+# A broker's death is noticed within 2 s, and a follower that has not fetched for 2 s may leave the
 # ISR. The judge plays your script twice. Under `to-high-watermark` a record acknowledged with
 # `acks=all` must be lost, without an unclean election; under today's rule it must still be there.
 # Six lines are enough.
@@ -571,31 +573,31 @@ lab.check("07-7", script)
 # <br><i>Follow-up:</i> can it go back? Not under one leader. A new leader may start lower, because
 # it learns the high watermark one fetch late.
 # <br><i>Weak:</i> "the last record". <i>Good:</i> names the ISR and the next offset. <i>Strong:</i>
-# says which broker knows it when.
+# says when each broker knows it.
 # <br><i>Evidence:</i> <a href="#How-a-record-is-committed">How a record is committed</a>
 # </details>
 # <details><summary><b>2. A leader dies with uncommitted records and returns. What happens to
 # them?</b></summary>
-# It fetches from its log end and names its last epoch. The leader answers where that epoch ends;
-# the returning broker cuts there and copies.
+# It fetches from its log end and names its last epoch. The leader reports where that epoch ends;
+# the returning broker cuts there, then copies.
 # <br><i>Follow-up:</i> who misses them? No producer with acks=all; with acks=1 some had been
 # acknowledged.
-# <br><i>Weak:</i> "they are merged". <i>Good:</i> truncation. <i>Strong:</i> epoch end, and why the
-# own high watermark is the wrong place.
+# <br><i>Weak:</i> "they are merged". <i>Good:</i> truncation. <i>Strong:</i> epoch end, and why a
+# replica's own high watermark is the wrong place.
 # <br><i>Evidence:</i> <a href="#Two-histories">Two histories</a>
 # </details>
 # <details><summary><b>3. Why is an offset not enough to compare two logs?</b></summary>
-# Two leaders may write different records at one offset. One leader never does, and each has its own
-# epoch. So offset and epoch name a record.
+# Two leaders may write different records at the same offset. One leader never does, and each has
+# its own epoch. So offset and epoch together identify a record.
 # <br><i>Follow-up:</i> where does a broker keep its epochs? In leader-epoch-checkpoint, one file
 # per partition.
 # <br><i>Weak:</i> "use timestamps". <i>Good:</i> leader epoch. <i>Strong:</i> the end of an epoch
-# tells where logs part, without comparing records.
+# shows where logs part, without comparing records.
 # <br><i>Evidence:</i> <a href="#Two-histories">Two histories</a>
 # </details>
 # <details><summary><b>4. What can a zombie leader still do?</b></summary>
 # Answer clients that name no epoch or its own, and acknowledge acks=1 writes that will be cut. It
-# cannot commit: the ISR of the new epoch does not fetch from it.
+# cannot commit: the new epoch's ISR does not fetch from it.
 # <br><i>Follow-up:</i> FENCED or UNKNOWN? FENCED if the client is behind, UNKNOWN if the broker is.
 # <br><i>Weak:</i> "split brain". <i>Good:</i> fencing by epoch. <i>Strong:</i> why nothing it does
 # is committed.
@@ -618,9 +620,9 @@ lab.check("07-7", script)
 # ```
 #
 # <details><summary><b>Answer</b></summary>
-# The preferred leader 101 is out of the ISR and 102 leads, so there was a failover; 102 and 103 have
-# all that is committed. 101 may hold records that no other broker has. The output shows neither
-# epoch nor high watermark: for those look at 101's leader-epoch-checkpoint and its log.
+# The preferred leader 101 is out of the ISR and 102 leads, so there was a failover; 102 and 103
+# have every committed record. 101 may hold records that no other broker has. The output shows
+# neither epoch nor high watermark: for those, check 101's leader-epoch-checkpoint and its log.
 # </details>
 #
 # ## Quiz
@@ -642,18 +644,18 @@ lab.quiz("07-12", "a", "c")
 # %% [markdown]
 # ## Deeper: Written is not committed
 #
-# Why may a consumer not read what the leader has on its disk? Three logs of different length, and
-# then the same failover with the rule of the high watermark and without it.
+# Why may a consumer not read what the leader has on its disk? Three logs of different lengths, then
+# the same failover with the high-watermark rule and without it.
 
 # %% eight-records tags=["sim"]
 Walkthrough(runs.three_behind()).shot("Written is not committed")
 
 # %% [markdown]
-# 101 has eight records, 102 five and 103 six. The shortest log of the ISR ends at 5, so the high
+# 101 has eight records, 102 five and 103 six. The shortest log in the ISR ends at 5, so the high
 # watermark is 5, and offset 4 is the last that a consumer gets. Now the leader dies. In the second
-# row that rule is switched off: a consumer has read H, and then there is no H. (102 leads then,
-# because it is next in the replica list. That 103 has F does not count: every member of the ISR has
-# all that is committed.)
+# row that rule is off: a consumer has read H, and now H is gone. (102 takes over because it is next
+# in the replica list. That 103 has F does not count: every member of the ISR has all committed
+# records.)
 
 # %% beyond-the-high-watermark tags=["sim"]
 runs.a_reader_and_a_dying_leader()
@@ -661,12 +663,12 @@ runs.a_reader_and_a_dying_leader()
 # %% [markdown]
 # ## Deeper: The brokers' files
 #
-# What a broker knows of epochs and high watermarks must survive its death, so it lies in two text
-# files. In `leader-epoch-checkpoint`, one file per partition, an entry is an epoch and the offset
-# at which it begins: `1 2` says that epoch 0 ends at 2. In `replication-offset-checkpoint`, one file
-# per broker, an entry is topic, partition and high watermark. Here is the failover of the core
+# What a broker knows about epochs and high watermarks must survive its death, so it is kept in two
+# text files. In `leader-epoch-checkpoint`, one file per partition, an entry is an epoch and the
+# offset at which it begins: `1 2` says that epoch 0 ends at 2. In `replication-offset-checkpoint`,
+# one file per broker, an entry is topic, partition and high watermark. Here is the core's failover
 # again, on both sides, with every file before and after. Where Java is installed, Kafka's own
-# `DumpLogSegments` reads the logs of both.
+# `DumpLogSegments` reads both sides' logs.
 
 # %% diverge tags=["both"]
 outcome = lab.both(scenes.diverge_and_reconcile)
@@ -675,22 +677,22 @@ outcome
 
 # %% [markdown]
 # * **102 leads, 103 has not fetched yet** is the window on a real broker: `OFFSET_NOT_AVAILABLE`
-#   from ListOffsets, an empty Fetch, and B, which was acknowledged, cannot be read for a moment.
-#   103 has heard of the new leader from the controller's metadata log, and names it to clients.
+#   from ListOffsets, an empty Fetch, and for a moment B, though acknowledged, cannot be read. 103
+#   learned of the new leader from the controller's metadata log, and names it to clients.
 # * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. 102's has two: `1 2`
-#   says that epoch 1 begins at offset 2. A leader notes that when it takes over, before it has
-#   written a record; 103 notes it with the first record that it copies. 101's epoch 0 goes on to its
-#   log end, 5. The smaller of the two ends, 2, is where the logs part.
+#   says that epoch 1 begins at offset 2. A leader adds an entry when it takes over, before it
+#   writes a record; 103 adds it with the first record that it copies. 101's epoch 0 runs to its log
+#   end, 5. The smaller of the two ends, 2, is where the logs part.
 # * 101's `replication-offset-checkpoint` says 1, though its high watermark was 2: the file is
-#   written from time to time.
-# * **102's fetch answer to 101**: *epoch 0 ends at 2*, as 101 wrote it into its `server.log` (on the
-#   engine, into its trace).
+#   written only from time to time.
+# * **102's fetch answer to 101**: *epoch 0 ends at 2*, as 101 wrote in its `server.log` (on the
+#   engine, in its trace).
 
 # %% [markdown]
 # ## Deeper: The first rung in the brokers
 #
-# A model proves nothing about brokers. So the engine's brokers live through the counterexample of
-# `to-high-watermark`, with that rule switched on. Brokers and epochs have the model's numbers.
+# A model proves nothing about brokers. So the engine's brokers act out the counterexample of
+# `to-high-watermark`, with that rule on. Brokers and epochs are numbered as in the model.
 
 # %% first-rung-in-brokers tags=["sim"]
 first_rung = replay_model.replay("to-high-watermark")
@@ -698,16 +700,16 @@ print(ladder.counter_example("to-high-watermark"))
 replayed.side_by_side(first_rung, replay_model.follow(first_rung))
 
 # %% [markdown]
-# The table has the moves and the steps of the cards that each plays; below it stand the end, and
-# the result of the same actions under the next rule. (`follow` does each action again at its
-# moment.) The simulator checks its **invariants** after every event and stops at the event that
-# breaks one. *No loss*: what was acknowledged or read stays. *Strong ISR*: what lies below the high
-# watermark, every member of the ISR has. *Log matching*: two logs with the same epoch at the same
-# offset are equal up to there. (*ELR* in the sentence: brokers that left the ISR and may still be
-# elected; notebook 06.)
+# The table lists the moves, each with the card steps that it plays. Below it are the end and the
+# result of the same actions under the next rule. (`follow` repeats each action at its moment.) The
+# simulator checks its **invariants** after every event and stops at the event that breaks one. *No
+# loss*: what was acknowledged or read stays. *Strong ISR*: every member of the ISR has what is
+# below the high watermark. *Log matching*: two logs with the same epoch at the same offset are
+# equal up to there. (*ELR* in the sentence: brokers that left the ISR and may still be elected;
+# notebook 06.)
 #
-# The same by hand: `back` undoes events, `fork` copies a world, perhaps with another rule, and
-# `diff` says what differs. How late can you change the rule? Change `events` and run it again.
+# Now by hand: `back` undoes events, `fork` copies a world, perhaps with another rule, and `diff`
+# shows what differs. How late can you change the rule? Change `events` and run it again.
 
 # %% by-hand tags=["sim"]
 events = 9
@@ -721,58 +723,57 @@ for each in (here, other):
 print(here.diff(other))
 
 # %% [markdown]
-# The answer begins where the two traces are no longer the same (a line is: seconds, node, event).
-# One event before the end is early enough, because 102 cuts in the very last one. What matters
-# is at the end: A.
+# The output begins where the two traces first differ (each line: seconds, node, event). One event
+# before the end is early enough, because 102 cuts in the last one. What matters is at the end: A.
 
 # %% [markdown]
 # ## Deeper: The second rung, kip-101 (Kafka 0.11)
 #
 # The follower names the epoch of its last record, and the leader says where, in its own log, that
-# epoch ends. Since then batches carry epochs and brokers keep a `leader-epoch-checkpoint`. What the
-# rule forgets: a leader may never have had that epoch. If it has no later one either, it has no answer, and the
-# follower cuts at its high watermark. If it has a later one, it answers with the start of that, and the follower
-# may cut too little. Two brokers are enough to see it.
+# epoch ends. Since then batches carry epochs and brokers keep a `leader-epoch-checkpoint`. The rule
+# forgets that a leader may never have had that epoch. If it has no later one either, it has no
+# answer, and the follower cuts at its own high watermark. If it has a later one, it answers with
+# the start of that, and the follower may cut too little. Two brokers are enough to show it.
 
 # %% second-rung tags=["sim"]
 ladder.counter_example("kip-101", 2)
 
 # %% [markdown]
-# In step 11, 102 asks where epoch 1 ends. 101 has heard neither of epoch 1 nor that it is to lead
-# epoch 2, and knows no end. So 102 falls back to its own high watermark, 0: the first rung again.
+# In step 11, 102 asks where epoch 1 ends. 101 has not heard of epoch 1, nor that it is to lead
+# epoch 2, so it knows no end. 102 falls back to its own high watermark, 0: the first rung again.
 #
-# The brokers reach the same cause in another way, an epoch that the two do not share. What differs
-# stands below the moves. (The *preferred leader* is the first in the replica list; an operator can
-# ask for it to lead again. A broker that *leaves cleanly* hands over its leadership before it
-# stops.)
+# The brokers fail for the same reason, an epoch that the two do not share, but get there another
+# way. The difference is below the moves. (The *preferred leader* is the first in the replica list;
+# an operator can have it lead again. A broker that *leaves cleanly* hands over its leadership
+# before it stops.)
 
 # %% second-rung-in-brokers tags=["sim"]
 second_rung = replay_model.replay("kip-101")
 replayed.side_by_side(second_rung, replay_model.follow(second_rung))
 
 # %% [markdown]
-# In the left frame, look at offset 1: two records, and C above them, of one epoch and the same in
-# both. 102 and 101 hold different bytes at the same offset, and neither will ever notice.
+# In the left frame, look at offset 1: the two logs hold different records there, and above them the
+# same C in the same epoch. Neither 102 nor 101 will ever notice.
 
 # %% [markdown]
 # ## Deeper: The third rung, kip-279 (Kafka 2.0)
 #
-# The leader answers with the largest epoch that it has, not above the one asked for, and names it.
-# The follower asks again until both have that epoch, and cuts where the logs part. With two brokers
-# that holds. With three, one of them may be two epochs behind, and no request of 2.0 names the epoch
-# in which the sender believes it is: neither the question nor the fetch.
+# The leader answers for its largest epoch that is not above the one asked for, and names it. The
+# follower asks again until both have that epoch, and cuts where the logs part. With two brokers
+# that holds. With three, one of them may be two epochs behind, and no request in 2.0, neither the
+# question nor the fetch, names the epoch in which the sender believes it is.
 
 # %% third-rung tags=["sim"]
 ladder.counter_example("kip-279")
 
 # %% [markdown]
-# 102 still believes in epoch 0 when it fetches A (step 7), and 101 counts that fetch in epoch 2.
-# Then the old news of epoch 1 reaches 102, and it cuts as 103 says, which holds nothing. (103 has
-# not even heard that it ever led. In the model it answers all the same: no rule so far tells it to
-# refuse.) With three brokers the second rung breaks by the same ten steps.
+# 102 still believes it is in epoch 0 when it fetches A (step 7), and 101 counts that fetch in epoch
+# 2. Then the old news of epoch 1 reaches 102, and 102 cuts where 103, which holds nothing, says.
+# (103 has not even heard that it ever led. In the model it answers all the same: no rule so far
+# tells it to refuse.) With three brokers the second rung breaks in the same ten steps.
 #
-# A broker that does not know that it leads does refuse, and always has. So the last step is played
-# otherwise here, and the promise breaks one step earlier. (*Late news* is a metadata record that a
+# A broker that does not know that it leads does refuse, and always has. So the last step is
+# different here, and the promise breaks one step earlier. (*Late news* is a metadata record that a
 # broker gets after the other brokers.)
 
 # %% third-rung-in-brokers tags=["sim"]
@@ -780,21 +781,21 @@ third_rung = replay_model.replay("kip-279")
 replayed.side_by_side(third_rung, replay_model.follow(third_rung))
 
 # %% [markdown]
-# In the left frame 102 has X at offset 0 and 101 has A there, and 101 has just counted 102 as one
-# that has A.
+# In the left frame 102 has X at offset 0 and 101 has A there, and 101 has just counted 102 as
+# having A.
 
 # %% [markdown]
 # ## Deeper: The fourth and the last rung, KIP-320 (Kafka 2.1)
 #
-# A first draft: compare at every fetch whether the follower's last record, with its epoch, is also
-# the leader's. To break that takes the longest way on the ladder.
+# The first draft checks at every fetch whether the leader also has the follower's last record, in
+# the same epoch. Breaking that takes the longest path on the ladder.
 
 # %% fourth-rung tags=["sim"]
 ladder.counter_example("kip-320-first-try")
 
 # %% [markdown]
-# From step 6 on two brokers believe at once that they lead, 101 and 103. 103, the leader of the
-# past, is still believed: as it says, 102 cuts what it has already confirmed to the true leader.
+# From step 6 on two brokers, 101 and 103, believe that they lead. 102 still believes 103, the
+# former leader: on its word, 102 cuts what it has already confirmed to the true leader.
 
 # %% fourth-rung-in-brokers tags=["sim"]
 fourth_rung = replay_model.replay("kip-320-first-try")
@@ -802,11 +803,12 @@ replayed.side_by_side(fourth_rung, replay_model.follow(fourth_rung))
 
 # %% [markdown]
 # The last rung: a request carries the leader epoch in which the sender believes it is, and a broker
-# in another epoch refuses. Below, the same accident under this rule, with the messages. 102 is just
-# as late, and fetches from 101 *in epoch 0*. 101 leads epoch 2 and refuses: `FENCED_LEADER_EPOCH`.
-# (Under the draft it got A here, and was counted.) Then 102 hears of epoch 1 and follows the zombie
-# 103. Both believe in epoch 1, so it is served, and it does no harm: 102 has nothing to cut. A is
-# committed only after 102 has fetched it in epoch 2.
+# in another epoch refuses. Below is the same accident under this rule, with the messages. 102 is
+# just as late, and fetches from 101 *in epoch 0*. 101 leads epoch 2 and refuses:
+# `FENCED_LEADER_EPOCH`. (Under the draft it got A here, and was counted.) Then 102 hears of epoch 1
+# and follows the zombie
+# 103. Both believe in epoch 1, so 103 serves it. That does no harm: 102 has nothing to cut. A is
+#      committed only after 102 has fetched it in epoch 2.
 
 # %% last-rung tags=["sim"]
 print(ladder.counter_example("kip-320"))
@@ -818,7 +820,7 @@ replayed.refused(fourth_rung, "kip-320")
 # What does a leader answer a consumer? `api` is `"ListOffsets"` (for the latest offset) or
 # `"Fetch"` (from `offset`). `epoch_start` is where the leader's own epoch begins. Return the offset
 # or the number of records that the consumer gets, or the name of the error. At `offset == log_end`
-# a Fetch is no error: the next record will be there.
+# a Fetch is not an error: the next record will be there.
 
 
 # %% 07-6 tags=["stub"]
@@ -865,18 +867,18 @@ lab.quiz("07-11", "b", "d")
 # %% [markdown]
 # ## Deeper: Source check
 #
-# What you may have read elsewhere, and what is so in Kafka 4.3. Each line points at the section
-# whose run settles it; what no run here can show names its source.
+# What you may have read elsewhere, and what is true in Kafka 4.3. Each line points to the section
+# whose run settles it, or names its source.
 #
 # | you may read | what is so | where |
 # |---|---|---|
-# | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` answers that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. The same on a real 4.3.1 | [The leader dies in the gap](#The-leader-dies-in-the-gap), [The brokers' files](#Deeper:-The-brokers'-files) |
+# | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` returns that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. The same on a real 4.3.1 | [The leader dies in the gap](#The-leader-dies-in-the-gap), [The brokers' files](#Deeper:-The-brokers'-files) |
 # | the first leader's epoch is 1, the next one's 2 | a new topic begins with epoch 0; after one failover it is 1 | [How a record is committed](#How-a-record-is-committed) |
 # | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper left in 4.0) | KIP-500; notebook 05 |
-# | followers ask OffsetsForLeaderEpoch before they fetch | so it was from 0.11 to 2.6; since 2.7 the fetch names the last epoch and its answer says where the logs part | [Two histories](#Two-histories), KIP-595 |
-# | the high watermark is the offset of the last committed record | it is the next one: HW 5, last readable 4 | [Written is not committed](#Deeper:-Written-is-not-committed) |
+# | followers ask OffsetsForLeaderEpoch before they fetch | true from 0.11 to 2.6; since 2.7 the fetch names the last epoch and its answer says where the logs part | [Two histories](#Two-histories), KIP-595 |
+# | the high watermark is the offset of the last committed record | it is the offset after that: HW 5, last readable 4 | [Written is not committed](#Deeper:-Written-is-not-committed) |
 # | the high watermark is what a minimum of in-sync replicas share | what *all* current members of the ISR share; `min.insync.replicas` only decides whether it may move | [Written is not committed](#Deeper:-Written-is-not-committed), notebook 06 |
-# | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for the records of topics; that field serves the controllers' own log | [How a record is committed](#How-a-record-is-committed), KIP-1166 |
+# | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for topic records; that field serves the controllers' own log | [How a record is committed](#How-a-record-is-committed), KIP-1166 |
 # | a follower cuts what is above its high watermark | the rule before 0.11, and it loses acknowledged records | [The oldest rule](#The-oldest-rule:-cut-at-your-own-high-watermark) |
 # | an acknowledged record cannot be truncated | with `acks=1` it can: X1, X2, X3 were, on a real Kafka | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 
@@ -884,15 +886,14 @@ lab.quiz("07-11", "b", "d")
 # ## Deeper: What real Kafka does beyond this
 #
 # * Consumers use epochs, too: each remembers the epoch of the last record that it read, and after a
-#   change of leader asks where that epoch ends. If its position lies beyond, the Java consumer goes
+#   leader change asks where that epoch ends. If its position is beyond that, the Java consumer goes
 #   back to the first offset at which the logs part. Only without a reset policy
-#   (`auto.offset.reset=none`) it raises `LogTruncationException` (KIP-320).
-# * When the ISR is lost altogether, eligible leader replicas (KIP-966) and, at last, an unclean
-#   election decide; then committed records can go, and this same truncation carries it out
-#   (notebook 06).
-# * The controllers replicate their own log with the same idea, but by votes of a majority; the
-#   diverging epoch in the fetch answer comes from there (KIP-595; notebook 05).
+#   (`auto.offset.reset=none`) does it raise `LogTruncationException` (KIP-320).
+# * When the ISR is lost altogether, eligible leader replicas (KIP-966) and, in the end, an unclean
+#   election decide; then committed records can be lost, by this same truncation (notebook 06).
+# * The controllers replicate their own log with the same idea, but by majority vote; the diverging
+#   epoch in the fetch answer comes from there (KIP-595; notebook 05).
 # * With tiered storage a follower may have to rebuild its epoch checkpoint from remote segments
 #   (notebook 12).
-# * What a *producer* makes of timeouts and new leaders, without losing or doubling a record, is the
-#   next notebook: 08.
+# * How a *producer* survives timeouts and new leaders without losing or duplicating a record:
+#   notebook 08.

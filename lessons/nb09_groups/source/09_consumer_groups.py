@@ -3,11 +3,11 @@
 #
 # A shop's orders are in a topic, and a group of workers reads them for billing. Each partition has
 # one reader. Workers come, restart, get slow and die, and each time the group decides again who
-# reads what. This notebook watches these decisions, and measures what they cost.
+# reads what. This notebook watches those decisions and measures what they cost.
 #
 # **What you will be able to do**
 #
-# * say who works out an assignment, and foresee it for the assignors that you meet at work
+# * say who works out an assignment, and predict it for the assignors that you meet at work
 # * explain what stops during a rebalance, and for how long, in each of the three protocols
 # * tell a dead worker from a slow one by the clock that noticed it
 # * recognize a rebalance storm, and end it
@@ -20,16 +20,17 @@
 # * a worker's **loop** calls `poll`, handles the records that it returns, and calls `poll` again
 # * the **coordinator** of the group is one of the brokers
 # * a **rebalance** deals out the partitions again
-# * an **assignor** is the rule by which that is done
-# * the **generation** numbers these decisions; in the consumer protocol it is the **epoch**
-# * the **committed offset** of a partition says where the group's next reader of it begins (notebook 10)
+# * an **assignor** is the rule for dealing them out
+# * the **generation** numbers these decisions; the consumer protocol calls it the **epoch**
+# * the **committed offset** of a partition says where the group's next reader of that partition
+#   begins (notebook 10)
 #
 # ## Three workers start
 #
 # A, B and C subscribe to `orders`, with the group id `billing`. The first run is in virtual time,
-# with the engine's own consumer, which does what the Java client does. The diagram shows what they
-# and the coordinator say. `MEMBER_ID_REQUIRED` in it is no error: with this answer a new member gets its id, and it
-# asks again with it.
+# with the engine's own consumer, which does what the Java client does. The diagram shows their
+# conversation with the coordinator. `MEMBER_ID_REQUIRED` in it is not an error: this answer gives a
+# new member its id, with which it asks again.
 
 # %% doorway tags=["setup"]
 import time
@@ -74,16 +75,18 @@ lab.verdict("09-1", seen)
 
 # %% [markdown]
 # The first member that joins becomes the group's leader. The coordinator's answer to the leader
-# lists all members, and the answers to the others do not. The leader runs the assignor and sends
-# the result with SyncGroup, the request by which every member asks for its part. The coordinator
-# hands each member its own part, and never looks into it. The wait before that is `group.initial.rebalance.delay.ms`: 3 s, and another 3 s when members
-# arrived in the first, so that a new group can assemble. That is the *classic* protocol. Set
-# `protocol = "consumer"`: there is no JoinGroup, the coordinator works it out, and every member
-# gets its part in the answer to a heartbeat, 5 s apart. So the first one gets everything, and gives
-# part of it back with its next heartbeat. Each join is a new epoch of the group, with a new target: who is to read
-# what. A member shows the epoch whose target it has reached, when it has given back what it must and has what it
-# gets. So the three need not show the same one at once (KIP-848, ready for production since Kafka 4.0; clients
-# still use the classic one unless `group.protocol=consumer` is set).
+# lists all the members; the answers to the others do not. The leader runs the assignor and sends
+# the result in SyncGroup, the request with which every member asks for its part. The coordinator
+# hands each member its own part and never looks inside. The wait before all this is
+# `group.initial.rebalance.delay.ms`: 3 s, and another 3 s if members arrived during the first, so
+# that a new group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`: there
+# is no JoinGroup, the coordinator works out the assignment, and every member gets its part in the
+# answer to a heartbeat, 5 s apart. So the first one gets everything and gives part of it back with
+# its next heartbeat. Each join begins a new epoch of the group, with a new target: who is to read
+# what. A member shows an epoch once it has reached that epoch's target: it has given back what it
+# must and has what it gets. So the three need not show the same epoch at once (KIP-848, ready for
+# production since Kafka 4.0; clients still use the classic protocol unless
+# `group.protocol=consumer` is set).
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
 
@@ -138,17 +141,19 @@ display(outcome)
 lab.verdict("09-2", outcome)
 
 # %% [markdown]
-# Range deals out each topic by itself, and what does not divide goes to the first members, in every
-# topic again. So A reads partition 1 of both topics: it needs that to match records of one key.
-# `roundrobin` deals out all partitions together, one by one.
+# Range deals out each topic separately, and in every topic the remainder goes to the first members.
+# So A reads partition 1 of both topics, which it needs to match records with the same key.
+# `roundrobin` deals out all the partitions together, one by one.
 #
 # Set `count = 7`. A group has at most one reader for a partition, so a worker may have none: it
-# stays in the group as a stand-by. With range and three partitions a topic, even the fourth is idle.
+# stays in the group as a standby. With range and three partitions per topic, even the fourth worker
+# is idle.
 #
 # ## A worker leaves
 #
-# Nine partitions, three workers, `roundrobin`. A leaves, so its partitions need new readers. B and C
-# stay. A worker often keeps something for each of its partitions: a cache, a window, an open file.
+# Three workers share nine partitions under `roundrobin`. A leaves, so its partitions need new
+# readers. B and C stay. A worker often keeps something for each of its partitions: a cache, a
+# window, an open file.
 
 # %% 09-3 tags=["stub", "predict"]
 lab.predict("09-3")
@@ -181,21 +186,22 @@ seen = {"needless moves": len(first.needless), "needed moves": len(first.needed)
 lab.verdict("09-3", seen)
 
 # %% [markdown]
-# Round robin starts again at the first partition, and does not know who had what. Range shifts its
-# blocks. `sticky` makes the shares equal, and moves as few partitions as it can for that. Each
-# needless move costs you a cache.
+# Round robin starts again at the first partition and ignores who had what. Range shifts its blocks.
+# `sticky` makes the shares equal while moving as few partitions as it can. Each needless move costs
+# you a cache.
 #
-# With the first three, B and C give back all that they have, and get most of it again: `sticky` spares
-# moves, not the stop. `cooperative-sticky` ends with the same readers, and B and C give nothing back.
-# The next run shows what that is worth.
+# With the first three, B and C give back all that they have and get most of it back: `sticky`
+# avoids moves, not the stop. `cooperative-sticky` ends with the same readers, and B and C give
+# nothing back. The next run shows what that is worth.
 #
 # ## A worker joins while another is busy
 #
 # Three workers share seven partitions. One of them has a record that takes it six seconds, such as
-# a call to a slow service. At that moment D joins. There are three such groups at once: with `range`,
-# which is *eager* (all members give back everything before they join), with `cooperative-sticky` (members keep
-# what they read, and give back only what moves), and with the consumer protocol. For each partition we note how long no worker reads it.
-# The seconds in the table are a sum: seven partitions that stop for four seconds make 28.
+# one that calls a slow service. At that moment D joins. Three such groups run at once: with
+# `range`, which is *eager* (all members give back everything before they join), with
+# `cooperative-sticky` (members keep what they read and give back only what moves), and with the
+# consumer protocol. For each partition we note how long no worker reads it. The seconds in the
+# table are a sum: seven partitions that stop for four seconds each make 28.
 
 # %% 09-4 tags=["stub", "predict"]
 lab.predict("09-4")
@@ -236,23 +242,26 @@ lab.verdict("09-4", outcome)
 
 # %% [markdown]
 # **Eager**: every worker gives back everything, then waits in JoinGroup for the last one. The busy
-# worker takes part when its loop calls `poll` again. So seven partitions stop, for seconds, though
-# one of them moves.
+# worker joins only when its loop calls `poll` again. So all seven partitions stop, for seconds,
+# though only one has to move.
 #
-# **Cooperative**: all other partitions are read all the time. The one that moves takes three steps:
+# **Cooperative**: all the other partitions are read all the time. The one that moves does so in
+# three steps:
 #
-# 1. A first rebalance works out what must move, and its owner gives it back. It cannot be assigned yet: its owner
-#    learns of the move with the result, and until then it would have two readers.
-# 2. A second rebalance assigns it. It needs every member, and the busy one comes with its next `poll`.
-# 3. So the one partition lies free until then, for seconds.
+# 1. A first rebalance works out what must move, and its owner gives it back. It cannot be assigned
+#    yet: its owner learns of the move only from the result, and until then it would have two
+#    readers.
+# 2. A second rebalance assigns it. It needs every member, and the busy one joins only at its next
+#    `poll`.
+# 3. So the one partition has no owner until then, for seconds.
 #
-# That is how this client does it. The Java client joins in `poll` only: there the first rebalance
-# waits already, before anything is given back.
+# That is how this client does it. The Java client joins only in `poll`, so there even the first
+# rebalance waits, before anything is given back.
 #
-# **Consumer protocol**: there is no moment at which all must meet. The coordinator takes the
-# partition from its owner with one heartbeat and gives it to D with the next (three seconds apart in
-# these groups), and the others have no part in it. With `count = 6` the busy worker may be the
-# one that has to give: then the order of the last two can change.
+# **Consumer protocol**: there is no moment at which all members must meet. The coordinator takes
+# the partition from its owner with one heartbeat and gives it to D with the next (three seconds
+# apart in these groups), and the others are not involved. With `count = 6` the busy worker may be
+# the one that has to give a partition back; then the order of the last two protocols can change.
 #
 # ## A worker restarts, at a bad moment
 #
@@ -260,10 +269,11 @@ lab.verdict("09-4", outcome)
 # place and its partitions until `session.timeout.ms` is over, and a replacement under the same name
 # gets both without a rebalance (*Deeper: A worker restarts*).
 #
-# A cooperative group rebalances twice: first a member gives partitions back, then another member gets
-# them. The member that gave begins the second rebalance. Here `worker`, a static member, gives two of
-# four partitions back for `new`, and dies before it begins the second one. Its replacement comes at
-# once. The cell sends every request by hand, as cooperative clients would.
+# A cooperative group rebalances twice: first a member gives partitions back, then another member
+# gets them. The member that gave them back triggers the second rebalance. Here `worker`, a static
+# member, gives back two of its four partitions for `new`, and dies before it triggers the second
+# one. Its replacement starts at once. The cell sends every request by hand, as cooperative clients
+# would.
 
 # %% 09-14 tags=["stub", "predict"]
 lab.predict("09-14")
@@ -304,17 +314,17 @@ display(outcome)
 lab.verdict("09-14", outcome)
 
 # %% [markdown]
-# Static membership did what it promises: place and partitions, without a rebalance. But the dead
-# worker was about to ask for one, and no other process knows that. Every heartbeat is answered
-# without an error, the group is stable, and two partitions have no reader until something else begins
-# a rebalance. Watch the lag of each partition, not only the state of the group.
+# Static membership kept its promise: place and partitions, without a rebalance. But the dead worker
+# was about to ask for one, and no other process knows that. Every heartbeat is answered without an
+# error, the group is stable, and two partitions have no reader until something else triggers a
+# rebalance. Watch the lag of each partition, not only the state of the group.
 #
 # ## A slow loop
 #
-# Two clocks look after a worker. Its heartbeats come from a thread of their own; if they stop for
-# `session.timeout.ms` (45 s by default, 6 s here), the process is taken for dead.
+# Two clocks watch a worker. Its heartbeats come from a thread of their own; if they stop for
+# `session.timeout.ms` (45 s by default, 6 s here), the process is presumed dead.
 # `max.poll.interval.ms` is the longest time between two polls. Here B needs 150 ms for each record,
-# and its heartbeats arrive.
+# while its heartbeats keep arriving.
 
 # %% 09-6 tags=["stub", "predict"]
 lab.predict("09-6")
@@ -375,17 +385,17 @@ def edge(per_record_ms=150, max_poll_records=100):
 lab.slider(edge, per_record_ms=(15, 50, 80, 100, 120, 150, 200), max_poll_records=(20, 50, 100))
 
 # %% [markdown]
-# One poll may return `max.poll.records`, and 100 × 150 ms is more than the interval. (The defaults
-# are 500 records and 5 minutes: there the edge is at 600 ms a record.) The heartbeat thread
-# notices it and says LeaveGroup: the coordinator does not know how slow a loop is. A gets B's
-# partition and begins at its last commit. B does not know yet. It works on, on records that A has
-# as well: it is a **zombie** until its next poll. Its commit fails (Java:
-# `CommitFailedException`), so the client knows that it is out.
+# One poll may return up to `max.poll.records`, and 100 × 150 ms is more than the interval. (The
+# defaults are 500 records and 5 minutes: with those, the edge is at 600 ms a record.) The heartbeat
+# thread notices this and sends LeaveGroup, because the coordinator does not know how slow a loop
+# is. A gets B's partition and begins at B's last commit. B does not know yet. It keeps working on
+# records that A now has as well: it is a **zombie** until its next poll. Its commit fails (Java:
+# `CommitFailedException`), so the client learns that it is out.
 #
 # ## A slow service
 #
-# Now all workers are a little too slow, because a service behind them has become slow. An engineer
-# sees the lag grow and does what usually helps: after a minute, two more workers are added.
+# Now all the workers are a little too slow, because a service behind them has become slow. An
+# engineer sees the lag grow and, after a minute, does what usually helps: add two more workers.
 
 # %% 09-7 tags=["stub", "predict"]
 lab.predict("09-7")
@@ -421,16 +431,18 @@ seen = progress[-1]
 lab.verdict("09-7", seen)
 
 # %% [markdown]
-# Everybody works, and nothing gets done. A batch takes 15 s and the interval is 10 s, so each worker
-# fails by itself: its client leaves in the middle of the batch, cannot commit it, and joins again.
-# Leaving is one rebalance and joining another. The next owner begins at the same offsets. That is a
-# **rebalance storm**, and you find it by three signs: the lag does not fall (while producers write,
-# it grows), the workers are busy, and the generation grows. E and F do not help: they have the same
-# batch and the same interval. Set `first, more = "A", ""`: one worker alone fails in the same way.
-# Set `max_poll_records = 20`: a batch takes 3 s, and the workers make progress. Cure: smaller batches
-# or a longer interval first, then the slow service, and more workers last.
+# Every worker is busy, and nothing gets done. A batch takes 15 s and the interval is 10 s, so each
+# worker fails on its own: its client leaves in the middle of the batch, cannot commit it, and joins
+# again. Leaving is one rebalance and joining another. The next owner begins at the same offsets.
+# That is a **rebalance storm**, and you recognize it by three signs: the lag does not fall (while
+# producers write, it grows), the workers are busy, and the generation grows. E and F do not help:
+# they have the same batch and the same interval. Set `first, more = "A", ""`: one worker alone
+# fails in the same way. Set `max_poll_records = 20`: a batch takes 3 s, and the workers make
+# progress. First use smaller batches or a longer interval, then fix the slow service, and add
+# workers last.
 #
-# From outside, Kafka's tool shows this in such a storm (of another run, with two partitions):
+# From outside, this is what Kafka's tool shows in such a storm (from another run, with two
+# partitions):
 #
 # ```
 # Warning: Consumer group 'billing' is rebalancing.
@@ -440,7 +452,7 @@ lab.verdict("09-7", seen)
 # billing  orders  1          4100            61902           57802  -            -     -
 # ```
 #
-# Compare a healthy group, with the coordinator's log:
+# Compare it with a healthy group and its coordinator's log:
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine()
@@ -455,14 +467,14 @@ with Team(cluster, ("orders",), "fleet") as team:
 lab.broker_log(cluster, coordinator, "fleet")
 
 # %% [markdown]
-# A rebalance begins with the line "Preparing to rebalance": the coordinator is in the state
-# `PreparingRebalance` and waits until the members have joined. In a storm such lines follow each
-# other, and the generation in them grows.
+# A rebalance begins with the line "Preparing to rebalance": the group is in the state
+# `PreparingRebalance`, and the coordinator waits until the members have joined. In a storm such
+# lines follow each other, and the generation in them grows.
 #
 # ## Read the code that did it
 #
-# The part of range that deals out one topic, as often as there are topics; and what the heartbeat
-# thread does at each turn: it leaves, or sends a heartbeat.
+# Here are the part of range that deals out one topic, called once per topic, and what the heartbeat
+# thread does at each turn: leave, or send a heartbeat.
 
 # %% code tags=["read"]
 from engine.client.consumer.assignors.range import _Topic
@@ -474,14 +486,15 @@ lab.show(ClassicMembership.beat)
 # %% [markdown]
 # ## Break it
 #
-# B is frozen here, and goes on ten seconds later. Its session is 6 s.
+# B is frozen here and resumes ten seconds later. Its session timeout is 6 s.
 #
-# 1. Step on. The coordinator's clock is over first: 6 s without a heartbeat, the session ends, and A and C share B's
-#    partitions. B knows nothing of it. When it goes on, its own clock is over as well: more than
-#    `max.poll.interval.ms`, 10 s here, since its last poll. So it says that it leaves, though it is out already.
-# 2. Press Home, and fork the story with `consumer`. There the group sets the session, to 45 s: so B
-#    is a member still when it goes on, and its partitions have no reader until then. But B is late
-#    for `max.poll.interval.ms`, which is 10 s here: its own client leaves, and joins again.
+# 1. Step on. The coordinator's clock runs out first: after 6 s without a heartbeat the session
+#    ends, and A and C share B's partitions. B knows nothing of it. When it resumes, its own clock
+#    has run out as well: more than `max.poll.interval.ms`, 10 s here, has passed since its last
+#    poll. So it says that it is leaving, though it is already out.
+# 2. Press Home, and fork the story with `consumer`. There the group sets the session timeout, to 45
+#    s, so B is still a member when it resumes, and its partitions have no reader until then. But B
+#    has exceeded `max.poll.interval.ms`, which is 10 s here: its own client leaves and joins again.
 # 3. Press "drop 2", go to "freeze B", and kill A there.
 
 # %% broken tags=["read"]
@@ -504,8 +517,8 @@ panel
 # ## Your turn
 #
 # **09-8, range by hand.** One topic. `members` are the ids of its subscribers in any order. Range
-# sorts them, gives each a block of consecutive partitions, and the first ones get one more.
-# `partitions` is the number of partitions that the topic has.
+# sorts them and gives each a block of consecutive partitions; when there is a remainder, the first
+# members get one more each. `partitions` is the topic's number of partitions.
 
 
 # %% 09-8 tags=["stub"]
@@ -529,9 +542,9 @@ lab.check("09-8", range_assignment)
 
 # %% [markdown]
 # **09-9, which clock.** A worker stopped sending heartbeats at `silent_at` (seconds, or None if it
-# never did) and its last poll was at `polled_at`. It never polls again. Who ends its membership, and
-# when: `("coordinator", second)` or `("worker", second)`? A worker that is silent is frozen: it can do
-# nothing itself.
+# never did) and its last poll was at `polled_at`. It never polls again. Who ends its membership,
+# and when: `("coordinator", second)` or `("worker", second)`? A worker that is silent is frozen: it
+# can do nothing itself.
 
 
 # %% 09-9 tags=["stub"]
@@ -561,39 +574,40 @@ lab.check("09-9", who_ends_it)
 # all members join again, one of them computes the assignment, SyncGroup distributes it. Consumer
 # protocol: the coordinator computes a target, and tells each member its part in the answers to
 # its heartbeats.
-# <i>Follow-up:</i> which partitions stop meanwhile? <b>Weak:</b> "Kafka rebalances." <b>Good:</b> join,
-# sync, leader. <b>Strong:</b> keeps the three protocols apart, and says what each waits for.
+# <i>Follow-up:</i> which partitions stop meanwhile? <b>Weak:</b> "Kafka rebalances." <b>Good:</b>
+# join, sync, leader. <b>Strong:</b> keeps the three protocols apart, and says what each waits for.
 # Evidence: <a href="#Three-workers-start">Three workers start</a>.
 # </details>
 # <details><summary><b>2. Eager, cooperative, KIP-848: what is the difference?</b></summary>
-# Eager: all give back everything and wait for the slowest. Cooperative: only what moves is given back,
-# in two rebalances, and the second waits for the slowest too. KIP-848: no common moment; a partition
-# moves when its owner has given it back and the new one asks.
+# Eager: all give back everything and wait for the slowest. Cooperative: only what moves is given
+# back, in two rebalances, and the second waits for the slowest too. KIP-848: no common moment; a
+# partition moves when its owner has given it back and the new one asks.
 # <i>Follow-up:</i> does the sticky assignor avoid the stop? <b>Weak:</b> "cooperative is faster."
 # <b>Good:</b> what stops. <b>Strong:</b> knows that sticky is eager, and that the default list
-# runs range. Evidence: <a href="#A-worker-joins-while-another-is-busy">A worker joins</a>.
+# picks range. Evidence: <a href="#A-worker-joins-while-another-is-busy">A worker joins</a>.
 # </details>
 # <details><summary><b>3. session.timeout.ms or max.poll.interval.ms: which one fired?</b></summary>
-# A silent process is removed by the coordinator after the session timeout. A living process that does
-# not poll leaves by itself after max.poll.interval.ms; its log says so.
+# A silent process is removed by the coordinator after the session timeout. A living process that
+# does not poll leaves by itself after max.poll.interval.ms; its log says so.
 # <i>Follow-up:</i> what does the loop notice? <b>Weak:</b> "both are timeouts." <b>Good:</b> who
 # measures each. <b>Strong:</b> the zombie, its refused commit, and the records that repeat.
 # Evidence: <a href="#A-slow-loop">A slow loop</a>.
 # </details>
-# <details><summary><b>4. What does static membership give, and what does it cost?</b></summary>
+# <details><summary><b>4. What do you gain from static membership, and what does it
+# cost?</b></summary>
 # A restart within the session timeout causes no rebalance, and caches stay useful. Meanwhile no
 # worker reads its partitions, and a crash is noticed just as late.
 # <i>Follow-up:</i> two workers have the same instance id: who loses? <b>Weak:</b> "a fixed id."
-# <b>Good:</b> no LeaveGroup. <b>Strong:</b> sizes the timeout between a restart and a bearable outage;
-# classic fences the older one, KIP-848 refuses the newer one.
-# Evidence: <a href="#Deeper:-A-worker-restarts">A worker restarts</a>.
+# <b>Good:</b> no LeaveGroup. <b>Strong:</b> sizes the timeout between a restart and a bearable
+# outage; classic fences the older one, KIP-848 refuses the newer one. Evidence:
+# <a href="#Deeper:-A-worker-restarts">A worker restarts</a>.
 # </details>
 # <details><summary><b>5. The lag grows. Do you add consumers?</b></summary>
-# Not before looking: beyond the partition count they are idle, a hot partition has one reader, and in
-# a storm the new ones fail as the others do.
-# <i>Follow-up:</i> what do you look at first? <b>Weak:</b> "scale out." <b>Good:</b> partition count
-# and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy, and
-# whether the generation grows. Evidence: <a href="#A-slow-service">A slow service</a>.
+# Not before looking: beyond the partition count they are idle, a hot partition still has one
+# reader, and in a storm the new ones fail like the others.
+# <i>Follow-up:</i> what do you look at first? <b>Weak:</b> "scale out." <b>Good:</b> partition
+# count and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy,
+# and whether the generation grows. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
 # <details><summary><b>6. Two of these workers run and log nothing unusual. What happened?</b></summary>
 # <pre>Warning: Consumer group 'billing' is rebalancing.
@@ -602,8 +616,8 @@ lab.check("09-9", who_ends_it)
 # billing  orders  0          4100            61877           57777  -            -     -
 # billing  orders  1          4100            61902           57802  -            -     -
 # billing  orders  2          4100            61854           57754  -            -     -</pre>
-# The group is rebalancing, and if it says so a minute later as well, with the same offsets, it is a
-# storm: no member keeps a partition long enough to commit. Compare the time that a full batch takes with
+# The group is rebalancing, and if it still is a minute later, with the same offsets, it is a storm:
+# no member keeps a partition long enough to commit. Compare the time that a full batch takes with
 # max.poll.interval.ms. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
 #
@@ -653,8 +667,9 @@ lab.check("09-10", needless_moves)
 # %% [markdown]
 # ## Deeper: The coordinator and its death
 #
-# A group's id says which partition of `__consumer_offsets` keeps it, and that partition's leader is the
-# coordinator. Twenty groups are asked for; then the coordinator of one of them is killed.
+# A group's id determines which partition of `__consumer_offsets` stores it, and that partition's
+# leader is the coordinator. The cell looks up twenty groups, then kills the coordinator of one of
+# them.
 
 # %% coordinator tags=["both"]
 from engine.coordinators.offsets_topic import partition_for
@@ -702,15 +717,15 @@ def coordinator(cluster):
 lab.both(coordinator)
 
 # %% [markdown]
-# Groups are spread over the brokers. Another replica of that partition becomes its leader, loads the
-# group's records and goes on with the same generation. The members learn of it by `NOT_COORDINATOR`, the
-# answer of every broker that is not their coordinator, and ask again where it is.
+# Groups are spread over the brokers. Another replica of that partition becomes its leader, loads
+# the group's records and continues with the same generation. The members learn of the change from
+# `NOT_COORDINATOR`, the answer of every broker that is not their coordinator, and look it up again.
 
 # %% [markdown]
 # ## Deeper: Lag and scaling
 #
-# Three partitions with a backlog, and workers that need 10 ms for a record. How fast is the backlog
-# read with one worker, with three, and with six?
+# Three partitions have a backlog, and a worker needs 10 ms for a record. How fast do one, three and
+# six workers read it?
 
 # %% scaling tags=["both"]
 import time
@@ -751,14 +766,15 @@ def scaling(cluster):
 lab.both(scaling)
 
 # %% [markdown]
-# Three workers are about three times as fast as one. The other three have no partition: the partition is
-# the unit of parallelism. They are stand-bys: one of them took over when A left. Divide the rate that
-# you need by the rate of one worker: that is the least number of partitions.
+# Three workers are about three times as fast as one. Of six, three have no partition: the partition
+# is the unit of parallelism. They are standbys: one of them took over when A left. Divide the rate
+# that you need by one worker's rate: that is the minimum number of partitions.
 
 # %% [markdown]
 # ## Deeper: Two members of one name
 #
-# A second worker starts with a `group.instance.id` that a living one has, in both protocols.
+# A second worker starts with a `group.instance.id` that a running one already has, in both
+# protocols.
 
 # %% one-name tags=["both"]
 from lessons.nb09_groups.workers import Team, at_once
@@ -782,8 +798,8 @@ def same_name(cluster):
 lab.both(same_name)
 
 # %% [markdown]
-# In the classic protocol the newcomer takes over, and the older one is *fenced*: every request of it
-# is refused. In the consumer protocol the newcomer is refused as long as the older one lives.
+# In the classic protocol the newcomer takes over, and the older one is *fenced*: all its requests
+# are refused. In the consumer protocol the newcomer is refused as long as the older one lives.
 
 # %% [markdown]
 # ## Deeper: Join and sync, request by request
@@ -828,20 +844,19 @@ def by_hand(cluster):
 lab.both(by_hand)
 
 # %% [markdown]
-# The coordinator does not call a member: the member learns of a rebalance from the answer to its
-# next heartbeat, and joins again. JoinGroup is a meeting: its answer waits until all have come.
-# Only the leader learns who the members are, and each member learns only its own partitions. The first
-# member leads, and when it leaves, another does. With
-# the consumer protocol all of this is one request, ConsumerGroupHeartbeat, and the coordinator
-# never waits for all.
+# The coordinator never calls a member: the member learns of a rebalance from the answer to its next
+# heartbeat, and joins again. JoinGroup is a meeting: its answer waits until all the members have
+# come. Only the leader learns who the members are, and each member learns only its own partitions.
+# The first member leads, and when it leaves, another does. With the consumer protocol all of this
+# is one request, ConsumerGroupHeartbeat, and the coordinator never waits for all.
 
 # %% [markdown]
 # ## Deeper: A worker restarts
 #
-# A deployment restarts B: it closes its consumer and is back four seconds later. That happens in three
-# groups. In two of them the workers have a `group.instance.id`, a name that survives the restart: they
-# are static members, with a session of 30 s or of 3 s. In the third they have no such name: they are
-# *dynamic*. While B is away, ten records are written to each partition.
+# A deployment restarts B: it closes its consumer and is back four seconds later. That happens in
+# three groups. In two of them the workers have a `group.instance.id`, a name that survives the
+# restart: they are static members, with a session of 30 s or of 3 s. In the third they have no such
+# name: they are *dynamic*. While B is away, ten records are written to each partition.
 
 # %% 09-5 tags=["stub", "predict"]
 lab.predict("09-5")
@@ -883,19 +898,19 @@ lab.verdict("09-5", outcome)
 
 # %% [markdown]
 # A static member does not leave when it closes. The coordinator keeps its place and its partitions
-# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without a
-# rebalance. Its member id is a new one all the same. No partition changed hands, so no worker had to
-# load a cache again. The price: no worker reads them in the meantime, and after a real crash their
-# records wait for the same timeout.
+# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without
+# a rebalance. Its member id is a new one all the same. No partition changed hands, so no worker had
+# to load a cache again. The price: no worker reads B's partitions in the meantime, and after a real
+# crash their records wait out the same timeout.
 #
 # Where the session is shorter than the restart, the others take over, and B's return is another
-# rebalance. A dynamic member leaves at once: two rebalances as well. So make the session longer
-# than a restart, and shorter than an outage that you can bear.
+# rebalance. A dynamic member leaves at once, which also makes two rebalances. So make the session
+# longer than a restart, and shorter than an outage that you can bear.
 
 # %% [markdown]
 # ## Deeper: Four ways to go
 #
-# Two workers share two partitions. One of them is a process of its own, and it closes, is killed, is
+# Two workers share two partitions. One of them is a separate process that closes, is killed, is
 # frozen, or gets stuck in one record. When does the other worker have both partitions?
 
 # %% ways-to-go tags=["both"]
@@ -961,19 +976,19 @@ lab.both(four_ways)
 
 # %% [markdown]
 # A clean close sends LeaveGroup, and the rebalance begins at once. No message reports a dead or
-# frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is no dead process,
-# since its heartbeats arrive. Its own client leaves, after `max.poll.interval.ms`. The frozen one
-# went on afterwards, and heard by `lost` that its partitions had gone to another member. No record is
-# left out. The killed and the frozen one had processed ten records and not committed them, so these are
-# processed again: here only a clean close commits. So a long
-# session timeout delays the rescue from a crash, and a long poll interval the rescue from a stuck
-# loop.
+# frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is not a dead
+# process: its heartbeats keep arriving. Its own client leaves, after `max.poll.interval.ms`. The
+# frozen one resumed afterward, and learned from `lost` that its partitions had gone to another
+# member. No record is skipped. The killed and the frozen one had processed ten records without
+# committing them, so these are processed again: here only a clean close commits. So a long session
+# timeout delays recovery from a crash, and a long poll interval delays recovery from a stuck loop.
 
 # %% [markdown]
 # ## Deeper: What a listener hears
 #
-# A consumer hears in callbacks when partitions come and go. Here each callback for partitions
-# that go takes two seconds, as one that writes out a cache. D joins three workers, in three protocols.
+# A consumer learns through callbacks when partitions come and go. Here each callback for partitions
+# that go takes two seconds, like one that writes out a cache. D joins three workers, in three
+# protocols.
 
 # %% listeners tags=["both"]
 from lessons.nb09_groups.workers import Team, at_once
@@ -1010,13 +1025,13 @@ def d_joins(cluster):
 lab.both(d_joins)
 
 # %% [markdown]
-# Eager: every member hears that all of its partitions go, and then which ones come, even if they are
-# the same. In the other two, only the member that gives something hears that it goes. A cooperative group
-# rebalances twice here, so D hears twice what it gets, and each time `assigned` is called at every member,
-# often with an empty list. In all three, no
-# member gets a partition before its owner's callback has ended, so a commit in that callback reaches the
-# coordinator in time. Callbacks run inside `poll`. A member that was put out of its group hears `lost`
-# instead: its partitions belong to others already, and a commit there is refused.
+# Eager: every member hears that all of its partitions go, and then which ones come, even if they
+# are the same. In the other two, only the member that gives something up hears that it goes. A
+# cooperative group rebalances twice here, so D hears twice what it gets, and each time every
+# member's `assigned` is called, often with an empty list. In all three, no member gets a partition
+# before its owner's callback has ended, so a commit in that callback reaches the coordinator in
+# time. Callbacks run inside `poll`. A member removed from its group hears `lost` instead: its
+# partitions already belong to others, and a commit there is refused.
 
 # %% [markdown]
 # ## Deeper: Refused
@@ -1049,15 +1064,15 @@ lab.both(refused)
 
 # %% [markdown]
 # The group chooses an assignor that every member offers. That is why a change of assignor takes two
-# deployments: first all offer both, then the old one is taken out. The broker bounds the session
-# timeout (`group.min.session.timeout.ms`, `group.max.session.timeout.ms`), and not the poll interval,
-# which only the client knows.
+# deployments: first all members offer both, then the old one is removed. The broker bounds the
+# session timeout (`group.min.session.timeout.ms`, `group.max.session.timeout.ms`), but not the poll
+# interval, which only the client knows.
 
 # %% [markdown]
 # ## Deeper: With and without a group
 #
-# Two readers that take partitions by themselves (`assign`), two groups, and a group of two, on the
-# same 100 records.
+# Two readers that choose their own partitions (`assign`), two groups, and a group of two all read
+# the same 100 records.
 
 # %% without-group tags=["both"]
 from contextlib import closing
@@ -1117,11 +1132,11 @@ def without_group(cluster):
 lab.both(without_group)
 
 # %% [markdown]
-# A group divides the partitions among its members, and not the records: a key that comes often makes one
-# share large. Each group by itself gets everything, and so does
-# a reader that assigns. Reading removes nothing. A new `group.id` is a new reader, and
-# `auto.offset.reset` says where it begins. This client joins from a thread of its own as soon as it
-# subscribes; the Java client joins in its first `poll`.
+# A group divides the partitions among its members, not the records, so a frequent key makes one
+# share large. Each group gets everything, and so does a reader that assigns. Reading removes
+# nothing. A new `group.id` is a new reader, and `auto.offset.reset` says where it begins. This
+# client joins from a thread of its own as soon as it subscribes; the Java client joins in its first
+# `poll`.
 
 # %% [markdown]
 # ## Deeper: What begins a rebalance
@@ -1166,16 +1181,16 @@ lab.both(triggers)
 
 # %% [markdown]
 # The group learns of new partitions and topics when a client refreshes its metadata, after
-# `metadata.max.age.ms` (5 minutes) at the latest, and then reads it. Here the clients ask every second.
-# Through all of these rebalances no partition had two owners. In the consumer
-# protocol the broker sees it by itself, and the pattern may be sent to the broker (RE2/J).
+# `metadata.max.age.ms` (5 minutes) at the latest, and then reads them. Here the clients refresh it
+# every second. Through all of these rebalances no partition had two owners. In the consumer
+# protocol the broker notices them by itself, and the pattern may be sent to the broker (RE2/J).
 
 # %% [markdown]
 # ## Deeper: How size and rounds count
 #
-# In virtual time: one more member joins a group of 3, 30 and 100. How long is it until nothing moves
-# any more, and how many generations does that take? An eager group stands still in that time; a
-# cooperative one goes on reading what does not move.
+# In virtual time: one more member joins a group of 3, 30 and 100. How long is it until nothing
+# moves anymore, and how many generations does that take? Meanwhile an eager group stops; a
+# cooperative one keeps reading what does not move.
 
 # %% size tags=["sim"]
 from kit.group_panel import members
@@ -1193,14 +1208,14 @@ for size in sizes:
         print(f"{size:4} members  {assignor:20} {seconds:5.1f} s  generations: {rounds}")
 
 # %% [markdown]
-# Every member learns of the rebalance by its next heartbeat (3 s apart), and the slowest decides. So
-# size alone costs little, and one member that polls late costs everything.
+# Every member learns of the rebalance from its next heartbeat (3 s apart), and the slowest one sets
+# the pace. So size alone costs little, but one member that polls late costs everything.
 
 # %% [markdown]
 # ## Deeper: Heartbeats
 #
-# In virtual time: how many heartbeats come in 30 s, and what does one that is two
-# seconds late do?
+# In virtual time: how many heartbeats come in 30 s, and what is the effect of one that is two
+# seconds late?
 
 # %% heartbeats tags=["sim"]
 from kit import lab
@@ -1225,9 +1240,9 @@ for interval_ms in (2_000, 5_500):
           f"one late: {groups.expired(world, 'billing')} sessions ended")  # fmt: skip
 
 # %% [markdown]
-# The defaults are 3 s and 45 s, so fourteen heartbeats in a row may be lost. With the consumer protocol
-# the broker sets both (`group.consumer.heartbeat.interval.ms`, 5 s; `group.consumer.session.timeout.ms`,
-# 45 s), and a client that sets its own is refused.
+# The defaults are 3 s and 45 s, so fourteen heartbeats in a row may be lost. With the consumer
+# protocol the broker sets both (`group.consumer.heartbeat.interval.ms`, 5 s;
+# `group.consumer.session.timeout.ms`, 45 s), and a client that sets its own is refused.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -1237,13 +1252,13 @@ for interval_ms in (2_000, 5_500):
 # | you may read | what a run shows | where |
 # |---|---|---|
 # | session.timeout.ms is 10 s | 45 s since 3.0 (KIP-735); brokers allow 6 s to 30 min | [A slow loop](#A-slow-loop) |
-# | the heartbeat interval is a third of the session timeout | the defaults are 3 s and 45 s, a fifteenth; with the consumer protocol the broker says both (5 s, 45 s), and a client that sets them is refused | [A slow loop](#A-slow-loop) |
+# | the heartbeat interval is a third of the session timeout | the defaults are 3 s and 45 s, a fifteenth; with the consumer protocol the broker sets both (5 s, 45 s), and a client that sets them is refused | [A slow loop](#A-slow-loop) |
 # | a rebalance stops all consumers | only an eager one does | [A worker joins](#A-worker-joins-while-another-is-busy) |
 # | the sticky assignor removes the pause | it removes moves; it is eager | [A worker leaves](#A-worker-leaves) |
-# | the default assignor is cooperative since 3.0 | the default list is range and cooperative-sticky, and runs range until range is taken out | [A worker joins](#A-worker-joins-while-another-is-busy) |
+# | the default assignor is cooperative since 3.0 | the default list is range and cooperative-sticky, and range is used until it is removed from the list | [A worker joins](#A-worker-joins-while-another-is-busy) |
 # | the group leader assigns | in the classic protocol; with `group.protocol=consumer` the coordinator does | [Three workers start](#Three-workers-start) |
 # | messages are divided equally | partitions are, as equally as the assignor can | [Two topics](#Two-topics) |
-# | each consumer gets at least one partition | a member may have none, and is a stand-by | [Two topics](#Two-topics) |
+# | each consumer gets at least one partition | a member may have none, and is then a standby | [Two topics](#Two-topics) |
 # | a second static member of one name gets an error | classic fences the older one, KIP-848 refuses the newer one | [Two members](#Deeper:-Two-members-of-one-name) |
 # | the coordinator throws a slow consumer out | the consumer's own heartbeat thread leaves | [A slow loop](#A-slow-loop) |
 # | computing needs more brokers, and ksqlDB is part of Kafka | workers come and go without a change to the brokers; ksqlDB is a product of Confluent, and a Kafka Streams application is a group with members and lag | [Lag and scaling](#Deeper:-Lag-and-scaling) |

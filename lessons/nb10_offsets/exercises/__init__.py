@@ -1,7 +1,7 @@
 """The judge's side of notebook 10: offsets and delivery semantics.
 
-Predictions stand in `predictions`, the quiz here; each exercise, with its judge, has a module of
-its own.
+The predictions are in `predictions`, and the quiz is here.  Each exercise has its own module, with
+its judge.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 # # 10 · Offsets and delivery semantics
 #
 # A service reads orders and charges a card for each. Then its process is killed. Which orders were
-# charged twice, which never, and who decided that? The broker keeps one number for each
-# partition of a group. Everything else is in the loop that you write. This notebook crashes such
-# loops after every line, and counts.
+# charged twice, which never, and who decided that? For each group, the broker keeps one number per
+# partition. Everything else is in the loop that you write. This notebook crashes such loops after
+# every line, and counts.
 #
 # **What you will be able to do**
 #
 # * say for any consumer loop what a crash after each of its lines loses or repeats
-# * tell the position, the committed offset and the ends of the log apart
-# * foresee where a consumer starts after a restart, an absence, a rebalance, or a new topic
+# * tell apart the position, the committed offset and the ends of the log
+# * predict where a consumer starts after a restart, an absence, a rebalance, or a new topic
 # * write a loop that works at least once, and one whose effects happen exactly once
 #
 # **Time:** {minutes}. You need topics and partitions; notebook 09 shows what a rebalance is. Python
@@ -22,9 +22,8 @@
 # ## A loop from a tutorial
 #
 # The loop below is the usual first one. It polls, and it processes each record before it polls
-# again. Its client is confluent-kafka, and commits by itself: `enable.auto.commit` is on by default.
-# The default interval is 5 s; here it is 100 ms, so that several commits fall into the life of twelve
-# records.
+# again. Its client, confluent-kafka, commits by itself: `enable.auto.commit` is on by default. The
+# default interval is 5 s; here it is 100 ms, so that several commits happen within twelve records.
 #
 # `lab.crash_test` runs the loop in a process of its own, kills that process with SIGKILL after each
 # line, at several moments, and restarts it. Then the history checker compares what was processed
@@ -79,23 +78,23 @@ display(tests["engine"], outcome)
 lab.verdict("10-1", outcome)
 
 # %% [markdown]
-# The loop does its work in the right order, and still a record is lost: the one in hand. librdkafka,
-# under confluent-kafka and most other clients, notes a record's offset for the next commit when
-# `poll` *returns* it. A thread of its own commits what is noted. It cannot know that your work on
-# that record has only begun.
+# The loop does its work in the right order, and still loses a record: the one in hand. librdkafka,
+# the library under confluent-kafka and most other clients, notes a record's offset for the next
+# commit when `poll` *returns* it. A background thread commits that offset. It cannot know that your
+# work on that record has only begun.
 #
-# Try `"enable.auto.offset.store": False` in the settings, and `consumer.store_offsets(message)` after
-# `process(message)`. Then the thread commits only what is done. With an interval of 5 s no commit
-# comes before the crash, and all records are repeated.
+# Try `"enable.auto.offset.store": False` in the settings, and `consumer.store_offsets(message)`
+# after `process(message)`. Then the thread commits only finished records. With an interval of 5 s,
+# the crash comes before any commit, and every record is repeated.
 #
-# **The Java client has the same settings and does something else.** It commits *inside* `poll`:
-# the records of earlier polls, which a simple loop has processed by then. Below, the engine's own
-# consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a
+# **The Java client has the same settings and does something else.** It commits *inside* `poll`, and
+# only records from earlier polls, which a simple loop has processed by then. Below, the engine's
+# own consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a
 # run of its own.
 #
-# A partition's records go up, time goes to the right. The dashed line is the *position*: how far
-# `poll` has got. The solid line is the *committed offset*. Move the crash, then the interval, then
-# the moment at which the loop commits. Where does B begin?
+# A partition's records run upward; time runs to the right. The dashed line is the *position*: how
+# far `poll` has advanced. The solid line is the *committed offset*. Move the crash, then the
+# interval, then the moment at which the loop commits. Where does B begin?
 
 
 # %% java-way tags=["read"]
@@ -124,14 +123,14 @@ slider = lab.slider(
 slider
 
 # %% [markdown]
-# B begins at the solid line. What A had processed above it is processed twice: *at least once*.
-# Only `before` leaves records behind that no member processes: its solid line was ahead of the
-# work. So one setting, `enable.auto.commit`, is at least once in one client and loses records in
-# another. Read where your client notes an offset as done. In both, auto-commit with work that goes
-# on in *another thread* loses records: to the client, a record that you put into a queue is done.
+# B begins at the solid line. Records that A had processed above it are processed twice: *at least
+# once*. Only `before` leaves records that no member processes: its solid line was ahead of the
+# work. So one setting, `enable.auto.commit`, means at least once in one client and lost records in
+# another. Check when your client marks an offset as done. In both, auto-commit loses records if the
+# work happens in *another thread*: to the client, a record that you put into a queue is done.
 #
-# The same run in the Group panel: click it and step with the arrow keys. Press *kill* at another
-# moment for another future.
+# Below is the same run in the Group panel: click it and step with the arrow keys. Press *kill* at
+# another moment to see another future.
 
 # %% watch tags=["read"]
 panel = lab.group_panel(slider.picture.world, "orders", "billing")
@@ -141,10 +140,10 @@ panel
 # %% [markdown]
 # ## Two positions
 #
-# A consumer has a **position**, the offset that its next `poll` returns. The group has a **committed
-# offset**. In the next run a consumer reads six records and commits 6. Then a commit of 2 reaches the
-# coordinator, for example an old one that was retried late. The consumer polls again. Later it
-# is closed, and another one starts.
+# A consumer has a **position**, the offset where its next `poll` begins. The group has a
+# **committed offset**. In the next run a consumer reads six records and commits 6. Then a commit of
+# 2 reaches the coordinator, for example an old one that was retried late. The consumer polls again.
+# Later it is closed, and another one starts.
 
 # %% 10-2 tags=["stub", "predict"]
 lab.predict("10-2")
@@ -181,19 +180,19 @@ display(outcome)
 lab.verdict("10-2", outcome)
 
 # %% [markdown]
-# Reading never looks at the committed offset. It is read once, when a consumer gets a partition.
+# Polling never looks at the committed offset. A consumer reads it once, when it gets a partition.
 # And the coordinator compares nothing: a lower offset is as good as a higher one, and the last one
-# to arrive counts. That is why Kafka's `commitAsync` is not repeated by the client, and why you should
-# not repeat it blindly either (exercise 10-12).
+# to arrive counts. That is why Kafka's client does not retry `commitAsync`, and why you should not
+# retry it blindly either (exercise 10-12).
 #
-# The number means *the next offset to read*. All records before it count as done. There is no
-# way to say "9 is done, 3 is not": a group has no acknowledgement of single records (share groups,
-# KIP-932, do).
+# The number means *the next offset to read*. All records before it count as done. There is no way
+# to say "9 is done, 3 is not": a group cannot acknowledge single records (share groups, KIP-932,
+# can).
 #
 # ### Where it is kept
 #
-# A commit is a record in the topic `__consumer_offsets`, written by the group's coordinator. Kafka's own
-# tools show it. The group's name decides the partition, as a key does: Java's
+# A commit is a record in the topic `__consumer_offsets`, written by the group's coordinator.
+# Kafka's own tools show it. The group's name determines the partition, as a key does: Java's
 # `hashCode` modulo the number of partitions (50 by default, 5 here).
 
 # %% at-work tags=["live"]
@@ -212,10 +211,10 @@ print(dumped.command, *of_the_group[-5:], sep="\n")
 lab.broker_log(cluster, leader, group)
 
 # %% [markdown]
-# The key is group, topic and partition; the value is the offset, with a leader epoch (-1: the
-# client gave none), a text of your own (`metadata`), and the time. The topic is compacted, so the last value of each key stays.
-# The other records are the group itself: its generation and its members. A coordinator that dies
-# loses nothing: its successor reads the partition from the start.
+# The key is the group, topic and partition; the value is the offset, with a leader epoch (-1: the
+# client sent none), a text of your own (`metadata`), and the time. The topic is compacted, so the
+# last value of each key stays. The other records describe the group itself: its generation and its
+# members. A coordinator that dies loses nothing: its successor reads the partition from the start.
 #
 # `LAG` is the end of the log minus the committed offset. It says nothing about records that were
 # skipped: a loop that loses records has a lag of 0.
@@ -261,19 +260,20 @@ display(outcome)
 lab.verdict("10-3", outcome)
 
 # %% [markdown]
-# B starts from the committed offset, and there is none. With the eager strategy `range` even A
-# repeats its work: every member gives back all partitions, and A gets one of its own back as if it were new.
-# With `"cooperative-sticky"` only the partition that moves is repeated.
+# B starts from the committed offset, and there is none. With the eager strategy `range`, even A
+# repeats its work: every member gives up all its partitions, and A gets one back as if it were new.
+# With `"cooperative-sticky"`, only the partition that moves is repeated.
 #
-# `on_revoke` is called before the partition leaves, while the commit is still accepted: set
-# `commits_in_on_revoke = True`. `on_assign` and `on_lost` are too late: there the partition has
-# another owner, or may have one. A member that was removed while it stood still gets `on_lost`, and
-# its commits are refused.
+# `on_revoke` is called before the partition moves, while a commit is still accepted: set
+# `commits_in_on_revoke = True`. `on_assign` and `on_lost` come too late: by then the partition has,
+# or may have, another owner. A member that was removed while it stood still gets `on_lost`, and its
+# commits are refused.
 #
 # ## Remember what was done
 #
-# At least once means: sometimes twice. So the loop below keeps the ids of the orders that it has charged,
-# and skips a repeated one. It commits after each record, synchronously. It is crashed after each line.
+# At least once means: sometimes twice. So the loop below keeps the ids of the orders that it has
+# charged, and skips a repeated one. It commits after each record, synchronously. It is killed after
+# each line.
 
 # %% 10-4 tags=["stub", "predict"]
 lab.predict("10-4")
@@ -311,20 +311,20 @@ display(tests["engine"], outcome)
 lab.verdict("10-4", outcome)
 
 # %% [markdown]
-# The set is in the memory of the process that dies. It helps against two copies in the log (a
-# second `send()` of the producer's application), not against a crash of the reader.
+# The set is in memory, and dies with the process. It helps against two copies in the log (a second
+# `send()` by the producer's application), not against a crash of the reader.
 #
-# To be of use, the id must be stored **with the effect, in one step**: a row whose primary key is the
-# order's id, an `INSERT … ON CONFLICT DO NOTHING`, a payment service that takes an idempotency key. Then
-# the second attempt changes nothing, and the records are still processed at least once. The id must come from the business.
-# The producer's id and sequence number do not reach a consumer, and `(topic, partition, offset)`
-# recognizes a repeated read but not a second copy.
+# To help, the id must be stored **with the effect, in one step**: in a row whose primary key is the
+# order's id, with an `INSERT … ON CONFLICT DO NOTHING`, or by a payment service that accepts an
+# idempotency key. Then the second attempt changes nothing, although records are still processed at
+# least once. The id must come from the business. The producer's id and sequence number never reach
+# a consumer, and `(topic, partition, offset)` recognizes a repeated read but not a second copy.
 #
 # ## Away for too long
 #
-# A group has committed 20 and stops. Its topic has 100 records. Retention removes those before
-# offset 50. The group comes back with the Java client's default, `auto.offset.reset=latest`, and
-# reads to the end. Then order-100 is written.
+# A group commits 20 and stops. Its topic has 100 records. Retention removes those before offset 50.
+# The group comes back with the Java client's default, `auto.offset.reset=latest`, and reads to the
+# end. Then order-100 is written.
 
 # %% 10-5 tags=["stub", "predict"]
 lab.predict("10-5")
@@ -362,18 +362,19 @@ lab.verdict("10-5", outcome)
 
 # %% [markdown]
 # Offset 20 is no longer in the log, so the broker answers `OFFSET_OUT_OF_RANGE`, and the reset
-# policy decides. `latest` jumps over everything, also over records that could still be read. The application
-# sees no error. `auto.offset.reset` counts only where there is no valid committed offset: set
+# policy decides. `latest` skips everything, even records that could still be read. The application
+# sees no error. `auto.offset.reset` applies only where there is no valid committed offset: set
 # `removed_before = 10`, and it does nothing.
 #
-# The same happens when the *offsets* are removed: `offsets.retention.minutes`, 7 days, from the moment
-# when the group becomes empty. A service that was off for longer starts as a new group (Deeper:
-# Where a consumer starts). For a ledger choose `earliest`, or fail: `none` in Java, `error` in librdkafka.
+# The same happens when the *offsets* expire, `offsets.retention.minutes` (7 days) after the group
+# becomes empty. A service that was off for longer starts as a new group (Deeper: Where a consumer
+# starts). For a ledger choose `earliest`, or fail: `none` in Java, `error` in librdkafka.
 #
 # ## The topic is created again
 #
-# A test environment is cleaned up. The consumer has read ten records of `orders`, and goes on polling,
-# while the topic is deleted and created again under the same name. Then fifteen new records are written.
+# A test environment is cleaned up. The consumer has read ten records from `orders`, and keeps
+# polling while the topic is deleted and created again under the same name. Then fifteen new records
+# are written.
 
 # %% 10-6 tags=["stub", "predict"]
 lab.predict("10-6")
@@ -409,17 +410,18 @@ display(outcome)
 lab.verdict("10-6", outcome)
 
 # %% [markdown]
-# Fetch requests name the topic by its id, so no broker mixes up the two. But the client asks for the
-# metadata, learns the new id, and keeps its position: 10. In the new topic that is a
-# valid offset. Nothing fails, and ten records are skipped. Only if the position lies beyond the new
-# end, as with `new = 5`, is it out of range. The committed offsets are gone with the old topic.
-# So stop the consumers before you delete a topic.
+# Fetch requests name the topic by its id, so no broker confuses the two topics. But the client
+# refreshes its metadata, learns the new id, and keeps its position: 10. In the new topic that is a
+# valid offset. Nothing fails, and ten records are skipped. The position is out of range only if it
+# is beyond the new end, as with `new = 5`. The committed offsets are gone with the old topic. So
+# stop the consumers before you delete a topic.
 #
 # ## Back to a point in time
 #
-# To process events again you need a start. `offsets_for_times` gives an offset for a timestamp. Five
-# records have these timestamps, in minutes and in log order: 0, 9, 1, 6, 7. (The producers' clocks did
-# not agree.) You ask for minute 5, seek to the offset that you get, and read to the end.
+# To process events again, you need a starting point. `offsets_for_times` turns a timestamp into an
+# offset. Five records have these timestamps, in minutes and in log order: 0, 9, 1, 6, 7. (The
+# producers' clocks did not agree.) You ask for minute 5, seek to the offset that you get, and read
+# to the end.
 
 # %% 10-7 tags=["stub", "predict"]
 lab.predict("10-7")
@@ -447,16 +449,17 @@ display(outcome)
 lab.verdict("10-7", outcome)
 
 # %% [markdown]
-# The answer is the *first* offset whose timestamp is not smaller. From there you read in log order, and the
-# timestamps do not matter. So a replay by time reads too much, never too little of what follows; filter by the
-# event's own time, and have effects that do no harm twice. For a timestamp behind all others there is no offset,
-# and what then happens is the client's matter: this one goes to the end.
+# The answer is the *first* offset whose timestamp is not smaller. From there you read in log order,
+# and the timestamps no longer matter. So a replay by time may read too much, but misses nothing
+# that follows: filter by the event's own time, and make your effects safe to repeat. A timestamp
+# later than all others has no offset, and what happens then depends on the client: this one goes to
+# the end.
 #
 # ## Read the code that did it
 #
-# First the rule of the Java client's auto-commit: `auto` is called in each poll, and it commits
-# *positions*. Then what the coordinator checks before it takes a commit. Look for a
-# comparison with the offset that it has already.
+# First comes the Java client's auto-commit rule: `auto` is called in each poll, and it commits
+# *positions*. Then see what the coordinator checks before it accepts a commit. Look for a
+# comparison with the offset that it already has.
 
 # %% code tags=["read"]
 from engine.client.consumer.commits import Commits
@@ -468,10 +471,11 @@ lab.show(Commits.auto, check_commit, Offsets.apply)
 # %% [markdown]
 # ## Break it
 #
-# Write the loop that your own service uses, or one of these, and crash it: commit before the work; commit every
-# five records; work in a `ThreadPoolExecutor`; `try` and `except` around `process` with a commit
-# after it; `seek` back to a record that failed. Besides the crashes, one record's processing fails once, the work is
-# slow, a second application joins, and the process stands still for a while. The picture shows the worst moment.
+# Write the loop that your own service uses, or one of these, and crash it: commit before the work;
+# commit every five records; work in a `ThreadPoolExecutor`; `try` and `except` around `process`
+# with a commit after it; `seek` back to a record that failed. Besides the crashes, processing fails
+# once for one record, the work is slow, a second application joins, and the process stands still
+# for a while. The picture shows the worst moment.
 
 
 # %% break-it tags=["live"]
@@ -491,21 +495,23 @@ def mine(consumer, topic, process):
 lab.crash_test(mine, eng, promise="at least once")
 
 # %% [markdown]
-# An exception that is caught and not handled is a lost record, at the next commit of a later one.
+# An exception that is caught but not handled loses its record as soon as a later one is committed.
 #
 # ## Your turn
 #
-# Two loops; two smaller exercises are in *Deeper* (Where a consumer starts, Commits that overtake).
-# Write your answer over the stub, run it, then run the check: it takes some seconds. `lab.hint("10-9")`
-# gives three hints and then a solution.
+# Write two loops; two smaller exercises are in *Deeper* (Where a consumer starts, Commits that
+# overtake). Write your answer over the stub, run it, then run the check, which takes some seconds.
+# `lab.hint("10-9")` gives three hints and then a solution.
 #
-# **10-9, at least once, and few commits.** A loop for `lab.crash_test`. It may commit at most once for
-# every four records, outside of rebalances. In all situations (a crash anywhere, a failure of `process`,
-# slow work, a second member, a process that stands still) no record is lost, and a rebalance in which
-# nothing failed repeats nothing. An exception that leaves the loop is fine: the application is restarted.
+# **10-9, at least once, and few commits.** Write a loop for `lab.crash_test`. It may commit at most
+# once for every four records, except during rebalances. In all situations (a crash anywhere, a
+# failure of `process`, slow work, a second member, a process that stands still) no record is lost,
+# and a rebalance in which nothing failed repeats nothing. An exception that leaves the loop is
+# fine: the application is restarted.
 #
-# **10-10, exactly once.** `process(message, idempotency_key=...)` has its effect once for each key. The
-# topic holds records that are different from each other, and all of them have to be processed. Choose a key, and the place for the commit.
+# **10-10, exactly once.** `process(message, idempotency_key=...)` has its effect once for each key.
+# The topic's records all differ, and each of them has to be processed. Choose a key, and the place
+# for the commit.
 
 
 # %% 10-9 tags=["stub"]
@@ -574,41 +580,44 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. At most once, at least once, exactly once: what decides it in a consumer?</b></summary>
-# The order of two steps, the effect and the commit. Commit first: a crash between them loses. Effect first:
-# it repeats. Exactly once needs both in one step, or an effect that does nothing the second time.
-# <i>Follow-up:</i> which of the three is the default? <b>Weak:</b> "Kafka guarantees at least once."
-# <b>Good:</b> the order of the two steps. <b>Strong:</b> adds that auto-commit is at least once in the
-# Java client with synchronous work, and loses the record in hand with librdkafka.
-# Evidence: <a href="#A-loop-from-a-tutorial">A loop from a tutorial</a>.
+# The order of two steps, the effect and the commit. Commit first, and a crash between them loses
+# the record. Effect first, and it repeats it. Exactly once needs both in one step, or an effect
+# that does nothing the second time. <i>Follow-up:</i> which of the three is the default?
+# <b>Weak:</b> "Kafka guarantees at least once." <b>Good:</b> the order of the two steps.
+# <b>Strong:</b> adds that auto-commit is at least once in the Java client with synchronous work,
+# and loses the record in hand with librdkafka. Evidence: <a href="#A-loop-from-a-tutorial">A loop
+# from a tutorial</a>.
 # </details>
 # <details><summary><b>2. How do you recreate a sequence of events?</b></summary>
-# With a new group, so that the old one keeps its offsets: from the beginning, from an offset, or from a time.
-# Order holds per partition. Effects must not hurt twice, and the load comes from the disk.
-# <i>Follow-up:</i> what does a start by time give if clocks disagree? <b>Weak:</b> "auto.offset.reset=earliest."
-# <b>Good:</b> says that this counts only for a group without a valid offset. <b>Strong:</b> names idempotent
-# effects, retention, and the first offset that is not earlier.
-# Evidence: <a href="#Back-to-a-point-in-time">Back to a point in time</a>.
+# With a new group, so that the old one keeps its offsets: from the beginning, from an offset, or
+# from a time. Order holds per partition. Effects must be safe to repeat, and the reads hit the
+# disk. <i>Follow-up:</i> where does a replay by time start if clocks disagree? <b>Weak:</b>
+# "auto.offset.reset=earliest." <b>Good:</b> says that this counts only for a group without a valid
+# offset. <b>Strong:</b> names idempotent effects, retention, and the first offset that is not
+# earlier. Evidence: <a href="#Back-to-a-point-in-time">Back to a point in time</a>.
 # </details>
 # <details><summary><b>3. commitAsync failed. Do you send it again?</b></summary>
-# Only if no later commit has been sent: the coordinator takes the last one that arrives, also a lower offset. Usually
-# the next commit covers it. The last commit before closing or in on_revoke should be synchronous.
-# <i>Follow-up:</i> what does a lower committed offset change for a running consumer?
-# <b>Weak:</b> "yes, always." <b>Good:</b> a number that counts commits. <b>Strong:</b> adds that reading goes on
-# unchanged, and only the next owner notices. Evidence: <a href="#Two-positions">Two positions</a>.
+# Only if no later commit has been sent: the coordinator takes the last one that arrives, even a
+# lower offset. Usually the next commit covers it. The last commit before closing or in on_revoke
+# should be synchronous. <i>Follow-up:</i> what does a lower committed offset change for a running
+# consumer? <b>Weak:</b> "yes, always." <b>Good:</b> a number that counts commits. <b>Strong:</b>
+# adds that reading goes on unchanged, and only the next owner notices. Evidence:
+# <a href="#Two-positions">Two positions</a>.
 # </details>
 # <details><summary><b>4. Records are processed twice, and no process has crashed. Why?</b></summary>
-# A rebalance: the new owner starts at the committed offset. Commit in on_revoke, choose cooperative-sticky or
-# the consumer protocol, and keep the work between two polls within max.poll.interval.ms.
-# <i>Follow-up:</i> why did A repeat the partition that it kept? <b>Weak:</b> "the producer sent twice."
-# <b>Good:</b> on_revoke. <b>Strong:</b> eager against cooperative, and on_lost is too late.
-# Evidence: <a href="#A-rebalance,-and-no-crash">A rebalance, and no crash</a>.
+# A rebalance: the new owner starts at the committed offset. Commit in on_revoke, choose
+# cooperative-sticky or the consumer protocol, and keep the work between two polls within
+# max.poll.interval.ms. <i>Follow-up:</i> why did A repeat the partition that it kept? <b>Weak:</b>
+# "the producer sent twice." <b>Good:</b> on_revoke. <b>Strong:</b> eager against cooperative, and
+# on_lost comes too late. Evidence: <a href="#A-rebalance,-and-no-crash">A rebalance, and no
+# crash</a>.
 # </details>
 # <details><summary><b>5. Do you need enable.idempotence for an idempotent consumer?</b></summary>
-# No. It removes copies that the producer's client makes, at the broker. The consumer's repeats come from its own
-# offsets; it needs an id of the business, stored with the effect.
-# <i>Follow-up:</i> why not the producer id and sequence number? <b>Weak:</b> "yes."
-# <b>Good:</b> two different repeats. <b>Strong:</b> a consumer cannot see these numbers, and they change with
-# each producer instance. Evidence: <a href="#Remember-what-was-done">Remember what was done</a>.
+# No. At the broker, it removes copies that the producer's client makes. The consumer's repeats come
+# from its own offsets; it needs a business id, stored with the effect. <i>Follow-up:</i> why not
+# the producer id and sequence number? <b>Weak:</b> "yes." <b>Good:</b> two kinds of repeats.
+# <b>Strong:</b> a consumer cannot see these numbers, and they change with each producer instance.
+# Evidence: <a href="#Remember-what-was-done">Remember what was done</a>.
 # </details>
 # <details><summary><b>6. What happened to this group?</b></summary>
 # <pre>
@@ -617,16 +626,17 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 #
 # Consumer group 'billing' has no active members.
 # </pre>
-# It is stopped. Whether the 80 records are still there, this output does not say: ask kafka-get-offsets for the
-# earliest offset. If that is above 20, auto.offset.reset decides at the next start.
-# Evidence: <a href="#Away-for-too-long">Away for too long</a>.
+# It is stopped. This output does not say whether the 80 records are still there: ask
+# kafka-get-offsets for the earliest offset. If that is above 20, auto.offset.reset decides at the
+# next start. Evidence: <a href="#Away-for-too-long">Away for too long</a>.
 # </details>
 # <details><summary><b>7. A record cannot be processed. What does your consumer do?</b></summary>
-# It sorts the error. What may pass goes to a retry topic, a few times. What cannot pass goes to a dead-letter
-# topic with its origin; the offset is committed after that write.
-# <i>Follow-up:</i> what happens to the order of a key? <b>Weak:</b> "it logs the error and goes on."
-# <b>Good:</b> a cap, and a dead-letter topic. <b>Strong:</b> later records of the key wait behind it.
-# Evidence: <a href="#Deeper:-A-record-that-cannot-be-processed">A record that cannot be processed</a>.
+# It classifies the error. One that may pass sends the record to a retry topic, a few times. One
+# that cannot sends it to a dead-letter topic with its origin; the offset is committed after that
+# write. <i>Follow-up:</i> what happens to the order of a key? <b>Weak:</b> "it logs the error and
+# goes on." <b>Good:</b> a cap, and a dead-letter topic. <b>Strong:</b> later records of the key
+# wait behind it. Evidence: <a href="#Deeper:-A-record-that-cannot-be-processed">A record that
+# cannot be processed</a>.
 # </details>
 #
 # ## Quiz
@@ -648,10 +658,10 @@ lab.quiz("10-14", "a", "c")
 # %% [markdown]
 # ## Deeper: The closest replica
 #
-# A consumer can read from the follower in its own rack (KIP-392): `client.rack` at the consumer,
-# `broker.rack` and `replica.selector.class` at the brokers. Here broker 103 is in rack c, and 101 leads.
-# A consumer in rack c has read A and B from 103. Then the link between 101 and 103 is cut. C is
-# written, and 101 acknowledges it when 103 has left the in-sync replicas.
+# A consumer can read from the follower in its own rack (KIP-392): set `client.rack` on the
+# consumer, `broker.rack` and `replica.selector.class` on the brokers. Here broker 103 is in rack c,
+# and 101 leads. A consumer in rack c has read A and B from 103. Then the link between 101 and 103
+# is cut. C is written, and 101 acknowledges it when 103 has left the in-sync replicas.
 
 # %% 10-8 tags=["stub", "predict"]
 lab.predict("10-8")
@@ -688,13 +698,15 @@ display(outcome)
 lab.verdict("10-8", outcome)
 
 # %% [markdown]
-# A follower gives out only what it knows to be committed: its own high watermark. A follower that hears
-# nothing stands still, and its reader with it. The reader sees no error, and its lag by the follower's
-# high watermark is 0. The client asks the leader again when the follower answers with an error, or after some minutes
-# (`metadata.max.age.ms` in the Java client, five minutes; no run here waits so long). What you gain: reads stay
-# within the zone. Measure lag from the committed offset and the leader's end.
+# A follower serves only what it knows to be committed, up to its own high watermark. A follower
+# that hears nothing stands still, and so does its reader. The reader sees no error, and its lag
+# against the follower's high watermark is 0. The client asks the leader again when the follower
+# answers with an error, or after some minutes (`metadata.max.age.ms` in the Java client, five
+# minutes; no run here waits that long). What you gain is that reads stay within the zone. Measure
+# lag from the committed offset and the leader's end.
 #
-# The same, one Fetch request at a time: which broker gives records, and which gives a name.
+# Here is the same, one Fetch request at a time: which broker returns records, and which returns a
+# name.
 
 # %% bytes-by-rack tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -703,16 +715,17 @@ lab.both(scenes.reads_by_rack)
 
 # %% [markdown]
 # The leader's answer to a consumer in rack c has no records, only a name: 103. All later fetches go
-# there. A client without a rack, or in the leader's own rack, gets its records from the leader. So no record
-# crosses zones a second time; each has crossed once already, by replication.
+# there. A client without a rack, or in the leader's own rack, gets its records from the leader. So
+# no record crosses zones a second time; each has already crossed once, through replication.
 
 # %% [markdown]
 # ## Deeper: Commits that overtake
 #
-# `commitAsync` returns at once; the result goes to a callback. What happens if a callback sends a failed
-# commit again? In the next cell commit 100 fails (its metadata text is longer than the coordinator allows, so that the
-# failure comes when we want it), 200 succeeds, and then the callback sends 100 once more: blindly, and with a
-# number that counts commits.
+# `commitAsync` returns at once; the result goes to a callback. What happens if a callback sends a
+# failed commit again? In the next cell, the commit of 100 fails (its metadata text is longer than
+# the coordinator allows, so that the failure comes when we want it), 200 succeeds, and then the
+# callback may send 100 once more. One callback does so blindly; the other uses a number that counts
+# commits.
 
 # %% overtaking tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -720,13 +733,13 @@ from lessons.nb10_offsets import scenes
 lab.both(scenes.overtaking)
 
 # %% [markdown]
-# Blindly, the group goes back to 100: a hundred records will come again at the next start. With
-# the number nothing is sent again, because commit 2 contains all that commit 1 said.
+# The blind callback takes the group back to 100: a hundred records will come again at the next
+# start. With the number, nothing is sent again, because commit 2 covers all that commit 1 said.
 #
 # **10-12, which commit may be sent again?** `number` is the running number of the failed commit,
-# `newest` that of the newest commit that was sent, `error` Kafka's name. Five errors pass by themselves:
-# `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE`, `NOT_COORDINATOR`, `REQUEST_TIMED_OUT`,
-# `NETWORK_EXCEPTION`.
+# `newest` that of the newest commit sent, and `error` is Kafka's name for the error. Five errors
+# pass by themselves: `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE`,
+# `NOT_COORDINATOR`, `REQUEST_TIMED_OUT`, `NETWORK_EXCEPTION`.
 
 
 # %% 10-12 tags=["stub"]
@@ -747,8 +760,8 @@ lab.check("10-12", send_again)
 # %% [markdown]
 # ## Deeper: Where a consumer starts
 #
-# A group without an offset, with one, and with one that is no longer in the log; each with three reset policies.
-# (librdkafka writes `error` where Java writes `none`.)
+# Three groups start, each with three reset policies: one without an offset, one with an offset, and
+# one whose offset is no longer in the log. (librdkafka writes `error` where Java writes `none`.)
 
 # %% starts tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -756,13 +769,13 @@ from lessons.nb10_offsets import scenes
 lab.both(scenes.starts)
 
 # %% [markdown]
-# The policy counts in the first and the last group only. The fetch of offset 20 shows what a client gets whose offset has
-# left the log. So "set earliest to read everything again" does nothing
-# for a group that has an offset: take a new group, or reset the offsets.
+# The policy matters only in the first and the last group. The fetch of offset 20 shows what a
+# client gets when its offset has left the log. So "set earliest to read everything again" does
+# nothing for a group that has an offset: use a new group, or reset the offsets.
 #
-# **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the offsets
-# from `start` to `end - 1`; `reset` is `"earliest"`, `"latest"` or `"none"`. Return the first offset that a
-# consumer asks for, or `"error"`.
+# **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the
+# offsets from `start` to `end - 1`; `reset` is `"earliest"`, `"latest"` or `"none"`. Return the
+# first offset that a consumer asks for, or `"error"`.
 
 
 # %% 10-11 tags=["stub"]
@@ -782,8 +795,9 @@ def first_offset(committed, start, end, reset):
 lab.check("10-11", first_offset)
 
 # %% [markdown]
-# Committed offsets do not stay forever either. In virtual time, with `offsets.retention.minutes=1`: a
-# group whose member is alive but idle, a group that became empty, and one whose members now read another topic.
+# Committed offsets do not stay forever either. In virtual time, with `offsets.retention.minutes=1`,
+# there are three groups: one whose member is alive but idle, one that became empty, and one whose
+# members now read another topic.
 
 # %% expiry tags=["sim"]
 from lessons.nb10_offsets import virtual_runs
@@ -791,15 +805,17 @@ from lessons.nb10_offsets import virtual_runs
 virtual_runs.expiry(minutes=1)
 
 # %% [markdown]
-# The clock of a group starts when its last member leaves (KIP-211, since 2.1), not at its last commit. The default is 7 days
-# since 2.0; before, it was 1 day. In a group that is alive, the offsets of a topic that it no longer reads expire as well.
-# When the offsets are gone, the group starts as a new one: `auto.offset.reset` decides between all records and none.
+# A group's clock starts when its last member leaves (KIP-211, since 2.1), not at its last commit.
+# The default is 7 days since 2.0; before, it was 1 day. Even in a live group, the offsets for a
+# topic that it no longer reads expire. When the offsets are gone, the group starts as a new one:
+# `auto.offset.reset` decides between all records and none.
 
 # %% [markdown]
 # ## Deeper: Replay
 #
-# Read again from the beginning, from an offset, from a time, or as another group; and what that does to the
-# group that is at work. Last, an administrator moves the group's offset, and its next member reads all again.
+# A consumer reads again from the beginning, from an offset, from a time, or as another group; see
+# what that does to the group at work. Last, an administrator moves the group's offset, and its next
+# member reads everything again.
 
 # %% replays tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -808,31 +824,35 @@ display(lab.both(scenes.replays))
 lab.both(scenes.effects)
 
 # %% [markdown]
-# `seek` moves one consumer's position and nothing else. An administrator can move the group's offsets, but only while it has no
-# member: with a member the coordinator refuses (`UNKNOWN_MEMBER_ID`). That is what `kafka-consumer-groups --reset-offsets` does. A
-# new group leaves all others as they are.
+# `seek` moves one consumer's position and nothing else. An administrator can move the group's
+# offsets, but only while the group has no member: otherwise the coordinator refuses
+# (`UNKNOWN_MEMBER_ID`). That is what `kafka-consumer-groups --reset-offsets` does. A new group
+# leaves all others as they are.
 #
-# Watch the lag of a replay: it has to fall, and from its speed you know the end. Half of the lag after 10 minutes means 10 more.
+# Watch a replay's lag: it has to fall, and its speed tells you when the replay will end. If half of
+# the lag is left after 10 minutes, expect 10 more.
 #
-# In the second table five payments, with a copy that the producer's application sent, are processed twice (the producer's
-# `enable.idempotence` is off): by a handler that adds to a sum, by one that writes a row for each
-# payment, and by a table with the ids of what was done, in one transaction with the balance. The sum is wrong after the second
-# pass; the two others do not change. If the process dies between the id and the amount, the id alone is not enough: in a
-# transaction of its own it hides the payment that was not made. A replay is as safe as its effects are.
+# In the second table, five payments, with a copy that the producer's application sent, are
+# processed twice (the producer's `enable.idempotence` is off). One handler adds to a sum, one
+# writes a row for each payment, and one stores the ids of what was done, in one transaction with
+# the balance. The sum is wrong after the second pass; the two others do not change. An id in a
+# transaction of its own is not enough: if the process dies between the id and the amount, the id
+# hides a payment that was not made. A replay is as safe as its effects are.
 
 # %% replay-choices [markdown]
-# Three settings decide what a service can read again after a stop. Choose them together, and on purpose:
+# Three settings decide what a service can read again after a stop. Choose them together, and on
+# purpose:
 #
 # | service | retention of the data | retention of its offsets | without a valid offset |
 # |---|---|---|---|
 # | a ledger | longer than any stop | longer than any stop | `none`: it fails, and a person decides |
-# | mails to customers | as long as a mail is of use | at least as long | `latest`: an old mail does harm |
-# | a search index | all that it is built from | it does not matter | `earliest`: it is built again, with upserts |
+# | e-mails to customers | as long as an e-mail is useful | at least as long | `latest`: an old e-mail does harm |
+# | a search index | everything it is built from | it does not matter | `earliest`: it is built again, with upserts |
 
 # %% [markdown]
 # ## Deeper: Who knows what
 #
-# What the broker keeps for a reader, and what the reader keeps for itself.
+# The first table shows what the broker keeps for a reader, and what the reader keeps for itself.
 
 # %% who-knows tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -841,20 +861,22 @@ display(lab.both(scenes.who_knows))
 lab.both(scenes.maintenance)
 
 # %% [markdown]
-# Subscribing writes no offset, and reading changes nothing in the topic: the position moves with each poll, and with
-# auto-commit off the lag stays. The `client.id` names the member in the group, in
-# the broker's log, and in quotas. `close` leaves the group at once, and commits only with auto-commit on; a member that dies is removed after its
-# session. A commit writes one record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
-# partitions by default, here five. The record survives the consumer and the coordinator: after a broker was killed the group goes on there.
+# Subscribing writes no offset, and reading changes nothing in the topic: the position moves with
+# each poll, and with auto-commit off, the lag stays. The `client.id` names the member in the group,
+# in the broker's log, and in quotas. `close` leaves the group at once, and commits only with
+# auto-commit on; a member that dies is removed after its session timeout. A commit writes one
+# record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
+# partitions by default, here five. The record survives the consumer and the coordinator: even after
+# a broker is killed, the group goes on there.
 #
-# The second table: readers may be stopped for maintenance. The producer does not notice, the records wait in the log, and the
-# group goes on where it was, as long as retention has not passed it.
+# The second table shows that readers may be stopped for maintenance. The producer does not notice,
+# the records wait in the log, and the group goes on where it was, unless retention has passed it.
 
 # %% [markdown]
 # ## Deeper: A record that cannot be processed
 #
-# Ten records of one key, and the handler fails on the fourth. Six ways to go on. Then what goes wrong on the way: a
-# partition waits, a dead letter is refused, or it is copied back.
+# Ten records have one key, and the handler fails on the fourth. There are six ways to go on. Then
+# see what goes wrong on the way: a partition waits, a dead letter is refused, or it is copied back.
 
 # %% poison tags=["both"]
 from lessons.nb10_offsets import failures, sick_service
@@ -863,40 +885,47 @@ display(lab.both(failures.six_ways), lab.both(failures.pitfalls))
 display(sick_service.sorted_failures(), sick_service.pauses())
 
 # %% [markdown]
-# * *stop*: nothing is lost, and nothing goes on. Right where order is everything.
+# * *stop*: nothing is lost, and nothing goes on. This is right where order is everything.
 # * *skip*: the lag is 0, and one record is missing.
 # * *retry in place*: the partition waits. Cap the attempts, and keep the whole pause below
 #   `max.poll.interval.ms`, or poll with the partition paused.
-# * *another handler*: a second function repairs the record, where you know what is wrong with it.
-# * *retry topic*: the partition goes on, and the order of that key is lost: a second reader, with a group of its own, handles
-#   record 3 after record 9, when the failure has passed. The broker delivers nothing again by itself.
-# * *dead-letter topic*: after the cap, with the origin, the error and the attempts in headers. Wait for that write before
-#   you commit the source's offset: if it is refused, the record would be in no topic.
+# * *another handler*: a second function repairs the record, if you know what is wrong with it.
+# * *retry topic*: the partition goes on, but that key loses its order: a second reader, with a
+#   group of its own, handles record 3 after record 9, when the failure has passed. The broker
+#   redelivers nothing by itself.
+# * *dead-letter topic*: the record goes there after the last attempt, with its origin, error and
+#   attempts in headers. Wait for that write before you commit the source's offset: if the write is
+#   refused, the record would be in no topic.
 #
-# *What goes wrong*: while one partition retries in place its lag stays, and the other partition goes on (their readers are two
-# consumers; with one, both would wait). A loop that does not look at the result of the dead-letter write commits on, and
-# the record is in no topic. A loop that dies between that write and the commit writes the dead letter twice, and loses nothing. The
-# last: *paid* failed, and *sent* went through. When the dead letter is copied back, *paid* comes last, and a table of
-# states is wrong. Copy back only what does not depend on order, or compare versions in the handler.
+# *What goes wrong*: while one partition retries in place, its lag stays, and the other partition
+# goes on (each has its own consumer; with one consumer, both would wait). A loop that does not
+# check the result of the dead-letter write keeps committing, and the record is in no topic. A loop
+# that dies between that write and the commit writes the dead letter twice, and loses nothing. In
+# the last case, *paid* failed, and *sent* went through. When the dead letter is copied back, *paid*
+# comes last, and a table of states is wrong. Copy back only what does not depend on order, or
+# compare versions in the handler.
 #
-# *When to retry*: the exceptions are real, from a sick HTTP service and a database on this machine. Retry what may pass (a
-# timeout, 503, a lost connection, a conflict of versions). Do not retry what will fail again: a malformed request, bytes
-# that do not decode, a record that breaks a rule. Stop where the failure concerns all records, such as a wrong password: each
-# of them would become a dead letter.
+# *When to retry*: the exceptions are real, from a sick HTTP service and a database on this machine.
+# Retry what may pass (a timeout, 503, a lost connection, a conflict of versions). Do not retry what
+# will fail again: a malformed request, bytes that do not decode, a record that breaks a rule. Stop
+# if the failure affects every record, as a wrong password does: each of them would become a dead
+# letter.
 #
-# *How long to wait*: pauses that grow spare a service that is down, and jitter keeps its clients from calling in step. A sample
-# that sleeps in its handler stops polling, and one that retries every exception spends its pauses on records that will
-# never pass. Bytes that a deserializer of the Java client refuses never reach the handler (Kafka's Java consumer).
+# *How long to wait*: growing pauses spare a service that is down, and jitter keeps its clients from
+# calling in step. Sample code that sleeps in its handler stops polling, and code that retries every
+# exception wastes its pauses on records that will never pass. Bytes that the Java client's
+# deserializer refuses never reach the handler (Kafka's Java consumer).
 
 # %% [markdown]
-# A retry topic can keep the order of a key, too: while one of its records waits there, the later ones
-# follow it instead of being handled.
+# A retry topic can also keep a key's order: while one of the key's records waits there, the later
+# ones follow it instead of being handled.
 #
-# **10-15, retries and dead letters.** One loop reads `orders`, another one `orders-retry`. Both ask `route`
-# before the handler is called (`error` is None), and again after it has failed. `attempts` is how often the
-# handler has tried this record; after three it gets no further one. `waiting` has the keys of the records in the retry topic.
-# `Timeout`, `ServiceUnavailable` and `VersionConflict` may pass; `CannotDecode` and `BrokenRule` do not. The order of a key must
-# hold. Return `"handle"`, `"orders-retry"` or `"orders-dlq"`.
+# **10-15, retries and dead letters.** One loop reads `orders`, another `orders-retry`. Both ask
+# `route` before the handler is called (`error` is None), and again after it has failed. `attempts`
+# is how often the handler has tried this record; after three, the record gets no further attempt.
+# `waiting` holds the keys of the records in the retry topic. `Timeout`, `ServiceUnavailable` and
+# `VersionConflict` may pass; `CannotDecode` and `BrokenRule` do not. Each key's order must hold.
+# Return `"handle"`, `"orders-retry"` or `"orders-dlq"`.
 
 
 # %% 10-15 tags=["stub"]
@@ -920,8 +949,9 @@ lab.check("10-15", route)
 # %% [markdown]
 # ## Deeper: Kafka's Java consumer
 #
-# What a `poll` waits for, and what it returns: 1,200 records wait in one topic, three of 200 kB in another. What threads may
-# share. Then what the client refuses: before a request, out of `poll`, and without a broker.
+# The first table shows what a `poll` waits for and what it returns (1,200 records wait in one
+# topic, three of 200 kB in another), and what threads may share. The second shows what the client
+# refuses: before a request, out of `poll`, and without a broker.
 
 # %% java-calls tags=["both"]
 from lessons.nb10_offsets import java_runs
@@ -930,26 +960,32 @@ display(lab.both(java_runs.calls))
 lab.both(java_runs.refusals)
 
 # %% [markdown]
-# `poll` takes a `Duration`, and waits that long only where there is nothing to read. `max.poll.records`, 500 by default, limits what
-# it returns. It does not change a fetch request (`records-per-request-avg`): what was fetched beyond that
-# waits in the client's memory. confluent-kafka accepts the name for share consumers only; there you
-# choose with `consume(num_messages=...)`.
+# `poll` takes a `Duration`, and waits that long only if there is nothing to read.
+# `max.poll.records`, 500 by default, limits what it returns. It does not change a fetch request
+# (`records-per-request-avg`): what was fetched beyond that waits in the client's memory.
+# confluent-kafka accepts the name only for share consumers; otherwise, choose with
+# `consume(num_messages=...)`.
 #
-# A consumer belongs to one thread; a second one gets ConcurrentModificationException. The exception is `wakeup`, which
-# ends a poll, or the next one if none is running. So each of three threads has a consumer of its own, and they share six
-# partitions. SIGTERM ends their program: a shutdown hook calls `wakeup` and waits for the threads, and each loop's
-# `finally` closes its consumer. It leaves the group, and others take over at once. (A producer may be shared.)
+# A consumer belongs to one thread; a second thread gets a ConcurrentModificationException. Only
+# `wakeup` may come from another thread; it ends a poll, or the next one if none is running. So each
+# of three threads has a consumer of its own, and they share six partitions. SIGTERM ends their
+# program: a shutdown hook calls `wakeup` and waits for the threads, and each loop's `finally`
+# closes its consumer. That consumer leaves the group, and others take over at once. (A producer may
+# be shared.)
 #
-# Most errors come out of `poll`. `none` fails where no valid offset is, and `by_duration` (KIP-1106, since 4.0) starts so
-# long ago; confluent-kafka's constructor refuses both, and a consumer without a `group.id`. A value that does not decode stops
-# `poll` at its offset each time, until you seek past it. No accessor of a record tells the producer's id or sequence number.
+# Most errors come out of `poll`. `none` fails if there is no valid offset, and `by_duration`
+# (KIP-1106, since 4.0) starts that long ago; confluent-kafka's constructor refuses both, and a
+# consumer without a `group.id`. A value that does not decode stops `poll` at its offset each time,
+# until you seek past it. No accessor of a record returns the producer's id or sequence number.
 #
-# Without a broker `poll` returns nothing, and `seekToBeginning` only notes what the next `poll` or `position` has to ask.
-# `position` and `committed` wait for `default.api.timeout.ms`, one minute by default.
+# Without a broker `poll` returns nothing, and `seekToBeginning` only notes what the next `poll` or
+# `position` has to look up. `position` and `committed` wait for `default.api.timeout.ms`, one
+# minute by default.
 
 # %% size-limits [markdown]
-# The byte limits are soft. The first batch is returned even if it is larger (KIP-74, since 0.10.1), so a consumer with a
-# small limit goes on, one batch at a time. Which limits a large record meets on its way:
+# The byte limits are soft. The first batch is returned even if it is larger (KIP-74, since 0.10.1),
+# so a consumer with a small limit goes on, one batch at a time. A large record meets these limits
+# on its way:
 #
 # | where | setting | default | who complains |
 # |---|---|---|---|
@@ -959,15 +995,16 @@ lab.both(java_runs.refusals)
 # | consumer, per partition | `max.partition.fetch.bytes` | 1 MiB | no error: soft |
 # | consumer, per answer | `fetch.max.bytes` | 50 MiB | no error: soft; a broker's own limit is 55 MiB |
 #
-# `fetch.message.max.bytes` belonged to the Scala consumer, which is gone since 2.0. With 100 partitions a
-# consumer may hold 100 times `max.partition.fetch.bytes` in memory. Change these settings only after
-# you know that fetching is what limits you: most slow consumers wait for their own handler.
+# `fetch.message.max.bytes` belonged to the Scala consumer, which is gone since 2.0. With 100
+# partitions a consumer may hold 100 times `max.partition.fetch.bytes` in memory. Change these
+# settings only after you know that fetching is what limits you: most slow consumers wait for their
+# own handler.
 
 # %% [markdown]
 # ## Deeper: Five ways to commit
 #
-# One crash test for each way. The first three loops take up to four records from one `consume`. Then rows in a
-# database: a transaction for each, and one for the batch.
+# Each way gets one crash test. The first three loops take up to four records from one `consume`.
+# Then rows go into a database: in a transaction for each, and in one for the batch.
 
 # %% grid tags=["both"]
 from lessons.nb10_offsets import batches, loops
@@ -976,19 +1013,23 @@ display(lab.both(loops.grid))
 batches.inserts(rows=300)
 
 # %% [markdown]
-# Nothing else decides: the order of work and commit, what the client notes as done, and what a second effect
-# does. A commit for each record costs a round trip each, and repeats one record at most; one for the batch repeats up to
-# the batch, whether the handler gets a list or one record at a time. Work in another thread changes *at least once* into a loss, because the poll goes on without it.
+# Only three things decide: the order of work and commit, what the client notes as done, and what a
+# second effect does. A commit for each record costs a round trip per record, and repeats one record
+# at most; a commit for the batch repeats up to the batch, whether the handler gets a list or one
+# record at a time. Work in another thread turns *at least once* into a loss, because polling goes
+# on without waiting for it.
 #
-# A batch pays where the work itself is done as a batch. A listener that gets a list and loops over it gains nothing. Write
-# the batch in one transaction, with the orders' ids as the key, and commit the offset after it: a crash between the two
-# repeats the batch, and the table does not change.
+# A batch pays off where the work itself is done as a batch. A listener that gets a list and loops
+# over it gains nothing. Write the batch in one transaction, with the orders' ids as the key, and
+# commit the offset after it: a crash between the two repeats the batch, and the table does not
+# change.
 
 # %% [markdown]
 # ## Deeper: Keep polling
 #
-# `max.poll.interval.ms` is the time between two polls after which a member leaves by itself, five minutes by default. Here it is 4 s, and the work
-# on one batch takes 6 s: once in one piece, once with the partition paused and polls in between.
+# `max.poll.interval.ms` (five minutes by default) is how long a member may go without a poll before
+# it leaves by itself. Here it is 4 s, and the work on one batch takes 6 s: once in one piece, once
+# with the partition paused and polls in between.
 
 # %% keep-polling tags=["both"]
 from lessons.nb10_offsets import membership
@@ -996,23 +1037,26 @@ from lessons.nb10_offsets import membership
 lab.both(membership.long_work)
 
 # %% [markdown]
-# Without polls the member is out of the group when it wants to commit. Its partition is taken away, and when it has joined
-# again it processes the first record once more. With `pause` and `poll` it stays:
-# a poll of a paused partition returns nothing and keeps the membership. Ten records at 2 s
-# each break a limit of 15 s as well: lower what one poll returns before you raise the limit.
+# Without polls, the member is out of the group when it wants to commit. Its partition is taken
+# away, and after rejoining it processes the first record once more. With `pause` and `poll` it
+# stays: a poll of a paused partition returns nothing and keeps the membership. Ten records at 2 s
+# each exceed a limit of 15 s as well: lower what one poll returns before you raise the limit.
 
 # %% [markdown]
 # ## Deeper: What slows a consumer
 #
-# First look for what limits you; then change one setting. 300 records in batches of ten, with a handler that takes
-# 3 ms and without work. One setting lets each fetch bring one batch. The second table has single answers: each partition
-# has a batch of 40 kB or three, and the limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
+# First find out what limits you; then change one setting. The first table has 300 records in
+# batches of ten, with a handler that takes 3 ms and without work. One setting lets each fetch bring
+# one batch. The second has single answers: each partition has one batch of 40 kB, or three, and the
+# limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
 #
-# A consumer fetches from several brokers at the same time: in the third table three brokers lead a partition each, and 101
-# stands still. In the fourth the Java client waits for a broker that does not answer.
+# A consumer fetches from several brokers at the same time: in the third table, three brokers lead a
+# partition each, and 101 stands still. In the fourth, the Java client waits for a broker that does
+# not answer.
 #
-# A replay reads much, and others use the same brokers. Last come a live reader's delay, alone, beside a reader that goes
-# through 5 MB again and again, and with a quota for that one; and the time that one such replay takes, without and with a quota.
+# A replay reads a lot, and others use the same brokers. The last table shows a live reader's delay:
+# alone, beside a reader that goes through 5 MB again and again, and with a quota for that one. It
+# also shows how long one such replay takes, without and with a quota.
 
 # %% load tags=["both"]
 from lessons.nb10_offsets import load
@@ -1022,18 +1066,20 @@ display(lab.both(load.one_stands_still), lab.both(load.no_answer))
 lab.both(load.live_reader)
 
 # %% [markdown]
-# The slow handler hides the fetches: larger ones change little. Without work they count. So measure how long one record
-# takes in your own code before you touch `fetch.max.bytes`.
+# The slow handler hides the fetches: larger ones change little. Without work, they matter. So
+# measure how long one record takes in your own code before you touch `fetch.max.bytes`.
 #
-# An answer keeps to its limits in whole batches, and gives one batch even where none fits. With the defaults a hundred
-# partitions need two answers or more: 100 times 1 MiB against 50 MiB.
+# An answer keeps to its limits in whole batches, and carries one batch even if none fits. With the
+# defaults, a hundred partitions need two answers or more: 100 times 1 MiB against 50 MiB.
 #
-# When 101 stands still, the two other partitions go on. After `request.timeout.ms` without an answer (30 s by default) the
-# Java client closes the connection and connects again. librdkafka calls it `socket.timeout.ms`, 60 s by default.
+# When 101 stands still, the two other partitions go on. After `request.timeout.ms` without an
+# answer (30 s by default) the Java client closes the connection and reconnects. librdkafka calls
+# the setting `socket.timeout.ms`, 60 s by default.
 #
-# Without a quota a replay takes all that it can get. Here the old records are in the page cache, and the live reader
-# loses milliseconds at most. In production old records often come from the disk, which the live readers need as well.
-# A `consumer_byte_rate` for the replay's `client.id` holds it back.
+# Without a quota, a replay takes all it can get. Here the old records are in the page cache, and
+# the live reader loses milliseconds at most. In production, old records often come from the disk,
+# which the live readers need as well. A `consumer_byte_rate` for the replay's `client.id` holds it
+# back.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -1052,12 +1098,13 @@ lab.both(load.live_reader)
 # | `offset.retention.minutes`, one day, from the last read | `offsets.retention.minutes`, 7 days since 2.0, from the moment when the group is empty (KIP-211) | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
 # | `auto.offset.reset=earliest` replays | only without a valid offset | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
 # | `max.poll.records` limits a fetch | it limits what `poll` returns | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
-# | `fetch.max.bytes` is a maximum; a large record stops a consumer | soft since 0.10.1: the first batch comes | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
+# | `fetch.max.bytes` is a maximum; a large record stops a consumer | soft since 0.10.1: the first batch is always returned | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
 # | `offsetsForTimes` finds the record of that time | the first offset whose timestamp is not smaller | [Back to a point in time](#Back-to-a-point-in-time) |
 # | `poll(long)`, `close(Duration)` | `poll(Duration)` (KIP-266); `close(CloseOptions)` since 4.1 | |
 # | a pause of 1000 × attempt ms is exponential backoff | linear: 1, 2, 3 s; exponential is 1, 2, 4 s, with jitter | [A record that cannot be processed](#Deeper:-A-record-that-cannot-be-processed) |
-# | AckMode of Spring decides what the broker delivers again | it decides which position is committed | [Two positions](#Two-positions) |
-# | reading from the closest replica shows the same data | up to that replica's high watermark, which may stand still | [The closest replica](#Deeper:-The-closest-replica) |
+# | Spring's AckMode decides what the broker delivers again | it decides which position is committed | [Two positions](#Two-positions) |
+# | reading from the closest replica shows the same data | only up to that replica's high watermark, which may stand still | [The closest replica](#Deeper:-The-closest-replica) |
 #
-# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`: notebook 11. Share groups,
-# which acknowledge single records: notebook 01. Heartbeats have a thread of their own since 0.10.1 (KIP-62): notebook 09.
+# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`: notebook
+# 11. Share groups, which acknowledge single records: notebook 01. Heartbeats have a thread of their
+# own since 0.10.1 (KIP-62): notebook 09.

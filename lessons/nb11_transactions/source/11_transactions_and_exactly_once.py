@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 11 · Transactions and exactly-once
 #
-# Alice pays 10 to Bob. An application reads the transfer, books *Alice -10*, books *Bob +10*, and
-# commits its offset. These are three writes, to three partitions, and a process can die between any two of
-# them. A **transaction** makes them one: either all of them count, or none. This notebook
+# Alice pays Bob 10. An application reads the transfer, books *Alice -10*, books *Bob +10*, and
+# commits its offset. These are three writes, to three partitions, and a process can die between any
+# two of them. A **transaction** makes them one: either all of them count, or none. This notebook
 # shows how Kafka does that.
 #
 # **What you will be able to do**
@@ -13,15 +13,15 @@
 # * write an application that reads, books and commits so that each input counts once
 # * say what happens to an instance that wakes up too late, and what a transaction covers
 #
-# **Time:** {minutes}. You need notebook 10 (offsets) and a producer's id and epoch (notebook 08). Python
-# alone is enough; with a real Kafka, most runs happen on both.
+# **Time:** {minutes}. You need notebook 10 (offsets) and a producer's id and epoch (notebook 08).
+# Python alone is enough; with a real Kafka, most runs happen on both.
 #
 # ## Without a transaction
 #
-# `transfers` holds what customers want. `accounts` has Alice's bookings in partition 0 and Bob's
-# in partition 1. A teller is an application with a consumer of the first topic and a producer of the second.
-# A crash here means that this teller is not used any more; a second one starts at the committed offset.
-# The producers are idempotent (notebook 08).
+# `transfers` holds what customers want. `accounts` has Alice's bookings in partition 0 and Bob's in
+# partition 1. A teller is an application with a consumer for the first topic and a producer for the
+# second. A crash here means that this teller is no longer used; a second one starts at the
+# committed offset. The producers are idempotent (notebook 08).
 
 # %% doorway tags=["setup"]
 from concurrent.futures import ThreadPoolExecutor
@@ -68,17 +68,17 @@ display(outcome)
 lab.verdict("11-1", outcome)
 
 # %% [markdown]
-# Idempotence does not help here. It removes the copies that a producer's own retries would make, and
-# the second debit is a new record of another producer. No order of the three writes is safe either. Try the
-# other values of `crash_after`.
+# Idempotence does not help here. It removes the copies that a producer's own retries would make,
+# but the second debit is a new record from another producer. No order of the three writes is safe
+# either. Try the other values of `crash_after`.
 #
 # ## A transfer whose teller dies
 #
-# A producer with a `transactional.id` may begin a transaction, write to any partitions, and commit or abort. With
-# `send_offsets_to_transaction` the group's offset becomes a part of it. A reader with
-# `isolation.level=read_committed` gets no records of a transaction that was not committed.
+# A producer with a `transactional.id` may begin a transaction, write to any partitions, and commit
+# or abort. With `send_offsets_to_transaction`, the group's offset becomes part of it. A reader with
+# `isolation.level=read_committed` gets no records from a transaction that was not committed.
 #
-# The first teller begins a transaction, debits Alice, and is gone. The second one has the same
+# The first teller begins a transaction, debits Alice, and dies. The second one has the same
 # `transactional.id`, and does the whole transfer.
 
 # %% 11-2 tags=["stub", "predict"]
@@ -132,39 +132,46 @@ panel.jump("PrepareCommit")
 panel
 
 # %% [markdown]
-# Nothing was taken back. The lost debit is in the log for good, and behind it an ABORT **marker**. When the second teller
-# was made, it called `init_transactions`; the coordinator found the open transaction, and had the partition's leader write the marker. A commit puts a COMMIT marker into each partition of the
-# transaction. Markers take offsets, and no reader is given one. So gaps in the offsets are normal.
+# Nothing was rolled back. The lost debit stays in the log for good, followed by an ABORT
+# **marker**. When the second teller started, it called `init_transactions`; the coordinator found
+# the open transaction, and had the partition's leader write the marker. A commit puts a COMMIT
+# marker into each partition of the transaction. Markers take offsets, but no reader gets a marker.
+# So gaps in the offsets are normal.
 #
-# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the *client* skips their
-# records. A client with `read_uncommitted` gets them. That is the default of the Java client and of Kafka's
-# tools; confluent-kafka's default is `read_committed`.
+# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the
+# *client* skips their records. A client with `read_uncommitted` gets them. That level is the
+# default in the Java client and in Kafka's tools; confluent-kafka's default is `read_committed`.
 #
 # ## The same transfer, step by step
 #
-# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the id's state in a topic of
-# its own, `__transaction_state`. The panel above shows the whole story in virtual time, with the id *transfer*: *app* dies after the debit,
-# and *app-2* does all of it. It opens at the decision. Click it; the arrow keys step, Home goes to the start.
+# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the
+# id's state in an internal topic, `__transaction_state`. The panel above shows the whole story in
+# virtual time, with the id *transfer*: *app* dies after the debit, and *app-2* makes the whole
+# transfer. The panel opens at the decision. Click it; the arrow keys step, Home goes to the start.
 #
-# In the panel, `p0 e2` is a producer id and an epoch, HW the high watermark, and LSO the offset where a reader with read_committed has
-# to stop for now. An id is in *PrepareEpochFence* while its next instance ends what the last one left open, and *Dead* when it is
-# forgotten.
+# In the panel, `p0 e2` is a producer id and an epoch, HW is the high watermark, and LSO is the
+# offset where a reader with read_committed has to stop for now. An id is in *PrepareEpochFence*
+# while its next instance ends what the last one left open, and *Dead* when it is forgotten.
 #
 # What *app-2* does:
 #
-# 1. `init_transactions`: it asks the coordinator for its producer id and **epoch**. What *app* had left open is aborted.
-# 2. It debits Alice, in partition 0. Before the record is accepted, the coordinator writes down that this
-#    partition takes part: *Ongoing*. The record is in the log at once. The same for Bob, in partition 1.
-# 3. It sends the group's offset into the transaction: a record in `__consumer_offsets`, here in partition 7.
+# 1. It calls `init_transactions` to ask the coordinator for its producer id and **epoch**. The
+#    transaction that *app* left open is aborted.
+# 2. It debits Alice, in partition 0. Before the record is accepted, the coordinator writes down
+#    that this partition takes part: *Ongoing*. The record is in the log at once. The same happens
+#    for Bob, in partition 1.
+# 3. It adds the group's offset to the transaction, as a record in `__consumer_offsets`, here in
+#    partition 7.
 # 4. It commits. The coordinator writes *PrepareCommit*: from here on the outcome is fixed.
-# 5. The coordinator has a marker written into each of the three partitions, and readers downstream get the records. Then it
-#    writes *CompleteCommit*.
+# 5. The coordinator has a marker written into each of the three partitions, and readers downstream
+#    get the records. Then it writes *CompleteCommit*.
 #
 # ## Behind an open transaction
 #
-# Partition 0 gets five entries, in this order: *before*, written without a transaction; *held*, in a transaction
-# that stays open; *paid*, in another producer's transaction, and its commit marker; *behind*, again without a transaction.
-# The **last stable offset** (LSO) is where a reader with read_committed has to stop.
+# Partition 0 gets five entries, in this order: *before*, written without a transaction; *held*, in
+# a transaction that stays open; *paid*, in another producer's transaction, and its commit marker;
+# *behind*, again without a transaction. The **last stable offset** (LSO) is where a reader with
+# read_committed has to stop.
 
 # %% 11-3 tags=["stub", "predict"]
 lab.predict("11-3")
@@ -229,20 +236,20 @@ def late_commit(commit_after_s=5, timeout_s=20):
 lab.slider(late_commit, commit_after_s=range(1, 51), timeout_s=(5, 10, 20, 40))
 
 # %% [markdown]
-# The LSO is the first offset of the oldest open transaction; if none is open, it is the high watermark. A reader with
-# read_committed gets nothing from there on, not even plain records. Otherwise it would have to come back for *held*, and would
-# not read in the order of the log.
+# The LSO is the first offset of the oldest open transaction; if none is open, it is the high
+# watermark. A reader with read_committed gets nothing from there on, not even plain records.
+# Otherwise it would have to come back for *held*, and would read out of order.
 #
-# So one slow producer holds up every such reader of the partition. Their lag grows, and nothing is
-# wrong with them. The end comes with `transaction.timeout.ms` (60 s by default, at most the
-# broker's `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts, and a commit
-# that comes later is refused. It looks for such transactions every 10 s (see the sliders), so
-# readers may wait up to 10 s longer.
+# So one slow producer holds up every such reader of the partition. Their lag grows, although
+# nothing is wrong with them. The wait ends with `transaction.timeout.ms` (60 s by default, at most
+# the broker's `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts the
+# transaction, and refuses a later commit. It checks for such transactions every 10 s (see the
+# sliders), so readers may wait up to 10 s longer.
 #
 # ### What an engineer sees
 #
-# A transaction of *till-7* is open. Below is what Kafka's own tool says of it, and then what its coordinator wrote in its
-# log.
+# The id *till-7* has an open transaction. Below is what Kafka's own tool reports about it, followed
+# by what its coordinator logged.
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -257,15 +264,15 @@ till.abort_transaction(bank.PATIENCE_S)
 lab.broker_log(cluster, in_the_log.coordinator_of(cluster, "till-7"), "till-7")
 
 # %% [markdown]
-# It is *Ongoing*, in two partitions, and has been open for `TransactionDurationMs`. If readers are stuck, look for the transaction that
-# has been open for the longest time. (A transaction that no coordinator knows of is another matter: [A transaction that
-# hangs](#Deeper:-A-transaction-that-hangs).)
+# It is *Ongoing*, in two partitions, and has been open for `TransactionDurationMs`. If readers are
+# stuck, look for the transaction that has been open the longest. (A transaction that no coordinator
+# knows about is another matter: [A transaction that hangs](#Deeper:-A-transaction-that-hangs).)
 #
 # ## The first teller wakes up
 #
-# The first teller is not dead. It stood still, in a long garbage collection, while a second one started with the same
-# `transactional.id`, booked the transfer, and committed. Now the first one wakes up in the middle of its transaction. It
-# books *Bob +10* and commits.
+# The first teller is not dead. A long garbage collection paused it while a second one started with
+# the same `transactional.id`, booked the transfer, and committed. Now the first one wakes up in the
+# middle of its transaction. It books *Bob +10* and commits.
 
 # %% 11-4 tags=["stub", "predict"]
 lab.predict("11-4")
@@ -306,24 +313,28 @@ display(outcome)
 lab.verdict("11-4", outcome)
 
 # %% [markdown]
-# NONE means no error. Every write carries the producer's epoch. When the second teller called `init_transactions`, the first one's
-# transaction was aborted, and the epoch of that `transactional.id` rose. The coordinator and
-# each partition refuse a lower epoch. The first teller is **fenced**: its error is fatal, and it must end.
+# NONE means no error. Every write carries the producer's epoch. When the second teller called
+# `init_transactions`, the first one's transaction was aborted, and the epoch of that
+# `transactional.id` rose. The coordinator and each partition refuse a lower epoch. The first teller
+# is **fenced**: its error is fatal, and it must shut down.
 #
-# What if `second_id` is `"teller-2"`? Set it, and look at both commits and at the debits: a successor must have the same name.
+# What if `second_id` is `"teller-2"`? Set it, and look at both commits and at the debits: a
+# successor must have the same name.
 #
-# In a consumer group a partition may also move to *another* instance, which has a name of its own and so does not fence the first one. Then the
-# group helps: `send_offsets_to_transaction` takes the consumer's group metadata, and the group's coordinator
-# refuses a member whose generation is over (KIP-447). So one name for each instance is enough. The first teller above sends no
-# offsets, so only its name protects. With offsets, a stable name buys a quick recovery: what was left open ends at once.
+# In a consumer group, a partition may also move to *another* instance, which has its own name and
+# so does not fence the first one. Then the group helps: `send_offsets_to_transaction` takes the
+# consumer's group metadata, and the group's coordinator refuses a member from an old generation
+# (KIP-447). So one name for each instance is enough. The first teller above sends no offsets, so
+# only its name protects the accounts. With offsets, a stable name buys a quick recovery: an open
+# transaction ends at once.
 #
 # ## A crash at every step
 #
-# Two loops: read transfers, write a result for each, commit the group's
-# offset. `apart` commits it with the consumer. In `together` each transfer has a transaction, and the offset is a part of
-# it. `lab.crash_test` runs a loop in a process of its own, kills it by SIGKILL after one of its lines, and
-# starts it again; then the same for the next line. A result counts
-# if a reader with read_committed finds it in the end.
+# Two loops read transfers, write a result for each, and commit the group's offset. `apart` commits
+# it through the consumer. In `together`, each transfer has its own transaction, and the offset is
+# part of it. `lab.crash_test` runs a loop in a process of its own, kills it with SIGKILL after one
+# of its lines, and starts it again; then it does the same for the next line. A result counts if a
+# reader with read_committed finds it in the end.
 
 
 # %% loops tags=["setup"]
@@ -388,18 +399,20 @@ display(*crashed["engine"].values(), outcome)
 lab.verdict("11-5", outcome)
 
 # %% [markdown]
-# Left of each line stands what the crash behind it did. In `apart` the time between the result and the commit of
-# the offset does harm: the next start reads the transfer again and writes a second result. With the commit first,
-# a crash between the two would lose a transfer.
+# The mark to the left of each line shows what the crash after it did. In `apart`, a crash between
+# the result and the offset commit does harm: the next start reads the transfer again and writes a
+# second result. With the commit first, a crash between the two would lose a transfer.
 #
-# In `together` the result and the offset share their fate. An abort leaves the offset where it was, and the next start reads the same
-# transfer again: it is *processed* twice and *counts* once. That is what exactly-once means here. The price is a
-# commit for each transfer; in exercise 11-12 several share one. (The dot marks a number that differs from run to run.)
+# In `together`, the result and the offset share one fate. An abort leaves the offset where it was,
+# and the next start reads the same transfer again: it is *processed* twice and *counts* once. That
+# is what exactly-once means here. The price is a commit for each transfer; in exercise 11-12
+# several share one. (The dot marks a number that differs from run to run.)
 #
 # ## An e-mail in the transaction
 #
-# The teller also sends Bob an e-mail for each transfer. For a transfer of 10 it sends the mail and then commits; for one of 20
-# it commits first. The first teller of each transfer crashes between the two. A second one goes on from the committed offset.
+# The teller also sends Bob an e-mail for each transfer. For a transfer of 10, it sends the e-mail
+# and then commits; for one of 20, it commits first. The first teller for each transfer crashes
+# between the two. A second one goes on from the committed offset.
 
 # %% e-mail tags=["both"]
 tellers = ("crashes", "lives")  # also only ("lives",)
@@ -435,18 +448,20 @@ outcome = lab.both(e_mail)
 display(outcome)
 
 # %% [markdown]
-# A transaction covers records in one Kafka cluster, offsets included, and nothing else. An abort does not call back an
-# e-mail, and with the commit first a crash loses it. No order is safe. For other systems there are
-# two ways:
+# A transaction covers records in one Kafka cluster, offsets included, and nothing else. An abort
+# does not recall an e-mail, and if the commit comes first, a crash loses it. No order is safe. For
+# other systems there are two ways:
 #
 # * Give the effect a key that the other system checks, such as the transfer's id (notebook 10).
-# * **Outbox**: write the event into a table, in the same database transaction as the row that it tells of. A connector
-#   reads the table's log and writes to Kafka, at least once. The reader removes copies by the event's id. (Not run here; the
-#   other direction is, in [Into a database](#Deeper:-Into-a-database).)
+# * **Outbox**: write the event into a table, in the same database transaction as the row that it
+#   describes. A connector reads the table's log and writes to Kafka, at least once. The reader
+#   removes copies by the event's id. (Not run here; the other direction is, in [Into a
+#   database](#Deeper:-Into-a-database).)
 #
 # ## Read the code that did it
 #
-# What the coordinator does with a commit or an abort, and with an id that starts again; then the rule of the LSO.
+# Below is what the coordinator does with a commit or an abort, and with an id that starts again;
+# the LSO's rule follows.
 
 # %% code tags=["read"]
 from engine.coordinators.transactions import requests
@@ -457,14 +472,15 @@ lab.show(requests.end_transaction, requests.fence, Log.last_stable_offset)
 # %% [markdown]
 # ## Break it
 #
-# A producer with the id *transfer*, in a process of its own, on the running brokers. Three things to try:
+# A producer with the id *transfer* runs in its own process, on the running brokers. Three things to
+# try:
 #
 # * **begin**, **send**, **kill** the producer; then **+ a second producer**. Who writes the ABORT?
 # * **begin**, **send**, **+ a second producer**; then **commit** with the first one.
 # * **begin**, **send**, then kill the coordinator (the button beside the id), and **commit**.
 #
-# The worst moment for a coordinator to die is too short to be hit here. Go back to the panel in virtual time, to *PrepareCommit*,
-# and press **kill 102** there.
+# The worst moment for a coordinator to die is too short to hit here. Go back to the panel in
+# virtual time, to *PrepareCommit*, and press **kill 102** there.
 
 # %% break-it tags=["live"]
 open_bank(eng)
@@ -473,17 +489,19 @@ live.start("transfer")
 live
 
 # %% [markdown]
-# A coordinator's successor reads `__transaction_state`. Once *PrepareCommit* is replicated there, it finishes the commit, also without
-# the producer.
+# A coordinator's successor reads `__transaction_state`. Once *PrepareCommit* is replicated there,
+# the successor finishes the commit, even without the producer.
 #
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("11-7")` gives three hints and then a solution. A
-# smaller exercise, 11-9, is in [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs).
+# Write your answer over the stub, run it, then run the check. `lab.hint("11-7")` gives three hints
+# and then a solution. A smaller exercise, 11-9, is in [Names, ids and
+# epochs](#Deeper:-Names,-ids-and-epochs).
 #
-# **11-7, the last stable offset.** `transactions` is a list of `(first, marker)`: the offset of a transaction's first record in
-# this partition, and that of its marker, or `None` while it is open. A marker counts once it is replicated, that is, when it is below the
-# high watermark. Return the last stable offset.
+# **11-7, the last stable offset.** `transactions` is a list of `(first, marker)`: the offset of a
+# transaction's first record in this partition, and that of its marker, or `None` while it is open.
+# A marker counts once it is replicated, that is, when it is below the high watermark. Return the
+# last stable offset.
 
 
 # %% 11-7 tags=["stub"]
@@ -504,9 +522,10 @@ def last_stable_offset(transactions, high_watermark):
 lab.check("11-7", last_stable_offset)
 
 # %% [markdown]
-# **11-8, what read_committed gets.** `log` is a list of `(producer, entry)` in log order. A producer of `""` writes plain
-# records. The entries `"COMMIT"` and `"ABORT"` are markers of that producer; all others are records. All of the log is
-# replicated. Return the records that a reader with read_committed gets now.
+# **11-8, what read_committed gets.** `log` is a list of `(producer, entry)` in log order. The
+# producer `""` writes plain records. The entries `"COMMIT"` and `"ABORT"` are markers of that
+# producer; all others are records. The whole log is replicated. Return the records that a reader
+# with read_committed gets now.
 
 
 # %% 11-8 tags=["stub"]
@@ -534,10 +553,11 @@ def read_committed(log):
 lab.check("11-8", read_committed)
 
 # %% [markdown]
-# **11-12, several at a time.** A loop for `lab.crash_test`, from the topic `topic` to the topic `results`. For each transfer
-# write one record, with the transfer's value as its own. Each transfer has to count exactly once, also when a teller stands
-# still and a second one takes over; and for twelve transfers there may be four transactions at most. An exception that
-# leaves the loop is fine: the application is started again. The check crashes your loop after each line, and takes
+# **11-12, several at a time.** Write a loop for `lab.crash_test` that reads from the topic `topic`
+# and writes to the topic `results`. For each transfer, write one record with the transfer's value.
+# Each transfer has to count exactly once, even when a teller stands still and a second one takes
+# over, and twelve transfers may take at most four transactions. An exception that leaves the loop
+# is fine: the application is started again. The check crashes your loop after each line, and takes
 # about ten seconds.
 
 
@@ -571,38 +591,43 @@ lab.check("11-12", lab.crash_evidence(several, eng, producer=named, per_line=1))
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. How does Kafka get to exactly-once?</b></summary>
-# Within Kafka: a transactional producer, the consumer's offsets in the same transaction, and readers with read_committed.
-# Inputs may be processed again, and count once. <i>Follow-up:</i> and a database? <b>Weak:</b> "enable.idempotence."
-# <b>Good:</b> the three parts. <b>Strong:</b> adds what it does not cover, and the key or the outbox for it.
-# Evidence: <a href="#A-crash-at-every-step">A crash at every step</a>.
+# Within Kafka: a transactional producer, the consumer's offsets in the same transaction, and
+# readers with read_committed. Inputs may be processed again, but count once. <i>Follow-up:</i> and
+# a database? <b>Weak:</b> "enable.idempotence." <b>Good:</b> the three parts. <b>Strong:</b> adds
+# what it does not cover, and the key or the outbox for it. Evidence:
+# <a href="#A-crash-at-every-step">A crash at every step</a>.
 # </details>
 # <details><summary><b>2. What happens to the records of an aborted transaction?</b></summary>
-# They stay in the log, with an abort marker behind them. The Fetch answer lists aborted transactions, and the client skips
-# their records. <i>Follow-up:</i> who does see them? <b>Weak:</b> "they are deleted." <b>Good:</b> the marker.
-# <b>Strong:</b> adds read_uncommitted as the Java default, and gaps in the offsets.
-# Evidence: <a href="#A-transfer-whose-teller-dies">A transfer whose teller dies</a>.
+# They stay in the log, with an abort marker behind them. The Fetch answer lists aborted
+# transactions, and the client skips their records. <i>Follow-up:</i> who does see them?
+# <b>Weak:</b> "they are deleted." <b>Good:</b> the marker. <b>Strong:</b> adds read_uncommitted as
+# the Java default, and gaps in the offsets. Evidence: <a href="#A-transfer-whose-teller-dies">A
+# transfer whose teller dies</a>.
 # </details>
 # <details><summary><b>3. A reader stands still, its partition grows, no error. What do you look at?</b></summary>
-# The last stable offset: an open transaction holds it. List the transactions, find the oldest one, see whether its
-# producer lives. <i>Follow-up:</i> when does it end by itself? <b>Weak:</b> "restart the consumer." <b>Good:</b> the LSO.
-# <b>Strong:</b> transaction.timeout.ms, and find-hanging for one that no coordinator knows.
-# Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
+# The last stable offset: an open transaction holds it back. List the transactions, find the oldest
+# one, and check whether its producer is alive. <i>Follow-up:</i> when does it end by itself?
+# <b>Weak:</b> "restart the consumer." <b>Good:</b> the LSO. <b>Strong:</b> transaction.timeout.ms,
+# and find-hanging for one that no coordinator knows. Evidence:
+# <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
 # </details>
 # <details><summary><b>4. Why must a transactional.id outlive the process?</b></summary>
-# So that the successor is recognized: it ends what was left open at once, and the old instance is fenced by its epoch.
-# Where consumed offsets are in the transaction, the group's generation fences as well (KIP-447): the name then buys quick recovery.
-# <i>Follow-up:</i> what if a random id is used? <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing.
-# <b>Strong:</b> open transactions then wait for their timeout, and readers behind them; says what the generation protects, and when.
-# Evidence: <a href="#The-first-teller-wakes-up">The first teller wakes up</a>.
+# So that the successor is recognized: it ends what was left open at once, and the old instance is
+# fenced by its epoch. If consumed offsets are in the transaction, the group's generation fences as
+# well (KIP-447): the name then buys quick recovery. <i>Follow-up:</i> what if a random id is used?
+# <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing. <b>Strong:</b> open transactions
+# then wait for their timeout, and readers wait behind them; says what the generation protects, and
+# when. Evidence: <a href="#The-first-teller-wakes-up">The first teller wakes up</a>.
 # </details>
 # <details><summary><b>5. What happened here?</b></summary>
 # <pre>
 # CoordinatorId  TransactionalId  ProducerId  ProducerEpoch  TransactionState  TransactionTimeoutMs  CurrentTransactionStartTimeMs  TransactionDurationMs  TopicPartitions
 # 102            till-7           4001        3              Ongoing           900000                1795439000000                  640000                 accounts-0,accounts-1
 # </pre>
-# A transaction has been open for almost eleven minutes, with the longest timeout that brokers allow. Readers with read_committed
-# wait in both partitions. If till-7 is dead, start it again: init_transactions ends the transaction at once.
-# Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
+# A transaction has been open for almost eleven minutes, with the longest timeout that brokers
+# allow. Readers with read_committed wait in both partitions. If till-7 is dead, start it again:
+# init_transactions ends the transaction at once. Evidence:
+# <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
 # </details>
 #
 # ## Quiz
@@ -624,27 +649,31 @@ lab.quiz("11-11", "a", "d")
 # %% [markdown]
 # ## Deeper: Names, ids and epochs
 #
-# The first table has a producer whose requests are made by hand, and the id and the epoch that each of them brings. There are two transaction
-# protocols: 1, and since Kafka 4.0 also 2 (KIP-890). The second table has calls of a client in the wrong order, and the errors.
+# In the first table, a producer's requests are made by hand, and each returns an id and an epoch.
+# There are two transaction protocols: 1, and since Kafka 4.0 also 2 (KIP-890). The second table
+# shows a client's calls in the wrong order, and the errors.
 
 # %% identities tags=["both"]
 display(lab.both(scenes.identities), lab.both(scenes.refused))
 
 # %% [markdown]
-# The application chooses the name. The coordinator gives an id and an epoch, and keeps both for the name, however often the process
-# starts. Under protocol 2 (`transaction.version=2`) every commit and abort brings the next epoch as well, so a request that
-# comes late belongs to an epoch that is over. Over an open transaction the epoch rises twice: the abort raises it, then the new start.
+# The application chooses the name. The coordinator assigns an id and an epoch, and keeps both for
+# the name, however often the process starts. Under protocol 2 (`transaction.version=2`) every
+# commit and abort raises the epoch as well, so a late request carries an old epoch. If a start
+# finds an open transaction, the epoch rises twice: the abort raises it, then the new start.
 #
-# The second table has calls that the client or the broker refuses. Only a producer with a name has transactions, and
-# idempotence is a part of them: it cannot be turned off. In Spring a fixed `transactional.id` is replaced by one that is made of the
-# `transaction-id-prefix`, so set the prefix alone, and let every instance have its own.
+# The second table shows calls that the client or the broker refuses. Only a producer with a name
+# has transactions, and idempotence is a part of them: it cannot be turned off. In Spring, a fixed
+# `transactional.id` is replaced by one built from the `transaction-id-prefix`, so set only the
+# prefix, and give every instance its own.
 #
 # **11-9, fencing.** `calls` is a list of calls in the order in which they reach the brokers:
-# `("init", name)` and `("write", name, epoch)`. Return a list with a result for each. `init` gives the
-# name's new epoch: 0 for a new name, then one more each time. `write` gives `"ok"` with the current epoch,
-# `"fenced"` with an older one, and `"unknown"` for a name that was never initialized. These are the rules of an id
-# that has nothing open. If an open transaction is found, an init raises the epoch twice: once for the abort, which has to
-# shut out the old instance, and once for the new one. Your function leaves that out.
+# `("init", name)` and `("write", name, epoch)`. Return a list with a result for each. `init`
+# returns the name's new epoch: 0 for a new name, then one more each time. `write` returns `"ok"`
+# with the current epoch, `"fenced"` with an older one, and `"unknown"` for a name that was never
+# initialized. These rules are for an id with no open transaction. If an open transaction is found,
+# an init raises the epoch twice: once for the abort, which has to shut out the old instance, and
+# once for the new one. Your function leaves that out.
 
 
 # %% 11-9 tags=["stub"]
@@ -673,24 +702,28 @@ lab.check("11-9", fencing)
 # %% [markdown]
 # ## Deeper: The coordinator's log
 #
-# A whole transfer, by a real client. Then everything that `__transaction_state` says of its name is read by a plain consumer, record by
-# record, and after it the last batch of every partition that took part. The second table has four batches of different kinds, and
-# what a producer without a name gets when it begins a transaction.
+# A real client makes a whole transfer. Then a plain consumer reads everything that
+# `__transaction_state` says about its name, record by record, and the last batch in every partition
+# that took part. The second table shows four kinds of batches, and what a producer without a name
+# gets when it begins a transaction.
 
 # %% state-log tags=["both"]
 display(lab.both(scenes.state_log), lab.both(scenes.attributes))
 
 # %% [markdown]
-# These records *are* the coordinator's memory: the topic is compacted, so that the last one for each name stays, and a new leader of
-# its partition reads them and goes on. A partition is written down before its first record is accepted. *PrepareCommit* is the
-# decision. Then the coordinator has a marker written into each partition, the one with the group's offset included, and *CompleteCommit* ends it.
+# These records *are* the coordinator's memory: the topic is compacted, so the last one for each
+# name stays, and a new leader of the partition reads them and goes on. A partition is written down
+# before its first record is accepted. *PrepareCommit* is the decision. Then the coordinator has a
+# marker written into each partition, including the one with the group's offset, and
+# *CompleteCommit* ends the transaction.
 #
-# A marker is a batch of one record with the control bit. It takes an offset: a reader of `accounts-0` gets offset 0 and goes on at 2.
-# The second table shows the six low bits of the attributes: from the right three for the
-# codec, one for the timestamp's type, one for a transaction, one for control. (A seventh marks a delete horizon; notebook 12.)
+# A marker is a batch of one record with the control bit. It takes an offset: a reader of
+# `accounts-0` gets offset 0 and goes on at 2. The second table shows the six low bits of the
+# attributes: from the right, three for the codec, one for the timestamp's type, one for a
+# transaction, one for control. (A seventh marks a delete horizon; notebook 12.)
 #
-# Kafka's own tool has a decoder for this log. Look for `transactionStatus`: 0 is *Empty*, 1 *Ongoing*, 2 *PrepareCommit*, 4
-# *CompleteCommit*.
+# Kafka's own tool has a decoder for this log. Look for `transactionStatus`: 0 is *Empty*, 1
+# *Ongoing*, 2 *PrepareCommit*, 4 *CompleteCommit*.
 
 # %% decoder tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -703,31 +736,35 @@ print(printed.command)
 print(*[line for line in printed.text.splitlines() if "teller-9" in line][-6:], sep="\n")
 
 # %% [markdown]
-# In virtual time a coordinator can be killed at the worst moment: when *PrepareCommit* is written down on all replicas, and no
-# marker is on its way.
+# In virtual time, a coordinator can be killed at the worst moment: when *PrepareCommit* is written
+# down on all the replicas, and no marker is on its way.
 
 # %% coordinator-dies tags=["sim"]
 film.coordinator_dies(amount=10)
 
 # %% [markdown]
-# The client did nothing meanwhile. The coordinator's successor found a decision without an end, and sent the markers. Each
-# partition is written down before its record is in the log, and the next transaction begins after *CompleteCommit*.
+# The client did nothing meanwhile. The coordinator's successor found an unfinished decision, and
+# sent the markers. Each partition is written down before its record is in the log, and the next
+# transaction begins after *CompleteCommit*.
 #
 # ## Deeper: A transaction that hangs
 #
-# A teller's record is on its way for too long: its transaction has ended before the record arrives. The record
-# still has a valid producer id, and, under protocol 1, a valid epoch. *new-teller* speaks protocol 2, *old-teller*
-# protocol 1. In the third row the leaders do not ask the coordinator, as it was before 3.6. Then a plain record comes behind.
+# A teller's record is delayed for too long: its transaction has ended before the record arrives.
+# The record still has a valid producer id, and, under protocol 1, a valid epoch. *new-teller*
+# speaks protocol 2, *old-teller* protocol 1. In the third row, the leaders do not ask the
+# coordinator, as was the case before 3.6. Then a plain record follows.
 
 # %% late-records tags=["both"]
 lab.both(hanging.late_records)
 
 # %% [markdown]
-# Protocol 2 refuses by the epoch. Under protocol 1 the leader asks the coordinator whether the partition belongs to an open
-# transaction, and tells the client to abort. Without that question the record is accepted and opens a transaction which no
-# coordinator knows of. So no time-out ends it: *behind* is stuck, compaction does not pass it either, and
-# a new start of the producer does not help. Retention does not wait for it: only the high watermark bounds what is deleted. An ABORT marker does. Kafka's tool finds such transactions
-# and has the marker written. Below, one has been hanging for an hour.
+# Protocol 2 refuses the record by its epoch. Under protocol 1, the leader asks the coordinator
+# whether the partition belongs to an open transaction, and tells the client to abort. Without that
+# question, the record is accepted and opens a transaction that no coordinator knows about. So no
+# time-out ends it: *behind* is stuck, compaction does not pass it either, and restarting the
+# producer does not help. (Retention does not wait for it: only the high watermark bounds what is
+# deleted.) An ABORT marker helps. Kafka's tool finds such transactions and has the marker written.
+# Below, one has been hanging for an hour.
 
 # %% find-hanging tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -740,103 +777,118 @@ bank.wait_until_stable(cluster)
 print("read_committed then:", *values(cluster))
 
 # %% [markdown]
-# `find-hanging` has a limit of its own, `--max-transaction-timeout` (15 minutes by default). It takes producers with an open
-# transaction whose last record is older than that, and asks for each whether its coordinator knows the transaction. Use `abort` for these only: with a transaction that is alive it tears the work of its producer apart.
+# `find-hanging` has a limit of its own, `--max-transaction-timeout` (15 minutes by default). It
+# selects producers with an open transaction whose last record is older than that, and asks each
+# one's coordinator whether it knows the transaction. Use `abort` only for these: on a live
+# transaction, it tears the producer's work apart.
 #
 # ## Deeper: Time-outs
 #
-# A producer with a `transaction.timeout.ms` of 3 s writes into two partitions and falls silent. When markers have
-# come, it goes on.
+# A producer with a `transaction.timeout.ms` of 3 s writes into two partitions and falls silent.
+# When the markers have arrived, it goes on.
 
 # %% timeouts tags=["both"]
 display(lab.both(scenes.timeouts), lab.both(scenes.settings))
 
 # %% [markdown]
-# The coordinator looks for old transactions every 10 s (`transaction.abort.timed.out.transaction.cleanup.interval.ms`), aborts, and raises the
-# epoch. So the producer's next request fails, and the whole of its work has to be done again. The default of the client is 60 s; more than the broker's
-# `transaction.max.timeout.ms`, a quarter of an hour, is refused at the start. Kafka Streams sets 10 s. A name that is not
-# used for a week is forgotten; its next start gets another id. `__transaction_state` has 50 partitions by default; the clusters of this course have five.
+# The coordinator looks for old transactions every 10 s
+# (`transaction.abort.timed.out.transaction.cleanup.interval.ms`), aborts them, and raises the
+# epoch. So the producer's next request fails, and all its work has to be done again. The client's
+# default timeout is 60 s; a value above the broker's `transaction.max.timeout.ms` (15 minutes) is
+# refused when the producer starts. Kafka Streams sets 10 s. A name that is not used for a week is
+# forgotten; its next start gets another id. `__transaction_state` has 50 partitions by default; in
+# this course's clusters, it has five.
 #
 # ## Deeper: What readers get
 #
-# A transfer has a record in each of two partitions, and there are readers of one of them. In the second table one record is
-# aborted, and another one is sent twice by the application, in two transactions that commit.
+# A transfer has a record in each of two partitions, and each reader reads one of them. In the
+# second table, one record is aborted, and the application sends another one twice, in two
+# transactions that commit.
 
 # %% readers tags=["both"]
 display(lab.both(scenes.half), lab.both(scenes.levels))
 
 # %% [markdown]
-# Writing is atomic, reading is not. A reader of one partition sees a debit without its credit, and no error; a reader of both
-# may get the debit now and the credit a poll later. If a reader needs both at once, put both into one record.
+# Writing is atomic, reading is not. A reader of one partition sees a debit without its credit, and
+# no error; a reader of both may get the debit now and the credit a poll later. If a reader needs
+# both at once, put both into one record.
 #
-# The Java client and Kafka's tools read everything by default, librdkafka's clients only what is committed. So the same topic may look
-# different in two tools. `read_committed` hides what was aborted; it does not find copies that an application sent. Where no
-# producer has transactions, the level makes no difference.
+# By default, the Java client and Kafka's tools read everything; librdkafka's clients read only what
+# is committed. So the same topic may look different in two tools. `read_committed` hides what was
+# aborted; it does not detect copies that an application sent. Where no producer uses transactions,
+# the level makes no difference.
 #
 # ## Deeper: What a Fetch answer says
 #
-# Transactions of *p*, *q* and *r* in one partition: *p* writes p0 and p2 and aborts, *q* writes q1 and commits, *r* writes r3
-# and aborts.
+# Producers *p*, *q* and *r* run transactions in one partition: *p* writes p0 and p2 and aborts, *q*
+# writes q1 and commits, *r* writes r3 and aborts.
 
 # %% aborted tags=["both"]
 lab.both(scenes.aborted)
 
 # %% [markdown]
-# The broker removes nothing from the answer: records are sent as they lie on the disk. It adds a list of producers
-# with the first offset of what they aborted, from the segment's `.txnindex`. The client drops the records of these
-# producers from there to their ABORT marker. Each entry of the index also has the LSO of that moment, which tells where
-# a search may stop.
+# The broker removes nothing from the answer: records are sent as they are on the disk. It adds a
+# list of producers with the first offset of what they aborted, from the segment's `.txnindex`. The
+# client drops these producers' records from there to their ABORT marker. Each entry of the index
+# also has the LSO of that moment, which tells where a search may stop.
 #
 # ## Deeper: What each part is good for
 #
-# One transfer; an application that writes a result for it and commits the group's offset; a crash between the two, and a second start. The first
-# table says how often the transfer counts, the second one has a running total of three transfers.
+# An application writes a result for one transfer and commits the group's offset; it crashes between
+# the two, and starts again. The first table shows how often the transfer counts; the second one has
+# a running total of three transfers.
 
 # %% torn tags=["both"]
 display(lab.both(chains.torn), lab.both(chains.sums))
 
 # %% [markdown]
-# Without a transaction the order decides between twice and never, and no order gives once. In a running total the error stays in
-# every later value.
+# Without a transaction, the order decides between twice and never, and no order achieves once. In a
+# running total, the error stays in every later value.
 #
-# The usual recipe is *a transactional producer plus an idempotent consumer*. Here the application that books crashes once, and behind it an
-# application that sends a mail for each booking crashes after its first mail.
+# The usual recipe is *a transactional producer plus an idempotent consumer*. Here the application
+# that books crashes once, and downstream an application that sends an e-mail for each booking
+# crashes after its first e-mail.
 
 # %% recipe tags=["both"]
 display(lab.both(chains.recipe), lab.both(chains.consumers))
 
 # %% [markdown]
-# The transaction keeps the topic right; the key keeps right what is outside of Kafka. Each leaves the other's hole open. A
-# consumer cannot use the producer's id and sequence number for a key: it does not get them.
+# The transaction keeps the topic right; the key does so for what is outside Kafka. Neither closes
+# the other's gap. A consumer cannot use the producer's id and sequence number as a key: it does not
+# get them.
 #
-# In the second table each setting of that application's consumer is left out in turn; the transfer should count once. A
-# consumer that commits by itself moves the offset outside of the transaction: it stays when the transaction is aborted, and the transfer is
-# lost. In such an application only the producer commits: begin, write to any number of topics, send the offsets, then commit or abort.
+# In the second table, each setting of that application's consumer is left out in turn; the transfer
+# should count once. A consumer that commits by itself moves the offset outside the transaction:
+# that offset stays when the transaction is aborted, and the transfer is lost. In such an
+# application, only the producer commits: begin, write to any number of topics, send the offsets,
+# then commit or abort.
 
 # %% chain tags=["both"]
 display(lab.both(chains.two_topics), lab.both(chains.chain))
 
 # %% [markdown]
-# The second run is a chain of two applications, and each of them crashes behind its results and behind its offset. The log holds results of all
-# attempts, and what counts is what a run without a crash gives.
+# The second run is a chain of two applications, and each of them crashes once after its results and
+# once after its offset. The log holds results from all attempts, but what counts equals the outcome
+# of a run without a crash.
 #
 # ## Deeper: Into a database
 #
-# A topic that was written in transactions fills two tables. The sink crashes after one, two and three rows, and its offset is committed
-# only in the end.
+# A topic that was written in transactions fills two tables. The sink crashes after one, two and
+# three rows, and its offset is committed only at the end.
 
 # %% table tags=["both"]
 lab.both(chains.table)
 
 # %% [markdown]
-# Write to a topic first, in transactions, and let a sink carry it into the other system under a key: a crash anywhere repeats
-# rows, and a repeated row changes nothing. (The repeats go through older values of *anna* again, and end with the newest.) Another
-# way is to keep the offset in the database, in the same transaction as the rows.
+# Write to a topic first, in transactions, and let a sink carry the records into the other system
+# under a key: a crash anywhere repeats rows, and a repeated row changes nothing. (The repeats pass
+# through *anna*'s older values again, and end with the newest.) Another way is to keep the offset
+# in the database, in the same transaction as the rows.
 #
 # ## Deeper: What it costs
 #
-# Twelve transactions of each size, one after the other; three of the largest. The rates are multiples of those with one record in
-# each transaction.
+# Twelve transactions of each size run one after the other, but only three of the largest. The rates
+# are multiples of the rate with one record per transaction.
 
 # %% sizes tags=["both"]
 from kit.drawings.chart import Chart
@@ -847,30 +899,33 @@ display(Chart("Records per second", costs.curves(outcome), power, "times one rec
 outcome
 
 # %% [markdown]
-# Requests to the coordinator, its records and the markers are paid once for a transaction, be it large or small. So with ten times as many
-# records the rate is several times as high, until the records themselves take the time. The other side: the first record of
-# a large transaction waits for its last one, for as long as the transaction takes.
+# A transaction, large or small, pays once for requests to the coordinator, its records and the
+# markers. So with ten times as many records, the rate is several times as high, until the records
+# themselves take up the time. The price is that the first record of a large transaction waits for
+# its last one, for as long as the transaction takes.
 
 # %% reading tags=["both"]
 display(lab.both(costs.reading), lab.both(costs.waiting))
 
 # %% [markdown]
-# Filtering costs a reader next to nothing: it compares a producer's id with a short list. (The factor is near 1, and each run of a
-# busy machine shows another one.) What readers feel is waiting: in the second
-# table a plain record lies behind a transaction that is held open for some time. A reader with read_uncommitted has it meanwhile. So the length of a transaction is a part of the latency
-# of everyone who writes to the same partition.
+# Filtering costs a reader next to nothing: it compares a producer's id with a short list. (The
+# factor is near 1, and differs from run to run on a busy machine.) What readers feel is waiting: in
+# the second table a plain record comes after a transaction that is held open for some time. A
+# reader with read_uncommitted gets it in the meantime. So a transaction's length is part of the
+# latency for everyone who writes to the same partition.
 #
 # ## Deeper: Kafka Streams
 #
-# Kafka Streams makes these calls itself, if `processing.guarantee` is `exactly_once_v2`; the default is `at_least_once`. Below is
-# an application that keeps a sum for each key.
+# Kafka Streams makes these calls itself, if `processing.guarantee` is `exactly_once_v2`; the
+# default is `at_least_once`. Below is an application that keeps a sum for each key.
 
 # %% streams tags=["read"]
 print(chains.STREAMS.read_text())
 
 # %% [markdown]
-# It is not run in this notebook. A test of the course (`tests/conformance/test_streams_exactly_once.py`) runs it on the engine and on
-# Kafka, kills it in the middle by SIGKILL, starts it again, and finds each number in its sum once. Its store is restored
+# It is not run in this notebook. A test of the course
+# (`tests/conformance/test_streams_exactly_once.py`) runs it on the engine and on Kafka, kills it
+# midway with SIGKILL, starts it again, and finds each number in its sum once. Its store is restored
 # from a changelog topic, which is written in the same transactions.
 #
 # ## Deeper: Source check
@@ -882,7 +937,7 @@ print(chains.STREAMS.read_text())
 # | exactly once means that a record is processed once | it is processed again after a crash, and counts once | [A crash at every step](#A-crash-at-every-step) |
 # | it needs Kafka Streams | a transactional producer with the offsets in its transaction does it too | [A crash at every step](#A-crash-at-every-step) |
 # | a transactional producer plus an idempotent consumer | within Kafka it is the producer, the offsets in its transaction, and read_committed; the key is for effects outside | [What each part is good for](#Deeper:-What-each-part-is-good-for) |
-# | read_uncommitted is the default | in the Java client and Kafka's tools; confluent-kafka has read_committed | [What readers get](#Deeper:-What-readers-get) |
+# | read_uncommitted is the default | in the Java client and Kafka's tools; confluent-kafka's is read_committed | [What readers get](#Deeper:-What-readers-get) |
 # | the epoch rises when a producer starts | under protocol 2 also with every commit and abort | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |
 # | the client says which partitions it will write to | under protocol 2 the partition's leader does, with the first record | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
 # | a transaction ends after its time-out at the latest | if its coordinator knows it | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 12 · Retention and compaction
 #
-# A log that only grows fills the disk. Kafka has two ways to forget: *retention* deletes old segments
-# as a whole, and *compaction* rewrites segments and leaves the last value of each key. Neither asks
-# whether anyone has read the records.
+# A log that only grows fills the disk. Kafka has two ways to forget: *retention* deletes old
+# segments as a whole, and *compaction* rewrites segments and keeps the last value of each key.
+# Neither checks whether anyone has read the records.
 #
 # **What you will be able to do**
 #
 # * say which records a size limit and a time limit remove, and which stay longer
 # * say what a consumer gets when retention has overtaken it
-# * read a compacted log: its gaps, its tombstones, the part that is still dirty
+# * read a compacted log: its gaps, its tombstones, and the part that is still dirty
 # * say when the cleaner begins, and follow a pass step by step
 # * rebuild a table from a compacted topic
 # * say what a deletion promises after a crash, and what it does not
@@ -18,9 +18,9 @@
 #
 # ## A limit of size
 #
-# A partition is a series of *segments*, files of records; only the last one, the *active* segment, is
-# written to (lesson 02). `retention.bytes` limits the bytes of a partition; by default there is no
-# limit. The next run writes 20 records of 170 bytes each. A segment takes four of them, so segments
+# A partition is a series of *segments*, files of records; only the last one, the *active* segment,
+# is written to (lesson 02). `retention.bytes` limits a partition's bytes; by default there is no
+# limit. The next run writes 20 records of 170 bytes each. A segment holds four of them, so segments
 # begin at 0, 4, 8, 12 and 16. Then the limit is set to 1,500 bytes.
 
 # %% doorway tags=["setup"]
@@ -66,16 +66,16 @@ display(outcome)
 lab.verdict("12-1", outcome)
 
 # %% [markdown]
-# Retention deletes whole segments, the oldest first, and only while the others still hold the limit. So
-# a partition keeps up to a segment more than `retention.bytes`; it also keeps what arrives before the
-# next look, which comes every five minutes by default (here four times a second). The limit counts for
-# each partition: 8 partitions of 1 GB with three replicas are 24 GB, and up to 24 segments more.
-# A record in the middle is read at once: the names of the files tell which segment has it, and a fetch
-# ends with its segment.
+# Retention deletes whole segments, the oldest first, and only while the others still add up to the
+# limit. So a partition keeps up to a segment more than `retention.bytes`; it also keeps what
+# arrives before the next check, which comes every five minutes by default (here four times a
+# second). The limit applies to each partition: 8 partitions of 1 GB with three replicas take 24 GB,
+# plus up to 24 segments. A record in the middle is found at once: the file names tell which segment
+# has it, and a fetch ends with its segment.
 #
 # `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
-# 1 GiB, and at least 1 MiB. Here is what you see at work: the topic, a line of the broker's log, and
-# the files that are left. Choose a segment in the panel, then a batch.
+# 1 GiB by default, and at least 1 MiB. Here is what you see at work: the topic, a line from the
+# broker's log, and the files that are left. Choose a segment in the panel, then a batch.
 
 # %% watch-files tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -88,9 +88,9 @@ lab.segments(cluster, "orders")
 # %% [markdown]
 # ## A limit of time
 #
-# `retention.ms` is a week by default. In the next run it is an hour. A segment takes two records. The
-# records were made, in this order, so many minutes ago: 300, 290, then 280, 5, then 200, 190, then
-# 180, 170, and 160 in the active segment.
+# `retention.ms` is a week by default. In the next run it is an hour. A segment holds two records.
+# The records' ages in minutes are, in log order: 300, 290, then 280, 5, then 200, 190, then 180,
+# 170, and 160 in the active segment.
 
 # %% 12-2 tags=["stub", "predict"]
 lab.predict("12-2")
@@ -127,27 +127,28 @@ display(outcome)
 lab.verdict("12-2", outcome)
 
 # %% [markdown]
-# A segment is as old as the *newest* timestamp in it, so the record of five minutes ago keeps the one
-# beside it. And a log has no holes at its beginning: deletion stops at the first segment that stays,
-# so everything behind it stays too. With 270 in place of 5 every segment is old. Then all go, the
-# active one too: the broker begins a new segment first. A timestamp in the future (try -50) keeps its
-# segment until that time and the retention are over.
+# A segment is as old as the *newest* timestamp in it, so the record from five minutes ago keeps the
+# one beside it. And a log has no holes at its beginning: deletion stops at the first segment that
+# stays, so everything after it stays too. With 270 in place of 5, every segment is old. Then all of
+# them go, even the active one: the broker starts a new segment first. A timestamp in the future
+# (try -50) keeps its segment until that time has come and the retention has passed.
 #
-# So a record with a true timestamp is kept for `retention.ms` or longer. That is no promise: the clock is
-# the record's own, and one whose timestamp is old when it is written can go within minutes. A quiet topic needs
-# `segment.ms` (a week by default) to end its active segment; a record can be twice as old.
+# So a record with a true timestamp is kept for `retention.ms` or longer. That is no promise: the
+# clock is the record's own, and a record whose timestamp is already old when it is written can go
+# within minutes. A quiet topic needs `segment.ms` (a week by default) to end its active segment, so
+# a record can be twice as old.
 #
 # ## The last value of each key
 #
-# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has its key.
-# Here segments take two records. Nine are written, offsets 0 to 8:
+# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has its
+# key. Here segments hold two records. Nine are written, at offsets 0 to 8:
 #
 # | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 # |---|---|---|---|---|---|---|---|---|
 # | a=1 | b=1 | a=2 | c=1 | b=2 | a=3 | d=1 | d=2 | c=2 |
 #
-# `min.cleanable.dirty.ratio` is 1 at first: that keeps the cleaner away, as the next section explains.
-# Then it is set to 0, and the cleaner passes over everything that it may touch.
+# `min.cleanable.dirty.ratio` is 1 at first: that keeps the cleaner away, as the next section
+# explains. Then it is set to 0, and the cleaner cleans everything that it may touch.
 
 # %% 12-3 tags=["stub", "predict"]
 lab.predict("12-3")
@@ -185,19 +186,19 @@ lab.verdict("12-3", outcome)
 
 # %% [markdown]
 # Compaction drops single records, and the others keep their offsets: a consumer that comes to a gap
-# goes on behind it. Two records of `c` are left. The pass never looks into the active segment, so it
-# did not know of the later one. That is the promise of compaction: *at least* the last value of each
-# key. A reader builds the same table before and after. What it cannot count on is to see every value.
+# goes on after it. Two records with key `c` are left. The pass never looks into the active segment,
+# so it did not see the later one. That is compaction's promise: *at least* the last value of each
+# key. A reader builds the same table before and after. But it cannot count on seeing every value.
 #
 # ## When a pass begins
 #
-# A pass reads the log from its beginning, so it should be worth it. The part that was cleaned before
-# is *clean*; the closed segments behind it are *dirty*. The cleaner begins when the share of dirty
-# bytes, the *dirty ratio*, is above `min.cleanable.dirty.ratio` (0.5).
+# A pass reads the log from its beginning, so it should be worth the cost. The part that was cleaned
+# before is *clean*; the closed segments after it are *dirty*. The cleaner begins when the share of
+# dirty bytes, the *dirty ratio*, is above `min.cleanable.dirty.ratio` (0.5).
 #
-# The next run is a simulation. Sixteen users are written, in four segments of four records. They are
-# cleaned: nothing is removed, since each key is there once. Then the first four users are written again
-# and again. Each time fills one more segment, and the cleaner has three seconds to begin.
+# The next run is a simulation. Sixteen users are written, in four segments of four records. They
+# are cleaned: nothing is removed, since each key occurs once. Then the first four users are written
+# again and again. Each round fills one more segment, and the cleaner has three seconds to begin.
 
 # %% 12-4 tags=["stub", "predict"]
 lab.predict("12-4")
@@ -233,20 +234,21 @@ panel.jump("101 cleans")  # the second
 panel
 
 # %% [markdown]
-# Four of eight segments are a ratio of 0.5, which is not *above* 0.5. So up to half of a log may be
-# overwritten values, and the active segment comes on top. Two more settings move the moment:
+# Four of eight segments make a ratio of 0.5, which is not *above* 0.5. So up to half of a log may
+# be overwritten values, not counting the active segment. Two more settings move the moment:
 # `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
 # little is dirty (*Deeper: Lags*).
 #
-# The panel shows the same world. Go from moment to moment with the arrows of the timeline: the
-# pass first reads what is dirty and notes the last offset of each key, its *offset map*. It then
-# copies what stays into a new file, and puts that in the place of the old segment.
+# The panel shows the same world. Step through it with the timeline's arrows: the pass first reads
+# the dirty part and notes each key's last offset in its *offset map*. It then copies what stays
+# into a new file, and replaces the old segment with that.
 #
 # ## Tombstones
 #
-# A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` says how long it
-# is kept after it was cleaned, a day by default. Here it is 0. The log has `anna=Rome`, `bert=Oslo`,
-# `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active segment. The cleaner passes once.
+# A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` (a day by
+# default) sets how long a tombstone is kept after it was cleaned. Here it is 0. The log has
+# `anna=Rome`, `bert=Oslo`, `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active
+# segment. The cleaner makes one pass.
 
 # %% 12-5 tags=["stub", "predict"]
 lab.predict("12-5")
@@ -317,18 +319,19 @@ def slow_reader(delete_retention_s=20, pause_s=30):
 lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56, 5))
 
 # %% [markdown]
-# The first pass removes the value and keeps the tombstone. It writes a *delete horizon* into the
-# batch, now plus `delete.retention.ms`, and sets the seventh bit of its attributes. The first pass after that time drops it, and a pass needs
-# something dirty to begin with. The time is for readers: one that has seen `Oslo` and is slower
-# than the horizon would never hear that bert is gone. So `delete.retention.ms` is how long a
-# reader may safely take from the beginning of the log to its end. Above, carl moves every second,
-# so each pass has something dirty.
+# The first pass removes the value and keeps the tombstone. It writes a *delete horizon* (now plus
+# `delete.retention.ms`) into the batch, and sets the seventh bit of the batch's attributes. The
+# first pass after that time drops the tombstone, but a pass needs something dirty to begin. The
+# delay protects readers: one that has seen `Oslo` and is slower than the horizon would never learn
+# that bert is gone. So `delete.retention.ms` is how long a reader may safely take from the
+# beginning of the log to its end. Above, carl moves every second, so each pass has something dirty.
 #
 # ## A table from a topic
 #
 # A service keeps the last amount of each of five users in memory, and writes each change to a
-# compacted topic: 300 changes, in turn. A segment takes 20 records. After each 100 changes the cleaner
-# has been everywhere it may go. Then the service crashes, and a new one reads the topic from its beginning.
+# compacted topic: 300 changes, the users in turn. A segment holds 20 records. After every 100
+# changes, the cleaner cleans everything that it may touch. Then the service crashes, and a new one
+# reads the topic from its beginning.
 
 # %% 12-6 tags=["stub", "predict"]
 lab.predict("12-6")
@@ -369,22 +372,24 @@ display(outcome)
 lab.verdict("12-6", outcome)
 
 # %% [markdown]
-# One record for each user, and the whole active segment. The topic is the table's *changelog*. Kafka
-# Streams keeps its state in such topics, and consumer groups keep their offsets in one. Restoring costs
-# the number of keys and the dirty tail, not the history: the bytes do not grow with the changes. So large segments make a restart slow: this
-# is why Streams' changelogs have smaller ones. One code path serves both: read from the beginning,
-# then go on with what comes.
+# The new service reads one record for each user, and the whole active segment. The topic is the
+# table's *changelog*. Kafka Streams keeps its state in such topics, and consumer groups keep their
+# offsets in one. The cost of a restore is the number of keys and the dirty tail, not the history:
+# the bytes do not grow with the changes. So large segments make a restart slow, which is why
+# Streams' changelogs have smaller ones. One code path serves both: read from the beginning, then go
+# on with new records.
 #
 # ## A deletion, and two crashes
 #
-# DeleteRecords moves the start of a log on request, however young its records are. The next run uses three replicas
-# and two crashes; in the end, one broker returns that was cut off before.
+# DeleteRecords moves the start of a log on request, however young its records are. The next run
+# uses three replicas and two crashes; in the end, a broker that was cut off returns.
 #
-# 1. A to F are on 101, 102 and 103, offsets 0 to 5. 101 leads.
-# 2. 101 is cut off and takes x, y, z with acks=1, offsets 6 to 8. It is killed. Another broker leads.
-# 3. G to L are written there, offsets 6 to 11, with acks=all.
-# 4. The other follower is killed. DeleteRecords up to offset 10 is sent, and answered: the log starts
-#    at 10.
+# 1. A to F are on 101, 102 and 103, at offsets 0 to 5. 101 leads.
+# 2. 101 is cut off and accepts x, y, z with acks=1, at offsets 6 to 8. It is killed. Another broker
+#    leads.
+# 3. G to L are written there, at offsets 6 to 11, with acks=all.
+# 4. The other follower is killed. DeleteRecords up to offset 10 is sent, and acknowledged: the log
+#    starts at 10.
 # 5. The leader is killed at once. It starts again, leads again, and then 101 returns.
 
 # %% 12-7 tags=["stub", "predict"]
@@ -427,19 +432,21 @@ lab.verdict("12-7", outcome)
 
 # %% [markdown]
 # Two healthy brokers are in the ISR and hold different records at 6, 7 and 8. Which ones a consumer
-# reads depends on the leader. DeleteRecords moves the log start in memory and cuts the *leader epochs*
-# (which term wrote which offsets, lesson 07) on disk at once. The log start itself is written down once
-# a minute. The killed leader had cut epochs and no log start: the records came back without what would
-# tell 101 where its history parts.
+# reads depends on the leader. DeleteRecords moves the log start in memory and cuts the *leader
+# epochs* (which term wrote which offsets, lesson 07) on disk at once. The log start itself is
+# written to disk once a minute. The killed leader's disk had the cut epochs but no log start: the
+# records came back without the epochs that would tell 101 where its history diverges.
 #
-# Nothing is lost that had not been deleted. But a deletion that was answered can be undone by a crash
-# of all in-sync replicas, and no log says so. The tests of this project found it, and Kafka 4.3.1
-# behaves the same; `docs/findings.md` has the analysis. If a deletion matters, for example by law,
-# wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep more than one replica.
+# Nothing is lost that had not been deleted. But a deletion that was acknowledged can be undone by a
+# crash of all the in-sync replicas, and no log reports it. The tests of this project found it, and
+# Kafka 4.3.1 behaves the same; `docs/findings.md` has the analysis. If a deletion matters, for
+# example by law, wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep more
+# than one replica.
 #
 # ## Read the code that did it
 #
-# Which segments may go, which log the cleaner takes next, and which records of a batch stay.
+# The code decides which segments may go, which log the cleaner takes next, and which of a batch's
+# records stay.
 
 # %% code tags=["read"]
 from engine.storage import retention
@@ -473,28 +480,28 @@ world.run(for_s=61)
 print("a minute on:", ", ".join(virtual_runs.files(world, 101, "users")))
 
 # %% [markdown]
-# A new segment is written under the name `.cleaned`, which a starting broker throws away. When it is
-# whole and flushed, it becomes `.swap`, which a starting broker completes. At every moment the files
-# hold the old segments or the new one, whole. The old ones stay for a minute as `.deleted`
-# (`file.delete.delay.ms`).
+# A new segment is written as `.cleaned`, which a starting broker throws away. When it is complete
+# and flushed, it becomes `.swap`, and a starting broker finishes the swap. At every moment the
+# files hold either the old segments or the new one, complete. The old ones stay for a minute as
+# `.deleted` (`file.delete.delay.ms`).
 #
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("12-8")` gives three hints and
-# then a solution.
+# Write your answer over the stub, run it, then run the check. `lab.hint("12-8")` gives three hints
+# and then a solution.
 #
-# **12-8, how many segments go.** `segments` are the closed segments of a log and its active one, the
-# oldest first, each as [bytes, minutes since its newest record]. A limit of -1 is none. How many
-# segments, from the oldest on, does retention delete? The active one may go as well, if it holds
-# records; here it always does.
+# **12-8, how many segments go.** `segments` lists a log's closed segments and its active one,
+# oldest first, each as [bytes, minutes since its newest record]. A limit of -1 means no limit. How
+# many segments, from the oldest on, does retention delete? The active one may go as well, if it
+# holds records; here it always does.
 #
-# **12-9, what is left.** `history` is a list of [offset, key, value]; a value of None is a tombstone.
-# The active segment begins at offset `active`. Nothing was cleaned before. Return the offsets that are
-# left after the first pass.
+# **12-9, what is left.** `history` is a list of [offset, key, value]; a value of None is a
+# tombstone. The active segment begins at offset `active`. Nothing was cleaned before. Return the
+# offsets that are left after the first pass.
 #
-# **12-10, which log is next.** `logs` is a dictionary: name to [clean bytes, dirty bytes]. Return the
-# name of the log that the cleaner takes next, by one minimum ratio for all, or None. No two logs here
-# have the same dirty ratio.
+# **12-10, which log is next.** `logs` is a dictionary from each name to [clean bytes, dirty bytes].
+# Return the name of the log that the cleaner takes next, with one minimum ratio for all of them, or
+# None. No two logs here have the same dirty ratio.
 
 
 # %% 12-8 tags=["stub"]
@@ -557,40 +564,40 @@ lab.check("12-10", next_to_clean)
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
 # <details><summary><b>1. How long does Kafka keep a record?</b></summary>
-# Until retention removes its segment: by time (a week by default), by size (no limit by default), both
-# or neither; or, with compaction, until a later record of its key has been cleaned. Reading changes
-# nothing.
-# <i>Follow-up:</i> retention.ms is a day, and there are records of last month. Why? <b>Weak:</b> "until
-# it was read" or "seven days". <b>Good:</b> time, size, compaction, whole segments. <b>Strong:</b> the
-# newest timestamp of a segment, the active segment, future timestamps, segment.ms. Evidence:
-# <a href="#A-limit-of-time">A limit of time</a>.
+# Until retention removes its segment: by time (a week by default), by size (no limit by default),
+# both or neither; or, with compaction, until a later record of its key has been cleaned. Reading
+# changes nothing. <i>Follow-up:</i> retention.ms is a day, and there are records from last month.
+# Why? <b>Weak:</b> "until it was read" or "seven days". <b>Good:</b> time, size, compaction, whole
+# segments. <b>Strong:</b> the newest timestamp of a segment, the active segment, future timestamps,
+# segment.ms. Evidence: <a href="#A-limit-of-time">A limit of time</a>.
 # </details>
 # <details><summary><b>2. How large can a topic become with retention.bytes?</b></summary>
-# Partitions × replicas × (retention.bytes + a segment), and what arrives between two looks.
-# <i>Follow-up:</i> what happens when the disk is full? <b>Weak:</b> "retention.bytes." <b>Good:</b> per
-# partition. <b>Strong:</b> the extra segment, the check interval, and that a full disk takes the log
-# directory offline and deletes nothing. Evidence: <a href="#A-limit-of-size">A limit of size</a>.
+# Partitions × replicas × (retention.bytes + a segment), and what arrives between two checks.
+# <i>Follow-up:</i> what happens when the disk is full? <b>Weak:</b> "retention.bytes." <b>Good:</b>
+# per partition. <b>Strong:</b> the extra segment, the check interval, and that a full disk takes
+# the log directory offline and deletes nothing. Evidence: <a href="#A-limit-of-size">A limit of
+# size</a>.
 # </details>
 # <details><summary><b>3. What does compaction guarantee?</b></summary>
 # Order and offsets stay; at least the last value of each key stays; a reader that goes from the
-# beginning to the end within delete.retention.ms also hears of every deletion.
-# <i>Follow-up:</i> why are there still two records of one key? <b>Weak:</b> "one record per key."
-# <b>Good:</b> the last value stays. <b>Strong:</b> dirty part, active segment, tombstones, no promise
-# to see each value. Evidence: <a href="#The-last-value-of-each-key">The last value of each key</a>.
+# beginning to the end within delete.retention.ms also sees every deletion. <i>Follow-up:</i> why
+# are there still two records of one key? <b>Weak:</b> "one record per key." <b>Good:</b> the last
+# value stays. <b>Strong:</b> dirty part, active segment, tombstones, no promise to see each value.
+# Evidence: <a href="#The-last-value-of-each-key">The last value of each key</a>.
 # </details>
 # <details><summary><b>4. How do you delete one user's data from a compacted topic?</b></summary>
 # With a tombstone for the key; then two passes and delete.retention.ms must go by, and the active
-# segment must have ended. max.compaction.lag.ms bounds that.
-# <i>Follow-up:</i> and on the followers, in mirrors, in backups? <b>Weak:</b> "send null." <b>Good:</b>
-# tombstone and cleaner. <b>Strong:</b> the time until the bytes are gone, file.delete.delay.ms, and the
-# readers' copies. Evidence: <a href="#Tombstones">Tombstones</a>.
+# segment must have ended. max.compaction.lag.ms bounds that. <i>Follow-up:</i> and on the
+# followers, in mirrors, in backups? <b>Weak:</b> "send null." <b>Good:</b> tombstone and cleaner.
+# <b>Strong:</b> the time until the bytes are gone, file.delete.delay.ms, and the readers' copies.
+# Evidence: <a href="#Tombstones">Tombstones</a>.
 # </details>
 # <details><summary><b>5. A service restarts, and its state takes an hour to load. What do you look at?</b></summary>
-# How many records it reads for each key that it keeps: the changelog's dirty ratio, segment.bytes, lags,
-# whether the cleaner is alive at all.
-# <i>Follow-up:</i> what would you change first? <b>Weak:</b> "more partitions." <b>Good:</b> dirty ratio
-# and segments. <b>Strong:</b> a standby, a local checkpoint, and the cleaner's uncleanable partitions.
-# Evidence: <a href="#A-table-from-a-topic">A table from a topic</a>.
+# How many records it reads for each key that it keeps: the changelog's dirty ratio, segment.bytes,
+# lags, whether the cleaner is alive at all. <i>Follow-up:</i> what would you change first?
+# <b>Weak:</b> "more partitions." <b>Good:</b> dirty ratio and segments. <b>Strong:</b> a standby, a
+# local checkpoint, and the cleaner's uncleanable partitions. Evidence:
+# <a href="#A-table-from-a-topic">A table from a topic</a>.
 # </details>
 # <details><summary><b>6. The disk is full, and this topic has retention.ms of an hour. Why?</b></summary>
 # <pre>Topic: clicks  PartitionCount: 1  ReplicationFactor: 3
@@ -620,9 +627,9 @@ lab.quiz("12-12", "b", "d")
 # %% [markdown]
 # ## Deeper: A table in Python
 #
-# A service keeps the users' cities in a dictionary. Four records are in its topic: anna is in Rome, bert
-# in Oslo, carl has an empty value, and bert's tombstone is the last one. The service's loop is in the
-# cell below the question.
+# A service keeps the users' cities in a dictionary. Four records are in its topic: anna is in Rome,
+# bert in Oslo, carl has an empty value, and the last one is bert's tombstone. The service's loop is
+# in the cell below the question.
 
 # %% 12-13 tags=["stub", "predict"]
 lab.predict("12-13")
@@ -661,15 +668,17 @@ display(outcome)
 lab.verdict("12-13", outcome)
 
 # %% [markdown]
-# In confluent-kafka, `len(message)` is the length of the value, and Python treats an object of length 0
-# as false. So a message without a value, and one with an empty value, both look like *nothing has
-# come*. bert stays in the table for good, carl never gets in, and there is no error. Write `if message is None`, and run the cell again.
+# In confluent-kafka, `len(message)` is the length of the value, and Python treats an object of
+# length 0 as false. So a message without a value, and one with an empty value, both look like
+# *nothing has arrived*. bert stays in the table for good, carl never gets in, and there is no
+# error. Write `if message is None`, and run the cell again.
 
 # %% [markdown]
 # ## Deeper: Retention does not wait
 #
-# A group has committed offset 3, and its consumer is off. A size limit then removes the offsets 0 to 7;
-# the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the default.
+# A group has committed offset 3, and its consumer is offline. A size limit then removes the offsets
+# 0 to 7; the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the
+# default.
 
 # %% overtaken tags=["both"]
 reset = "latest"  # also "earliest" and "error", which Java's client calls "none"
@@ -701,43 +710,44 @@ outcome = lab.both(overtaken)
 display(outcome)
 
 # %% [markdown]
-# A broker keeps nothing for a reader: a queue deletes what was read, a log what is old. A consumer that
-# comes back inside the retention gets everything. Here the committed
-# offset has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy
-# decides. `earliest` reads what is left, `error` (`none` in Java) stops with an error. With `latest`
-# records that could still be read are skipped, and the lag is 0. Watch the lag against the retention,
-# and give retention more time than your longest outage.
+# A broker keeps nothing for a reader: a queue deletes what was read; a log deletes what is old. A
+# consumer that comes back inside the retention gets everything. Here the committed offset has left
+# the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy decides.
+# `earliest` reads what is left, `error` (`none` in Java) stops with an error. With `latest`,
+# records that could still be read are skipped, and the lag is 0. Compare the lag with the
+# retention, and make the retention longer than your longest outage.
 
 # %% [markdown]
 # ## Deeper: Both policies
 #
-# Seven records, the first four 90 minutes old, the others five: `a1 b1 a2 c1 a3 d1 d2`. retention.ms is
-# an hour. Then records without a key.
+# Of seven records, the first four are 90 minutes old, the others five: `a1 b1 a2 c1 a3 d1 d2`.
+# retention.ms is an hour. The second run writes records without a key.
 
 # %% both-policies tags=["both"]
 display(lab.both(scenes.both_policies), lab.both(scenes.keyless))
 
 # %% [markdown]
-# With `compact,delete` the last values of b and c are gone: time removes a segment and asks for no keys.
-# That suits tables whose entries lose their worth, such as sessions or windows. With `compact` alone,
-# retention.ms does nothing.
+# With `compact,delete` the last values of b and c are gone: time removes a segment without checking
+# keys. That suits tables whose entries lose their value, such as sessions or windows. With
+# `compact` alone, retention.ms does nothing.
 #
-# A record without a key could be replaced by none, so a compacted topic refuses it with
+# No later record could replace one without a key, so a compacted topic refuses it with
 # INVALID_RECORD; an empty key is a key. A batch with one such record is refused as a whole.
 
 # %% [markdown]
 # ## Deeper: Whose clock, and how long?
 #
-# Segments of two records, five records, retention.ms of an hour. Each row has other timestamps.
+# Five records are written, two to a segment; retention.ms is an hour. Each row has different
+# timestamps.
 
 # %% clocks tags=["both"]
 lab.both(scenes.clocks)
 
 # %% [markdown]
-# *Only closed segments can expire* is nearly right: an active segment in which every record is too old
-# is closed and deleted, too. One young record keeps all others of its segment, and one of tomorrow keeps
-# them until tomorrow and an hour. So Kafka refuses timestamps more than an hour ahead
-# (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
+# *Only closed segments can expire* is nearly right: an active segment in which every record is too
+# old is closed and deleted, too. One young record keeps all the others in its segment, and one from
+# tomorrow keeps them until an hour after its time. So Kafka refuses timestamps more than an hour
+# ahead (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
 #
 # A topic gets one record a day. retention.ms and segment.ms are a week, as by default.
 
@@ -754,100 +764,104 @@ for name, curve in curves.items():
     print(f"{name}: at most {max(age for _, age in curve):.0f} days")
 
 # %% [markdown]
-# By default segments end by time as well: `log.roll.hours` is 168, although `log.roll.ms` is unset. So a
-# slow topic keeps records for up to two weeks. The book's example (a 1 GB segment that fills in ten
+# By default segments end by time as well: `log.roll.ms` is unset, but `log.roll.hours` is 168. So a
+# slow topic keeps records for up to two weeks. An example from print (a 1 GB segment that fills in ten
 # days, and seven days of retention: 17 days) needs a longer `segment.ms`.
 
 # %% [markdown]
 # ## Deeper: Limits and defaults
 #
-# What a new topic and a broker have.
+# The tables show a new topic's and a broker's settings.
 
 # %% topic-settings tags=["both"]
 display(lab.both(scenes.topic_settings), lab.both(scenes.broker_settings))
 display(lab.both(scenes.cleaner_threads))
 
 # %% [markdown]
-# *By default Kafka keeps records until the disk is full* is wrong: it keeps them for a week, without a
-# limit of size. `log.retention.ms` wins over `.minutes`, and that over `.hours`, which alone has a value.
-# `log.cleaner.enable` is on, and will be removed in 5.0: then the cleaner always runs. Its threads can
-# be changed while the broker runs: Kafka ends the old ones and starts new ones, each with its part of
-# `log.cleaner.dedupe.buffer.size`. If the memory is too small for that, the broker goes on without a
-# cleaner, and only its log says so.
+# *By default Kafka keeps records until the disk is full* is wrong: it keeps them for a week,
+# without a size limit. `log.retention.ms` wins over `.minutes`, and `.minutes` over `.hours`, the
+# only one with a value. `log.cleaner.enable` is on, and will be removed in 5.0: then the cleaner
+# always runs. Its threads can be changed while the broker runs: Kafka ends the old ones and starts
+# new ones, each with its share of `log.cleaner.dedupe.buffer.size`. If the memory is too small for
+# that, the broker goes on without a cleaner, and only its log reports it.
 
 # %% per-partition tags=["both"]
 lab.both(scenes.per_partition)
 
 # %% [markdown]
-# `retention.bytes` counts for each partition: the full one lost its oldest segments, and its siblings
-# keep all. The whole topic takes up to partitions × (retention.bytes + one segment) × replicas.
+# `retention.bytes` applies to each partition: the full one lost its oldest segments, and its
+# siblings keep everything. The whole topic takes up to partitions × (retention.bytes + one segment)
+# × replicas.
 
 # %% read-or-not tags=["both"]
 lab.both(scenes.read_or_not)
 
 # %% [markdown]
-# Reading and committing change nothing: another group reads from 0. Each topic has a retention of its
-# own; -1 keeps forever. A fetch of what is gone is answered with OFFSET_OUT_OF_RANGE.
+# Reading and committing change nothing: another group reads from 0. Each topic has its own
+# retention; -1 keeps records forever. A fetch of a deleted offset is answered with
+# OFFSET_OUT_OF_RANGE.
 
 # %% a-file tags=["both"]
 lab.both(scenes.a_file)
 
 # %% [markdown]
-# *A file of 5 GB is put into Kafka and dropped after its time*: one record may have about 1 MB
-# (`max.request.size` in the client, `max.message.bytes` in the topic). Cut it, or store it elsewhere
-# and send its address.
+# *A file of 5 GB is put into Kafka and dropped after its time*: one record may hold about 1 MB
+# (`max.request.size` in the client, `max.message.bytes` in the topic). Cut it, or store it
+# elsewhere and send its address.
 
 # %% [markdown]
 # ## Deeper: Segments, long and short
 #
-# First four records, made 0, 30, 90 and 120 minutes after the first. Then 100 records in one segment, and
-# in fifty.
+# The first run has four records, made 0, 30, 90 and 120 minutes after the first. The second has 100
+# records in one segment, and in fifty.
 
 # %% rolls tags=["both"]
 display(lab.both(scenes.rolls), lab.both(scenes.small_segments))
 
 # %% [markdown]
-# A short `segment.ms` makes retention and compaction act sooner, and the disk smaller. The price is
+# A short `segment.ms` makes retention and compaction act sooner, and saves disk space. The price is
 # files: three for each segment.
 #
-# A fetch brings records of one segment at most, so tiny segments cost round trips. Kafka also holds a
-# file open for each segment, and maps its indexes into memory, up to two. With many partitions a broker
-# ends with *Too many open files* or *Map failed*. (The engine opens at most 128 files, and maps none.)
-# The course's tests take file handles away from a running Kafka: it ends at the next segment.
+# A fetch returns records from one segment at most, so tiny segments cost round trips. Kafka also
+# holds a file open for each segment, and maps up to two indexes into memory. With many partitions,
+# a broker dies with *Too many open files* or *Map failed*. (The engine opens at most 128 files, and
+# maps none.) The course's tests take file handles away from a running Kafka: it dies at the next
+# segment.
 
 # %% [markdown]
 # ## Deeper: Lags
 #
-# `min.compaction.lag.ms` protects records that are younger; `max.compaction.lag.ms` forces a pass and
-# also ends the active segment. In virtual time, 17 values of one key each, and one more in the end.
+# `min.compaction.lag.ms` protects records that are younger; `max.compaction.lag.ms` forces a pass
+# and also ends the active segment. In virtual time, each topic gets 17 values of one key, and one
+# more at the end.
 
 # %% lags tags=["sim"]
 display(virtual_runs.lags(), virtual_runs.ratios())
 
 # %% [markdown]
-# With a ratio of 1 no log is ever dirty enough, and only the longest lag brings the cleaner. If a law
-# gives you 30 days, set `max.compaction.lag.ms`: a ratio promises nothing about time. The default of
-# `min.compaction.lag.ms` is 0, so lowering it makes no restart faster; a lower ratio, a longest lag and
-# smaller segments do.
+# With a ratio of 1, no log is ever dirty enough, and only the maximum lag triggers the cleaner. If
+# a law gives you 30 days, set `max.compaction.lag.ms`: a ratio promises nothing about time. The
+# default of `min.compaction.lag.ms` is 0, so lowering it makes no restart faster; a lower ratio, a
+# maximum lag and smaller segments do.
 #
-# A low ratio cleans often and reads much; a high one leaves more records that were replaced. Large
-# segments leave a long tail that no pass may touch.
+# A low ratio cleans often and reads a lot; a high one leaves more replaced records. Large segments
+# leave a long tail that no pass may touch.
 
 # %% [markdown]
 # ## Deeper: Inside a pass
 #
-# The map of one pass over five records, and what it did with each of them. Then four partitions with
-# different shares of dirty bytes, and a topic with a `min.compaction.lag.ms` of an hour, while the
-# cleaner is off.
+# First comes the map of one pass over five records, and what the pass did with each. Then come four
+# partitions with different shares of dirty bytes, and a topic with a `min.compaction.lag.ms` of an
+# hour, while the cleaner is off.
 
 # %% offset-map tags=["sim"]
 history = [("anna", "1"), ("bert", "1"), ("anna", "2"), ("carl", "1"), ("bert", "2")]
 display(*virtual_runs.inside(history), virtual_runs.order())
 
 # %% [markdown]
-# 24 bytes for each key, however long it is. When the map is full, the pass ends there, and the next
-# one goes on. The cleaner has `log.cleaner.threads` (1), and takes the filthiest log first; a log below
-# the ratio waits, and so do records that are too young.
+# The map takes 24 bytes for each key, however long. When the map is full, the pass ends there, and
+# the next one goes on. The cleaner has `log.cleaner.threads` (1), and takes the filthiest log
+# first; a log below the ratio waits, and so do records that are too young.
 
 # %% files tags=["both"]
 display(lab.both(scenes.files_of_a_pass))
@@ -857,23 +871,23 @@ leader = cluster.leader("users")
 lab.tool(cluster, "kafka-dump-log", "--print-data-log", broker=leader, topic="users")
 
 # %% [markdown]
-# Kafka's own tool reads the segment files: the offsets jump. The new segments have their old names. What they replaced is there for another minute, and how far the
-# log is clean stands in `cleaner-offset-checkpoint`. Leader and followers clean on their own, so their
-# files differ; their tables do not.
+# Kafka's own tool reads the segment files: the offsets jump. The new segments keep the old names.
+# The files that they replaced stay for another minute. `cleaner-offset-checkpoint` says how far the
+# log is clean. Leader and followers clean on their own, so their files differ; their tables do not.
 
 # %% [markdown]
 # ## Deeper: Transactions in a compacted topic
 #
-# `a=1` is committed, `a=2` aborted, `b=1` committed; then the cleaner passes.
+# `a=1` is committed, `a=2` aborted, `b=1` committed; then the cleaner makes a pass.
 
 # %% transactions tags=["both"]
 lab.both(scenes.transactions)
 
 # %% [markdown]
-# An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted` sees it.
-# A transaction's marker stays as long as a record of it does, and then `delete.retention.ms` longer,
-# like a tombstone. The cleaner goes only up to the last stable offset: nothing of an open transaction
-# is touched.
+# An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted`
+# sees it. A transaction's marker stays as long as any of its records, and then
+# `delete.retention.ms` longer, like a tombstone. The cleaner goes only up to the last stable
+# offset: it touches nothing in an open transaction.
 
 # %% [markdown]
 # ## Deeper: Delete records
@@ -884,17 +898,17 @@ lab.both(scenes.transactions)
 lab.both(scenes.delete_records)
 
 # %% [markdown]
-# The start moves at once, and a segment that lies below it goes at the next look. -1 is the high
-# watermark. A topic that is only compacted refuses: there a tombstone deletes.
+# The start moves at once, and a segment below it goes at the next check. -1 is the high watermark.
+# A topic that is only compacted refuses: use a tombstone there.
 
 # %% [markdown]
 # ## Deeper: Tiered storage
 #
-# With tiered storage (KIP-405) a broker copies each segment that ends to a store that all brokers can
-# reach. Then there are two limits: `local.retention.bytes` (or `.ms`) for the broker's own disk, and
-# `retention.bytes` for the whole log. The 20 records of the first run, four in a segment; 1,500 bytes
-# may stay on the disk, and the whole log has no limit. A new consumer starts at offset 0. Say first
-# what it gets from there on. Then the whole log gets a limit, too.
+# With tiered storage (KIP-405) a broker copies each finished segment to a store that all the
+# brokers can reach. Then there are two limits: `local.retention.bytes` (or `.ms`) for the broker's
+# own disk, and `retention.bytes` for the whole log. Here are the first run's 20 records, four to a
+# segment; 1,500 bytes may stay on the disk, and the whole log has no limit. A new consumer starts
+# at offset 0. Say first what it gets from there on. Then the whole log gets a limit, too.
 
 # %% tiered tags=["sim"]
 local_limit, limit = 1_500, 2_200  # bytes; also 700 and 3_000
@@ -912,12 +926,12 @@ after = virtual_runs.tiers(world, "orders")
 virtual_runs.side_by_side({"no limit": before, f"retention.bytes={limit}": after})
 
 # %% [markdown]
-# Only the start of the *local* log has moved. What lies below it the leader reads from the store, which
-# takes longer; readers at the end of the log notice nothing. The active segment is never in the store.
-# `retention.bytes` counts the whole log: what it removes leaves the store, and is gone.
+# Only the start of the *local* log has moved. The leader reads what is below it from the store,
+# which takes longer; readers at the end of the log notice nothing. The active segment is never in
+# the store. `retention.bytes` counts the whole log: what it removes leaves the store, and is gone.
 #
-# So a long history needs no large disks, and a new replica copies little. Kafka brings the interface,
-# and the store is a plugin. A compacted topic is refused. This run is the engine alone, because a
-# Kafka needs such a plugin: with that of its own tests, `tests/conformance` gives Kafka 4.3.1 and the
-# engine the same bytes (`pytest tests/conformance -k tiered`). Both then have the same files in the
-# store, byte by byte, the same offsets, and the same answers for a consumer.
+# So a long history needs no large disks, and a new replica copies little. Kafka provides the
+# interface; the store is a plugin. A compacted topic is refused. This run uses the engine alone,
+# because Kafka needs such a plugin: with the one from its own tests, `tests/conformance` gives
+# Kafka 4.3.1 and the engine the same bytes (`pytest tests/conformance -k tiered`). Both then have
+# the same files in the store, byte for byte, the same offsets, and the same answers for a consumer.
