@@ -87,10 +87,11 @@ Chart(
 # question can be asked again. Read the cell as a reviewer would, option by option:
 #
 # | option | reason |
+# |---|---|
 # | `startingOffsets` | a new query starts here; without it, at the topic's end. A checkpoint overrides it |
 # | `failOnDataLoss` | the query fails if records were deleted before it read them; with `false` it goes on without them |
 # | `maxOffsetsPerTrigger` | a query that was down for a day must not read that day in one micro-batch |
-# | `minPartitions` | more tasks than the topic has partitions, if there are cores for them |
+# | `minPartitions` | more tasks than the topic has partitions: useful where there are more cores |
 # | `kafka.isolation.level` | Spark's default would also read records from aborted transactions |
 # | `kafka.…timeout.ms` | how long a dead broker is asked; the defaults are 30 and 60 seconds |
 # | `checkpointLocation` | the query's memory: one folder per query, as long as the query lives |
@@ -867,11 +868,11 @@ for way, times in seen.items():
 lab.verdict("L1-12", seen)
 
 # %% [markdown]
-# The filter moved below the rule. There, the column `position` no longer exists, so each use of one
-# of its fields became a `from_json` of its own: the same text is parsed again and again for each
-# record. No row is wrong, and no error reports it. You see it in the run time and in `explain()`.
-# An observed count has to see every row, so no filter moves past it. That is why `judged` above
-# observes, and why both of its readers filter afterward.
+# The filter moved below the rule. There, the column `position` does not exist yet, so each use of
+# one of its fields became a `from_json` of its own: the same text is parsed again and again for
+# each record. No row is wrong, and no error reports it. You see it in the run time and in
+# `explain()`. An observed count has to see every row, so no filter moves past it. That is why
+# `judged` above observes, and why both of its readers filter afterward.
 
 # %% [markdown]
 # ## Deeper: Bronze after a month

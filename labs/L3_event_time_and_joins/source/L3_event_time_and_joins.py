@@ -399,9 +399,9 @@ lab.check("L3-11", judged.trusted(trusted))
 
 # %% [markdown]
 # **Paid in time, or not.** `orders` has `order_id` and `ordered_at`; `payments` has `order_id` and
-# `paid_at`. Return each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time if it
-# comes 0 to 30 minutes after its order; without one, `paid_at` is null. Records may be ten minutes
-# late, and the state must stay small.
+# `paid_at`. Return each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time if
+# its `paid_at` is 0 to 30 minutes after `ordered_at`; without one, `paid_at` is null. Records may
+# be ten minutes late, and the state must stay small.
 
 
 # %% L3-12 tags=["stub"]
@@ -479,8 +479,8 @@ lab.check("L3-12", judged.paid(paid))
 #
 # <details><summary><b>5. How long should the delay be?</b></summary>
 #
-# Measure how late records are, and weigh the cost of a lost one against waiting and state. Later
-# records go to a correction path: raw data is kept, and a batch job counts again.
+# Measure how late records are, and weigh the cost of a lost one against waiting and state. Records
+# later than the delay go to a correction path: raw data is kept, and a batch job counts again.
 # *Follow-up:* how do you see that it was too short? (Spark's counter of dropped rows is above zero;
 # bronze minus counted shows how many records.)
 #
@@ -719,9 +719,9 @@ alerts.table()
 # %% [markdown]
 # ## Deeper: How long should the delay be?
 #
-# The pipeline lab's fleet sends a morning of late, repeated and broken records, and the generator
-# knows the truth. Here the good positions are counted by truck and minute with three delays: what
-# does each delay lose, and how much state does it keep?
+# The pipeline lab's fleet sends a morning of records, some of them late, and the generator knows
+# the truth. Here the good positions are counted by truck and minute with three delays: what does
+# each delay lose, and how much state does it keep?
 
 # %% price-of-a-delay tags=["live"]
 from labs.fleet.records import POSITIONS, Fleet, records

@@ -257,9 +257,10 @@ lab.verdict("L4-5", seen)
 
 # %% [markdown]
 # A maximum of maxima is the overall maximum. A mean needs two numbers from each part, the sum and
-# the count, as in exercise L4-8. A distinct count needs the values themselves, and a median needs
-# all the rows: salt helps neither. The salt must come from the row, as the offset does. A random
-# salt differs when a task runs again, and then rows are lost or counted twice.
+# the count, as in exercise L4-8. A distinct count needs the distinct values themselves from each
+# part; a median needs all the rows, and no salt helps there. The salt must come from the row, as
+# the offset does. A random salt differs when a task runs again, and then rows are lost or counted
+# twice.
 # %% [markdown]
 # ## Break it: a broker dies under load
 #
@@ -307,7 +308,8 @@ lab.verdict("L4-7", outcome)
 # %% [markdown]
 # A task that gets no answer requests new metadata and continues from the new leader at the same
 # offset: each task's range was written to the checkpoint before the task began. If the task still
-# fails, Spark runs it again with that range.
+# fails, a cluster runs it again with that range; in local mode the query fails, and its restart
+# reads the same range.
 #
 # At work, you would see the broker's death in two places. Below them is the work behind the tasks
 # you examined, as the course's pipeline does it for each record.
@@ -633,9 +635,9 @@ lab.check("L4-10", on_depots(sides))
 # %% [markdown]
 # ## Deeper: Where the time of a micro-batch goes
 #
-# A micro-batch costs a few hundred milliseconds before it reads anything, for planning and for two
-# checkpoint files. Small micro-batches pay that often. Here the same 2,000 records are read 100 or
-# 1,000 at a time:
+# Besides its reading, a micro-batch costs a few hundred milliseconds, for planning and for two
+# checkpoint files, one before it and one after it. Small micro-batches pay that often. Here the
+# same 2,000 records are read 100 or 1,000 at a time:
 
 # %% overhead tags=["live"]
 eng.create_topic("drops", partitions=3)

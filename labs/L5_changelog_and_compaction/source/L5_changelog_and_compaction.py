@@ -683,9 +683,9 @@ assert wrong
 assert all("priority is None" in line for line in wrong)
 
 # %% [markdown]
-# Rows that changed before the query knew the column lack it until they change again. The topic has
-# had it all along, because each envelope carries the whole row. So after a schema change, rebuild.
-# That is what a compacted topic is for.
+# Rows that changed after the database had the column, but before the query knew it, lack it until
+# they change again. The topic has had it all along, because each envelope carries the whole row. So
+# after a schema change, rebuild. That is what a compacted topic is for.
 
 # %% [markdown]
 # ## Deeper: Every version of a row
@@ -708,9 +708,10 @@ assert found == {order_id: row["status"] for order_id, row in database.table(at)
 print(f"{versions.count()} versions; {len(found)} orders at LSN {at}, as in the database")
 
 # %% [markdown]
-# Such a table can show how long orders wait to be loaded. A compacted topic cannot, because it has
-# only the last state. Keep the feed in a topic with `cleanup.policy=delete`, or append it to a
-# bronze table (lab L1), and let the compacted topic serve readers that need the current state.
+# Such a table can show how long orders wait to be loaded. A compacted topic cannot, because only
+# the last state is sure to be in it. Keep the feed in a topic with `cleanup.policy=delete`, or
+# append it to a bronze table (lab L1), and let the compacted topic serve readers that need the
+# current state.
 
 # %% [markdown]
 # ## Deeper: Break it: the table is compacted, too

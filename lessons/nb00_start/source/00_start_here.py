@@ -485,7 +485,7 @@ lab.both(three_copies)
 # %% [markdown]
 # ## Deeper: What a cluster says about itself
 #
-# A cluster's *feature levels* are set when it is formatted: they determine which records its
+# A cluster's *feature levels* are first set when it is formatted: they determine which records its
 # metadata may contain and which protocols it speaks. The *voters* keep the metadata; brokers only
 # read it, as *observers*.
 

@@ -609,9 +609,9 @@ lab.both(key_scenes.order_of_events)
 # %% what-order-needs [markdown]
 # With the order id as the key, each order's events are read as they happened, with any number of
 # partitions, while the orders in a partition alternate. Without a key, every record is in the log,
-# and in order *within its partition*; an order's events are not in order. When four workers share a
-# partition, and one event in four takes longer, they finish the events of some orders out of
-# sequence. So order needs four things: one key, an idempotent producer (notebook 08), one reader
+# and in order *within its partition*; most orders' events are read out of order. When four workers
+# share a partition, and one event in four takes longer, they finish the events of some orders out
+# of sequence. So order needs four things: one key, an idempotent producer (notebook 08), one reader
 # for each partition (01), and events handled one after the other. A good key is the thing whose
 # events must stay in order: an order, a car, a customer. A city keeps more events together than
 # necessary, and is skewed.
@@ -826,8 +826,8 @@ lab.both(recipe)
 # %% [markdown]
 # ## Deeper: send() and its answers
 #
-# Three records are sent in three ways; one is refused, because a compacted topic accepts no record
-# without a key.
+# Three records are sent in each of three ways. One of the records is invalid: a compacted topic
+# accepts no record without a key.
 
 # %% three-ways tags=["both"]
 lab.both(send_scenes.three_ways)

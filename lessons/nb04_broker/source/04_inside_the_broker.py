@@ -84,9 +84,9 @@ film
 # %% [markdown]
 # Both followers had a fetch waiting at 101. The append completes these fetches: that is how the
 # record travels. Each follower's *next* fetch, from offset 1, tells the leader that the follower
-# has everything below 1. Once the slowest member of the ISR has sent that fetch, the high watermark
-# moves, and the request leaves purgatory. `min.insync.replicas` only sets how small the ISR may
-# become.
+# has everything below 1. Once that fetch from the slowest member of the ISR has reached the leader,
+# the high watermark moves, and the request leaves purgatory. `min.insync.replicas` only sets how
+# small the ISR may be for a write with `acks=all` to be accepted.
 #
 # Now step through the same run yourself. Click the timeline and use the arrow keys. A message in
 # flight shows what it carries; a hatched cell is a record that no consumer may read yet. Press
@@ -296,8 +296,9 @@ lab.verdict("04-3", outcome)
 # ### One slow stage delays everything
 #
 # This is a model of a broker, not a broker: requests arrive at random in one queue, and eight
-# handlers serve it. Of every 100 requests, 99 need 0.5 ms. The other one needs 300 ms, for example
-# because of a slow disk. At this load, handlers are idle half of the time.
+# handlers serve it. On average, 99 of 100 requests need 0.5 ms. One in a hundred, at random, needs
+# 300 ms, for example because of a slow disk. The load is chosen so that handlers are idle half of
+# the time.
 
 # %% 04-15 tags=["stub", "predict"]
 lab.predict("04-15")
@@ -647,8 +648,8 @@ request_path.measured_timeline(eng, "followed")
 # run decide. Six connections write without a pause, first small records, then large ones; the table
 # shows what share of the time each kind of thread had nothing to do. A connection belongs to one
 # network thread, so network threads are listed one by one; handlers take work from anywhere. The
-# last table has what a dashboard shows for each kind of request: how many there were, and how long
-# they took from socket to socket, as a mean and as a high percentile.
+# last table has what a dashboard shows for each kind of request: how many there were a second, and
+# how long they took from socket to socket, as a mean and as a high percentile.
 
 # %% threads tags=["both"]
 from lessons.nb04_broker import broker_threads
@@ -764,9 +765,9 @@ lab.both(metadata_scenes.metadata_and_admin)
 #
 # ## Deeper: quotas
 #
-# A quota limits a client's bytes per second on each broker. The limit below is for one client id.
-# Two connections share the id: the first sends eight seconds' worth of bytes; the second sends four
-# more, and then one small request, without regard for the answer.
+# A byte quota limits a client's bytes per second on each broker. The limit below is for one client
+# id. Two connections share the id: the first sends eight seconds' worth of bytes; the second sends
+# four more, and then one small request, without regard for the answer.
 
 # %% 04-2 tags=["stub", "predict"]
 lab.predict("04-2")

@@ -363,9 +363,9 @@ lab.verdict("06-14", outcome)
 #
 # Read the raw output. It says `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is
 # down: that is the one to start. The next section explains the name. On a real Kafka, the broker's
-# own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and how long
-# 103 had not been caught up. It is the time that counts. The engine's trace shows the ISR of
-# `careful`: first without 103, then empty, then only 103 (after the forced election), then both.
+# own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and when 103
+# was last caught up. It is the time that counts. The engine's trace shows the ISR of `careful`:
+# first without 103, then empty, then only 103 (after the forced election), then both.
 #
 # ### Who may lead next
 #

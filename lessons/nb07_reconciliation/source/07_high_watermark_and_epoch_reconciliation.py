@@ -794,8 +794,9 @@ replayed.side_by_side(third_rung, replay_model.follow(third_rung))
 ladder.counter_example("kip-320-first-try")
 
 # %% [markdown]
-# From step 6 on two brokers, 101 and 103, believe that they lead. 102 still believes 103, the
-# former leader: on its word, 102 cuts what it has already confirmed to the true leader.
+# From step 6 on two brokers, 101 and 103, believe that they lead. When 102 at last hears of epoch
+# 1, it believes 103, the former leader: on its word, 102 cuts what it has already confirmed to the
+# true leader.
 
 # %% fourth-rung-in-brokers tags=["sim"]
 fourth_rung = replay_model.replay("kip-320-first-try")
@@ -806,9 +807,8 @@ replayed.side_by_side(fourth_rung, replay_model.follow(fourth_rung))
 # in another epoch refuses. Below is the same accident under this rule, with the messages. 102 is
 # just as late, and fetches from 101 *in epoch 0*. 101 leads epoch 2 and refuses:
 # `FENCED_LEADER_EPOCH`. (Under the draft it got A here, and was counted.) Then 102 hears of epoch 1
-# and follows the zombie
-# 103. Both believe in epoch 1, so 103 serves it. That does no harm: 102 has nothing to cut. A is
-#      committed only after 102 has fetched it in epoch 2.
+# and follows 103, the zombie. Both believe in epoch 1, so 103 serves it. That does no harm: 102 has
+# nothing to cut. A is committed only after 102 has fetched it in epoch 2.
 
 # %% last-rung tags=["sim"]
 print(ladder.counter_example("kip-320"))

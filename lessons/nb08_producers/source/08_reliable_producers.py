@@ -74,7 +74,7 @@ panel
 #
 # The panel shows that run. Click it, then use Home, the arrow keys and End; the producer is the
 # client at the top right. The panel opens at the step where the link is cut. Step on until the
-# answer to B is stopped at the cut. At that moment B is committed; only the producer does not know.
+# answer to B is held at the cut. At that moment B is committed; only the producer does not know.
 # Press *kill* on 101 there: a second timeline begins. Does the next leader store B again?
 #
 # Set `idempotence = True` in the run above. The batch then carries the producer's id and a sequence
@@ -597,8 +597,8 @@ display(DeliveryTimeline.of(lost["answers"], "shop"))
 {f"the log, {each} lost": log_of(world, "orders") for each, world in lost.items()}
 
 # %% [markdown]
-# In the first picture, the leader paused just after the record was handed over. The record waited
-# in its batch for company (`linger.ms`), the first attempt waited for an answer
+# In the first picture, the leader was already frozen when the record was handed over. The record
+# waited in its batch for company (`linger.ms`), the first attempt waited for an answer
 # (`request.timeout.ms`), the client found out who leads now, and the second attempt succeeded. The
 # dashed frame is `delivery.timeout.ms`. The three are set to 20 ms, 1.5 s and 10 s here; the
 # defaults are 5 ms, 30 s and 120 s.
@@ -750,7 +750,7 @@ outcome = lab.both(scenes.hears_and_reads)
 display(outcome, measure.times_drawn("Milliseconds after send()", outcome))
 
 # %% [markdown]
-# The weaker the promise, the sooner the producer gets an answer. A consumer reads no sooner,
+# The weaker the promise, the sooner the producer's callback runs. A consumer reads no sooner,
 # because every in-sync replica must have the record first.
 
 # %% [markdown]
@@ -804,19 +804,19 @@ HistoryView(judged["fast"].findings)
 # an unclean election. All fifty records were reported as successes, so no application noticed
 # anything. The checker proves each anomaly with the few operations that contradict each other.
 #
-# Each recipe breaks at a different link. *blind* hears of no loss. *fast* loses G and H in a clean
-# election, because `acks=1` never asks for the minimum. *default* loses them in an unclean one,
-# with a minimum of 1. *old* loses nothing, but stores D twice and is the slowest. With *safe* the
-# lone leader did not acknowledge G and H, so every acknowledged record is on the followers too. (In
-# virtual time a producer learns of a dead broker from its next request, so *blind* loses I as
-# well.)
+# Each recipe except *safe* breaks at a different link. *blind* hears of no loss. *fast* loses G and
+# H in a clean election, because `acks=1` never asks for the minimum. *default* loses them in an
+# unclean one, with a minimum of 1. *old* loses nothing, but stores D twice and is the slowest. With
+# *safe* the lone leader did not acknowledge G and H, so every acknowledged record is on the
+# followers too. (In virtual time a producer learns of a dead broker from its next request, so
+# *blind* loses I as well.)
 #
 # A consumer has a link too. The producer's `acks` say when a write counts; a consumer's commit says
 # what it need not read again, and can lose a record that is safe in the log (notebook 10).
 #
 # Now the same tape on sockets: brokers are killed, links are cut, an unclean election is held.
 # Allow half a minute. The first table shows the cost there without faults. The producer is near the
-# leader, so the two rates with `acks=all` differ little.
+# leader there.
 
 # %% fault-tape-both tags=["both"]
 display(lab.both(scenes.without_a_fault))
@@ -885,8 +885,8 @@ lab.both(error_scenes.errors_on_the_wire)
 # | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [Settings](#Deeper:-Settings-and-errors) |
 # | a broker that enforces a quota delays its answer | since KIP-219 it answers at once, names a throttle time, and reads nothing more from that connection until it is over | notebook 04 |
 #
-# **What real Kafka does beyond this.** Writing to several partitions in one step, with a consumer's
-# offsets, takes transactions (notebook 11). The Java client does its sending in an I/O thread; a
-# callback that blocks stops every delivery. When it may choose, it also leaves out a silent
-# broker's partitions (`partitioner.availability.timeout.ms`). A reader that must not act twice
-# needs an id in the record, and a check before the effect (notebook 10).
+# **What real Kafka does beyond this.** Writing to several partitions in one step, also together
+# with a consumer's offsets, takes transactions (notebook 11). The Java client does its sending in
+# an I/O thread; a callback that blocks stops every delivery. When it may choose, it also leaves out
+# a silent broker's partitions (`partitioner.availability.timeout.ms`). A reader that must not act
+# twice needs an id in the record, and a check before the effect (notebook 10).

@@ -83,10 +83,10 @@ lab.verdict("09-1", seen)
 # is no JoinGroup, the coordinator works out the assignment, and every member gets its part in the
 # answer to a heartbeat, 5 s apart. So the first one gets everything and gives part of it back with
 # its next heartbeat. Each join begins a new epoch of the group, with a new target: who is to read
-# what. A member shows an epoch once it has reached that epoch's target: it has given back what it
-# must and has what it gets. So the three need not show the same epoch at once (KIP-848, ready for
-# production since Kafka 4.0; clients still use the classic protocol unless
-# `group.protocol=consumer` is set).
+# what. A member shows a new epoch once it has given back what that epoch's target takes from it,
+# even if it still waits for partitions that others have not given back. So the three need not show
+# the same epoch at once (KIP-848, ready for production since Kafka 4.0; clients still use the
+# classic protocol unless `group.protocol=consumer` is set).
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
 
@@ -190,7 +190,7 @@ lab.verdict("09-3", seen)
 # `sticky` makes the shares equal while moving as few partitions as it can. Each needless move costs
 # you a cache.
 #
-# With the first three, B and C give back all that they have and get most of it back: `sticky`
+# With the first three, B and C give back all that they have, even what they get back: `sticky`
 # avoids moves, not the stop. `cooperative-sticky` ends with the same readers, and B and C give
 # nothing back. The next run shows what that is worth.
 #

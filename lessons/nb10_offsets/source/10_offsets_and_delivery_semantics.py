@@ -180,10 +180,10 @@ display(outcome)
 lab.verdict("10-2", outcome)
 
 # %% [markdown]
-# Polling never looks at the committed offset. A consumer reads it once, when it gets a partition.
-# And the coordinator compares nothing: a lower offset is as good as a higher one, and the last one
-# to arrive counts. That is why Kafka's client does not retry `commitAsync`, and why you should not
-# retry it blindly either (exercise 10-12).
+# Reading on never looks at the committed offset. A consumer reads it once, when it gets a
+# partition. And the coordinator compares nothing: a lower offset is as good as a higher one, and
+# the last one to arrive counts. That is why Kafka's client does not retry `commitAsync`, and why
+# you should not retry it blindly either (exercise 10-12).
 #
 # The number means *the next offset to read*. All records before it count as done. There is no way
 # to say "9 is done, 3 is not": a group cannot acknowledge single records (share groups, KIP-932,
@@ -760,8 +760,8 @@ lab.check("10-12", send_again)
 # %% [markdown]
 # ## Deeper: Where a consumer starts
 #
-# Three groups start, each with three reset policies: one without an offset, one with an offset, and
-# one whose offset is no longer in the log. (librdkafka writes `error` where Java writes `none`.)
+# A group starts without an offset, with one, and with one that is no longer in the log, each time
+# under three reset policies. (librdkafka writes `error` where Java writes `none`.)
 
 # %% starts tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -1105,6 +1105,6 @@ lab.both(load.live_reader)
 # | Spring's AckMode decides what the broker delivers again | it decides which position is committed | [Two positions](#Two-positions) |
 # | reading from the closest replica shows the same data | only up to that replica's high watermark, which may stand still | [The closest replica](#Deeper:-The-closest-replica) |
 #
-# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`: notebook
-# 11. Share groups, which acknowledge single records: notebook 01. Heartbeats have a thread of their
+# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`:
+# notebook 11. Share groups, which acknowledge single records: notebook 01. Heartbeats have a thread of their
 # own since 0.10.1 (KIP-62): notebook 09.

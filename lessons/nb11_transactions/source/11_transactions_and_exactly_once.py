@@ -703,9 +703,9 @@ lab.check("11-9", fencing)
 # ## Deeper: The coordinator's log
 #
 # A real client makes a whole transfer. Then a plain consumer reads everything that
-# `__transaction_state` says about its name, record by record, and the last batch in every partition
-# that took part. The second table shows four kinds of batches, and what a producer without a name
-# gets when it begins a transaction.
+# `__transaction_state` says about this client's name, record by record. After that comes the last
+# batch in every partition that took part. The second table shows four kinds of batches, and what a
+# producer without a name gets when it begins a transaction.
 
 # %% state-log tags=["both"]
 display(lab.both(scenes.state_log), lab.both(scenes.attributes))
@@ -899,10 +899,10 @@ display(Chart("Records per second", costs.curves(outcome), power, "times one rec
 outcome
 
 # %% [markdown]
-# A transaction, large or small, pays once for requests to the coordinator, its records and the
-# markers. So with ten times as many records, the rate is several times as high, until the records
-# themselves take up the time. The price is that the first record of a large transaction waits for
-# its last one, for as long as the transaction takes.
+# A transaction, large or small, pays once for the requests to the coordinator, for the
+# coordinator's records, and for the markers. So with ten times as many records, the rate is several
+# times as high, until the records themselves take up the time. The price is that the first record
+# of a large transaction waits for its last one, for as long as the transaction takes.
 
 # %% reading tags=["both"]
 display(lab.both(costs.reading), lab.both(costs.waiting))

@@ -721,14 +721,15 @@ display(outcome)
 # ## Deeper: Both policies
 #
 # Of seven records, the first four are 90 minutes old, the others five: `a1 b1 a2 c1 a3 d1 d2`.
-# retention.ms is an hour. The second run writes records without a key.
+# retention.ms is an hour. The second run writes a record without a key, one with an empty key, and
+# one with a key.
 
 # %% both-policies tags=["both"]
 display(lab.both(scenes.both_policies), lab.both(scenes.keyless))
 
 # %% [markdown]
 # With `compact,delete` the last values of b and c are gone: time removes a segment without checking
-# keys. That suits tables whose entries lose their value, such as sessions or windows. With
+# keys. That suits tables whose entries matter only for a time, such as sessions or windows. With
 # `compact` alone, retention.ms does nothing.
 #
 # No later record could replace one without a key, so a compacted topic refuses it with
@@ -737,8 +738,8 @@ display(lab.both(scenes.both_policies), lab.both(scenes.keyless))
 # %% [markdown]
 # ## Deeper: Whose clock, and how long?
 #
-# Five records are written, two to a segment; retention.ms is an hour. Each row has different
-# timestamps.
+# Five records are written, two to a segment; retention.ms is an hour. Most rows differ in their
+# timestamps, the others in one setting.
 
 # %% clocks tags=["both"]
 lab.both(scenes.clocks)
@@ -798,7 +799,7 @@ lab.both(scenes.read_or_not)
 
 # %% [markdown]
 # Reading and committing change nothing: another group reads from 0. Each topic has its own
-# retention; -1 keeps records forever. A fetch of a deleted offset is answered with
+# retention; -1 keeps records forever. A fetch of an offset below the log's start is answered with
 # OFFSET_OUT_OF_RANGE.
 
 # %% a-file tags=["both"]
@@ -822,11 +823,11 @@ display(lab.both(scenes.rolls), lab.both(scenes.small_segments))
 # A short `segment.ms` makes retention and compaction act sooner, and saves disk space. The price is
 # files: three for each segment.
 #
-# A fetch returns records from one segment at most, so tiny segments cost round trips. Kafka also
-# holds a file open for each segment, and maps up to two indexes into memory. With many partitions,
-# a broker dies with *Too many open files* or *Map failed*. (The engine opens at most 128 files, and
-# maps none.) The course's tests take file handles away from a running Kafka: it dies at the next
-# segment.
+# A fetch returns records from one segment at most, so tiny segments cost round trips. For each
+# segment, Kafka also holds a file open and maps up to two indexes into memory. With many
+# partitions, a broker dies with *Too many open files* or *Map failed*. (The engine opens at most
+# 128 files, and maps none.) The course's tests take file handles away from a running Kafka: it dies
+# at the next segment.
 
 # %% [markdown]
 # ## Deeper: Lags
