@@ -38,11 +38,11 @@ spark = session()
 #
 # | table | columns | promise |
 # |---|---|---|
-# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and each minute on the truck's own clock; each position counts once, however often it was sent or processed |
+# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and minute, on the truck's own clock, that has positions; each position counts once, however often it was sent or processed |
 # | `dead-letters` | `partition`, `offset`, `reason` | a row for each record that cannot be read; nothing disappears |
 #
-# A position is readable if it has `event_id`, `truck`, `speed_kmh` (a whole number) and
-# `event_time`. The time is in milliseconds since 1970 or, since the new firmware, text such as
+# A position is readable if it has `event_id`, `truck`, `speed_kmh` (a whole number) and, in
+# `event_time`, a time: milliseconds since 1970 or, since the new firmware, text such as
 # `2026-03-02T08:00:00.123Z`. A value outside the years 2000 to 2099 is not a time: some clocks
 # count nanoseconds, or show the year 9999. `12:30` is not a time, either. There is also a service
 # level: after each wave of records, a sample is taken. A sample is good if at least 99 % of the

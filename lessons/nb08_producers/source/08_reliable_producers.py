@@ -887,6 +887,7 @@ lab.both(error_scenes.errors_on_the_wire)
 #
 # **What real Kafka does beyond this.** Writing to several partitions in one step, also together
 # with a consumer's offsets, takes transactions (notebook 11). The Java client does its sending in
-# an I/O thread; a callback that blocks stops every delivery. When it may choose, it also leaves out
-# a silent broker's partitions (`partitioner.availability.timeout.ms`). A reader that must not act
-# twice needs an id in the record, and a check before the effect (notebook 10).
+# an I/O thread; a callback that blocks stops every delivery. With
+# `partitioner.availability.timeout.ms` above 0 (the default turns this off), it also leaves out a
+# silent broker's partitions when it may choose. A reader that must not act twice needs an id in the
+# record, and a check before the effect (notebook 10).

@@ -77,16 +77,16 @@ lab.verdict("09-1", seen)
 # The first member that joins becomes the group's leader. The coordinator's answer to the leader
 # lists all the members; the answers to the others do not. The leader runs the assignor and sends
 # the result in SyncGroup, the request with which every member asks for its part. The coordinator
-# hands each member its own part and never looks inside. The wait before all this is
-# `group.initial.rebalance.delay.ms`: 3 s, and another 3 s if members arrived during the first, so
-# that a new group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`: there
-# is no JoinGroup, the coordinator works out the assignment, and every member gets its part in the
-# answer to a heartbeat, 5 s apart. So the first one gets everything and gives part of it back with
-# its next heartbeat. Each join begins a new epoch of the group, with a new target: who is to read
-# what. A member shows a new epoch once it has given back what that epoch's target takes from it,
-# even if it still waits for partitions that others have not given back. So the three need not show
-# the same epoch at once (KIP-848, ready for production since Kafka 4.0; clients still use the
-# classic protocol unless `group.protocol=consumer` is set).
+# hands each member its own part and never looks inside. The wait before the answers to JoinGroup is
+# `group.initial.rebalance.delay.ms`: 3 s, and 3 s more if members arrived meanwhile, so that a new
+# group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`: there is no
+# JoinGroup, the coordinator works out the assignment, and every member gets its part in the answer
+# to a heartbeat, 5 s apart. So the first one gets everything and gives part of it back with its
+# next heartbeat. Each join begins a new epoch of the group, with a new target: who is to read what.
+# A member shows a new epoch once it has given back what that epoch's target takes from it, even if
+# it still waits for partitions that others have not given back. So the three need not show the same
+# epoch at once (KIP-848, ready for production since Kafka 4.0; clients still use the classic
+# protocol unless `group.protocol=consumer` is set).
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
 
@@ -718,8 +718,9 @@ lab.both(coordinator)
 
 # %% [markdown]
 # Groups are spread over the brokers. Another replica of that partition becomes its leader, loads
-# the group's records and continues with the same generation. The members learn of the change from
-# `NOT_COORDINATOR`, the answer of every broker that is not their coordinator, and look it up again.
+# the group's records and continues with the same generation. The members notice the lost
+# connection, or get `NOT_COORDINATOR`, the answer of every other broker, and look up the
+# coordinator again.
 
 # %% [markdown]
 # ## Deeper: Lag and scaling

@@ -481,8 +481,8 @@ print("a minute on:", ", ".join(virtual_runs.files(world, 101, "users")))
 
 # %% [markdown]
 # A new segment is written as `.cleaned`, which a starting broker throws away. When it is complete
-# and flushed, it becomes `.swap`, and a starting broker finishes the swap. At every moment the
-# files hold either the old segments or the new one, complete. The old ones stay for a minute as
+# and flushed, it becomes `.swap`, and a starting broker finishes the swap. At every moment at least
+# one of the two is complete: the old segments or the new one. The old ones stay for a minute as
 # `.deleted` (`file.delete.delay.ms`).
 #
 # ## Your turn
