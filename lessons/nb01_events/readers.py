@@ -61,12 +61,11 @@ def committed(cluster: Cluster, group: str, topic: str, partition: int = 0) -> i
 def lag(cluster: Cluster, group: str, topic: str) -> int:
     """As kafka-consumer-groups computes it: the end of the log minus the committed offset."""
     asking = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": group, "log_level": 0})
-    place = TopicPartition(topic, 0)
     try:
-        (found,) = asking.committed([place], timeout=PATIENCE_S)
-        return int(asking.get_watermark_offsets(place, timeout=PATIENCE_S)[1]) - found.offset
+        _, end = asking.get_watermark_offsets(TopicPartition(topic, 0), timeout=PATIENCE_S)
     finally:
         asking.close()
+    return int(end) - (committed(cluster, group, topic) or 0)
 
 
 _open: weakref.WeakSet[Reader] = weakref.WeakSet()

@@ -416,7 +416,8 @@ def batched_latency(cluster: Cluster, topic: str, batches: int, records: int) ->
     found: list[float] = []
 
     def keep(error: Any, message: Any) -> None:
-        found.append(message.latency() * 1000)
+        if error is None:
+            found.append(message.latency() * 1000)
 
     for _ in range(batches):
         for _ in range(records):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
 from kit.both.outcomes import measured
-from kit.clusters.interface import Cluster
+from kit.clusters.interface import Cluster, ClusterError
 from kit.drawings.surface import Surface
 from kit.probes.clients import name
 
@@ -79,15 +80,19 @@ def costs(made: Producer, topic: str, values: Sequence[str]) -> dict[str, Any]:
     """The same flat out: CPU time of this process, and how long the slowest of 100 records wait."""
     sent: list[float] = []
     waits: list[float] = []
+
+    def keep(number: int, error: Any, _: Any) -> None:
+        if error is None:
+            waits.append(time.monotonic() - sent[number])
+
     cpu_s = time.process_time()
     for number, value in enumerate(values):
         sent.append(time.monotonic())
-        made.produce(
-            topic, value, partition=0,
-            on_delivery=lambda *_, n=number: waits.append(time.monotonic() - sent[n]),
-        )  # fmt: skip
+        made.produce(topic, value, partition=0, on_delivery=partial(keep, number))
         made.poll(0)
     made.flush(PATIENCE_S)
+    if len(waits) < len(values):
+        raise ClusterError(f"{len(values) - len(waits)} records were not acknowledged.")
     cpu_ms = 1_000 * (time.process_time() - cpu_s)
     p99_ms = 1_000 * sorted(waits)[len(waits) * 99 // 100]
     return {

@@ -80,9 +80,11 @@ def deleted_topic(cluster: Cluster) -> Seen:
     with RawClient(cluster, 102, "lesson") as client, RawClient(cluster, 103, "lesson") as behind:
         client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
         answer = client.ask(m.DeleteTopicsRequest(topic_names=["doomed"], timeout_ms=5_000), 5)
-        cluster.wait_until(lambda _: _knows(client) != "NONE", PATIENCE_S, "102 to hear of it")
-        answers = [_knows(client), _knows(behind)]
-        cluster.heal()
+        try:
+            cluster.wait_until(lambda _: _knows(client) != "NONE", PATIENCE_S, "102 to hear of it")
+            answers = [_knows(client), _knows(behind)]
+        finally:
+            cluster.heal()
         cluster.wait_until(lambda _: _knows(behind) != "NONE", PATIENCE_S, "103 to hear of it")
     # Brokers hear of the decision one after the other.
     cluster.wait_until(lambda c: "doomed" not in c.snapshot()["topics"], PATIENCE_S, "its end")

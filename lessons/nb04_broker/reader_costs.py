@@ -34,7 +34,7 @@ def idle_readers(cluster: Cluster, crowds: Sequence[int] = READERS) -> Seen:
             began, before = time.monotonic(), cpu_s(cluster)
             for _ in range(rounds):
                 answers = _ask_all(clients)
-                with_nothing &= not any(map(records_in, answers))
+                with_nothing &= len(answers) == readers and not any(map(records_in, answers))
             took, spent = time.monotonic() - began, cpu_s(cluster) - before
         who = f"{readers} reader{'s' if readers > 1 else ''}"
         costs[f"{who}: fetches"] = measured(rounds * readers / took, "a second")

@@ -392,10 +392,11 @@ public class JavaConsumer {
 
     /** ms: that consumer polls for so long; how many connections it closes, and opens, meanwhile. */
     static String closed(String ms) {
+        double closed = metric(waiting, "consumer-metrics", "connection-close-total");
         double opened = metric(waiting, "consumer-metrics", "connection-creation-total");
         long ends = System.nanoTime() + Long.parseLong(ms) * 1_000_000;
         while (System.nanoTime() < ends) waiting.poll(Duration.ofMillis(200));
-        double closed = metric(waiting, "consumer-metrics", "connection-close-total");
+        closed = metric(waiting, "consumer-metrics", "connection-close-total") - closed;
         opened = metric(waiting, "consumer-metrics", "connection-creation-total") - opened;
         return (int) closed + "\t" + (int) opened;
     }

@@ -211,8 +211,6 @@ class _Answers(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that did not wait for its answer is part of the lesson."""
 

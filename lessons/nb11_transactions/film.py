@@ -76,8 +76,9 @@ def _written(world: World, value: str, partition: int) -> tuple[int, tuple[str, 
     log = world.replica(leader, "accounts", partition).log
     end = log.log_end_offset
     producers.send(world, "app", "accounts", value, partition)
-    world.run(lambda _: log.log_end_offset > end, for_s=10)
-    row = (_seconds(world), str(leader), f"{value} is in the log", f"accounts-{partition}")
+    there = world.run(lambda _: log.log_end_offset > end, for_s=10)
+    says = f"{value} is {'in' if there else 'not in'} the log"
+    row = (_seconds(world), str(leader), says, f"accounts-{partition}")
     return len(_steps(world)), row
 
 

@@ -266,13 +266,15 @@ def cleaner_threads(cluster: Cluster) -> Seen:
     passes.create(cluster, "users", {**TWO, **NEVER, "cleanup.policy": "compact"}, broker=103)
     records.write(cluster, "users", [("a", "1")] * 5)
     held = [len(records.read(cluster, "users"))]
-    for count in (2, 1):
-        outcome = clients.set_broker_config(cluster, "103", "log.cleaner.threads", str(count))
-        outcomes.append(outcome)
-        running.append(_threads(cluster, count))
-        if count == 2:
-            passes.clean(cluster, "users")
-            held.append(len(records.read(cluster, "users")))
+    setting = "log.cleaner.threads"
+    try:
+        outcomes.append(clients.set_broker_config(cluster, "103", setting, "2"))
+        running.append(_threads(cluster, 2))
+        passes.clean(cluster, "users")
+        held.append(len(records.read(cluster, "users")))
+    finally:
+        outcomes.append(clients.set_broker_config(cluster, "103", setting, "1"))
+    running.append(_threads(cluster, 1))
     listed = all(running)
     return {
         "log.cleaner.threads set to 2, then to 1": outcomes,

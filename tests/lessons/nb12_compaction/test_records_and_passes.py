@@ -203,4 +203,5 @@ def test_retention_in_ms_wins_over_hours_and_is_taken_back(cluster: KafkaCluster
 
 def test_the_cleaner_goes_on_with_another_number_of_threads(cluster: KafkaCluster) -> None:
     seen = scenes.cleaner_threads(cluster)
+    assert seen["log.cleaner.threads set to 2, then to 1"] == ["NONE", "NONE"]
     assert seen["records before, and after a pass with two threads"] == [5, 2]
