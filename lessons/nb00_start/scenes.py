@@ -1,4 +1,4 @@
-"""What notebook 00 asks clusters beside a client's own code: files, nodes, features, settings."""
+"""What notebook 00 asks clusters beside a client's own code: files, features, settings."""
 
 from __future__ import annotations
 
@@ -44,14 +44,6 @@ def read_at(cluster: Cluster, topic: str, offset: int) -> str:
         return "nothing"
     text = (message.value() or b"").decode()
     return f"{text} at {message.topic()}-{message.partition()}, offset {message.offset()}"
-
-
-def nodes(cluster: Any) -> dict[str, list[int]]:
-    """The processes of the cluster by their role."""
-    found: dict[str, list[int]] = {"controller": [], "broker": []}
-    for node in cluster.provider.nodes().values():
-        found["controller" if node.is_controller else "broker"].append(node.id)
-    return {role: sorted(ids) for role, ids in found.items()}
 
 
 def quorum(cluster: Cluster) -> dict[str, list[int]]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.wire import framing
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import measured
@@ -155,16 +154,8 @@ def two_generations(cluster: Cluster) -> Seen:
         "records read by Fetch 4 and 18": read,
         "Fetch versions offered": ranges[m.FetchRequest.API_KEY],
         "Metadata versions offered": ranges[m.MetadataRequest.API_KEY],
-        "first two bytes of Produce, Fetch, Metadata": [
-            api_key(body) for body in (producing_today, fetching_today, m.MetadataRequest())
-        ],
         "ListOffsets 0, gone since 4.0: connection closed": closed,
     }
-
-
-def api_key(request: Any) -> int:
-    """What a broker reads first, behind the length: the kind of the request."""
-    return int.from_bytes(framing.write_request(13, 1, "lesson", request)[4:6], "big")
 
 
 def _ancient_list_offsets() -> bytes:

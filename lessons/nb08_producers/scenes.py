@@ -177,14 +177,12 @@ def time_runs_out(cluster: Cluster) -> Seen:
         _, sent, _, outside = shop.producer.sends
         first_pause = shop.lines("retry")[0]["backoff_us"] / 1000
         attempts = sum(line["batch"] == 2 for line in shop.lines("sent"))
-        allowed = shop.producer.settings.retries
     with Shop(cluster, "nowhere", settings) as lost:
         lost.send("A")
         lost.wait()
         unknown = lost.producer.sends[0]
     return {
         "sent, and no answer": {
-            "retries": allowed,
             "attempts": measured(attempts, "attempts"),
             "first pause between attempts": measured(first_pause, "ms"),
             **_ending(sent),

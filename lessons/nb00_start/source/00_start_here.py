@@ -497,7 +497,6 @@ setting = "zookeeper.connect"
 
 def what_it_says(cluster):
     return {
-        "nodes": scenes.nodes(cluster),
         "of the metadata log": scenes.quorum(cluster),
         setting: scenes.broker_setting(cluster, setting),
         "feature level": scenes.features(cluster),

@@ -409,9 +409,6 @@ def delete_records(cluster):
     after = len(on_disk.log_bytes(cluster, "orders"))
     (new,) = writing.one_by_one(cluster, "orders", ["one more"])
     return {
-        "what an admin client can do to records": [
-            m for m in dir(admin) if "record" in m and m[0] != "_"
-        ],
         "offsets that are left": [each.offset() for each in left],
         "the value of the first": left[0].value().decode() if left else "none",
         "bytes of the file, before and after": [before, after],
