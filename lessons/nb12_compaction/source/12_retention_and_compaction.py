@@ -347,20 +347,20 @@ def rebuild(cluster):
     config = {"cleanup.policy": "compact", "internal.segment.bytes": segment_bytes}
     cluster.create_topic("amounts", replicas=1, config=config)
     made = [(f"user-{number % users}", f"{number:03}") for number in range(changes)]
-    memory = dict(made)  # what the service holds when it crashes
-    sizes = []
+    memory, sizes = dict(made), []  # the first is what the service holds when it crashes
     for first in range(0, changes, 100):
         records.write(cluster, "amounts", made[first : first + 100])
         passes.clean(cluster, "amounts")
         sizes.append(passes.size(cluster, "amounts"))
     read, active = records.read(cluster, "amounts"), passes.segments(cluster, "amounts")[-1]
+    end = read[-1].offset + 1
     records.write(cluster, "amounts", [("user-0", "999")])  # and the new service reads on
-    went_on = read + records.read(cluster, "amounts", offset=changes)
+    went_on = read + records.read(cluster, "amounts", offset=end)
     return {
-        "records written": changes,
+        "records written": end,
         "bytes after each 100 of them": sizes,
         "records that the new service reads": len(read),
-        "of them in the active segment": changes - active,
+        "of them in the active segment": end - active,
         "users": len(memory),
         "its table is the old one": records.table(read) == memory,
         "and with one more change": records.table(went_on) == {**memory, "user-0": "999"},
