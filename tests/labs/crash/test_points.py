@@ -137,3 +137,16 @@ def test_the_table_of_the_lab_was_made_by_this_code() -> None:
         "The crash lab has changed since its table was made; make it again: "
         f"python -m labs.crash.table --write {results.WRITTEN.relative_to(PROJECT)}"
     )
+
+
+def test_better_english_needs_no_new_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker = tmp_path / "maker.py"
+    monkeypatch.setattr(results, "_MAKERS", [maker])
+
+    def digest(source: str) -> str:
+        maker.write_text(source)
+        return results.code()
+
+    first = digest('"""Kills."""\n\n# All tasks wait.\nsignal = "KILL"\n')
+    assert digest('"""Kills the\ndriver."""\nsignal = "KILL"\n') == first
+    assert digest('"""Kills."""\n\nsignal = "TERM"\n') != first
