@@ -12,7 +12,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from engine.wire import messages as m
@@ -62,14 +70,19 @@ def name(error: Any) -> str:
 
 
 def values(cluster: Cluster, topic: str, index: int = 0) -> list[str]:
-    """Every value that a consumer gets from one partition now, in order.
+    """Every value that a consumer gets from one partition now, in order, as text."""
+    return [(each.value() or b"").decode() for each in records(cluster, topic, index)]
+
+
+def records(cluster: Cluster, topic: str, index: int = 0) -> list[Message]:
+    """Every record that a consumer gets from one partition now, in order.
 
     Raises ClusterError where a consumer would go on forever: bytes that it cannot read, offsets
     that lead it back, no answer for 20 seconds.
     """
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **READER})
     consumer.assign([TopicPartition(topic, index, 0)])
-    found: list[str] = []
+    found: list[Message] = []
     times: Counter[int | None] = Counter()
     waits_until = time.monotonic() + ANSWER_S
     try:
@@ -83,7 +96,7 @@ def values(cluster: Cluster, topic: str, index: int = 0) -> list[str]:
             error = message.error()
             if error is None:
                 times[message.offset()] += 1
-                found.append((message.value() or b"").decode())
+                found.append(message)
                 waits_until = time.monotonic() + ANSWER_S
             elif error.code() == KafkaError._PARTITION_EOF:
                 return found
@@ -126,6 +139,12 @@ def admin(cluster: Cluster) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
 
 
+def elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> str:
+    """Asks for an election, as an operator does: NONE or the name of the error."""
+    wanted = TopicPartition(topic, index)
+    return name(admin(cluster).elect_leaders(kind, [wanted]).result(ANSWER_S)[wanted])
+
+
 def outcome(future: Any) -> str:
     """NONE, or the name of the error that an admin request ended with."""
     try:
@@ -145,13 +164,22 @@ def ask(cluster: Cluster, broker: int, request: Any, highest: int | None = None)
         return connections.ask((seen["host"], seen["port"]), request, highest)
 
 
-def set_broker_config(cluster: Cluster, broker: str, setting: str, value: str) -> str:
-    """Sets a broker config while all run; "" is the cluster-wide default.  The error's name.
+def metadata_at(cluster: Cluster, broker: int, topic: str) -> Any:
+    """What one broker says about a topic: the topic's part of its Metadata answer."""
+    named = m.MetadataRequest.MetadataRequestTopic(name=topic)
+    return ask(cluster, broker, m.MetadataRequest(topics=[named])).topics[0]
+
+
+def set_broker_config(cluster: Cluster, broker: str, setting: str, value: str | None) -> str:
+    """Sets a broker config while all run; the error's name.
+
+    The broker "" is the cluster-wide default, and the value None removes the config.
 
     confluent-kafka's admin client refuses the empty name, so this is the request itself.
     """
     request = m.IncrementalAlterConfigsRequest
-    entry = request.AlterableConfig(name=setting, config_operation=0, value=value)
+    operation = 1 if value is None else 0
+    entry = request.AlterableConfig(name=setting, config_operation=operation, value=value)
     resource = request.AlterConfigsResource(resource_type=4, resource_name=broker, configs=[entry])
     body = request(resources=[resource], validate_only=False)
     answer = ask(cluster, int(broker or cluster.brokers[0]), body)

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from confluent_kafka import ElectionType, TopicPartition
+from confluent_kafka import ElectionType
 from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 
-from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes import requests
@@ -24,9 +23,10 @@ from kit.probes.background_load import BackgroundLoad
 from kit.probes.clients import (
     admin,
     ask,
+    elect,
     fetch_at,
     in_sync,
-    name,
+    metadata_at,
     outcome,
     partition,
     produce_at,
@@ -106,9 +106,8 @@ def _asked(cluster: Cluster, broker: int, rack: str) -> str:
 def asks_again(cluster: Cluster, broker: int, topic: str, value: str) -> list[Any]:
     """What a client does: a write, the leader by that broker's metadata, the write there."""
     refused = produce_at(cluster, broker, topic, value)
-    named = m.MetadataRequest.MetadataRequestTopic(name=topic)
-    answer = ask(cluster, broker, m.MetadataRequest(topics=[named]))
-    leader = next(p.leader_id for p in answer.topics[0].partitions if p.partition_index == 0)
+    partitions = metadata_at(cluster, broker, topic).partitions
+    leader = next(p.leader_id for p in partitions if p.partition_index == 0)
     return [refused, leader, produce_at(cluster, leader, topic, value)]
 
 
@@ -143,12 +142,6 @@ def under_replicated(cluster: Cluster, topic: str = "orders") -> list[str]:
     partitions = cluster.snapshot()["topics"][topic]["partitions"].values()
     counted = Counter(p["leader"] for p in partitions if len(p["isr"]) < len(p["replicas"]))
     return [f"{leader}: {number}" for leader, number in sorted(counted.items())]
-
-
-def elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> str:
-    """Asks for an election, as an operator does: NONE or the name of the error."""
-    wanted, client = TopicPartition(topic, index), admin(cluster)
-    return name(client.elect_leaders(kind, [wanted]).result(20)[wanted])
 
 
 def send_to_each(cluster: Cluster, topics: Iterable[str], value: str) -> dict[str, str]:

@@ -23,11 +23,19 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from engine.wire import messages as m
 from kit.both.comparison import mend
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import requests
-from kit.probes.clients import ANSWER_S, ask, in_sync, partition, send, topic_id, values
+from kit.probes.clients import (
+    ANSWER_S,
+    ask,
+    in_sync,
+    metadata_at,
+    partition,
+    send,
+    topic_id,
+    values,
+)
 from lessons.nb07_reconciliation import replica_files
 from lessons.nb07_reconciliation.replica_files import ReplicaFiles
 
@@ -102,12 +110,11 @@ class Orders:
 
     def leader_by(self, broker: int) -> str:
         """The leader by this broker's Metadata answer, once it has heard of the present epoch."""
-        wanted = m.MetadataRequest([m.MetadataRequest.MetadataRequestTopic(name=TOPIC)])
         epoch = partition(self.cluster, TOPIC)["leader_epoch"]
         heard: list[Any] = []
 
         def has_heard(cluster: Cluster) -> bool:
-            heard.append(ask(cluster, broker, wanted).topics[0].partitions[0])
+            heard.append(metadata_at(cluster, broker, TOPIC).partitions[0])
             return bool(heard[-1].leader_epoch >= epoch)
 
         self.cluster.wait_until(has_heard, ANSWER_S, f"{broker} to have heard of epoch {epoch}")
@@ -165,7 +172,7 @@ def _reconcile(cluster: Cluster, orders: Orders, split: Seen) -> Seen:
         "leader epoch": partition(cluster, TOPIC)["leader_epoch"],
         "ISR": partition(cluster, TOPIC)["isr"],
         "HW of 102": orders.high_watermarks()[0],
-        "ListOffsets latest": list_offset(cluster, 102, LATEST),
+        "ListOffsets latest": latest_offset(cluster, 102),
         "Fetch from 0": fetch(cluster, 102, 0),
         "Fetch from 1": fetch(cluster, 102, 1),
         "Metadata of 103": orders.leader_by(103),
@@ -174,11 +181,9 @@ def _reconcile(cluster: Cluster, orders: Orders, split: Seen) -> Seen:
     if partition(cluster, TOPIC)["isr"] != [102, 103]:
         raise Missed  # 102 gave up waiting for 103
     cluster.heal()
-    cluster.wait_until(
-        lambda c: list_offset(c, 102, LATEST) == "2", PATIENCE_S, "102's high watermark"
-    )
+    cluster.wait_until(lambda c: latest_offset(c, 102) == "2", PATIENCE_S, "102's high watermark")
     over = {
-        "ListOffsets latest": list_offset(cluster, 102, LATEST),
+        "ListOffsets latest": latest_offset(cluster, 102),
         "Fetch from 1": fetch(cluster, 102, 1),
         "Y1, acks=all": _outcome(send(cluster, TOPIC, "Y1")),
     }
@@ -260,9 +265,9 @@ def _deliver(producer: Producer, value: str) -> str:
 # -- a consumer's questions, each to one broker
 
 
-def list_offset(cluster: Cluster, broker: int, timestamp: int) -> str:
-    """A consumer's ListOffsets: the offset, or the error's name."""
-    answer = requests.first_partition(ask(cluster, broker, requests.listing(TOPIC, timestamp)))
+def latest_offset(cluster: Cluster, broker: int) -> str:
+    """A consumer's ListOffsets: the latest offset, or the error's name."""
+    answer = requests.first_partition(ask(cluster, broker, requests.listing(TOPIC, LATEST)))
     return requests.refusal(answer) or str(answer.offset)
 
 

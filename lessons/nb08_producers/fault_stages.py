@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import ElectionType, TopicPartition
+from confluent_kafka import ElectionType
 
 from engine.client.producer import Producer
 from engine.client.sockets import SocketDriver
@@ -14,7 +14,7 @@ from engine.records import batch
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from kit.clusters.interface import Cluster, WaitTimeout
-from kit.probes.clients import admin, partition, values
+from kit.probes.clients import elect, partition, values
 from lessons.nb08_producers.fault_tape import QUICK, Recipe
 
 PATIENCE_S = 60.0
@@ -137,9 +137,7 @@ class Live:
         return int(partition(self.cluster, topic)["leader"])
 
     def elect_unclean(self, topic: str) -> None:
-        wanted = TopicPartition(topic, 0)
-        client = admin(self.cluster)
-        client.elect_leaders(ElectionType.UNCLEAN, [wanted]).result(20)
+        elect(self.cluster, topic, ElectionType.UNCLEAN)
 
     def log(self, topic: str) -> list[str]:
         # With acks=1 the last record's answer comes before a consumer may read it.

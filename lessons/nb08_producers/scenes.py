@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import ElectionType, TopicPartition
+from confluent_kafka import ElectionType
 
 from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes import requests
-from kit.probes.clients import admin, ask, in_sync, partition, topic_id, values
+from kit.probes.clients import ask, elect, in_sync, partition, topic_id, values
 from lessons.nb08_producers import fault_tape, measure
 from lessons.nb08_producers.fault_stages import Live
 from lessons.nb08_producers.shop import Shop, committed, outcome
@@ -287,8 +287,7 @@ def retries(cluster: Cluster) -> Seen:
 
 def _lead(cluster: Cluster, topic: str, preferred: int) -> None:
     """Partition 0's preferred leader leads it again."""
-    client = admin(cluster)
-    client.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0)]).result(PATIENCE_S)
+    elect(cluster, topic, ElectionType.PREFERRED)
     cluster.wait_until(lambda c: c.leader(topic) == preferred, PATIENCE_S, f"{preferred} to lead")
 
 

@@ -129,6 +129,8 @@ def test_the_pages_of_a_file_are_followed_from_its_write_to_a_read() -> None:
     assert [step[:20].rstrip() for step in steps] == [
         "before", "1.0 MB written", "a second later", "after fsync", "read", "read again, cold",
     ]  # fmt: skip
+    *_, warm, cold = (float(step.split()[-1]) for step in steps)
+    assert (warm, cold) == (0.0, pytest.approx(1.0, abs=0.1)), "MB that came from the disk"
     assert "vm.dirty_expire_centisecs=" in machine.kernel_rules()
 
 
